@@ -1,0 +1,173 @@
+"""What an adapter is: a declaration that the plan reads, and a program that a worker runs.
+
+The declaration (:class:`Adapter`) imports no framework. The program (:class:`Program`) is named by a
+``module:function`` string and imported only inside a worker, one framework per process.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sciml_bench.task import Cell, Point, Task
+
+FloatArray = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One integrator of an adapter.
+
+    ``family`` is a field term (``esdirk``, ``bdf``, ``rosenbrock``, ``radau``, ``explicit_rk``, ``multistep``,
+    ``implicit_rk`` …); ``adaptive`` is false for fixed-step methods, whose number of steps then takes the place of
+    the tolerance.
+    """
+
+    name: str
+    family: str
+    order: int
+    implicit: bool
+    adaptive: bool = True
+    stiff: bool = False
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the plan must know of a problem to ask an adapter whether it can run it."""
+
+    name: str
+    suite: str
+    n_states: int
+    n_parameters: int
+    n_breakpoints: int
+    wrt: str
+    stiff: bool
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A recommended cell of the idiomatic division: what this library's documentation tells its users to take."""
+
+    method: str
+    sensitivity: str
+    mode: str
+
+
+def _accept_all(_cell: Cell, _facts: Facts) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A framework's declaration: what it can do, and where its program is.
+
+    ``packages`` maps each import name to the distribution that provides it. ``target`` is the emitter's target.
+    ``refusal`` gives the reason why a cell cannot run on a problem with these facts, or ``None``; the plan asks it
+    before anything is started.
+    """
+
+    name: str
+    title: str
+    packages: dict[str, str]
+    extra: str
+    target: str
+    program: str
+    methods: tuple[Method, ...]
+    sensitivities: tuple[str, ...]
+    modes: tuple[str, ...]
+    precisions: tuple[str, ...] = ("float64",)
+    devices: tuple[str, ...] = ("cpu",)
+    stiff_recipes: tuple[Recipe, ...] = ()
+    nonstiff_recipes: tuple[Recipe, ...] = ()
+    refusal: Callable[[Cell, Facts], str | None] = _accept_all
+
+    def method(self, name: str) -> Method:
+        """The method of this name; ``KeyError`` when the adapter has none."""
+        for method in self.methods:
+            if method.name == name:
+                return method
+        raise KeyError(name)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """States at the saved times, shape (n_times, n_states), and the solver's own counts."""
+
+    ys: FloatArray
+    statistics: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The loss and its gradient with respect to theta, shape (n_theta,), and the solver's own counts."""
+
+    loss: float
+    gradient: FloatArray
+    statistics: dict[str, float]
+
+
+class Program(ABC):
+    """One cell, built in one framework inside a worker.
+
+    ``prepare`` is untimed and moves the inputs to the framework. ``solve`` and ``gradient`` are timed together with
+    ``synchronise``, which must not return before the computation has ended. ``read_*`` are untimed: they bring the
+    result back to NumPy and raise :class:`~sciml_bench.outcome.SolverFailure` when the library reports failure.
+    """
+
+    @abstractmethod
+    def prepare(self, theta: FloatArray, point: Point) -> Any:
+        """Inputs of one call as the framework's own arrays. ``theta`` has shape (n_theta,)."""
+
+    @abstractmethod
+    def solve(self, inputs: Any) -> Any:
+        """Integrate from t0 to t1, saving at the saved times."""
+
+    @abstractmethod
+    def gradient(self, inputs: Any) -> Any:
+        """The loss and its gradient with respect to theta."""
+
+    @abstractmethod
+    def synchronise(self, output: Any) -> None:
+        """Block until the output is computed."""
+
+    @abstractmethod
+    def read_solution(self, output: Any) -> Solution:
+        """The solution as NumPy arrays."""
+
+    @abstractmethod
+    def read_gradient(self, output: Any) -> Gradient:
+        """The loss and gradient as NumPy values."""
+
+    def trace_count(self) -> int:
+        """How often the right-hand side has been traced or compiled so far; 0 for eager programs."""
+        return 0
+
+    def versions(self) -> dict[str, str]:
+        """Versions and thread settings read back from the framework."""
+        return {}
+
+
+def load_source(task: Task) -> ModuleType:
+    """Import the task's emitted source from a real file, so that tracebacks and source-reading compilers find it.
+
+    The source comes from our own emitters, never from a problem file: its text is printed from a checked expression
+    tree, and no string of a file reaches it.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="sciml_bench_source_"))
+    path = folder / "problem_source.py"
+    path.write_text(task.source, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("problem_source", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"cannot import {path}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

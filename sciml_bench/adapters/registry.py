@@ -1,0 +1,149 @@
+"""The adapters that can be asked for: the built-in ones, and third-party ones through entry points.
+
+A third party's package declares, in the group ``sciml_bench.adapters``, a name for its ``Adapter`` object. A
+declaration that cannot be loaded is reported (:func:`load_errors`) and never stops the others.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from sciml_bench.adapters.base import Adapter
+from sciml_bench.errors import UsageError
+
+GROUP = "sciml_bench.adapters"
+
+# Module and attribute of each built-in declaration. None of them imports its framework.
+BUILT_IN = {
+    "scipy": "sciml_bench.adapters.scipy:ADAPTER",
+    "torchdiffeq": "sciml_bench.adapters.torchdiffeq:ADAPTER",
+    "diffrax": "sciml_bench.adapters.diffrax:ADAPTER",
+    "tensorflow": "sciml_bench.adapters.tensorflow:ADAPTER",
+}
+
+
+@dataclass(frozen=True)
+class LoadError:
+    """An adapter that was declared but cannot be used: its name, where it was declared, and what went wrong."""
+
+    name: str
+    origin: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What must be installed before an adapter can run."""
+
+    adapter: str
+    distributions: tuple[str, ...]
+    install: str
+
+    @property
+    def reason(self) -> str:
+        """One sentence for the plan and for ``doctor``."""
+        be = "is" if len(self.distributions) == 1 else "are"
+        return f"{', '.join(self.distributions)} {be} not installed; run: {self.install}"
+
+
+def names() -> tuple[str, ...]:
+    """The names of all adapters that load, built-in ones first."""
+    return tuple(adapters())
+
+
+def adapters() -> dict[str, Adapter]:
+    """Every adapter that loads, by name."""
+    return {name: loaded for name, loaded in _all().items() if isinstance(loaded, Adapter)}
+
+
+def load_errors() -> tuple[LoadError, ...]:
+    """The declarations that did not load."""
+    return tuple(loaded for loaded in _all().values() if isinstance(loaded, LoadError))
+
+
+def adapter(name: str) -> Adapter:
+    """The adapter of this name.
+
+    Raises:
+        UsageError: there is none, or its declaration cannot be loaded.
+    """
+    # A built-in one is found without reading every installed package's entry points.
+    loaded = _built_in(name) if name in BUILT_IN else _all().get(name)
+    if isinstance(loaded, Adapter):
+        return loaded
+    if isinstance(loaded, LoadError):
+        raise UsageError(f"the adapter '{name}' from {loaded.origin} cannot be loaded: {loaded.message}")
+    close = get_close_matches(name, names(), n=1)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names())}"
+    raise UsageError(f"there is no adapter '{name}'; {hint}")
+
+
+def missing(declaration: Adapter) -> Missing | None:
+    """What is not installed of the packages that an adapter needs, found without importing them."""
+    lacking = tuple(
+        distribution
+        for module, distribution in declaration.packages.items()
+        if importlib.util.find_spec(module.partition(".")[0]) is None
+    )
+    if not lacking:
+        return None
+    if declaration.extra:
+        install = f'pip install "sciml-bench[{declaration.extra}]"'
+    else:
+        install = f"pip install {' '.join(lacking)}"
+    return Missing(adapter=declaration.name, distributions=lacking, install=install)
+
+
+def refresh() -> None:
+    """Forget what was loaded, so that a package installed meanwhile is seen."""
+    _built_in.cache_clear()
+    _all.cache_clear()
+
+
+@cache
+def _built_in(name: str) -> Adapter | LoadError:
+    module, _, attribute = BUILT_IN[name].partition(":")
+    try:
+        return _checked(name, "sciml-bench", getattr(importlib.import_module(module), attribute))
+    except Exception as error:
+        return LoadError(name, "sciml-bench", f"{type(error).__name__}: {error}")
+
+
+@cache
+def _all() -> dict[str, Adapter | LoadError]:
+    found: dict[str, Adapter | LoadError] = {name: _built_in(name) for name in BUILT_IN}
+    for point in entry_points(group=GROUP):
+        loaded = _third_party(point)
+        if loaded.name in found:
+            # Keyed by its origin, so that the adapter that had the name first stays.
+            origin = _origin(point)
+            taken = LoadError(loaded.name, origin, "another adapter has this name already; give it another one")
+            found[f"{loaded.name} ({origin})"] = taken
+        else:
+            found[loaded.name] = loaded
+    return found
+
+
+def _third_party(point: EntryPoint) -> Adapter | LoadError:
+    # Whatever a stranger's module raises when it is imported is a report about that module, not a crash of ours.
+    try:
+        return _checked(point.name, _origin(point), point.load())
+    except Exception as error:
+        return LoadError(point.name, _origin(point), f"{type(error).__name__}: {error}")
+
+
+def _checked(name: str, origin: str, loaded: object) -> Adapter | LoadError:
+    if not isinstance(loaded, Adapter):
+        return LoadError(name, origin, f"it is a {type(loaded).__name__}, not a sciml_bench.adapters.base.Adapter")
+    if loaded.name != name:
+        return LoadError(name, origin, f"it is declared as '{name}' but calls itself '{loaded.name}'")
+    return loaded
+
+
+def _origin(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value

@@ -1,0 +1,33 @@
+"""What SciPy can do. Imports nothing of SciPy."""
+
+from __future__ import annotations
+
+from sciml_bench.adapters.base import Adapter, Method, Recipe
+
+# SciPy's guide: "explicit Runge-Kutta methods should be used for non-stiff problems and implicit methods ('Radau',
+# 'BDF') for stiff problems. Among Runge-Kutta methods, 'DOP853' is recommended for solving with high precision",
+# and "'LSODA' can also be a good universal choice".
+ADAPTER = Adapter(
+    name="scipy",
+    title="SciPy solve_ivp",
+    packages={"numpy": "numpy", "scipy": "scipy"},
+    extra="",
+    target="numpy",
+    program="sciml_bench.adapters.scipy.program:build",
+    methods=(
+        Method("rk45", family="explicit_rk", order=5, implicit=False),
+        Method("dop853", family="explicit_rk", order=8, implicit=False),
+        Method("radau", family="radau", order=5, implicit=True, stiff=True),
+        Method("bdf", family="bdf", order=5, implicit=True, stiff=True),
+        # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5 by itself.
+        Method("lsoda", family="multistep", order=5, implicit=True, stiff=True),
+    ),
+    sensitivities=("forward",),
+    modes=("eager",),
+    stiff_recipes=(
+        Recipe("radau", "forward", "eager"),
+        Recipe("bdf", "forward", "eager"),
+        Recipe("lsoda", "forward", "eager"),
+    ),
+    nonstiff_recipes=(Recipe("rk45", "forward", "eager"), Recipe("dop853", "forward", "eager")),
+)

@@ -1,0 +1,182 @@
+"""Worker side of the SciPy adapter."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
+from sciml_bench.adapters.scipy import failure, newton, sensitivity
+from sciml_bench.adapters.segments import Segment, split
+from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.task import Point, Task
+
+Vector = NDArray[np.float64]
+METHODS = {"rk45": "RK45", "dop853": "DOP853", "radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}
+EXPLICIT = ("rk45", "dop853")
+
+
+class System(NamedTuple):
+    """One initial value problem, as ``solve_ivp`` takes it."""
+
+    rhs: Callable[[float, Vector], Vector]
+    start: Vector
+    rtol: float
+    atol: Vector
+    options: dict[str, Any]
+
+
+class Inputs(NamedTuple):
+    """The inputs of one call: the problem itself, and with its sensitivities."""
+
+    state: System
+    augmented: System
+
+
+class Counts(NamedTuple):
+    """SciPy's own counts, over all segments."""
+
+    n_rhs_evaluations: int
+    n_jacobian_evaluations: int
+    n_lu: int
+
+
+class Solved(NamedTuple):
+    """Values at the saved times, (n_times, size of the system), and SciPy's counts."""
+
+    values: Vector
+    counts: Counts
+
+
+class Differentiated(NamedTuple):
+    """The loss, its gradient, and SciPy's counts."""
+
+    loss: float
+    gradient: Vector
+    counts: Counts
+
+
+class SciPyProgram(Program):
+    """``solve_ivp`` for the solution, and for the forward sensitivity equations for the gradient."""
+
+    def __init__(self, task: Task):
+        self._numbers = numbers = task.numbers
+        self._source = load_source(task)
+        self._method = task.cell.method
+        self._segments = split(numbers)
+        self._evaluate_at = [np.asarray(segment.times) for segment in self._segments]
+        self._n_states, self._n_theta = len(numbers.y0), len(numbers.theta)
+        self._scale = np.asarray(numbers.atol_scale)
+        if self._method in EXPLICIT:
+            self._state_options = self._augmented_options = _no_options
+        else:
+            method, source, wrt = self._method, self._source, numbers.wrt
+            shape = newton.structure(source, numbers.t0, np.asarray(numbers.y0), np.asarray(numbers.p))
+            self._state_options = newton.state_options(method, source, shape)
+            self._augmented_options = newton.sensitivity_options(method, source, shape, self._n_theta, wrt)
+
+    def prepare(self, theta: FloatArray, point: Point) -> Inputs:
+        numbers, rhs = self._numbers, self._source.rhs
+        theta = np.array(theta, dtype=float)
+        parameters = numbers.wrt == "parameters"
+        p = theta if parameters else np.asarray(numbers.p)
+        y0 = np.asarray(numbers.y0) if parameters else theta
+        atol = point.atol * self._scale
+        return Inputs(
+            state=System(lambda t, y: rhs(t, y, p), y0, point.rtol, atol, self._state_options(p, atol)),
+            augmented=System(
+                sensitivity.right_hand_side(self._source, p, self._n_states, self._n_theta, numbers.wrt),
+                sensitivity.initial(y0, self._n_theta, numbers.wrt),
+                point.rtol,
+                sensitivity.absolute_tolerance(atol, theta, numbers),
+                self._augmented_options(p, atol),
+            ),
+        )
+
+    def solve(self, inputs: Inputs) -> Solved:
+        return self._integrate(inputs.state)
+
+    def gradient(self, inputs: Inputs) -> Differentiated:
+        values, counts = self._integrate(inputs.augmented)
+        rows = values.reshape(len(values), 1 + self._n_theta, self._n_states)
+        ys = rows[:, 0]
+        by_state = self._source.loss_gradient(ys)
+        # One product of a (n_theta, n_states) matrix and a vector for each saved time, then their sum.
+        gradient = np.matmul(rows[:, 1:], by_state[:, :, None]).sum(axis=0)[:, 0]
+        return Differentiated(float(self._source.loss(ys)), gradient, counts)
+
+    def synchronise(self, output: Any) -> None:
+        """Nothing to wait for: NumPy computes before it returns."""
+
+    def read_solution(self, output: Solved) -> Solution:
+        if not np.all(np.isfinite(output.values)):
+            raise SolverFailure(Outcome.NONFINITE, "SciPy reports success, but the solution is not finite")
+        return Solution(output.values, _statistics(output.counts))
+
+    def read_gradient(self, output: Differentiated) -> Gradient:
+        if not (np.isfinite(output.loss) and np.all(np.isfinite(output.gradient))):
+            raise SolverFailure(Outcome.NONFINITE, "SciPy reports success, but the gradient is not finite")
+        return Gradient(output.loss, output.gradient, _statistics(output.counts))
+
+    def versions(self) -> dict[str, str]:
+        return {"scipy": scipy.__version__, "numpy": np.__version__}
+
+    def _integrate(self, system: System) -> Solved:
+        if self._method == "lsoda":
+            # LSODA says why it stopped only in a warning.
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                return self._segments_in_turn(system, said)
+        return self._segments_in_turn(system, [])
+
+    def _segments_in_turn(self, system: System, said: list[warnings.WarningMessage]) -> Solved:
+        start, saved = system.start, []
+        counts = Counts(0, 0, 0)
+        for segment, times in zip(self._segments, self._evaluate_at, strict=True):
+            result = self._one_segment(system, segment, times, start)
+            if result.status != 0:
+                raise failure.unfinished(result.message, [str(warning.message) for warning in said], segment.start)
+            start = result.y[:, -1]
+            saved.append(result.y.T[: segment.n_saved])
+            counts = Counts(counts[0] + result.nfev, counts[1] + result.njev, counts[2] + result.nlu)
+        return Solved(saved[0] if len(saved) == 1 else np.concatenate(saved), counts)
+
+    def _one_segment(self, system: System, segment: Segment, times: Vector, start: Vector) -> Any:
+        options = system.options
+        rhs = _clipped(system.rhs, segment) if segment.clipped else system.rhs
+        if segment.clipped and "jac" in options:
+            options = {**options, "jac": _clipped(options["jac"], segment)}
+        try:
+            return solve_ivp(
+                rhs, (segment.start, segment.end), start, method=METHODS[self._method], t_eval=times,
+                rtol=system.rtol, atol=system.atol, **options,
+            )  # fmt: skip
+        except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:
+            known = failure.raised(error)
+            if known is None:
+                raise
+            raise known from error
+
+
+def build(task: Task) -> SciPyProgram:
+    """The program of a SciPy cell."""
+    return SciPyProgram(task)
+
+
+def _no_options(_p: Vector, _atol: Vector) -> dict[str, Any]:
+    return {}
+
+
+def _clipped(function: Callable[[float, Vector], Any], segment: Segment) -> Callable[[float, Vector], Any]:
+    low, high = segment.low, segment.high
+    return lambda t, y: function(min(max(t, low), high), y)
+
+
+def _statistics(counts: Counts) -> dict[str, float]:
+    return {name: float(value) for name, value in counts._asdict().items()}

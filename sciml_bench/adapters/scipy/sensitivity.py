@@ -1,0 +1,57 @@
+"""Forward sensitivity equations: y and S = dy/dtheta as one system.
+
+The state is the matrix Z of shape (1 + n_theta, n_states), flattened: row 0 is y, row 1 + j is dy/dtheta_j. It obeys
+y' = f(t, y, p) and S' = J S + f_p, with S(0) = 0 for parameters, and S' = J S with S(0) = I for the initial state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sciml_bench.task import Numbers
+
+Vector = NDArray[np.float64]
+
+
+def initial(y0: Vector, n_theta: int, wrt: str) -> Vector:
+    """The flat Z at t0."""
+    sensitivities = np.eye(len(y0)) if wrt == "initial_state" else np.zeros((n_theta, len(y0)))
+    return np.concatenate([y0, sensitivities.ravel()])
+
+
+def absolute_tolerance(atol: Vector, theta: Vector, numbers: Numbers) -> Vector:
+    """The flat absolute tolerance of Z, from that of y.
+
+    A sensitivity dy_i/dtheta_j is as large as y_i over a typical change of theta_j, so its tolerance is that of y_i
+    over |theta_j|, the choice that CVODES makes. A zero parameter counts as 1, an initial value as its state's scale.
+    """
+    least = np.asarray(numbers.atol_scale) if numbers.wrt == "initial_state" else (theta == 0).astype(float)
+    typical = np.maximum(np.abs(theta), least)
+    return np.concatenate([atol, (atol / typical[:, None]).ravel()])
+
+
+def right_hand_side(source: ModuleType, p: Vector, n_states: int, n_theta: int, wrt: str) -> Callable[..., Vector]:
+    """The flat Z' as a function of t and the flat Z."""
+    rhs, jacobian, parameter_jacobian = source.rhs, source.jacobian, getattr(source, "parameter_jacobian", None)
+    rows = 1 + n_theta
+
+    def initial_state(t: float, z: Vector) -> Vector:
+        matrix = z.reshape(rows, n_states)
+        out = np.empty((rows, n_states))
+        out[0] = rhs(t, matrix[0], p)
+        out[1:] = (jacobian(t, matrix[0], p) @ matrix[1:].T).T
+        return out.reshape(-1)
+
+    def parameters(t: float, z: Vector) -> Vector:
+        matrix = z.reshape(rows, n_states)
+        y = matrix[0]
+        out = np.empty((rows, n_states))
+        out[0] = rhs(t, y, p)
+        out[1:] = (jacobian(t, y, p) @ matrix[1:].T + parameter_jacobian(t, y, p)).T
+        return out.reshape(-1)
+
+    return initial_state if wrt == "initial_state" else parameters

@@ -1,0 +1,95 @@
+"""What torchdiffeq can do. Imports nothing of PyTorch or torchdiffeq.
+
+Fixed-step methods have no tolerance: a point's ``rtol`` is turned into a number of steps, see :func:`fixed_steps`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from pathlib import Path
+
+from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.task import Cell
+
+STEPS_AT_UNIT_TOLERANCE = 10
+
+ADAPTIVE = (
+    Method("dopri5", family="explicit_rk", order=5, implicit=False),
+    Method("dopri8", family="explicit_rk", order=8, implicit=False),
+    Method("tsit5", family="explicit_rk", order=5, implicit=False),
+    Method("bosh3", family="explicit_rk", order=3, implicit=False),
+    Method("fehlberg2", family="explicit_rk", order=2, implicit=False),
+    Method("adaptive_heun", family="explicit_rk", order=2, implicit=False),
+)
+FIXED = (
+    Method("rk4", family="explicit_rk", order=4, implicit=False, adaptive=False),
+    # Raises its order up to 12 as it goes; its corrector is a fixed-point iteration.
+    Method("implicit_adams", family="multistep", order=4, implicit=True, adaptive=False),
+    Method("implicit_euler", family="implicit_rk", order=1, implicit=True, adaptive=False, stiff=True),
+    Method("implicit_midpoint", family="implicit_rk", order=2, implicit=True, adaptive=False),
+    Method("trapezoid", family="implicit_rk", order=2, implicit=True, adaptive=False),
+    Method("radauIIA3", family="radau", order=3, implicit=True, adaptive=False, stiff=True),
+    Method("radauIIA5", family="radau", order=5, implicit=True, adaptive=False, stiff=True),
+    Method("gl4", family="implicit_rk", order=4, implicit=True, adaptive=False),
+    Method("gl6", family="implicit_rk", order=6, implicit=True, adaptive=False),
+    Method("sdirk2", family="sdirk", order=2, implicit=True, adaptive=False, stiff=True),
+    Method("trbdf2", family="esdirk", order=2, implicit=True, adaptive=False, stiff=True),
+)
+
+# Methods that are in torchdiffeq's repository but not in every release on PyPI that has the same version number
+# (0.2.5), and the file of the library that has them.
+_FILES = {
+    "tsit5": "tsit5.py",
+    **dict.fromkeys(
+        (method.name for method in FIXED if method.name not in ("rk4", "implicit_adams")), "fixed_grid_implicit.py"
+    ),
+}
+REPOSITORY = "git+https://github.com/rtqichen/torchdiffeq"
+
+
+def fixed_steps(order: int, rtol: float) -> int:
+    """The number of equal steps over the whole time span that stands for ``rtol``: ceil(10 * rtol**(-1/order)).
+
+    The error of a method of order q is proportional to n**-q for n steps, so equal accuracy takes this power. The
+    steps are shared out equally per unit time, and so that every saved time is the end of a step.
+    """
+    return math.ceil(STEPS_AT_UNIT_TOLERANCE * rtol ** (-1.0 / order))
+
+
+def not_released(method: str) -> str | None:
+    """Why the installed torchdiffeq lacks this method; ``None`` when it has it, or is not installed at all."""
+    spec = importlib.util.find_spec("torchdiffeq")
+    if method not in _FILES or spec is None:
+        return None
+    if any((Path(folder) / "_impl" / _FILES[method]).exists() for folder in spec.submodule_search_locations or ()):
+        return None
+    return f"the installed torchdiffeq has no method '{method}', its repository has; run: pip install {REPOSITORY}"
+
+
+def _refusal(cell: Cell, _facts: Facts) -> str | None:
+    return not_released(cell.method)
+
+
+# The library's own default is dopri5; its guide shows odeint and odeint_adjoint side by side. It names no method for
+# stiff problems: they are run with its default and with its implicit method of highest stiff order.
+ADAPTER = Adapter(
+    name="torchdiffeq",
+    title="torchdiffeq (PyTorch)",
+    packages={"torch": "torch", "torchdiffeq": "torchdiffeq"},
+    extra="torchdiffeq",
+    target="torch",
+    program="sciml_bench.adapters.torchdiffeq.program:build",
+    methods=(*ADAPTIVE, *FIXED),
+    sensitivities=("discrete", "backsolve"),
+    modes=("eager", "compiled"),
+    precisions=("float64", "float32"),
+    stiff_recipes=(Recipe("dopri5", "discrete", "eager"), Recipe("radauIIA5", "discrete", "eager")),
+    nonstiff_recipes=(
+        Recipe("dopri5", "discrete", "eager"),
+        Recipe("dopri5", "discrete", "compiled"),
+        Recipe("dopri5", "backsolve", "eager"),
+        Recipe("dopri5", "backsolve", "compiled"),
+    ),
+    refusal=_refusal,
+)

@@ -1,0 +1,44 @@
+"""Time grids of fixed-step methods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sciml_bench.outcome import Outcome, SolverFailure
+
+MAX_STEPS = 1_000_000
+
+
+def grid_constructor(n_steps: int, span: float) -> Callable[[Any, Tensor, Tensor], Tensor]:
+    """torchdiffeq's ``grid_constructor``: equal steps between the times asked for, ``n_steps`` over the whole span.
+
+    Every time asked for is a grid point, so no value is interpolated. The times may decrease, as they do in the
+    adjoint equation.
+    """
+    grids: dict[tuple[float, ...], Tensor] = {}
+
+    def construct(_func: Any, _y0: Tensor, t: Tensor) -> Tensor:
+        if n_steps > MAX_STEPS:
+            message = f"the tolerance asks for {n_steps} fixed steps; more than {MAX_STEPS} are not tried"
+            raise SolverFailure(Outcome.MAX_STEPS, message)
+        times = tuple(t.tolist())
+        if times not in grids:
+            grids[times] = torch.tensor(_grid(times, n_steps / span), dtype=t.dtype)
+        return grids[times]
+
+    return construct
+
+
+def _grid(times: tuple[float, ...], steps_per_unit: float) -> list[float]:
+    grid = [times[0]]
+    for start, end in zip(times, times[1:], strict=False):
+        # Less one part in 1e9, so that rounding of the time difference adds no step.
+        steps = max(1, math.ceil(abs(end - start) * steps_per_unit * (1 - 1e-9)))
+        grid += np.linspace(start, end, steps + 1)[1:].tolist()
+    return grid

@@ -1,0 +1,189 @@
+"""Worker side of the torchdiffeq adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch._dynamo.utils
+import torchdiffeq
+from torch import Tensor
+
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
+from sciml_bench.adapters.segments import split
+from sciml_bench.adapters.torchdiffeq import failure, tableau
+from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, fixed_steps, not_released
+from sciml_bench.adapters.torchdiffeq.equation import Equation, depends_on_time, equation
+from sciml_bench.adapters.torchdiffeq.grid import grid_constructor
+from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.task import Point, Task
+
+
+class Inputs(NamedTuple):
+    """The inputs of one call. ``theta`` is the leaf that gradients are taken of; an equation for each segment."""
+
+    theta: Tensor
+    y0: Tensor
+    p: Tensor
+    equations: tuple[Equation, ...]
+    tolerances: dict[str, Any]
+    adjoint: dict[str, Any]
+    calls: list[int]
+
+
+class Solved(NamedTuple):
+    """Values at the saved times, and how often the right-hand side was evaluated."""
+
+    ys: Tensor
+    n_rhs_evaluations: int
+
+
+class Differentiated(NamedTuple):
+    """The loss, its gradient, and how often the right-hand side was evaluated, backward pass included."""
+
+    loss: Tensor
+    gradient: Tensor
+    n_rhs_evaluations: int
+
+
+class TorchdiffeqProgram(Program):
+    """``odeint`` for the solution; for the gradient ``odeint`` (discrete) or ``odeint_adjoint`` (backsolve)."""
+
+    def __init__(self, task: Task):
+        torch.set_num_threads(task.threads)
+        cell, numbers = task.cell, task.numbers
+        self._numbers, self._cell = numbers, cell
+        self._dtype = torch.float32 if cell.precision == "float32" else torch.float64
+        self._source = load_source(task)
+        self._cast_constants()
+        self._method = ADAPTER.method(cell.method)
+        self._segments = split(numbers, np.float32 if cell.precision == "float32" else np.float64)
+        # Times stay in double precision, as torchdiffeq keeps its own.
+        self._times = [torch.tensor([s.start, *s.times], dtype=torch.float64) for s in self._segments]
+        self._scale = self._tensor(numbers.atol_scale)
+        self._refuse_inconsistent_method()
+        self._rhs = self._source.rhs
+        if cell.mode == "compiled":
+            # The adjoint keeps the graph of each evaluation, which a compiled function that reuses buffers forbids.
+            torch._functorch.config.donated_buffer = False
+            self._rhs = torch.compile(self._source.rhs, fullgraph=True, dynamic=False)
+
+    def prepare(self, theta: FloatArray, point: Point) -> Inputs:
+        numbers, calls = self._numbers, [0]
+        leaf = self._tensor(theta)
+        if numbers.wrt == "parameters":
+            p: Tensor = torch.nn.Parameter(leaf)
+            theta_leaf, y0 = p, self._tensor(numbers.y0)
+        else:
+            p = self._tensor(numbers.p)
+            theta_leaf = y0 = leaf.requires_grad_()
+        atol = point.atol * self._scale
+        options: dict[str, Any] = {}
+        if not self._method.adaptive:
+            steps = fixed_steps(self._method.order, point.rtol)
+            options["grid_constructor"] = grid_constructor(steps, numbers.t1 - numbers.t0)
+        return Inputs(
+            theta=theta_leaf,
+            y0=y0,
+            p=p,
+            equations=tuple(equation(self._rhs, p, calls, segment) for segment in self._segments),
+            tolerances={"rtol": point.rtol, "atol": atol, "method": self._method.name, "options": options},
+            adjoint=self._adjoint_options(theta_leaf.detach(), p, point),
+            calls=calls,
+        )
+
+    def solve(self, inputs: Inputs) -> Solved:
+        before = inputs.calls[0]
+        with failure.typed(self._method.implicit), torch.no_grad():
+            ys = self._integrate(torchdiffeq.odeint, inputs, {})
+        return Solved(ys, inputs.calls[0] - before)
+
+    def gradient(self, inputs: Inputs) -> Differentiated:
+        before = inputs.calls[0]
+        with failure.typed(self._method.implicit):
+            if self._cell.sensitivity == "backsolve":
+                ys = self._integrate(torchdiffeq.odeint_adjoint, inputs, inputs.adjoint)
+            else:
+                ys = self._integrate(torchdiffeq.odeint, inputs, {})
+            loss = self._source.loss(ys)
+            (gradient,) = torch.autograd.grad(loss, inputs.theta)
+        return Differentiated(loss.detach(), gradient, inputs.calls[0] - before)
+
+    def synchronise(self, output: Any) -> None:
+        """Nothing to wait for: PyTorch computes on the CPU before it returns."""
+
+    def read_solution(self, output: Solved) -> Solution:
+        ys = output.ys.numpy()
+        if not np.all(np.isfinite(ys)):
+            raise SolverFailure(Outcome.NONFINITE, "torchdiffeq reports success, but the solution is not finite")
+        return Solution(ys, {"n_rhs_evaluations": float(output.n_rhs_evaluations)})
+
+    def read_gradient(self, output: Differentiated) -> Gradient:
+        loss, gradient = float(output.loss), output.gradient.numpy()
+        if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
+            raise SolverFailure(Outcome.NONFINITE, "torchdiffeq reports success, but the gradient is not finite")
+        return Gradient(loss, gradient, {"n_rhs_evaluations": float(output.n_rhs_evaluations)})
+
+    def trace_count(self) -> int:
+        """Graphs that TorchDynamo has compiled in this process."""
+        return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
+
+    def versions(self) -> dict[str, str]:
+        return {
+            "torch": torch.__version__,
+            "torchdiffeq": torchdiffeq.__version__,
+            "torch_threads": str(torch.get_num_threads()),
+        }
+
+    def _integrate(self, integrate: Callable[..., Any], inputs: Inputs, adjoint: dict[str, Any]) -> Tensor:
+        y, saved = inputs.y0, []
+        for segment, times, module in zip(self._segments, self._times, inputs.equations, strict=True):
+            ys = integrate(module, y, times, **inputs.tolerances, **adjoint)
+            saved.append(ys[1 : 1 + segment.n_saved])
+            y = ys[-1]
+        return saved[0] if len(saved) == 1 else torch.cat(saved)
+
+    def _adjoint_options(self, theta: Tensor, p: Tensor, point: Point) -> dict[str, Any]:
+        """What ``odeint_adjoint`` takes besides: parameters, and the tolerance of each part of its state.
+
+        The parts are the derivative with respect to time, y, the adjoint of y, and that of each parameter tensor.
+        Adjoints are losses over a state or a parameter, so their tolerance is the loss's over a typical size.
+        """
+        parameters = self._numbers.wrt == "parameters"
+        atol = (point.atol, point.atol * self._scale, point.atol / self._scale)
+        if parameters:
+            atol = (*atol, point.atol / torch.where(theta == 0, 1.0, theta.abs()))
+        as_tensors = tuple(torch.as_tensor(tolerance, dtype=self._dtype).reshape(-1) for tolerance in atol)
+        return {"adjoint_params": (p,) if parameters else (), "adjoint_atol": as_tensors}
+
+    def _refuse_inconsistent_method(self) -> None:
+        name = self._method.name
+        if not tableau.has_method(name):
+            reason = not_released(name) or f"the installed torchdiffeq has no method '{name}'"
+            raise SolverFailure(Outcome.UNSUPPORTED, reason)
+        found = tableau.inconsistency(name)
+        y0, p = self._tensor(self._numbers.y0), self._tensor(self._numbers.p)
+        if found and (
+            self._numbers.breakpoints or depends_on_time(self._source.rhs, self._numbers.t0, y0, p)
+        ):
+            raise SolverFailure(
+                Outcome.UNSUPPORTED,
+                f"the nodes of torchdiffeq's '{name}' miss the sums of its coefficients by {found:.3g}: it is wrong "
+                "for right-hand sides that depend on time, as this one does",
+            )
+
+    def _cast_constants(self) -> None:
+        """Arrays of the emitted module are double; a single-precision cell computes with single-precision ones."""
+        for name, value in list(vars(self._source).items()):
+            if isinstance(value, Tensor) and value.is_floating_point():
+                setattr(self._source, name, value.to(self._dtype))
+
+    def _tensor(self, values: Any) -> Tensor:
+        return torch.tensor(np.asarray(values), dtype=self._dtype)
+
+
+def build(task: Task) -> TorchdiffeqProgram:
+    """The program of a torchdiffeq cell."""
+    return TorchdiffeqProgram(task)

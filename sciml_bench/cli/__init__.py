@@ -1,0 +1,1 @@
+"""The command line: parse, call, print. Everything that computes lives in the layers below."""

@@ -1,0 +1,121 @@
+"""``describe``: a problem in words, or the source text that an adapter is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sciml_bench.cli.options import json_option
+
+if TYPE_CHECKING:
+    from sciml_bench.problem import Problem
+
+# Longer lists of numbers are cut in the text; ``--json`` has them all.
+_SHOWN = 12
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  sciml-bench describe robertson
+  sciml-bench describe robertson --code diffrax
+  sciml-bench describe my_problem.toml --json
+"""
+)
+@click.argument("problem")
+@click.option("--code", metavar="ADAPTER", help="Print exactly the source that this adapter's workers run.")
+@json_option
+def describe(problem: str, code: str | None, as_json: bool) -> None:
+    """Describe a PROBLEM of the catalog, or a problem file: equations, numbers, sizes, source."""
+    loaded = _load(problem)
+    if code is not None:
+        click.echo(_source(loaded, code), nl=False)
+    elif as_json:
+        from sciml_bench.cli.output import print_json
+
+        print_json(facts(loaded))
+    else:
+        _print(loaded)
+
+
+def _load(name: str) -> Problem:
+    from sciml_bench.problem import catalog, load_problem
+
+    if name.endswith(".toml") or Path(name).is_file():
+        return load_problem(Path(name))
+    return catalog.load(name)
+
+
+def _source(problem: Problem, adapter: str) -> str:
+    from sciml_bench.adapters import registry
+    from sciml_bench.emit import source
+
+    return source(problem, registry.adapter(adapter).target)
+
+
+def facts(problem: Problem) -> dict[str, Any]:
+    """What is told of a problem, as plain JSON values; exact numbers are text."""
+    return {
+        "name": problem.name,
+        "title": problem.title,
+        "suite": problem.suite,
+        "tier": problem.tier,
+        "tags": list(problem.tags),
+        "description": problem.description,
+        "source": {"citation": problem.source.citation, "url": problem.source.url, "note": problem.source.note},
+        "time": {
+            "t0": str(problem.t0),
+            "t1": str(problem.t1),
+            "save_times": [str(t) for t in problem.save_times],
+            "breakpoints": [str(t) for t in problem.breakpoints],
+        },
+        "equations": dict(problem.equation_texts),
+        "n_states": problem.n_states,
+        "n_parameters": problem.n_parameters,
+        "initial": dict(zip(problem.state_labels, map(str, problem.y0), strict=True)),
+        "parameters": dict(zip(problem.parameter_labels, map(str, problem.p), strict=True)),
+        "gradient_with_respect_to": problem.wrt,
+        "invariants": {name: str(expr) for name, expr in problem.invariants.items()},
+        "has_exact_solution": bool(problem.exact),
+        "published_at": [str(published.t) for published in problem.published],
+        "spec_hash": problem.spec_hash,
+    }
+
+
+def _print(problem: Problem) -> None:
+    told = facts(problem)
+    click.echo(f"{told['name']}: {told['title']}")
+    click.echo(f"suite {told['suite']}, tier {told['tier']}, tags {', '.join(told['tags']) or 'none'}")
+    if told["description"]:
+        click.echo(f"\n{told['description']}")
+    click.echo("\nequations")
+    for name, text in told["equations"].items():
+        click.echo(f"  d{name}/dt = {text}")
+    times = told["time"]
+    click.echo(f"\ntime: {times['t0']} to {times['t1']}, saved at {len(times['save_times'])} times")
+    if times["breakpoints"]:
+        click.echo(f"the right-hand side jumps at {', '.join(times['breakpoints'])}")
+    _print_numbers(f"{told['n_states']} states at t0", told["initial"])
+    _print_numbers(f"{told['n_parameters']} parameters", told["parameters"])
+    wrt = "the parameters" if problem.wrt == "parameters" else "the initial state"
+    click.echo(f"\ngradients are taken with respect to {wrt}")
+    for name, text in told["invariants"].items():
+        click.echo(f"constant along the solution: {name} = {text}")
+    if told["published_at"]:
+        click.echo(f"published digits at t = {', '.join(told['published_at'])}")
+    click.echo(f"\nsource: {told['source']['citation']}")
+    for key in ("url", "note"):
+        if told["source"][key]:
+            click.echo(f"  {told['source'][key]}")
+
+
+def _print_numbers(heading: str, numbers: dict[str, str]) -> None:
+    if not numbers:
+        return
+    click.echo(f"\n{heading}")
+    for label, value in list(numbers.items())[:_SHOWN]:
+        click.echo(f"  {label} = {value}")
+    if len(numbers) > _SHOWN:
+        click.echo(f"  and {len(numbers) - _SHOWN} more (--json has all)")

@@ -1,0 +1,106 @@
+"""Entry point of ``sciml-bench``: finds the command, turns errors into messages and exit codes.
+
+Nothing but click is imported before the command is known, so that ``--help`` and listings start at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from sciml_bench import __version__
+from sciml_bench.cli import exits
+from sciml_bench.errors import SciMLBenchError
+
+# Name → where the command is, and its line in the help, which is printed without importing it.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "stiff": ("sciml_bench.cli.run:stiff", "Run the suite of stiff problems."),
+    "nonstiff": ("sciml_bench.cli.run:nonstiff", "Run the suite of non-stiff problems."),
+    "pde": ("sciml_bench.cli.run:pde", "Run the suite of discretised partial differential equations."),
+    "run": ("sciml_bench.cli.run:run", "Run selected cells, or problem files of your own."),
+    "plan": ("sciml_bench.cli.plan:plan", "Show what would run, what it would cost, and what is skipped."),
+    "show": ("sciml_bench.cli.show:show", "Show the tables of a run."),
+    "list": ("sciml_bench.cli.listing:listing", "List problems, adapters, suites or runs."),
+    "describe": ("sciml_bench.cli.describe:describe", "Describe a problem, or print the source that is run."),
+    "schema": ("sciml_bench.cli.schema:schema", "Print the JSON Schema of problem files."),
+    "adapter": ("sciml_bench.cli.adapter:adapter", "Check an adapter against the conformance suite."),
+    "reference": ("sciml_bench.cli.reference:reference", "Show, compute or check reference solutions."),
+}
+
+_EPILOG = f"""\b
+Examples:
+  sciml-bench stiff --profile smoke
+  sciml-bench run my_problem.toml --adapter scipy,diffrax
+  sciml-bench list problems
+
+{exits.TEXT}"""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, in the order in which a newcomer needs them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The command list of the help, from the table above alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="sciml-bench")
+@click.option("--debug", is_flag=True, envvar="SCIML_BENCH_DEBUG", help="Show a traceback with every error.")
+@click.pass_context
+def cli(ctx: click.Context, debug: bool) -> None:
+    """Which solver, in which framework, with which kind of gradient, for my differential equation?"""
+    ctx.obj = {"debug": debug}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; messages go to standard error."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words or bool(os.environ.get("SCIML_BENCH_DEBUG"))
+    try:
+        result = cli.main(words, prog_name="sciml-bench", standalone_mode=False)
+    except click.ClickException as error:
+        return _click_failure(error)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return exits.INTERRUPTED
+    except SciMLBenchError as error:
+        if debug:
+            raise
+        click.echo(f"ERROR: {error}", err=True)
+        return exits.USAGE
+    except BrokenPipeError:
+        # The reader went away (`sciml-bench show … | head`); Python would complain again while flushing at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.OK
+    return result if isinstance(result, int) else exits.OK
+
+
+def _click_failure(error: click.ClickException) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return exits.USAGE
+    click.echo(f"ERROR: {error.format_message()}", err=True)
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        click.echo(f"See `{error.ctx.command_path} --help`.", err=True)
+    return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""What is seen during a run: one line per finished cell, and on a terminal a live line of what runs now."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sciml_bench.cli.running import Watcher
+from sciml_bench.measure.protocol import Enter, Event
+from sciml_bench.outcome import Outcome
+from sciml_bench.plan.blocks import Slot
+from sciml_bench.plan.cost import duration_text
+from sciml_bench.plan.plan import Plan
+from sciml_bench.report import quantities
+from sciml_bench.report.failures import one_line
+from sciml_bench.report.summary import reduce_record
+from sciml_bench.store import Record
+from sciml_bench.task import Cell
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+# A bar that redraws often takes processor time from the worker beside it.
+_REFRESHES_PER_S = 2
+
+
+class _Bar:
+    """The live line. Its thread belongs to the harness, never to the measured process."""
+
+    def __init__(self, progress: Progress, plan: Plan):
+        self._progress = progress
+        self._costs_s = plan.costs_s
+        self._task = progress.add_task("", total=plan.cost_s)
+        self._started_s = 0.0
+
+    def start(self, slot: Slot, cell: Cell) -> None:
+        self._cell, self._index = cell, slot.index
+        self._started_s = time.monotonic()
+        self._show("starting")
+
+    def enter(self, event: Enter) -> None:
+        self._show(event.name if event.point is None else f"{event.name}, point {event.point + 1}")
+
+    def finish(self, plan: Plan, place: int, record: Record) -> None:
+        self._progress.update(self._task, completed=sum(self._costs_s[s.index] for s in plan.slots[:place]))
+
+    def _show(self, phase: str) -> None:
+        label = "/".join((self._cell.problem, self._cell.adapter, self._cell.method, self._cell.sensitivity))
+        self._progress.update(self._task, description=f"{label}: {phase}")
+
+
+@contextmanager
+def watching(plan: Plan, *, to_stderr: bool) -> Iterator[Watcher]:
+    """A watcher that prints a line per finished process, and shows the live line when standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield _watcher(plan, None, to_stderr)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns: tuple[Any, ...] = (SpinnerColumn(), BarColumn(20), TextColumn("{task.percentage:>3.0f} %"))
+    columns += (TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    console = Console(stderr=True, highlight=False)
+    with Progress(*columns, console=console, refresh_per_second=_REFRESHES_PER_S, transient=True) as progress:
+        yield _watcher(plan, _Bar(progress, plan), to_stderr)
+
+
+def _watcher(plan: Plan, bar: _Bar | None, to_stderr: bool) -> Watcher:
+    def started(_place: int, _total: int, slot: Slot, cell: Cell) -> None:
+        if bar:
+            bar.start(slot, cell)
+
+    def event(happened: Event) -> None:
+        if bar and isinstance(happened, Enter):
+            bar.enter(happened)
+
+    def finished(place: int, total: int, slot: Slot, record: Record) -> None:
+        if bar:
+            bar.finish(plan, place, record)
+        click.echo(record_line(place, total, record), err=to_stderr)
+
+    return Watcher(started, event, finished)
+
+
+def record_line(place: int, total: int, record: Record) -> str:
+    """One line of a finished process: place, outcome, label, what it took, and its best gradient or its failure."""
+    head = f"[{place:>{len(str(total))}}/{total}] {record.outcome:<14} {record.cell.label}  {record.wall_s:.1f} s"
+    process = reduce_record(record)
+    if record.outcome is not Outcome.OK:
+        return f"{head}  {one_line(record.message) or record.outcome.sentence}"
+    ok = sum(point.outcome is Outcome.OK for point in process.points)
+    facts = [f"1st gradient {quantities.duration(process.first_gradient_process_s)}"]
+    timed = [point for point in process.points if point.gradient_s is not None]
+    if timed:
+        facts.append(f"gradient {quantities.duration(timed[-1].gradient_s)} at rtol {timed[-1].rtol:g}")
+    return f"{head}  {', '.join(facts)}, points {ok}/{len(process.points)}"
+
+
+def announcement(plan: Plan, left: int) -> str:
+    """What a run is about to do, in one line."""
+    problems = len({item.cell.problem for item in plan.planned})
+    share = left / max(len(plan.slots), 1)
+    blocks = f"{plan.profile.processes} process{'es' if plan.profile.processes > 1 else ''} each"
+    text = f"profile {plan.profile.name}: {len(plan.planned)} cells on {problems} problems, {blocks}"
+    text += f", {left} of {len(plan.slots)} processes to run" if left < len(plan.slots) else ""
+    return f"{text}, about {duration_text(share * plan.cost_s)}; phase limit {plan.settings.timeout_s:g} s"

@@ -1,0 +1,140 @@
+"""Carries out a plan: one worker after the other, each record on the disk before the next worker starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sciml_bench.engine import Limits, measure_cell, memory_limit_bytes
+from sciml_bench.errors import StoreError
+from sciml_bench.measure.protocol import Event
+from sciml_bench.outcome import Outcome
+from sciml_bench.plan.blocks import Slot
+from sciml_bench.plan.plan import Plan
+from sciml_bench.report.failures import RESULTS
+from sciml_bench.store import Placement, Record, Run
+from sciml_bench.task import Cell
+
+# The newest runs are looked at for one to resume, and for what cells took.
+_RUNS_LOOKED_AT = 20
+
+
+@dataclass
+class Watcher:
+    """Who is told what happens. ``place`` counts from 1, of ``total`` processes of the whole run."""
+
+    started: Callable[[int, int, Slot, Cell], None]
+    event: Callable[[Event], None]
+    finished: Callable[[int, int, Slot, Record], None]
+
+
+def remaining(plan: Plan, run: Run) -> list[Slot]:
+    """The processes of a plan that are still to run.
+
+    A cell that failed in an earlier block, in a way that says something about its solver, is not run again in later
+    blocks: it would fail alike, at the price of its time limit. A cell that broke is.
+    """
+    done = run.done()
+    failed = _failed_blocks(run)
+    return [
+        slot
+        for slot in plan.slots
+        if (plan.cell_ids[slot.index], slot.block) not in done
+        and failed.get(plan.cell_ids[slot.index], slot.block) >= slot.block
+    ]
+
+
+def execute(plan: Plan, run: Run, slots: list[Slot], watcher: Watcher) -> None:
+    """Run the given processes in order. ``KeyboardInterrupt`` leaves a valid run that can be resumed."""
+    limit = plan.settings.memory_limit_bytes or memory_limit_bytes()
+    limits = Limits(plan.settings.timeout_s, limit)
+    failed: set[str] = set()
+    before = len(plan.slots) - len(slots)
+    for place, slot in enumerate(slots, start=before + 1):
+        cell_id = plan.cell_ids[slot.index]
+        if cell_id in failed:
+            continue
+        planned = plan.planned[slot.index]
+        watcher.started(place, len(plan.slots), slot, planned.cell)
+        task = plan.task(slot)
+        measurement = measure_cell(task, limits, on_event=watcher.event)
+        placement = Placement(
+            cell_id=cell_id,
+            block=slot.block,
+            order=slot.order,
+            division=planned.division,
+            profile=plan.profile.name,
+            smoke_only=not plan.profile.comparable,
+            spec_hash=plan.material.entries[planned.cell.problem].problem.spec_hash,
+        )
+        record = Record.of(measurement, task, placement, run.environment_hash)
+        run.append(record)
+        if _is_solver_failure(record.outcome):
+            failed.add(cell_id)
+        watcher.finished(place, len(plan.slots), slot, record)
+
+
+def runs_in(folder: Path) -> Iterator[Run]:
+    """The runs below a folder, newest name first; what is no run is passed over."""
+    if not folder.is_dir():
+        return
+    for path in sorted(folder.iterdir(), key=lambda path: path.name, reverse=True):
+        try:
+            yield Run.open(path)
+        except StoreError:
+            continue
+
+
+def unfinished(plan: Plan, folder: Path, environment_hash: str) -> tuple[Run | None, str]:
+    """The newest run of this plan that is not finished, and why there is none where one was near."""
+    reason = ""
+    for run in _newest(folder):
+        if _plan_hash(run) != plan.hash:
+            continue
+        resumed = Run.resume(run.folder)
+        if not remaining(plan, resumed):
+            return None, f"the newest run of this plan, {run.folder.name}, is finished"
+        if run.environment_hash == environment_hash:
+            return resumed, ""
+        reason = f"{run.folder.name} is not finished, but was made in another environment (versions or machine changed)"
+    return None, reason or "no unfinished run of this plan was found"
+
+
+def earlier_costs(folder: Path, profile: str) -> dict[str, float]:
+    """Seconds that the processes of cells took in the newest run of this profile, by label."""
+    for run in _newest(folder):
+        try:
+            name = run.plan["profile"]["name"]
+        except (StoreError, KeyError, TypeError):
+            continue
+        if name == profile and run.records_path.is_file():
+            return {record.cell.label: record.wall_s for record in run.records(on_damage=lambda _: None)}
+    return {}
+
+
+def _newest(folder: Path) -> Iterator[Run]:
+    for count, run in enumerate(runs_in(folder)):
+        if count == _RUNS_LOOKED_AT:
+            return
+        yield run
+
+
+def _plan_hash(run: Run) -> str | None:
+    try:
+        return run.plan.get("hash")
+    except StoreError:
+        return None
+
+
+def _failed_blocks(run: Run) -> dict[str, int]:
+    """The first block in which each cell failed for a reason that lies in its solver."""
+    failed: dict[str, int] = {}
+    for record in run.records(on_damage=lambda _: None):
+        if _is_solver_failure(record.outcome):
+            failed[record.cell_id] = min(record.block, failed.get(record.cell_id, record.block))
+    return failed
+
+
+def _is_solver_failure(outcome: Outcome) -> bool:
+    return outcome is not Outcome.OK and outcome in RESULTS

@@ -1,0 +1,66 @@
+"""``show``: the tables of a run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sciml_bench.cli import exits
+from sciml_bench.cli.options import json_option, out_option
+
+if TYPE_CHECKING:
+    from sciml_bench.report.summary import RunSummary
+    from sciml_bench.store import Run
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  sciml-bench show
+  sciml-bench show results/2026-11-21T10-31-05_stiff_smoke
+  sciml-bench show 2026-11-21T10-31-05_stiff_smoke --json
+"""
+)
+@click.argument("run", required=False, metavar="[RUN]")
+@out_option
+@json_option
+def show(run: str | None, out: Path, as_json: bool) -> int:
+    """Show the tables of a run: its folder, its name, or nothing for the newest one."""
+    print_report(_found(run, out), as_json)
+    return exits.OK
+
+
+def print_report(run: Run, as_json: bool) -> RunSummary:
+    """Print the report of a run, as tables or as JSON; returns what it is made of."""
+    from sciml_bench.report.summary import summarise
+
+    damaged: list[str] = []
+    summary = summarise(run.plan, run.records(on_damage=lambda line: damaged.append(str(line))))
+    if as_json:
+        from sciml_bench.cli.output import print_json
+        from sciml_bench.report.document import run_document
+
+        print_json(run_document(summary, run.folder))
+    else:
+        from sciml_bench.report.terminal import console_for, print_run
+
+        print_run(summary, run.folder, console_for(sys.stdout))
+    for line in damaged:
+        click.echo(f"left out: {line}", err=True)
+    return summary
+
+
+def _found(name: str | None, out: Path) -> Run:
+    from sciml_bench.cli.running import runs_in
+    from sciml_bench.errors import UsageError
+    from sciml_bench.store import Run
+
+    if name is None:
+        for run in runs_in(out):
+            return run
+        raise UsageError(f"there is no run in {out}; make one with `sciml-bench stiff --profile smoke`")
+    given = Path(name)
+    return Run.open(given if given.is_dir() or not (out / name).is_dir() else out / name)

@@ -1,0 +1,3 @@
+"""Emitters: a problem as readable source text for each target."""
+
+from sciml_bench.emit.source import source as source

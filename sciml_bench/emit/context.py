@@ -1,0 +1,277 @@
+"""What all functions of one emitted module share: names, shapes, module constants, how the flat arrays are taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import sympy
+from sympy import Basic, Expr, Symbol
+from sympy.core.parameters import distribute
+
+from sciml_bench.emit.operators import AS_MATRIX, SPREAD
+from sciml_bench.emit.printer import Printer
+from sciml_bench.emit.statements import PairTable
+from sciml_bench.emit.targets import TARGETS, Target
+from sciml_bench.problem.model import Parameter, Problem, symbol, to_double
+from sciml_bench.problem.operators import ARRAY_OPERATORS, Item
+from sciml_bench.problem.shapes import Shape
+
+_RESERVED = {
+    "t", "y", "p", "ys", "dy", "np", "jnp", "torch", "tf", "math", "sparse", "abs", "rhs", "loss", "jacobian",
+    "parameter_jacobian", "loss_gradient", "laplacian", "solve_tridiagonal", "N_STATES", "N_PARAMETERS", "LOSS_SCALE",
+    "LOSS_TARGET", "as_matrix", "spread", "J",
+}  # fmt: skip
+
+
+@dataclass
+class Context:
+    """The state of one emission. Module constants are collected while functions are printed."""
+
+    problem: Problem
+    target: Target
+    names: dict[Symbol, str]
+    shapes: dict[Symbol, Shape]
+    itemised: dict[str, Parameter]
+    statics: dict[Basic, Symbol] = field(default_factory=dict)
+    tables: dict[str, PairTable] = field(default_factory=dict)
+    matrices: dict[str, str] = field(default_factory=dict)
+    extra_imports: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, problem: Problem, target: Target) -> Context:
+        """The context of a problem for a target."""
+        itemised = {parameter.name: parameter for parameter in problem.parameters if _only_items(problem, parameter)}
+        context = cls(problem, target, {}, dict(problem.shapes), itemised)
+        context.names = _names(problem)
+        return context
+
+    def printer(self) -> Printer:
+        """A printer with its own table of shapes, for the statements of one function."""
+        return Printer(self.target, self.names, dict(self.shapes))
+
+    def resolve(self, expression: Expr) -> Expr:
+        """The expression with constant elements put in and what never changes moved to the module."""
+        with distribute(False):
+            return self._hoist(self._elements(expression))
+
+    def all_expressions(self) -> list[Expr]:
+        """Every expression of the problem's right-hand side."""
+        return [definition.expr for definition in self.problem.definitions] + list(self.problem.equations.values())
+
+    def _elements(self, expression: Expr) -> Expr:
+        vectors = {symbol(constant.name): constant for constant in self.problem.constants}
+        replaced: dict[Basic, Basic] = {}
+        for item in expression.atoms(Item):
+            array, *indices = item.args
+            if array in vectors:
+                replaced[item] = vectors[array].values[int(indices[0])]
+            elif isinstance(array, Symbol) and array.name in self.itemised:
+                replaced[item] = element_symbol(array.name, int(indices[0]))
+        return expression.xreplace(replaced) if replaced else expression
+
+    def _hoist(self, expression: Basic) -> Basic:
+        """Replace maximal parts that hold only coordinates and constants by arrays computed once."""
+        static = {symbol(grid.name) for grid in self.problem.grids} | {symbol(c.name) for c in self.problem.constants}
+        free = expression.free_symbols & {symbol(grid.name) for grid in self.problem.grids}
+        if not free:
+            return expression
+        operators = expression.has(*ARRAY_OPERATORS)
+        if expression.free_symbols <= static and not operators:
+            return expression if isinstance(expression, Symbol) else self._static(expression)
+        arguments = list(expression.args)
+        if isinstance(expression, sympy.Add | sympy.Mul | sympy.And | sympy.Or):
+            fixed = [a for a in arguments if a.free_symbols and a.free_symbols <= static and not a.has(*ARRAY_OPERATORS)]
+            if len(fixed) > 1:
+                arguments = [a for a in arguments if a not in fixed] + [expression.func(*fixed)]
+        return expression.func(*(self._hoist(argument) for argument in arguments))
+
+    def _static(self, expression: Basic) -> Symbol:
+        if expression not in self.statics:
+            static = Symbol(f"STATIC_{len(self.statics)}", real=True)
+            self.statics[expression] = static
+            self.shapes[static] = self.problem.grid_shape
+        return self.statics[expression]
+
+    def declare_tables(self, tables: tuple[PairTable, ...]) -> None:
+        """Make the module define these tables of pairs."""
+        self.tables.update({table.symbol.name: table for table in tables})
+
+    def constant_lines(self) -> list[str]:
+        """Module constants: vectors, matrices, coordinates, what depends on them alone, and tables of pairs."""
+        wrap = self.target.array.format
+        lines = [
+            f"{self.names[symbol(constant.name)]} = {wrap(_array(constant.values))}" for constant in self.problem.constants
+        ]
+        for name, matrix in self.problem.matrices.items():
+            rows = ", ".join("[" + ", ".join(repr(to_double(v)) for v in matrix.row(i)) + "]" for i in range(matrix.rows))
+            lines.append(f"{self.names[symbol(name)]} = {wrap(f'np.array([{rows}])')}")
+        lines += self._coordinate_lines()
+        for table in self.tables.values():
+            n = table.size
+            lines.append(f"# Row i of this table lists the other indices, {n - 1} of {n}.")
+            lines.append(f"{table.symbol.name} = {wrap(f'np.array([[j for j in range({n}) if j != i] for i in range({n})])')}")
+        return [*([""] if lines else []), *lines]
+
+    def _coordinate_lines(self) -> list[str]:
+        used = {s.name for e in self.all_expressions() for s in e.free_symbols}
+        if not any(grid.name in used for grid in self.problem.grids):
+            return []
+        axes = [
+            f"np.linspace({to_double(grid.first)!r}, {to_double(grid.last)!r}, {grid.points})" for grid in self.problem.grids
+        ]
+        names = [self.names[symbol(grid.name)] for grid in self.problem.grids]
+        if len(axes) == 1:
+            lines = [f"{names[0]} = {axes[0]}"]
+        else:
+            lines = [f"{', '.join(names)} = np.meshgrid({', '.join(axes)}, indexing=\"ij\")"]
+        printer = Printer(TARGETS["numpy"], self.names, self.shapes)
+        for expression, static in self.statics.items():
+            if isinstance(expression, Expr):
+                code = printer.code(expression)
+            else:
+                code = printer._condition(expression)
+            lines.append(f"{static.name} = {self.target.array.format(code)}")
+        if self.target.array != "{}":
+            lines += [f"{name} = {self.target.array.format(name)}" for name in names]
+        return lines
+
+    def matrix_lines(self) -> list[str]:
+        """Definitions of the operators' matrices, which follow the operators themselves."""
+        is_sparse = any("sparse" in line for line in self.extra_imports)
+        texts = [AS_MATRIX[is_sparse], "\n".join([*self.matrices.values(), ""])] if self.matrices else []
+        if self.target.name == "numpy" and self.tables:
+            texts.append(SPREAD)
+        return texts
+
+    def unpack_parameters(self, used: set[Symbol]) -> list[str]:
+        """Lines that give the flat parameters their names."""
+        parameters = self.problem.parameters
+        if not parameters:
+            return []
+        if all(parameter.shape == () or parameter.name in self.itemised for parameter in parameters):
+            names = [
+                self.names.get(item, item.name)
+                for parameter in parameters
+                for item in (
+                    [symbol(parameter.name)]
+                    if parameter.shape == ()
+                    else [element_symbol(parameter.name, i) for i in range(parameter.shape[0])]
+                )
+            ]
+            return [_unpacked(names, "{}" if self.target.name == "numpy" else self.target.unpack, "p")]
+        return self._slices([(q.name, q.shape) for q in parameters], "p", used)
+
+    def unpack_state(self, used: set[Symbol]) -> list[str]:
+        """Lines that give the flat state its names."""
+        states = self.problem.states
+        if all(state.shape == () for state in states):
+            if not any(symbol(state.name) in used for state in states):
+                return []
+            return [_unpacked([self.names[symbol(state.name)] for state in states], self.target.unpack, "y")]
+        # A state called y would hide the flat array from the slices after it, so names keep clear of y.
+        return self._slices([(state.name, state.shape) for state in states], "y", used)
+
+    def _slices(self, quantities: list[tuple[str, Shape]], array: str, used: set[Symbol]) -> list[str]:
+        lines: list[str] = []
+        start = 0
+        for name, shape in quantities:
+            size = size_of(shape)
+            part = f"{array}[{start}:{start + size}]" if shape else f"{array}[{start}]"
+            if len(shape) == 2:
+                part = self.target.reshape.format(part, shape)
+            elif shape and array == "p" and self.target.name == "numpy":
+                part = f"np.asarray({part})"
+            if symbol(name) in used:
+                lines.append(f"    {self.names[symbol(name)]} = {part}")
+            elif name in self.itemised and array == "p":
+                items = [element_symbol(name, i) for i in range(size)]
+                lines += [f"    {item.name} = p[{start + i}]" for i, item in enumerate(items) if item in used]
+            start += size
+        return lines
+
+    def pack_state(self, outputs: Mapping[str, Expr], printer: Printer) -> list[str]:
+        """Lines that put the derivatives of the states together and return them."""
+        states = self.problem.states
+        if all(state.shape == () for state in states):
+            rows = [printer.operand(outputs[state.name]) for state in states]
+            return [f"    return {self.target.stack.format(_joined(rows))}"]
+        if self.target.name == "numpy":
+            return self._pack_in_place(outputs, printer)
+        parts: list[str] = []
+        for state in states:
+            expr = outputs[state.name]
+            if printer.shape(expr) == state.shape and len(state.shape) == 1:
+                parts.append(printer.code(expr))
+            elif printer.shape(expr) == state.shape and state.shape:
+                parts.append(self.target.reshape.format(f"({printer.code(expr)})", "(-1,)"))
+            else:
+                parts.append(self.target.fill.format(f"({printer.operand(expr)})", f"({state.size},)"))
+        return [f"    return {self.target.concatenate.format(_joined(parts) + ',' * (len(parts) == 1))}"]
+
+    def _pack_in_place(self, outputs: Mapping[str, Expr], printer: Printer) -> list[str]:
+        lines = ["    dy = np.empty(N_STATES)"]
+        start = 0
+        for state in self.problem.states:
+            expr = outputs[state.name]
+            place = f"dy[{start}:{start + state.size}]" if state.shape else f"dy[{start}]"
+            code = printer.code(expr)
+            lines.append(f"    {place} = {f'({code}).ravel()' if len(printer.shape(expr)) == 2 else code}")
+            start += state.size
+        return [*lines, "    return dy"]
+
+
+def element_symbol(name: str, index: int) -> Symbol:
+    """The scalar that stands for one element of a vector that is only read by element."""
+    return Symbol(f"{name}_{index}", real=True)
+
+
+def size_of(shape: Shape) -> int:
+    """Number of elements."""
+    size = 1
+    for n in shape:
+        size *= n
+    return size
+
+
+def _only_items(problem: Problem, parameter: Parameter) -> bool:
+    if parameter.shape == ():
+        return False
+    expressions = [definition.expr for definition in problem.definitions] + list(problem.equations.values())
+    vector = symbol(parameter.name)
+    whole = sympy.Dummy()
+    for expression in expressions:
+        items = {item: whole for item in expression.atoms(Item) if item.args[0] == vector}
+        if vector in expression.xreplace(items).free_symbols:
+            return False
+    return True
+
+
+def _names(problem: Problem) -> dict[Symbol, str]:
+    declared = [q.name for q in (*problem.states, *problem.parameters, *problem.constants, *problem.definitions)]
+    declared += [grid.name for grid in problem.grids] + list(problem.matrices)
+    taken = set(declared) | _RESERVED
+    names: dict[Symbol, str] = {}
+    for name in declared:
+        python = name
+        if name in _RESERVED:
+            while python in taken:
+                python += "_"
+            taken.add(python)
+        names[symbol(name)] = python
+    return names
+
+
+def _array(values: tuple[Expr, ...]) -> str:
+    return f"np.array([{', '.join(repr(to_double(value)) for value in values)}])"
+
+
+def _unpacked(names: list[str], how: str, array: str) -> str:
+    return f"    {', '.join(names)}{',' * (len(names) == 1)} = {how.format(array)}"
+
+
+def _joined(rows: list[str]) -> str:
+    text = ", ".join(rows)
+    if len(text) <= 90:
+        return text
+    return "\n        " + ",\n        ".join(rows) + ",\n    "

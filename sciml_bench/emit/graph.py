@@ -1,0 +1,324 @@
+"""Straight-line programs: scalar SymPy expressions as a graph of elementary operations, and its derivatives.
+
+Equal subexpressions become one node. Derivatives are taken on the graph, not on formulas: forward for the sparse
+Jacobian, backward for the product of a row vector with it, which costs a small multiple of the program itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import sympy
+from sympy import Basic, Expr, Rational, Symbol
+
+from sciml_bench.problem.operators import Where
+
+#: SymPy functions of one argument that a program may contain, and the names they are printed under.
+UNARY = {
+    sympy.sin: "sin", sympy.cos: "cos", sympy.tan: "tan", sympy.asin: "asin", sympy.acos: "acos",
+    sympy.atan: "atan", sympy.sinh: "sinh", sympy.cosh: "cosh", sympy.tanh: "tanh", sympy.exp: "exp",
+    sympy.log: "log", sympy.Abs: "absolute", sympy.sign: "sign",
+}  # fmt: skip
+HALF = Rational(1, 2)
+
+
+class UnsupportedExpression(ValueError):
+    """An expression holds something that the reference engine cannot evaluate."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operation. ``operation`` is ``constant``, ``input``, ``+``, ``-``, ``*``, ``/``, ``neg``, ``sqrt``,
+    ``pow`` (constant exponent), ``min``, ``max`` or the name of a function; ``operands`` are indices of nodes."""
+
+    operation: str
+    operands: tuple[int, ...] = ()
+    value: Expr | str | None = None
+
+
+class Graph:
+    """A growing straight-line program; nodes are numbered in an order in which they can be evaluated."""
+
+    def __init__(self, inputs: Mapping[Symbol, str], decide: Callable[[Basic], bool] | None = None):
+        """``inputs`` are the symbols and the names they are printed under; ``decide`` settles conditions."""
+        self._decide = decide
+        self.nodes: list[Node] = []
+        self._index: dict[Node, int] = {}
+        self._known: dict[Expr, int] = {}
+        self.inputs = {name: self._node(Node("input", (), name)) for name in inputs.values()}
+        for symbol, name in inputs.items():
+            self._known[symbol] = self.inputs[name]
+        self.zero = self.constant(sympy.S.Zero)
+        self.one = self.constant(sympy.S.One)
+
+    def _node(self, node: Node) -> int:
+        if node not in self._index:
+            self._index[node] = len(self.nodes)
+            self.nodes.append(node)
+        return self._index[node]
+
+    def constant(self, value: Expr) -> int:
+        """A number."""
+        return self._node(Node("constant", (), value))
+
+    def _constant_of(self, index: int) -> Expr | None:
+        node = self.nodes[index]
+        return cast(Expr, node.value) if node.operation == "constant" else None
+
+    def negative(self, a: int) -> int:
+        """-a."""
+        node = self.nodes[a]
+        if node.operation == "constant":
+            return self.constant(-cast(Expr, node.value))
+        return node.operands[0] if node.operation == "neg" else self._node(Node("neg", (a,)))
+
+    def add(self, a: int, b: int) -> int:
+        """a + b."""
+        if a == self.zero:
+            return b
+        if b == self.zero:
+            return a
+        if self.nodes[b].operation == "neg":
+            return self.subtract(a, self.nodes[b].operands[0])
+        if self.nodes[a].operation == "neg":
+            return self.subtract(b, self.nodes[a].operands[0])
+        return self._node(Node("+", (min(a, b), max(a, b))))
+
+    def subtract(self, a: int, b: int) -> int:
+        """a - b."""
+        if b == self.zero:
+            return a
+        if a == self.zero:
+            return self.negative(b)
+        if self.nodes[b].operation == "neg":
+            return self.add(a, self.nodes[b].operands[0])
+        return self.zero if a == b else self._node(Node("-", (a, b)))
+
+    def multiply(self, a: int, b: int) -> int:
+        """a b."""
+        if self.zero in (a, b):
+            return self.zero
+        if a == self.one:
+            return b
+        if b == self.one:
+            return a
+        first, second = self._constant_of(a), self._constant_of(b)
+        if first is not None and second is not None:
+            return self.constant(first * second)
+        for factor, other in ((a, b), (b, a)):
+            if self._constant_of(factor) == -1:
+                return self.negative(other)
+            if self.nodes[factor].operation == "neg":
+                return self.negative(self.multiply(self.nodes[factor].operands[0], other))
+        return self._node(Node("*", (min(a, b), max(a, b))))
+
+    def divide(self, a: int, b: int) -> int:
+        """a / b."""
+        if a == self.zero or b == self.one:
+            return a
+        return self._node(Node("/", (a, b)))
+
+    def apply(self, name: str, *operands: int) -> int:
+        """A function by name."""
+        return self._node(Node(name, operands))
+
+    def power(self, base: int, exponent: Expr) -> int:
+        """base ** exponent for a constant exponent: products and square roots where they will do."""
+        if exponent.is_negative:
+            return self.divide(self.one, self.power(base, -exponent))
+        if exponent == HALF:
+            return self.apply("sqrt", base)
+        if exponent.is_Rational and cast(Rational, exponent).q == 2:
+            return self.multiply(self.apply("sqrt", base), self.power(base, exponent - HALF))
+        if exponent.is_Integer:
+            return self._integer_power(base, int(exponent))
+        return self._node(Node("pow", (base,), exponent))
+
+    def _integer_power(self, base: int, exponent: int) -> int:
+        if exponent == 0:
+            return self.one
+        half = self._integer_power(base, exponent // 2)
+        square = self.multiply(half, half)
+        return self.multiply(square, base) if exponent % 2 else square
+
+    def expression(self, expr: Expr) -> int:
+        """Add an expression and return its node.
+
+        Raises:
+            UnsupportedExpression: it holds a function or symbol that is not known.
+        """
+        if expr not in self._known:
+            self._known[expr] = self._build(expr)
+        return self._known[expr]
+
+    def define(self, target: Symbol, expr: Expr) -> None:
+        """Let a symbol stand for an expression in those that follow."""
+        self._known[target] = self.expression(expr)
+
+    def _build(self, expr: Expr) -> int:
+        if isinstance(expr, Where):
+            if self._decide is None:
+                raise UnsupportedExpression(f"the condition '{expr.args[0]}' cannot be decided here")
+            return self.expression(cast(Expr, expr.args[1 if self._decide(expr.args[0]) else 2]))
+        if expr.is_Atom and not expr.is_number:
+            raise UnsupportedExpression(f"'{expr}' is not a number, a state, a parameter or the time")
+        # Children are built first: asking a large shared expression for its free symbols would walk it as a tree.
+        if all(self._constant_of(self.expression(cast(Expr, argument))) is not None for argument in expr.args):
+            return self.constant(expr)
+        if isinstance(expr, sympy.Add):
+            return self._sum(expr)
+        if isinstance(expr, sympy.Mul):
+            return self._product(expr)
+        if isinstance(expr, sympy.Pow):
+            return self._pow(*expr.as_base_exp())
+        name = UNARY.get(expr.func)
+        if name is not None and len(expr.args) == 1:
+            return self.apply(name, self.expression(cast(Expr, expr.args[0])))
+        if isinstance(expr, sympy.Min | sympy.Max):
+            operands = [self.expression(cast(Expr, argument)) for argument in expr.args]
+            total = operands[0]
+            for operand in operands[1:]:
+                total = self.apply("min" if isinstance(expr, sympy.Min) else "max", total, operand)
+            return total
+        raise UnsupportedExpression(f"'{expr.func.__name__}' of '{expr}' has no high-precision counterpart here")
+
+    def _sum(self, expr: sympy.Add) -> int:
+        positive: list[int] = []
+        negative: list[int] = []
+        for term in expr.args:
+            if cast(Expr, term).as_coeff_Mul()[0].is_negative:
+                negative.append(self.expression(cast(Expr, -term)))
+            else:
+                positive.append(self.expression(cast(Expr, term)))
+        total = self.zero
+        for index in positive:
+            total = self.add(total, index)
+        for index in negative:
+            total = self.subtract(total, index)
+        return total
+
+    def _product(self, expr: sympy.Mul) -> int:
+        coefficient, factors = expr.as_coeff_mul()
+        if coefficient.is_negative:
+            return self.negative(self.expression(-expr))
+        above, below = (self.one if coefficient == 1 else self.constant(coefficient)), self.one
+        for factor in factors:
+            base, exponent = cast(Expr, factor).as_base_exp()
+            if exponent.is_negative and not isinstance(factor, sympy.exp):
+                below = self.multiply(below, self.expression(cast(Expr, 1 / factor)))
+            else:
+                above = self.multiply(above, self.expression(cast(Expr, factor)))
+        return self.divide(above, below)
+
+    def _pow(self, base: Expr, exponent: Expr) -> int:
+        if base == sympy.E:
+            return self.apply("exp", self.expression(exponent))
+        if exponent.is_number:
+            return self.power(self.expression(base), exponent)
+        return self.apply("exp", self.multiply(self.expression(exponent), self.apply("log", self.expression(base))))
+
+    def partials(self, index: int) -> list[tuple[int, int]]:
+        """(operand, node of the partial derivative with respect to it) for one node."""
+        node = self.nodes[index]
+        match node.operation, node.operands:
+            case "+", (a, b):
+                return [(a, self.one), (b, self.one)]
+            case "-", (a, b):
+                return [(a, self.one), (b, self.negative(self.one))]
+            case "neg", (a,):
+                return [(a, self.negative(self.one))]
+            case "*", (a, b):
+                return [(a, b), (b, a)]
+            case "/", (a, b):
+                return [(a, self.divide(self.one, b)), (b, self.negative(self.divide(index, b)))]
+            case ("min" | "max") as name, (a, b):
+                first = self.apply("chosen_" + name, a, b)
+                return [(a, first), (b, self.subtract(self.one, first))]
+            case "pow", (a,):
+                exponent = cast(Expr, node.value)
+                return [(a, self.multiply(self.constant(exponent), self.power(a, exponent - 1)))]
+            case name, (a,):
+                return [(a, self._slope(name, a, index))]
+            case _:
+                return []
+
+    def _slope(self, name: str, a: int, value: int) -> int:
+        square = self.multiply
+        match name:
+            case "sqrt":
+                return self.divide(self.constant(HALF), value)
+            case "exp":
+                return value
+            case "log":
+                return self.divide(self.one, a)
+            case "sin":
+                return self.apply("cos", a)
+            case "cos":
+                return self.negative(self.apply("sin", a))
+            case "tan":
+                return self.add(self.one, square(value, value))
+            case "sinh":
+                return self.apply("cosh", a)
+            case "cosh":
+                return self.apply("sinh", a)
+            case "tanh":
+                return self.subtract(self.one, square(value, value))
+            case "atan":
+                return self.divide(self.one, self.add(self.one, square(a, a)))
+            case "asin":
+                return self.divide(self.one, self.apply("sqrt", self.subtract(self.one, square(a, a))))
+            case "acos":
+                return self.negative(self._slope("asin", a, value))
+            case "absolute":
+                return self.apply("sign", a)
+            case _:
+                return self.zero
+
+    def jacobian(self, outputs: Sequence[int], inputs: Sequence[int]) -> dict[tuple[int, int], int]:
+        """The structurally nonzero entries (row, column) → node of d outputs / d inputs, by forward propagation."""
+        needed = self.reachable(outputs)
+        column = {index: j for j, index in enumerate(inputs)}
+        rows: dict[int, dict[int, int]] = {}
+        for index in needed:
+            if index in column:
+                rows[index] = {column[index]: self.one}
+                continue
+            row: dict[int, int] = {}
+            for operand, partial in self.partials(index):
+                for j, entry in rows[operand].items():
+                    row[j] = self.add(row.get(j, self.zero), self.multiply(partial, entry))
+            rows[index] = row
+        return {(i, j): entry for i, output in enumerate(outputs) for j, entry in rows[output].items()
+                if entry != self.zero}  # fmt: skip
+
+    def pullback(self, outputs: Sequence[int], seeds: Sequence[int], inputs: Sequence[int]) -> list[int]:
+        """Nodes of the row vector ``seeds`` times d outputs / d inputs, by backward propagation."""
+        needed = self.reachable(outputs)
+        depends = set(inputs)
+        for index in needed:
+            if any(operand in depends for operand in self.nodes[index].operands):
+                depends.add(index)
+        gathered: dict[int, int] = {}
+        for output, seed in zip(outputs, seeds, strict=True):
+            gathered[output] = self.add(gathered.get(output, self.zero), seed)
+        for index in reversed(needed):
+            if index not in gathered or index not in depends:
+                continue
+            for operand, partial in self.partials(index):
+                if operand in depends:
+                    term = self.multiply(gathered[index], partial)
+                    gathered[operand] = self.add(gathered.get(operand, self.zero), term)
+        return [gathered.get(index, self.zero) for index in inputs]
+
+    def reachable(self, outputs: Iterable[int]) -> list[int]:
+        """The nodes that the outputs need, in an order in which they can be evaluated."""
+        seen: set[int] = set()
+        stack = list(outputs)
+        while stack:
+            index = stack.pop()
+            if index not in seen:
+                seen.add(index)
+                stack.extend(self.nodes[index].operands)
+        return sorted(seen)

@@ -1,0 +1,233 @@
+"""Prints one expression as code of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sympy
+from sympy import Expr, Function, Symbol
+from sympy.printing.precedence import PRECEDENCE
+from sympy.printing.pycode import PythonCodePrinter
+
+from sciml_bench.emit.targets import Target
+from sciml_bench.problem.model import to_double
+from sciml_bench.problem.operators import MIRRORED, PERIODIC
+from sciml_bench.problem.shapes import Shape, shape_of
+
+
+class Row(Function):
+    """``Row(x)``: a vector as the rows of a table of pairs, ``x[:, None]``."""
+
+
+class Others(Function):
+    """``Others(x, table)``: for every row, the elements that the row's sum runs over."""
+
+
+class Column(Function):
+    """``Column(x)``: a vector as the columns of a table of pairs, ``x[None, :]``."""
+
+
+class Spread(Function):
+    """``Spread(body, n, table)``: the n×n matrix of a table of pairs; without a table the body is that matrix."""
+
+
+class RowSum(Function):
+    """``RowSum(body)``: the sum of a table of pairs over its last axis."""
+
+
+class Printer(PythonCodePrinter):
+    """SymPy's Python printer with a target's functions, and doubles instead of exact numbers."""
+
+    def __init__(self, target: Target, names: Mapping[Symbol, str], shapes: Mapping[Symbol, Shape]):
+        super().__init__({"fully_qualified_modules": False})
+        self.target = target
+        self.names = names
+        self.shapes = shapes
+
+    def code(self, expression: Expr) -> str:
+        """The code of an expression."""
+        code = self.doprint(expression)
+        return code[1:-1] if self._is_product(expression) else code
+
+    def _is_product(self, expr: Expr) -> bool:
+        """Whether a power is printed as a product: Python's float power is several times slower."""
+        scalar = not self.target.traced and expr.is_Pow and expr.base.is_Symbol and self.shape(expr.base) == ()
+        return scalar and expr.exp in (2, 3)
+
+    def operand(self, expression: Expr) -> str:
+        """Code for a place that needs an array of the target, even for a plain number."""
+        if expression.is_number:
+            return self.target.constant.format(_literal(to_double(expression)))
+        return self.code(expression)
+
+    def shape(self, expression: Expr) -> Shape:
+        """The shape of an expression."""
+        return shape_of(expression, self.shapes)
+
+    def doprint(self, expr: Any, assign_to: Any = None) -> str:
+        """Print, with every pure number as a double."""
+        return self._print(expr)
+
+    def _print(self, expr: Any, **kwargs: Any) -> str:
+        if isinstance(expr, Expr) and expr.is_number and not expr.is_Integer and expr.is_real:
+            code = _literal(to_double(expr))
+            return f"({code})" if code.startswith("-") and not expr.is_Rational else code
+        return super()._print(expr, **kwargs)
+
+    def parenthesize(self, item: Any, level: Any, strict: bool = False) -> str:
+        """SymPy's rule, but a positive decimal needs no brackets."""
+        if isinstance(item, sympy.Rational) and item >= 0:
+            return self._print(item)
+        return super().parenthesize(item, level, strict)
+
+    def _print_Integer(self, expr: sympy.Integer) -> str:
+        return _literal(float(expr)) if abs(expr) >= 10**6 else str(int(expr))
+
+    def _print_Symbol(self, expr: Symbol) -> str:
+        return self.names.get(expr, expr.name)
+
+    _print_Dummy = _print_Symbol
+
+    def _print_Pow(self, expr: sympy.Pow, rational: bool = False) -> str:
+        base, exponent = expr.base, expr.exp
+        if exponent == -1:
+            return f"1/{self.parenthesize(base, PRECEDENCE['Mul'], strict=True)}"
+        if exponent == sympy.S.Half:
+            return self._call("sqrt", base)
+        if exponent == -sympy.S.Half:
+            return f"1/{self._call('sqrt', base)}"
+        if self._is_product(expr):
+            return f"({'*'.join([self.code(base)] * int(exponent))})"
+        if self._needs_power(expr):
+            return f"np.power({self.code(base)}, {self.code(exponent)})"
+        inner = self.parenthesize(base, PRECEDENCE["Pow"], strict=False)
+        return f"{inner}**{self.parenthesize(exponent, PRECEDENCE['Pow'], strict=False)}"
+
+    def _needs_power(self, expr: sympy.Pow) -> bool:
+        # A negative Python float to a fractional power is complex, where NumPy gives the NaN that solvers expect.
+        fractional = not expr.exp.is_Integer and not expr.base.is_nonnegative
+        return fractional and not self.target.traced and self.shape(expr.base) == ()
+
+
+    def _call(self, name: str, *arguments: Expr) -> str:
+        function = self.target.functions[name]
+        scalar = not self.target.traced and all(self.shape(argument) == () for argument in arguments)
+        if scalar and (name in _SAFE_SCALARS or (name == "sqrt" and arguments[0].is_nonnegative)):
+            function = _SAFE_SCALARS.get(name, "math.sqrt")
+        return f"{function}({', '.join(self.operand(argument) for argument in arguments)})"
+
+    def _print_Function(self, expr: Function) -> str:
+        name = type(expr).__name__.lower()
+        if name not in self.target.functions:
+            raise ValueError(f"{name} cannot be printed for {self.target.name}")
+        return self._call(name, *expr.args)
+
+    # The parent class has a method for each function that it knows; ours take their place.
+    _print_sin = _print_cos = _print_tan = _print_asin = _print_acos = _print_atan = _print_Function
+    _print_sinh = _print_cosh = _print_tanh = _print_exp = _print_log = _print_Function
+    _print_ExpBase = _print_sign = _print_Abs = _print_Function
+
+    def _print_Where(self, expr: Any) -> str:
+        condition, a, b = expr.args
+        if not self.target.traced and self.shape(condition) == ():
+            return f"({self.code(a)} if {self._condition(condition)} else {self.code(b)})"
+        return f"{self.target.functions['where']}({self._condition(condition)}, {self.operand(a)}, {self.operand(b)})"
+
+    def _condition(self, condition: Any) -> str:
+        match condition:
+            case sympy.And() | sympy.Or():
+                join = " & " if isinstance(condition, sympy.And) else " | "
+                parts = sorted(condition.args, key=sympy.default_sort_key)
+                return join.join(self._grouped(part) for part in parts)
+            case sympy.Not():
+                return f"~{self._grouped(condition.args[0])}"
+            case Symbol():
+                return self._print_Symbol(condition)
+            case _:
+                return f"{self.code(condition.lhs)} {condition.rel_op} {self.code(condition.rhs)}"
+
+    def _grouped(self, condition: Any) -> str:
+        code = self._condition(condition)
+        return code if condition.is_Symbol else f"({code})"
+
+    # Conditions that stand alone, as when they are shared between two branches.
+    _print_And = _print_Or = _print_Not = _print_Relational = _condition
+
+    def _print_Item(self, expr: Any) -> str:
+        array, *indices = expr.args
+        return f"{self._atom(array)}[{', '.join(str(index) for index in indices)}]"
+
+    def _atom(self, expr: Expr) -> str:
+        return self.parenthesize(expr, PRECEDENCE["Atom"], strict=True)
+
+    def _print_Row(self, expr: Any) -> str:
+        return f"{self._atom(expr.args[0])}[:, None]"
+
+    def _print_Column(self, expr: Any) -> str:
+        return f"{self._atom(expr.args[0])}[None, :]"
+
+    def _print_Others(self, expr: Any) -> str:
+        return self.target.gather.format(self._atom(expr.args[0]), self.code(expr.args[1]))
+
+    def _print_Spread(self, expr: Any) -> str:
+        body, size, table = expr.args
+        if table == 0:
+            return f"np.broadcast_to({self.code(body)}, ({size}, {size}))"
+        return f"spread({self.code(body)}, {self.code(table)})"
+
+    def _print_RowSum(self, expr: Any) -> str:
+        return self.target.row_sum.format(self.code(expr.args[0]))
+
+    def _print_Total(self, expr: Any) -> str:
+        return self.target.total.format(self.code(expr.args[0]))
+
+    def _print_Dot(self, expr: Any) -> str:
+        a, b = expr.args
+        product = self.parenthesize(a, PRECEDENCE["Mul"]) + "*" + self.parenthesize(b, PRECEDENCE["Mul"])
+        return self.target.total.format(product)
+
+    def _print_MatrixProduct(self, expr: Any) -> str:
+        matrix, vector = expr.args
+        if self.target.name == "tensorflow":
+            return f"tf.linalg.matvec({self.code(matrix)}, {self.code(vector)})"
+        return f"{self.code(matrix)} @ {self.parenthesize(vector, PRECEDENCE['Atom'])}"
+
+    def _print_TridiagonalSolve(self, expr: Any) -> str:
+        *diagonals, b = expr.args
+        size = self.shape(b)
+        filled = [self._filled(diagonal, size) for diagonal in diagonals]
+        return f"solve_tridiagonal({', '.join(filled)}, {self.code(b)})"
+
+    def _filled(self, expression: Expr, shape: Shape) -> str:
+        if self.shape(expression) == shape:
+            return self.code(expression)
+        return self.target.fill.format(self.operand(expression), shape)
+
+    def _print_Laplacian(self, expr: Any) -> str:
+        return f"laplacian({', '.join((self.code(expr.args[0]), *self._edges(expr.args[1:])))})"
+
+    def _print_Difference(self, expr: Any) -> str:
+        field, axis, edge = expr.args
+        return f"gradient_{int(axis)}({', '.join((self.code(field), *self._edges((edge,))))})"
+
+    def _print_Shift(self, expr: Any) -> str:
+        field, places, axis, edge = expr.args
+        kind = "wrapped" if edge == PERIODIC else "mirrored" if edge == MIRRORED else "filled"
+        name = f"shift_{kind}" if int(axis) == 0 else f"shift_{kind}_1"
+        return f"{name}({', '.join((self.code(field), str(int(places)), *self._edges((edge,))))})"
+
+    def _edges(self, edges: tuple[Expr, ...]) -> list[str]:
+        return [self.operand(edge) for edge in edges if edge not in (PERIODIC, MIRRORED)]
+
+
+_SAFE_SCALARS = {
+    "sin": "math.sin", "cos": "math.cos", "tan": "math.tan", "tanh": "math.tanh", "atan": "math.atan",
+    "abs": "abs",
+}  # fmt: skip
+
+
+def _literal(value: float) -> str:
+    if value == int(value) and abs(value) < 10**6:
+        return f"{value:.1f}"
+    return repr(value)

@@ -1,0 +1,215 @@
+"""A problem component by component: every vector, field and operator written out as scalar expressions.
+
+The reference engine integrates this form, and tests hold the array emitters against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import sympy
+from sympy import Basic, Expr, Symbol
+
+from sciml_bench.problem.model import Problem, symbol
+from sciml_bench.problem.operators import (
+    MIRRORED,
+    PERIODIC,
+    At,
+    Difference,
+    Dot,
+    IndexedSum,
+    Item,
+    Laplacian,
+    MatrixProduct,
+    Shift,
+    Total,
+    TridiagonalSolve,
+)
+from sciml_bench.problem.shapes import Shape, shape_of
+
+Index = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ScalarSystem:
+    """dy_i/dt = ``outputs[i]``, after the statements have been evaluated in order; ``t``, ``y`` and ``p`` are symbols.
+
+    Conditions in :class:`~sciml_bench.problem.operators.Where` may hold t, y and p; where they hold t alone they are
+    constant between the problem's breakpoints.
+    """
+
+    t: Symbol
+    y: tuple[Symbol, ...]
+    p: tuple[Symbol, ...]
+    statements: tuple[tuple[Symbol, Expr], ...]
+    outputs: tuple[Expr, ...]
+    invariants: dict[str, Expr]
+
+    @cached_property
+    def rhs(self) -> tuple[Expr, ...]:
+        """The right-hand side in t, y and p alone."""
+        values: dict[Basic, Expr] = {}
+        for target, expr in self.statements:
+            values[target] = expr.xreplace(values)
+        return tuple(expr.xreplace(values) for expr in self.outputs)
+
+
+def scalarise(problem: Problem) -> ScalarSystem:
+    """The scalar form of a problem; ``y`` and ``p`` are in the flat order of the problem."""
+    return _Scalariser(problem).system()
+
+
+class _Scalariser:
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.shapes = problem.shapes
+        self.statements: list[tuple[Symbol, Expr]] = []
+        self.components: dict[Symbol, dict[Index, Expr]] = {}
+        self._memo: dict[tuple[Basic, Index], Basic] = {}
+        self._solutions: dict[Basic, list[Expr]] = {}
+
+    def system(self) -> ScalarSystem:
+        problem = self.problem
+        y = self._declare("y", [(state.name, state.shape) for state in problem.states])
+        p = self._declare("p", [(parameter.name, parameter.shape) for parameter in problem.parameters])
+        for constant in problem.constants:
+            self.components[symbol(constant.name)] = dict(
+                zip(_indices(constant.shape), constant.values, strict=True)
+            )
+        for axis, grid in enumerate(problem.grids):
+            self.components[symbol(grid.name)] = {
+                index: grid.coordinate(index[axis]) for index in _indices(problem.grid_shape)
+            }
+        for definition in problem.definitions:
+            self.components[symbol(definition.name)] = {
+                index: self._state(f"{definition.name}_{'_'.join(map(str, index))}", self.element(definition.expr, index))
+                for index in _indices(definition.shape)
+            }
+        outputs: list[Expr] = []
+        for state in problem.states:
+            expr = problem.equations[state.name]
+            outputs += [self.element(expr, index) for index in _indices(state.shape)]
+        invariants = {name: self.element(expr, ()) for name, expr in problem.invariants.items()}
+        return ScalarSystem(symbol("t"), y, p, tuple(self.statements), tuple(outputs), invariants)
+
+    def _declare(self, prefix: str, quantities: list[tuple[str, Shape]]) -> tuple[Symbol, ...]:
+        flat: list[Symbol] = []
+        for name, shape in quantities:
+            entries: dict[Index, Expr] = {}
+            for index in _indices(shape):
+                component = Symbol(f"{prefix}_{len(flat)}", real=True)
+                flat.append(component)
+                entries[index] = component
+            self.components[symbol(name)] = entries
+        return tuple(flat)
+
+    def _state(self, name: str, expr: Expr) -> Symbol:
+        target = Symbol(f"d_{name}", real=True)
+        self.statements.append((target, expr))
+        return target
+
+    def element(self, expr: Basic, index: Index) -> Expr:
+        """Component ``index`` of an expression; scalars ignore the index."""
+        key = (expr, index)
+        if key not in self._memo:
+            self._memo[key] = self._element(expr, index)
+        return self._memo[key]  # pyright: ignore[reportReturnType]
+
+    def _element(self, expr: Basic, index: Index) -> Basic:
+        match expr:
+            case Symbol():
+                entries = self.components.get(expr)
+                return expr if entries is None else entries[() if () in entries else index]
+            case Item():
+                return self.element(expr.args[0], tuple(int(i) for i in expr.args[1:]))
+            case Laplacian():
+                return self._laplacian(expr, index)
+            case Difference():
+                axis, edge = int(expr.args[1]), expr.args[2]
+                step = self.problem.grids[axis].step
+                ahead, behind = (self._neighbour(expr.args[0], index, axis, k, edge) for k in (1, -1))
+                return (ahead - behind) / (2 * step)
+            case Shift():
+                return self._neighbour(expr.args[0], index, int(expr.args[2]), int(expr.args[1]), expr.args[3])
+            case Total():
+                return sympy.Add(*(self.element(expr.args[0], i) for i in _indices(self._shape(expr.args[0]))))
+            case Dot():
+                a, b = expr.args
+                return sympy.Add(*(self.element(a, i) * self.element(b, i) for i in _indices(self._shape(a))))
+            case MatrixProduct():
+                matrix = self.problem.matrices[expr.args[0].name]
+                row = matrix.row(index[0])
+                return sympy.Add(*(value * self.element(expr.args[1], (k,)) for k, value in enumerate(row)))
+            case IndexedSum():
+                return self._indexed_sum(expr, index)
+            case TridiagonalSolve():
+                return self._tridiagonal(expr)[index[0]]
+            case _:
+                if not expr.args:
+                    return expr
+                return expr.func(*(self.element(argument, index) for argument in expr.args))
+
+    def _shape(self, expr: Basic) -> Shape:
+        return shape_of(expr, self.shapes)  # pyright: ignore[reportArgumentType]
+
+    def _laplacian(self, expr: Basic, index: Index) -> Expr:
+        field, *edges = expr.args
+        total: Expr = sympy.S.Zero
+        for axis, (edge, grid) in enumerate(zip(edges, self.problem.grids, strict=True)):
+            ahead, behind = (self._neighbour(field, index, axis, k, edge) for k in (1, -1))
+            total += (ahead - 2 * self.element(field, index) + behind) / grid.step**2
+        return total
+
+    def _neighbour(self, field: Basic, index: Index, axis: int, places: int, edge: Basic) -> Expr:
+        size = self._shape(field)[axis]
+        place = index[axis] + places
+        if not 0 <= place < size:
+            if edge == PERIODIC:
+                place %= size
+            elif edge == MIRRORED:
+                place = 0 if place < 0 else size - 1
+            else:
+                return self.element(edge, ())
+        return self.element(field, (*index[:axis], place, *index[axis + 1 :]))
+
+    def _indexed_sum(self, expr: Basic, index: Index) -> Expr:
+        body, j, excluded, size = expr.args
+        atoms = body.atoms(At)
+        terms: list[Expr] = []
+        for k in range(int(size)):
+            if excluded != j and (k,) == index:
+                continue
+            values = {a: self.element(a.args[0], (k,) if a.args[1] == j else index) for a in atoms}
+            terms.append(self._scalars(body).xreplace(values))
+        return sympy.Add(*terms)
+
+    def _scalars(self, body: Basic) -> Basic:
+        """The body with scalar parameters, states and definitions put in; elements stay."""
+        scalars = {s: entries[()] for s, entries in self.components.items() if () in entries}
+        return body.xreplace(scalars)
+
+    def _tridiagonal(self, expr: Basic) -> list[Expr]:
+        """Thomas' algorithm, with a statement for each intermediate so that expressions stay small."""
+        if expr in self._solutions:
+            return self._solutions[expr]
+        lower, diagonal, upper, b = expr.args
+        n, tag = self._shape(b)[0], len(self._solutions)
+        at: Callable[[Basic, int], Expr] = lambda array, i: self.element(array, (i,))  # noqa: E731
+        c = [self._state(f"tri{tag}_c_0", at(upper, 0) / at(diagonal, 0))]
+        d = [self._state(f"tri{tag}_d_0", at(b, 0) / at(diagonal, 0))]
+        for i in range(1, n):
+            pivot = self._state(f"tri{tag}_p_{i}", at(diagonal, i) - at(lower, i) * c[i - 1])
+            c.append(self._state(f"tri{tag}_c_{i}", at(upper, i) / pivot))
+            d.append(self._state(f"tri{tag}_d_{i}", (at(b, i) - at(lower, i) * d[i - 1]) / pivot))
+        x: list[Expr] = [d[-1]]
+        for i in range(n - 2, -1, -1):
+            x.insert(0, self._state(f"tri{tag}_x_{i}", d[i] - c[i] * x[0]))
+        self._solutions[expr] = x
+        return x
+
+
+def _indices(shape: Shape) -> list[Index]:
+    return list(product(*(range(n) for n in shape)))

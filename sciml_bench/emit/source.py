@@ -1,0 +1,84 @@
+"""Problem to readable source text: a Python module with ``rhs`` and ``loss`` in a target's own arrays."""
+
+from __future__ import annotations
+
+from sympy import Expr, Symbol
+
+from sciml_bench.emit.context import Context
+from sciml_bench.emit.loss import loss_source
+from sciml_bench.emit.numpy_jacobian import array_jacobian_source
+from sciml_bench.emit.operators import TRIDIAGONAL_IMPORTS, operator_sources
+from sciml_bench.emit.scalar_jacobian import scalar_jacobian_source
+from sciml_bench.emit.statements import Program, straight_line
+from sciml_bench.emit.targets import TARGETS
+from sciml_bench.problem.model import Problem, symbol
+from sciml_bench.problem.operators import TridiagonalSolve
+
+
+def source(problem: Problem, target: str) -> str:
+    """The module that a worker runs.
+
+    ``rhs(t, y, p)`` maps the flat state (n_states,) and the flat parameters (n_parameters,) to dy/dt (n_states,);
+    ``loss(ys)`` maps states at the saved times (n_times, n_states) to a number. NumPy modules also have
+    ``jacobian(t, y, p)`` (n_states, n_states), ``parameter_jacobian(t, y, p)`` (n_states, n_parameters) and
+    ``loss_gradient(ys)`` (n_times, n_states); TensorFlow modules of scalar problems have ``jacobian``.
+
+    Raises:
+        KeyError: there is no such target.
+    """
+    context = Context.of(problem, TARGETS[target])
+    program = straight_line(
+        [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions],
+        [context.resolve(expr) for expr in problem.equations.values()],
+    )
+    rhs = _rhs(context, program)
+    functions = [rhs, loss_source(problem, context.target)]
+    if target == "numpy":
+        functions.append((scalar_jacobian_source if problem.all_scalar else array_jacobian_source)(context))
+    elif target == "tensorflow" and problem.all_scalar:
+        functions.append(scalar_jacobian_source(context))
+    # The header comes last: the functions above have said which constants and imports they need.
+    return "\n\n".join([_header(context), *_operators(context), *context.matrix_lines(), *functions]).rstrip() + "\n"
+
+
+def _header(context: Context) -> str:
+    problem = context.problem
+    expressions = context.all_expressions()
+    imports = list(context.target.imports)
+    if context.target.name in TRIDIAGONAL_IMPORTS and any(e.atoms(TridiagonalSolve) for e in expressions):
+        imports.append(TRIDIAGONAL_IMPORTS[context.target.name])
+    imports += context.extra_imports
+    lines = [
+        f'"""{problem.name} for {context.target.name}, emitted from its neutral spec {problem.spec_hash[:12]}."""',
+        "",
+        *imports,
+        "",
+        f"N_STATES = {problem.n_states}",
+        f"N_PARAMETERS = {problem.n_parameters}",
+        *context.constant_lines(),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _operators(context: Context) -> list[str]:
+    return operator_sources(context.all_expressions(), context.problem.grids, context.target.name)
+
+
+def _rhs(context: Context, program: Program) -> str:
+    context.declare_tables(program.pair_tables)
+    used = _symbols(program)
+    lines = ["def rhs(t, y, p):", *context.unpack_parameters(used), *context.unpack_state(used)]
+    printer = context.printer()
+    for statement in program.statements:
+        printer.shapes[statement.symbol] = printer.shape(statement.expr)
+        code = printer.code(statement.expr)
+        lines.append(f"    {printer.code(statement.symbol)} = {code}")
+    outputs = dict(zip(context.problem.equations, program.outputs, strict=True))
+    lines += context.pack_state(outputs, printer)
+    return "\n".join(lines) + "\n"
+
+
+def _symbols(program: Program) -> set[Symbol]:
+    expressions: list[Expr] = [statement.expr for statement in program.statements]
+    expressions += program.outputs
+    return {symbol for expression in expressions for symbol in expression.free_symbols}

@@ -1,0 +1,135 @@
+"""From equations to straight-line statements: pairs expanded, common subexpressions shared, in a valid order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sympy
+from sympy import Expr, Symbol
+
+from sciml_bench.emit.printer import Column, Others, Row, RowSum, Spread
+from sciml_bench.problem.operators import At, IndexedSum, PairMatrix, Total
+
+
+@dataclass(frozen=True)
+class Statement:
+    """``symbol = expr``; temporaries have names that start with an underscore-free prefix of our own."""
+
+    symbol: Symbol
+    expr: Expr
+
+
+@dataclass(frozen=True)
+class Program:
+    """Statements in a valid order, the outputs in terms of their symbols, and the tables of pairs they need."""
+
+    statements: tuple[Statement, ...]
+    outputs: tuple[Expr, ...]
+    pair_tables: tuple[PairTable, ...]
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """The table ``symbol[i, k]`` of the indices that row i sums over: all of ``size`` but i itself."""
+
+    symbol: Symbol
+    size: int
+
+
+def straight_line(named: Sequence[tuple[Symbol, Expr]], outputs: Sequence[Expr]) -> Program:
+    """Common subexpressions of definitions and outputs as statements, each before its first use."""
+    taken = {s.name for _, e in named for s in e.free_symbols} | {s.name for e in outputs for s in e.free_symbols}
+    taken |= {s.name for s, _ in named}
+    expander = _PairExpander(taken)
+    expanded = [expander.expand(expr) for _, expr in named]
+    expanded_outputs = [expander.expand(expr) for expr in outputs]
+    targets = [symbol for symbol, _ in named] + [statement.symbol for statement in expander.statements]
+    bodies = expanded + [statement.expr for statement in expander.statements]
+    shared, reduced = sympy.cse(
+        [*bodies, *expanded_outputs], symbols=_fresh("c", taken), order="none", list=False
+    )
+    statements = [Statement(symbol, expr) for symbol, expr in shared]
+    statements += [Statement(symbol, expr) for symbol, expr in zip(targets, reduced, strict=False)]
+    return Program(
+        _ordered(statements), tuple(reduced[len(targets) :]), tuple(expander.tables.values())
+    )
+
+
+def _fresh(prefix: str, taken: set[str]):
+    number = 0
+    while True:
+        name = f"{prefix}{number}"
+        if name not in taken:
+            taken.add(name)
+            yield Symbol(name, real=True)
+        number += 1
+
+
+def _ordered(statements: list[Statement]) -> tuple[Statement, ...]:
+    """Depth-first order by dependency; keeps the given order where it is free."""
+    by_symbol = {statement.symbol: statement for statement in statements}
+    done: dict[Symbol, Statement] = {}
+
+    def visit(statement: Statement) -> None:
+        if statement.symbol in done:
+            return
+        for symbol in sorted(statement.expr.free_symbols & by_symbol.keys(), key=lambda s: s.name):
+            visit(by_symbol[symbol])
+        done[statement.symbol] = statement
+
+    for statement in statements:
+        visit(statement)
+    return tuple(done.values())
+
+
+class _PairExpander:
+    """Rewrites every indexed sum as statements over a table of pairs, so that sums share what they have in common."""
+
+    def __init__(self, taken: set[str]):
+        self.taken = taken
+        self.statements: list[Statement] = []
+        self.tables: dict[int, PairTable] = {}
+        self._symbols: dict[Expr, Symbol] = {}
+
+    def expand(self, expression: Expr) -> Expr:
+        """The expression with every indexed sum replaced by the symbol of a row sum."""
+        sums = sorted(expression.atoms(IndexedSum, PairMatrix), key=sympy.default_sort_key)
+        return expression.xreplace({total: self._total(total) for total in sums})
+
+    def _total(self, total: IndexedSum | PairMatrix) -> Expr:
+        body, j, excluded, size = total.args
+        is_matrix = isinstance(total, PairMatrix)
+        if not is_matrix and excluded == j and all(atom.args[1] == j for atom in body.atoms(At)):
+            return Total(body.xreplace({atom: atom.args[0] for atom in body.atoms(At)}))
+        if total not in self._symbols:
+            table = None if excluded == j else self._table(int(size))
+            replaced = {atom: self._element(atom, j, table) for atom in body.atoms(At)}
+            pairs = body.xreplace(replaced)
+            over = sympy.S.Zero if table is None else table.symbol
+            value = Spread(pairs, size, over) if is_matrix else RowSum(pairs)
+            self._symbols[total] = self._assign("matrix" if is_matrix else "total", value)
+        return self._symbols[total]
+
+    def _element(self, atom: At, j: Symbol, table: PairTable | None) -> Symbol:
+        array, index = atom.args
+        summed = index == j
+        expr = Row(array) if not summed else Column(array) if table is None else Others(array, table.symbol)
+        if expr not in self._symbols:
+            base = array.name if isinstance(array, Symbol) else "element"
+            self._symbols[expr] = self._assign(f"{base}_{'j' if summed else 'i'}", expr)
+        return self._symbols[expr]
+
+    def _table(self, size: int) -> PairTable:
+        if size not in self.tables:
+            self.tables[size] = PairTable(Symbol(f"OTHERS_{size}"), size)
+        return self.tables[size]
+
+    def _assign(self, name: str, expr: Expr) -> Symbol:
+        unique, number = name, 2
+        while unique in self.taken:
+            unique, number = f"{name}{number}", number + 1
+        self.taken.add(unique)
+        symbol = Symbol(unique, real=True)
+        self.statements.append(Statement(symbol, expr))
+        return symbol

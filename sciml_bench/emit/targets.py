@@ -1,0 +1,76 @@
+"""What differs between the targets: names of functions, how arrays are taken apart and put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Target:
+    """One array library to print for.
+
+    ``module`` is the prefix of its functions. ``unpack`` and ``stack`` are format strings. ``traced`` is true where
+    scalars are arrays of the library (every target but NumPy, whose scalars are Python floats).
+    """
+
+    name: str
+    module: str
+    imports: tuple[str, ...]
+    unpack: str
+    stack: str
+    concatenate: str
+    constant: str
+    array: str
+    total: str
+    row_sum: str
+    gather: str
+    reshape: str
+    fill: str
+    functions: dict[str, str]
+    traced: bool = True
+
+
+_COMMON = (
+    "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs", "sign",
+)  # fmt: skip
+
+
+def _functions(prefix: str, **special: str) -> dict[str, str]:
+    inverse = {"asin": f"{prefix}.arcsin", "acos": f"{prefix}.arccos", "atan": f"{prefix}.arctan"}
+    return {**{name: f"{prefix}.{name}" for name in _COMMON}, **inverse, "where": f"{prefix}.where", **special}
+
+
+TARGETS = {
+    "numpy": Target(
+        name="numpy", module="np", imports=("import math", "import numpy as np"),
+        unpack="{}.tolist()", stack="np.array([{}])", concatenate="np.concatenate(({}))",
+        constant="{}", array="{}", total="np.sum({})", row_sum="np.sum({}, axis=-1)", gather="{}[{}]",
+        reshape="{}.reshape({})", fill="np.full({1}, {0})",
+        functions=_functions("np"), traced=False,
+    ),
+    "jax": Target(
+        name="jax", module="jnp", imports=("import jax.numpy as jnp", "import numpy as np"),
+        unpack="{}", stack="jnp.stack([{}])", concatenate="jnp.concatenate(({}))",
+        constant="{}", array="jnp.asarray({})", total="jnp.sum({})", row_sum="jnp.sum({}, axis=-1)", gather="{}[{}]",
+        reshape="{}.reshape({})", fill="jnp.full({1}, {0})",
+        functions=_functions("jnp"),
+    ),
+    "torch": Target(
+        name="torch", module="torch", imports=("import numpy as np", "import torch"),
+        unpack="{}.unbind()", stack="torch.stack(({},))", concatenate="torch.cat(({}))",
+        constant="torch.full((), {}, dtype=y.dtype)", array="torch.from_numpy(np.asarray({}))",
+        total="torch.sum({})", row_sum="torch.sum({}, dim=-1)", gather="{}[{}]",
+        reshape="{}.reshape({})", fill="{}.expand({})",
+        functions=_functions("torch"),
+    ),
+    "tensorflow": Target(
+        name="tensorflow", module="tf", imports=("import numpy as np", "import tensorflow as tf"),
+        unpack="tf.unstack({})", stack="tf.stack([{}])", concatenate="tf.concat(({}), axis=0)",
+        constant="tf.constant({}, y.dtype)", array="tf.constant({})",
+        total="tf.reduce_sum({})", row_sum="tf.reduce_sum({}, axis=-1)", gather="tf.gather({}, {})",
+        reshape="tf.reshape({}, {})", fill="tf.fill({1}, {0})",
+        functions=_functions(
+            "tf", asin="tf.asin", acos="tf.acos", atan="tf.atan", log="tf.math.log"
+        ),
+    ),
+}  # fmt: skip

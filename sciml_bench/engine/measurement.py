@@ -1,0 +1,165 @@
+"""What one worker left: its events put together with the way its process ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone, ProtocolError, Ready
+from sciml_bench.outcome import Outcome
+from sciml_bench.task import Task
+
+# What a loop of calls is called in the sum of phases: the stacked bar of a cell shows kinds, not points.
+_SUMS = {
+    "gradient": "points",
+    "solve": "points",
+    "steady_gradient": "steady",
+    "steady_solve": "steady",
+    "warm_up_gradient": "warm_up",
+    "warm_up_solve": "warm_up",
+}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a worker's process ended. ``outcome`` is ``None`` when it had told its end."""
+
+    outcome: Outcome | None
+    message: str
+    stderr_tail: str
+    peak_rss_bytes: int
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One cell, measured once.
+
+    ``outcome`` is ok when at least one point is; ``phase`` and ``message`` then tell what ended the worker early, if
+    anything did. Every point of the task is in ``points``, in order. ``phases_ns`` has one sum per kind of phase;
+    ``time_to_first_gradient_ns`` counts to the end of the first gradient call, from the start of the process and from
+    the built program, and is empty when there was no first gradient.
+    """
+
+    outcome: Outcome
+    phase: str | None
+    message: str
+    stderr_tail: str
+    started_at: str
+    wall_s: float
+    phases_ns: dict[str, int]
+    time_to_first_gradient_ns: dict[str, int]
+    points: tuple[PointResult, ...]
+    peak_rss_bytes: int
+    threads: dict[str, str]
+    versions: dict[str, str]
+    compile_cache_files: dict[str, int]
+
+
+class EventLog:
+    """The events of one worker so far."""
+
+    def __init__(self, task: Task, spawn_start_ns: int, spawn_ns: int):
+        self._task = task
+        self._spawn_start_ns = spawn_start_ns
+        self._built_ns: int | None = None
+        self.phase = "interpreter"
+        self.point: int | None = None
+        self.phases_ns = {"spawn": spawn_ns}
+        self.time_to_first_gradient_ns: dict[str, int] = {}
+        self.points: dict[int, PointResult] = {}
+        self.complete: set[int] = set()
+        self.end: End | None = None
+
+    def receive(self, event: Event) -> None:
+        """Take one event; :class:`ProtocolError` when it is impossible."""
+        match event:
+            case Ready(at_ns):
+                self.phases_ns["interpreter"] = max(0, at_ns - self._spawn_start_ns - self.phases_ns["spawn"])
+            case Enter(name, point):
+                self._check_index(point)
+                self.phase, self.point = name, point
+            case PhaseDone():
+                self._complete(event)
+            case PointDone(index, result, complete):
+                self._check_index(index)
+                self.points[index] = result
+                if complete:
+                    self.complete.add(index)
+            case End():
+                self.end = event
+
+    def where(self) -> str:
+        """The phase that the worker is in, in words."""
+        if self.point is None:
+            return f"phase {self.phase}"
+        return f"phase {self.phase} at rtol={self._task.points[self.point].rtol:g}"
+
+    def _complete(self, event: PhaseDone) -> None:
+        name = _SUMS.get(event.name, event.name)
+        self.phases_ns[name] = self.phases_ns.get(name, 0) + event.ns
+        end_ns = event.start_ns + event.ns
+        if event.name == "build":
+            self._built_ns = end_ns
+        if event.name == "first_gradient" and self._built_ns is not None:
+            self.time_to_first_gradient_ns = {
+                "process": end_ns - self._spawn_start_ns,
+                "built": end_ns - self._built_ns,
+            }
+
+    def _check_index(self, index: int | None) -> None:
+        if index is not None and not 0 <= index < len(self._task.points):
+            raise ProtocolError(f"the worker told of point {index} of {len(self._task.points)}")
+
+
+def assemble(
+    task: Task, log: EventLog, ending: Ending, started_at: str, wall_s: float, cache_files: dict[str, int]
+) -> Measurement:
+    """The measurement of a task from its worker's events and ending."""
+    outcome, phase, message = _verdict(task, log, ending)
+    points = tuple(_point(task, log, index, outcome, phase, message) for index in range(len(task.points)))
+    if points:
+        ok = any(point.outcome is Outcome.OK for point in points)
+        first = points[0]
+        if outcome is Outcome.OK and not ok:
+            phase, message = first.phase, first.message
+        outcome = Outcome.OK if ok else first.outcome
+    end = log.end or End(Outcome.CRASH)
+    return Measurement(
+        outcome=outcome,
+        phase=phase,
+        message=message,
+        stderr_tail=ending.stderr_tail,
+        started_at=started_at,
+        wall_s=wall_s,
+        phases_ns=log.phases_ns,
+        time_to_first_gradient_ns=log.time_to_first_gradient_ns,
+        points=points,
+        peak_rss_bytes=end.peak_rss_bytes or ending.peak_rss_bytes,
+        threads=end.threads,
+        versions=end.versions,
+        compile_cache_files=cache_files,
+    )
+
+
+def _verdict(task: Task, log: EventLog, ending: Ending) -> tuple[Outcome, str | None, str]:
+    """How the worker as a whole did: ok when it told every point and its end."""
+    if ending.outcome is not None:
+        return ending.outcome, log.phase, ending.message
+    if log.end is None:
+        return Outcome.CRASH, log.phase, "the worker ended without a word"
+    if log.end.outcome is not Outcome.OK:
+        return log.end.outcome, log.end.phase, log.end.message
+    missing = len(task.points) - len(log.complete)
+    if missing:
+        return Outcome.CRASH, log.phase, f"the worker reported success, but {missing} of its points are missing"
+    return Outcome.OK, None, ending.message
+
+
+def _point(task: Task, log: EventLog, index: int, outcome: Outcome, phase: str | None, message: str) -> PointResult:
+    if index in log.complete:
+        return log.points[index]
+    if index in log.points:
+        return log.points[index].ended_by(outcome, phase, message)
+    if index != (log.point or 0):
+        message = f"not reached: {message}"
+    return PointResult.failed(task.points[index], outcome, phase, message)

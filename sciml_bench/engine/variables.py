@@ -1,0 +1,102 @@
+"""The environment variables of a worker: a whitelist of the user's, thread limits, and cold compile caches."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import sciml_bench
+
+_KEPT = (
+    "CC",
+    "CONDA_PREFIX",
+    "CPATH",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_VISIBLE_DEVICES",
+    "CXX",
+    "DYLD_LIBRARY_PATH",
+    "HIP_VISIBLE_DEVICES",
+    "HOME",
+    "LANG",
+    "LD_LIBRARY_PATH",
+    "LIBRARY_PATH",
+    "LOGNAME",
+    "PATH",
+    "PYTHONPATH",
+    "ROCR_VISIBLE_DEVICES",
+    "TZ",
+    "USER",
+    "VIRTUAL_ENV",
+)
+_KEPT_PREFIXES = ("JULIA", "LC_", "NVIDIA_", "PYTHON_JULIA")
+
+_THREAD_COUNTS = (
+    "BLIS_NUM_THREADS",
+    "JULIA_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    # Size of XLA's own thread pools on the CPU.
+    "NPROC",
+    "NUMEXPR_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "PYTHON_JULIACALL_THREADS",
+    "TF_NUM_INTEROP_THREADS",
+    "TF_NUM_INTRAOP_THREADS",
+    # More compile processes than processors only wait for each other, and forking them is part of the first call.
+    "TORCHINDUCTOR_COMPILE_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+CACHE_FOLDER = "compile_caches"
+_CACHES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
+
+_MAX_PADDING = 4096
+
+
+def worker_variables(inherited: Mapping[str, str], folder: Path, threads: int, device: str) -> dict[str, str]:
+    """The whole environment of a worker whose private, empty folder is ``folder``.
+
+    Compile caches are cold: those that are on by default get an empty folder each, and JAX's persistent cache, which
+    is off unless a variable turns it on, stays off. ``HOME`` is kept: interpreters and Julia's depot live there.
+    """
+    kept = {name: value for name, value in inherited.items() if name in _KEPT or name.startswith(_KEPT_PREFIXES)}
+    variables = kept | dict.fromkeys(_THREAD_COUNTS, str(threads))
+    variables |= {name: str(folder / CACHE_FOLDER / cache) for name, cache in _CACHES.items()}
+    variables |= {
+        "PYTHONHASHSEED": "0",
+        "PYTHONPATH": _python_path(inherited.get("PYTHONPATH", "")),
+        # Julia's garbage collector signals its threads; without its own handlers that ends the process.
+        "PYTHON_JULIACALL_HANDLE_SIGNALS": "yes",
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+        "TMPDIR": str(folder),
+        # The size of the environment shifts the stack and with it the alignment of everything on it (Mytkowicz et
+        # al., 2009): a new length for each process turns that bias into noise that is averaged.
+        "SCIML_BENCH_PADDING": "x" * random.SystemRandom().randrange(_MAX_PADDING),
+    }
+    if threads == 1:
+        # An unknown flag here ends the process, so nothing goes in that a release of XLA might not know.
+        variables["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    if device == "cpu":
+        variables |= {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
+    return variables
+
+
+def _python_path(inherited: str) -> str:
+    """The package's own parent first: a worker starts in its private folder, not in the checkout."""
+    own = Path(sciml_bench.__file__).resolve().parents[1]
+    entries = [os.path.abspath(entry) for entry in inherited.split(os.pathsep) if entry]
+    return os.pathsep.join([str(own), *entries])
+
+
+def make_folders(folder: Path) -> None:
+    """The empty cache folders inside a worker's private folder."""
+    for cache in _CACHES.values():
+        (folder / CACHE_FOLDER / cache).mkdir(parents=True)
+
+
+def count_cache_files(folder: Path) -> int:
+    """How many files the compile caches hold: the proof that they were cold before, and used after."""
+    return sum(len(files) for _, _, files in os.walk(folder / CACHE_FOLDER))

@@ -1,0 +1,246 @@
+"""Waits for one worker: feeds it, reads what it tells, and ends it when it passes a limit.
+
+One thread and non-blocking pipes: however much a worker prints, and in whatever order it reads, nothing can wait for
+each other for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from typing import IO
+
+from sciml_bench.engine.limits import Limits, memory_limit_bytes
+from sciml_bench.engine.measurement import Ending, EventLog
+from sciml_bench.engine.tree import ProcessTree
+from sciml_bench.measure.protocol import Event, ProtocolError, decode
+from sciml_bench.outcome import Outcome
+
+_POLL_S = 0.25
+_EXIT_GRACE_S = 10.0
+_TERMINATE_GRACE_S = 1.0
+_DRAIN_S = 2.0
+_TAIL_BYTES = 4096
+_MAX_LINE_BYTES = 64 * 2**20
+_READ_BYTES = 2**16
+
+# The memory of a worker is looked at between polls, in which it can grow: a SIGKILL that was not ours is put down to
+# memory when the last look was past this share of the limit.
+_NEAR_LIMIT = 0.5
+
+
+class WorkerWatch:
+    """One worker process and what it has told so far."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        task_json: str,
+        log: EventLog,
+        limits: Limits,
+        on_event: Callable[[Event], None] | None,
+    ):
+        self._process = process
+        self._log = log
+        self._limits = limits
+        self._on_event = on_event
+        self._tree = ProcessTree(process.pid)
+        self._input = memoryview(task_json.encode())
+        self._line = bytearray()
+        self._tail = b""
+        self._rss_bytes = 0
+        self._peak_rss_bytes = 0
+        self._failure: tuple[Outcome, str] | None = None
+        self._selector = selectors.DefaultSelector()
+
+    def wait(self) -> Ending:
+        """Wait until the worker has ended or must be; afterwards no process of it is left.
+
+        Raises what ``on_event`` raises, and ``KeyboardInterrupt``, after ending the worker.
+        """
+        self._tree.prefer_for_oom()
+        killed = False
+        try:
+            with self._selector:
+                self._register()
+                self._loop()
+            killed = not self._tree.ended()
+        finally:
+            self._tree.end(_TERMINATE_GRACE_S)
+            self._process.wait()
+            self._close()
+        return self._ending(killed)
+
+    def _register(self) -> None:
+        for pipe, event in (
+            (self._process.stdin, selectors.EVENT_WRITE),
+            (self._process.stdout, selectors.EVENT_READ),
+            (self._process.stderr, selectors.EVENT_READ),
+        ):
+            if pipe is not None:
+                os.set_blocking(pipe.fileno(), False)
+                self._selector.register(pipe, event)
+
+    def _loop(self) -> None:
+        deadline_s = time.monotonic() + self._limits.timeout_s
+        poll_s = 0.0
+        ending = False
+        while self._failure is None:
+            now_s = time.monotonic()
+            if now_s >= poll_s:
+                poll_s = now_s + _POLL_S
+                self._check_memory()
+            if ending and self._tree.ended():
+                self._drain()
+                return
+            if now_s >= deadline_s:
+                self._pass_deadline(ending)
+                return
+            wait_s = min(poll_s, deadline_s) - now_s
+            told = self._serve(min(wait_s, 0.01) if ending else wait_s)
+            if not ending and (self._log.end is not None or self._told_all() or self._tree.ended()):
+                ending = True
+                deadline_s = time.monotonic() + _EXIT_GRACE_S
+            elif told and not ending:
+                deadline_s = time.monotonic() + self._limits.timeout_s
+
+    def _serve(self, wait_s: float) -> bool:
+        """Serve the pipes that are ready; whether the worker told something."""
+        told = False
+        for key, _ in self._selector.select(max(wait_s, 0.0)):
+            pipe = key.fileobj
+            if pipe is self._process.stdin:
+                self._feed(self._process.stdin)
+            elif pipe is self._process.stdout:
+                told |= self._read_events(self._process.stdout)
+            elif pipe is self._process.stderr:
+                self._read_stderr(self._process.stderr)
+        return told
+
+    def _told_all(self) -> bool:
+        """Whether the worker has closed its side of the protocol."""
+        return self._process.stdout not in {key.fileobj for key in self._selector.get_map().values()}
+
+    def _drain(self) -> None:
+        """Take what an ended worker left in its pipes, but not for ever: a helper of it may still write."""
+        until_s = time.monotonic() + _DRAIN_S
+        while self._failure is None and time.monotonic() < until_s:
+            if not any(key.fileobj is not self._process.stdin for key, _ in self._selector.select(0)):
+                return
+            self._serve(0)
+
+    def _feed(self, pipe: IO[bytes] | None) -> None:
+        if pipe is None:
+            return
+        try:
+            written = os.write(pipe.fileno(), self._input[:_READ_BYTES])
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            # It ended, or does not read: its events and its exit status tell the rest.
+            written = len(self._input)
+        self._input = self._input[written:]
+        if not self._input:
+            self._selector.unregister(pipe)
+            pipe.close()
+
+    def _read(self, pipe: IO[bytes]) -> bytes:
+        try:
+            data = os.read(pipe.fileno(), _READ_BYTES)
+        except BlockingIOError:
+            return b""
+        if not data:
+            self._selector.unregister(pipe)
+        return data
+
+    def _read_stderr(self, pipe: IO[bytes] | None) -> None:
+        if pipe is not None:
+            self._tail = (self._tail + self._read(pipe))[-_TAIL_BYTES:]
+
+    def _read_events(self, pipe: IO[bytes] | None) -> bool:
+        if pipe is None:
+            return False
+        self._line += self._read(pipe)
+        *lines, rest = self._line.split(b"\n")
+        self._line = bytearray(rest)
+        for line in lines:
+            self._receive(bytes(line))
+        if len(rest) > _MAX_LINE_BYTES:
+            self._failure = Outcome.CRASH, f"the worker wrote a line of more than {_MAX_LINE_BYTES} bytes"
+        return bool(lines)
+
+    def _receive(self, line: bytes) -> None:
+        if self._failure is not None:
+            return
+        try:
+            event = decode(line.decode(errors="replace"))
+            self._log.receive(event)
+        except ProtocolError as error:
+            self._failure = Outcome.CRASH, f"{error}; written in {self._log.where()}"
+            return
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def _check_memory(self) -> None:
+        # Polled, and not left to setrlimit: RLIMIT_AS and RLIMIT_DATA count the address space that JAX, CUDA and
+        # Julia reserve and never touch, and RLIMIT_RSS does nothing on Linux.
+        held = self._tree.rss_bytes()
+        # A worker that has just ended holds nothing; what it held before is what tells why.
+        self._rss_bytes = held or self._rss_bytes
+        self._peak_rss_bytes = max(self._peak_rss_bytes, self._rss_bytes)
+        limit = self._limits.memory_bytes
+        if limit is not None and self._rss_bytes > limit:
+            self._failure = (
+                Outcome.OUT_OF_MEMORY,
+                f"the worker held {_mib(self._rss_bytes)} in {self._log.where()}, its limit is {_mib(limit)}",
+            )
+
+    def _pass_deadline(self, ending: bool) -> None:
+        # A worker that told its end and then cannot exit has measured everything.
+        if not ending:
+            message = f"{self._log.where()} ran past {self._limits.timeout_s:g} s"
+            self._failure = Outcome.TIMEOUT, message
+
+    def _ending(self, killed: bool) -> Ending:
+        outcome, message = self._failure or self._from_status(killed)
+        tail = self._tail.decode(errors="replace").strip()
+        return Ending(outcome, message, tail, self._peak_rss_bytes)
+
+    def _from_status(self, killed: bool) -> tuple[Outcome | None, str]:
+        """What the exit status of a worker says that passed no limit."""
+        status = self._process.returncode
+        if killed:
+            how = f"did not exit within {_EXIT_GRACE_S:g} s"
+        elif status < 0:
+            how = f"died with {_signal_name(-status)}"
+        else:
+            how = f"exited with status {status}"
+        if self._log.end is not None:
+            return None, "" if status == 0 and not killed else f"the worker {how} after its end"
+        where = self._log.where()
+        if self._line:
+            return Outcome.CRASH, f"the worker {how} in {where}, in the middle of a line"
+        limit = self._limits.memory_bytes or memory_limit_bytes()
+        if status == -signal.SIGKILL and not killed and self._rss_bytes > _NEAR_LIMIT * limit:
+            return Outcome.OUT_OF_MEMORY, f"the kernel ended the worker in {where}, which held {_mib(self._rss_bytes)}"
+        return Outcome.CRASH, f"the worker {how} in {where}, before its end"
+
+    def _close(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _mib(size: int) -> str:
+    return f"{size / 2**20:.0f} MiB"

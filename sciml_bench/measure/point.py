@@ -1,0 +1,113 @@
+"""What a worker found at one tolerance point: outcomes, raw samples, scores and the solver's own counts."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sciml_bench.outcome import Outcome
+from sciml_bench.task import Point
+
+MAX_STORED_COMPONENTS = 100
+"""A gradient or an end state longer than this keeps only its leading components in the record."""
+
+Scores = dict[str, float | bool | None]
+
+
+@dataclass(frozen=True)
+class PointResult:
+    """One tolerance point, measured.
+
+    ``outcome`` is ``solve_outcome`` unless that is ok, else ``gradient_outcome``; ``phase`` and ``message`` belong to
+    it. A half that was never tried has the outcome ``None`` while the worker runs, never in a record. Samples are
+    nanoseconds, one number per call; ``first_*_ns`` is the scored call at the unperturbed theta. ``loss``,
+    ``gradient`` and ``end_state`` come from the scored calls; long ones keep their first components, and
+    ``gradient_size`` and ``state_size`` say how many there are. ``truncated`` tells that a loop was cut by the time
+    limit before its minimum count. ``memory_growth_bytes`` is the worker's growth over its steady loops.
+    """
+
+    rtol: float
+    atol: float
+    outcome: Outcome
+    phase: str | None = None
+    message: str = ""
+    solve_outcome: Outcome | None = None
+    gradient_outcome: Outcome | None = None
+    first_solve_ns: int | None = None
+    first_gradient_ns: int | None = None
+    solve_ns: tuple[int, ...] = ()
+    gradient_ns: tuple[int, ...] = ()
+    warm_up_solve_ns: tuple[int, ...] = ()
+    warm_up_gradient_ns: tuple[int, ...] = ()
+    solve_scores: Scores | None = None
+    gradient_scores: Scores | None = None
+    solve_statistics: dict[str, float | None] = field(default_factory=dict)
+    gradient_statistics: dict[str, float | None] = field(default_factory=dict)
+    loss: float | None = None
+    gradient: tuple[float | None, ...] = ()
+    gradient_size: int = 0
+    end_state: tuple[float | None, ...] = ()
+    state_size: int = 0
+    memory_growth_bytes: int | None = None
+    truncated: bool = False
+
+    @classmethod
+    def failed(cls, point: Point, outcome: Outcome, phase: str | None, message: str) -> PointResult:
+        """A point of which nothing was measured."""
+        return cls(
+            rtol=point.rtol,
+            atol=point.atol,
+            outcome=outcome,
+            phase=phase,
+            message=message,
+            solve_outcome=outcome,
+            gradient_outcome=outcome,
+        )
+
+    def ended_by(self, outcome: Outcome, phase: str | None, message: str) -> PointResult:
+        """This point, when the worker was ended before the point was complete: what was finished stays."""
+        solve = self.solve_outcome or outcome
+        gradient = self.gradient_outcome or outcome
+        if self.solve_outcome is not None and (solve is not Outcome.OK or self.gradient_outcome is not None):
+            phase, message = self.phase, self.message
+        return dataclasses.replace(
+            self,
+            outcome=gradient if solve is Outcome.OK else solve,
+            phase=phase,
+            message=message,
+            solve_outcome=solve,
+            gradient_outcome=gradient,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PointResult:
+        """Inverse of :meth:`to_dict`; unknown keys are ignored.
+
+        Raises ``KeyError``, ``TypeError`` or ``ValueError`` when the data is not a point.
+        """
+        known = {name: data[name] for name in _FIELDS if name in data}
+        for name in _OUTCOMES:
+            if known.get(name) is not None:
+                known[name] = Outcome(known[name])
+        for name in _SEQUENCES:
+            if name in known:
+                known[name] = tuple(known[name])
+        return cls(**known)
+
+
+_FIELDS = tuple(item.name for item in dataclasses.fields(PointResult))
+_OUTCOMES = ("outcome", "solve_outcome", "gradient_outcome")
+_SEQUENCES = ("solve_ns", "gradient_ns", "warm_up_solve_ns", "warm_up_gradient_ns", "gradient", "end_state")
+
+
+def finite(value: float) -> float | None:
+    """The number, or ``None`` where JSON has no word for it (not a number, infinite)."""
+    number = float(value)
+    return number if math.isfinite(number) else None

@@ -1,0 +1,224 @@
+"""The calls that a worker makes at each tolerance point of its cell, and what it tells of them.
+
+At every point the gradient comes first, as a user who trains would call it, then the solve; both at the unperturbed
+theta, and both scored. Then solves and gradients each have a warm-up loop and a steady loop. A failure ends its half
+of its point: a gradient that fails leaves the solve, and a point that fails leaves the points after it.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.measure.failure import explain
+from sciml_bench.measure.memory import rss_bytes
+from sciml_bench.measure.phases import Phases
+from sciml_bench.measure.point import MAX_STORED_COMPONENTS, PointResult, Scores, finite
+from sciml_bench.measure.protocol import Event, PointDone
+from sciml_bench.measure.sampling import (
+    Call,
+    Loop,
+    check_blocking,
+    gradient_call,
+    solve_call,
+    steady_rule,
+    timed,
+    varied,
+    warm_up_rule,
+)
+from sciml_bench.measure.scoring import gradient_scores, solve_scores
+from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.task import Point, Task
+
+_STREAMS = {"solve": 0, "gradient": 1}
+_WARM_UP, _STEADY, _BLOCKING = range(3)
+
+
+@dataclass
+class Half:
+    """The solves, or the gradients, of one point. The first failure is the one that counts."""
+
+    outcome: Outcome | None = None
+    phase: str | None = None
+    message: str = ""
+    first_ns: int | None = None
+    warm_up: Loop = field(default_factory=Loop)
+    steady: Loop = field(default_factory=Loop)
+    scores: Scores | None = None
+    statistics: dict[str, float | None] = field(default_factory=dict)
+    memory_growth_bytes: int = 0
+
+    def fail(self, outcome: Outcome, phase: str | None, message: str) -> None:
+        """Keep a failure, unless there is one."""
+        if self.outcome is None:
+            self.outcome, self.phase, self.message = outcome, phase, message
+
+
+@dataclass
+class PointLog:
+    """What is known of one point while it is measured."""
+
+    point: Point
+    solve: Half = field(default_factory=Half)
+    gradient: Half = field(default_factory=Half)
+    loss: float | None = None
+    gradient_values: FloatArray = field(default_factory=lambda: np.zeros(0))
+    end_state: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def result(self) -> PointResult:
+        """The point as it stands; a half that is under way has no outcome yet."""
+        failed = next((half for half in (self.solve, self.gradient) if half.outcome not in (None, Outcome.OK)), None)
+        measured = [half for half in (self.solve, self.gradient) if half.steady.samples]
+        return PointResult(
+            rtol=self.point.rtol,
+            atol=self.point.atol,
+            outcome=Outcome.OK if failed is None or failed.outcome is None else failed.outcome,
+            phase=None if failed is None else failed.phase,
+            message="" if failed is None else failed.message,
+            solve_outcome=self.solve.outcome,
+            gradient_outcome=self.gradient.outcome,
+            first_solve_ns=self.solve.first_ns,
+            first_gradient_ns=self.gradient.first_ns,
+            solve_ns=self.solve.steady.ns,
+            gradient_ns=self.gradient.steady.ns,
+            warm_up_solve_ns=self.solve.warm_up.ns,
+            warm_up_gradient_ns=self.gradient.warm_up.ns,
+            solve_scores=self.solve.scores,
+            gradient_scores=self.gradient.scores,
+            solve_statistics=self.solve.statistics,
+            gradient_statistics=self.gradient.statistics,
+            loss=self.loss,
+            gradient=_stored(self.gradient_values),
+            gradient_size=len(self.gradient_values),
+            end_state=_stored(self.end_state),
+            state_size=len(self.end_state),
+            memory_growth_bytes=sum(half.memory_growth_bytes for half in measured) if measured else None,
+            truncated=any(loop.truncated for half in measured for loop in (half.warm_up, half.steady)),
+        )
+
+
+def _stored(values: FloatArray) -> tuple[float | None, ...]:
+    return tuple(finite(value) for value in values[:MAX_STORED_COMPONENTS])
+
+
+class CellMeasurer:
+    """Measures every point of a task with its built program.
+
+    ``limit_s`` bounds each loop; the engine ends the worker when a single call runs past it.
+    """
+
+    def __init__(self, task: Task, program: Program, phases: Phases, send: Callable[[Event], None], limit_s: float):
+        self._task = task
+        self._program = program
+        self._phases = phases
+        self._send = send
+        self._limit_s = limit_s
+        self._theta = np.asarray(task.numbers.theta, dtype=np.float64)
+        self._succeeded: set[str] = set()
+
+    def run(self) -> None:
+        """Measure the points in order, telling of each as it goes."""
+        for index, point in enumerate(self._task.points):
+            self._measure(index, point)
+
+    def _measure(self, index: int, point: Point) -> None:
+        log = PointLog(point)
+        numbers = self._task.numbers
+        solve = solve_call(self._program, point, (len(numbers.save_times), len(numbers.y0)))
+        gradient = gradient_call(self._program, point, len(numbers.theta))
+        self._score(log.gradient, gradient, index, lambda result: self._keep_gradient(log, result))
+        self._score(log.solve, solve, index, lambda result: self._keep_solution(log, result))
+        self._send(PointDone(index, log.result(), complete=False))
+        self._sample(log.solve, solve, index)
+        self._send(PointDone(index, log.result(), complete=False))
+        self._sample(log.gradient, gradient, index)
+        self._send(PointDone(index, log.result(), complete=True))
+
+    def _score(self, half: Half, call: Call, index: int, keep: Callable[..., str]) -> None:
+        """The first call of a point, at the unperturbed theta. Only the cell's very first ones have phases apart."""
+        name = call.kind if index else f"first_{call.kind}"
+        self._phases.enter(name, index)
+        with self._guard(half, call):
+            result, sample = timed(call, self._theta.copy(), self._phases.clock)
+            half.first_ns = sample.ns
+            self._phases.complete(name, sample.start_ns, sample.ns, index)
+            self._succeeded.add(call.kind)
+            reason = keep(result)
+            if reason:
+                half.fail(Outcome.INACCURATE, name, reason)
+
+    def _keep_solution(self, log: PointLog, solution: Solution) -> str:
+        ys = np.asarray(solution.ys, dtype=np.float64)
+        log.end_state = ys[-1]
+        log.solve.statistics = {name: finite(value) for name, value in solution.statistics.items()}
+        reference = self._task.reference
+        if reference is None:
+            return ""
+        log.solve.scores, reason = solve_scores(ys, reference, self._task.numbers.atol_scale, self._task.error_bound)
+        return reason
+
+    def _keep_gradient(self, log: PointLog, gradient: Gradient) -> str:
+        log.loss = finite(gradient.loss)
+        log.gradient_values = np.asarray(gradient.gradient, dtype=np.float64)
+        log.gradient.statistics = {name: finite(value) for name, value in gradient.statistics.items()}
+        reference = self._task.reference
+        if reference is None:
+            return ""
+        log.gradient.scores, reason = gradient_scores(
+            log.gradient_values, self._task.numbers.theta, reference, self._task.gradient_error_bound
+        )
+        return reason
+
+    def _sample(self, half: Half, call: Call, index: int) -> None:
+        """Warm-up and steady loops. An inaccurate half is timed too, a half that raised is not."""
+        if half.outcome not in (None, Outcome.INACCURATE):
+            return
+        with self._guard(half, call):
+            self._loop(half.warm_up, call, index, _WARM_UP)
+            traces, rss = self._program.trace_count(), rss_bytes()
+            try:
+                self._loop(half.steady, call, index, _STEADY)
+            finally:
+                half.memory_growth_bytes = rss_bytes() - rss
+            self._check_traces(traces, len(half.steady.samples), call)
+            check_blocking(call, self._thetas(call, index, _BLOCKING), half.steady.samples, self._phases.clock)
+        if half.outcome is None:
+            half.outcome = Outcome.OK
+
+    def _loop(self, loop: Loop, call: Call, index: int, stream: int) -> None:
+        steady = stream == _STEADY
+        rule = steady_rule(self._task.sampling) if steady else warm_up_rule(self._task.sampling)
+        thetas = self._thetas(call, index, stream)
+        with self._phases.phase(f"{'steady' if steady else 'warm_up'}_{call.kind}", index):
+            loop.fill(call, thetas, self._phases.clock, self._limit_s, rule)
+
+    def _thetas(self, call: Call, index: int, stream: int) -> Iterator[FloatArray]:
+        return varied(
+            self._theta, self._task.sampling.perturbation, self._task.seed, index, _STREAMS[call.kind], stream
+        )
+
+    def _check_traces(self, before: int, calls: int, call: Call) -> None:
+        traced = self._program.trace_count() - before
+        if traced:
+            raise SolverFailure(
+                Outcome.RECOMPILED, f"traced or compiled {traced} more times within {calls} timed {call.kind} calls"
+            )
+
+    @contextmanager
+    def _guard(self, half: Half, call: Call) -> Iterator[None]:
+        # Whatever a framework raises is a result here, also what does not derive from Exception (Rust panics do not).
+        try:
+            yield
+        except BaseException as error:
+            # Until a call of this kind has succeeded, its failure is one of tracing and compiling.
+            otherwise = Outcome.CRASH if call.kind in self._succeeded else Outcome.BUILD_ERROR
+            outcome, message = explain(error, otherwise)
+            if not isinstance(error, SolverFailure):
+                traceback.print_exception(error, file=sys.stderr)
+            half.fail(outcome, self._phases.current, message)

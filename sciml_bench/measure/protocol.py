@@ -1,0 +1,123 @@
+"""The lines between a worker and its engine: one JSON object a line, on a private duplicate of standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sciml_bench.measure.point import PointResult
+from sciml_bench.outcome import Outcome
+
+
+class ProtocolError(ValueError):
+    """A line that no honest worker writes."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The worker's interpreter runs its first line of ours; ``at_ns`` on the clock that all processes share."""
+
+    at_ns: int
+
+
+@dataclass(frozen=True)
+class Enter:
+    """A phase starts. ``point`` is the index of the tolerance point, ``None`` before the first."""
+
+    name: str
+    point: int | None = None
+
+
+@dataclass(frozen=True)
+class PhaseDone:
+    """A phase is complete."""
+
+    name: str
+    start_ns: int
+    ns: int
+    point: int | None = None
+
+
+@dataclass(frozen=True)
+class PointDone:
+    """What is known of a point. Sent more than once for a point; ``complete`` marks the last."""
+
+    index: int
+    result: PointResult
+    complete: bool
+
+
+@dataclass(frozen=True)
+class End:
+    """The worker has nothing more to say. ``outcome`` is the failure that ended the cell before its points, or ok."""
+
+    outcome: Outcome
+    phase: str | None = None
+    message: str = ""
+    peak_rss_bytes: int | None = None
+    threads: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+Event = Ready | Enter | PhaseDone | PointDone | End
+
+_NAMES: dict[type, str] = {Ready: "ready", Enter: "enter", PhaseDone: "phase", PointDone: "point", End: "end"}
+
+
+def encode(event: Event) -> str:
+    """One line, without its newline."""
+    return json.dumps({"event": _NAMES[type(event)], **asdict(event)}, allow_nan=False, separators=(",", ":"))
+
+
+def decode(line: str) -> Event:
+    """The event on a line; :class:`ProtocolError` when there is none."""
+    try:
+        data = json.loads(line)
+        return _event(data.pop("event"), data)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ProtocolError(f"not a line of the worker protocol: {line[:200]!r}") from error
+
+
+def _event(name: str, data: dict[str, Any]) -> Event:
+    match name:
+        case "ready":
+            return Ready(at_ns=int(data["at_ns"]))
+        case "enter":
+            return Enter(name=str(data["name"]), point=_index(data.get("point")))
+        case "phase":
+            return PhaseDone(str(data["name"]), int(data["start_ns"]), int(data["ns"]), _index(data.get("point")))
+        case "point":
+            return PointDone(int(data["index"]), PointResult.from_dict(data["result"]), bool(data["complete"]))
+        case "end":
+            data["outcome"] = Outcome(data["outcome"])
+            return End(**data)
+    raise ValueError(name)
+
+
+def _index(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+class Channel:
+    """The worker's end: writes events to a file descriptor, each in one go."""
+
+    def __init__(self, descriptor: int):
+        self._descriptor = descriptor
+
+    @classmethod
+    def claim_stdout(cls) -> Channel:
+        """Take standard output for events and send everything that others print there to standard error.
+
+        The duplicate is not inherited by child processes, so that a helper that outlives the worker cannot hold it.
+        """
+        private = os.dup(1)
+        os.dup2(2, 1)
+        return cls(private)
+
+    def send(self, event: Event) -> None:
+        """Write one line."""
+        data = memoryview(encode(event).encode() + b"\n")
+        while data:
+            data = data[os.write(self._descriptor, data) :]

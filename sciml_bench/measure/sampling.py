@@ -1,0 +1,185 @@
+"""Timed calls: one, or a loop of them, on inputs that vary a little and alike for every adapter.
+
+Nothing is cached or folded when theta changes with every call; the sequence of changes depends on the seed, the
+point and the kind of call alone, so that all adapters of a block see the same inputs however many calls they make.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.measure.phases import Clock
+from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.task import Point, Sampling
+
+_UNBLOCKED_SHARE = 0.05
+_UNBLOCKED_FLOOR_NS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One call: when it started, how long it ran until its output was computed, how long reading that took."""
+
+    start_ns: int
+    ns: int
+    read_ns: int
+
+
+@dataclass(frozen=True)
+class Call:
+    """A kind of call at one point: ``run`` is timed together with ``synchronise``; ``prepare`` and ``read`` are not.
+
+    ``read`` checks the result and raises :class:`SolverFailure` when there is none.
+    """
+
+    kind: str
+    prepare: Callable[[FloatArray], Any]
+    run: Callable[[Any], Any]
+    synchronise: Callable[[Any], None]
+    read: Callable[[Any], Any]
+
+
+def solve_call(program: Program, point: Point, shape: tuple[int, int]) -> Call:
+    """Solves at a point; ``shape`` is (n_times, n_states)."""
+
+    def read(output: Any) -> Solution:
+        solution = program.read_solution(output)
+        _check("solution", np.asarray(solution.ys), shape)
+        return solution
+
+    return Call("solve", lambda theta: program.prepare(theta, point), program.solve, program.synchronise, read)
+
+
+def gradient_call(program: Program, point: Point, size: int) -> Call:
+    """Gradients at a point; ``size`` is the number of components of theta."""
+
+    def read(output: Any) -> Gradient:
+        gradient = program.read_gradient(output)
+        _check("gradient", np.asarray(gradient.gradient), (size,))
+        _check("loss", np.asarray(gradient.loss), ())
+        return gradient
+
+    return Call("gradient", lambda theta: program.prepare(theta, point), program.gradient, program.synchronise, read)
+
+
+def _check(name: str, values: np.ndarray, shape: tuple[int, ...]) -> None:
+    if values.shape != shape:
+        raise SolverFailure(Outcome.BUILD_ERROR, f"the {name} has shape {values.shape}, expected {shape}")
+    bad = int(values.size - np.count_nonzero(np.isfinite(values)))
+    if bad:
+        raise SolverFailure(Outcome.NONFINITE, f"the {name} has {bad} of {values.size} values that are not finite")
+
+
+def timed(call: Call, theta: FloatArray, clock: Clock) -> tuple[Any, Sample]:
+    """Run one call and read its result. Raises what the program raises."""
+    inputs = call.prepare(theta)
+    start = clock.now_ns()
+    output = call.run(inputs)
+    call.synchronise(output)
+    end = clock.now_ns()
+    result = call.read(output)
+    return result, Sample(start, end - start, clock.now_ns() - end)
+
+
+def varied(theta: FloatArray, perturbation: float, *entropy: int) -> Iterator[FloatArray]:
+    """Endless inputs ``theta * (1 + perturbation * u_k)`` with u_k uniform on [-1, 1) per component."""
+    generator = np.random.Generator(np.random.PCG64(entropy))
+    while True:
+        yield theta * (1.0 + perturbation * generator.uniform(-1.0, 1.0, theta.shape))
+
+
+@dataclass
+class Loop:
+    """Samples of a loop of calls; ``truncated`` when the time limit cut it before its minimum count."""
+
+    samples: list[Sample] = field(default_factory=list)
+    truncated: bool = False
+
+    @property
+    def ns(self) -> tuple[int, ...]:
+        """The timed part of each call."""
+        return tuple(sample.ns for sample in self.samples)
+
+    def fill(
+        self,
+        call: Call,
+        thetas: Iterator[FloatArray],
+        clock: Clock,
+        limit_s: float,
+        finished: Callable[[int, float], bool],
+    ) -> None:
+        """Call until ``finished(calls so far, seconds so far)``.
+
+        The loop stops by itself when one more call as long as the longest would pass the limit. Samples taken before
+        a call raises are kept.
+        """
+        # Rubbish of the phase before must not be collected inside the samples of this one.
+        gc.collect()
+        start = clock.now_ns()
+        longest_s = 0.0
+        elapsed_s = 0.0
+        for count in itertools.count():
+            if finished(count, elapsed_s):
+                return
+            if count and elapsed_s + longest_s > limit_s:
+                self.truncated = True
+                return
+            _, sample = timed(call, next(thetas), clock)
+            self.samples.append(sample)
+            now_s = (clock.now_ns() - start) / 1e9
+            longest_s = max(longest_s, now_s - elapsed_s)
+            elapsed_s = now_s
+
+
+def warm_up_rule(sampling: Sampling) -> Callable[[int, float], bool]:
+    """A fixed number of calls."""
+    return lambda calls, _seconds: calls >= sampling.warm_up_calls
+
+
+def steady_rule(sampling: Sampling) -> Callable[[int, float], bool]:
+    """Both the minimum count and the time are reached, or the maximum count is."""
+
+    def finished(calls: int, seconds: float) -> bool:
+        if calls >= sampling.max_steady_calls:
+            return True
+        return calls >= sampling.steady_calls and seconds >= sampling.steady_s
+
+    return finished
+
+
+def check_blocking(call: Call, thetas: Iterator[FloatArray], samples: list[Sample], clock: Clock) -> None:
+    """Raise when ``synchronise`` returns before the computation has ended.
+
+    The rest of an unfinished computation is then paid while the result is read. Reading that is long after a call
+    but short when the computation had time to end proves it; reading that is always long is only slow reading.
+    """
+    if not samples:
+        return
+    call_ns = statistics.median(sample.ns for sample in samples)
+    read_ns = statistics.median(sample.read_ns for sample in samples)
+    if read_ns < _UNBLOCKED_FLOOR_NS or read_ns < _UNBLOCKED_SHARE * call_ns:
+        return
+    late_ns = max(_late_read_ns(call, next(thetas), 2.0 * (call_ns + read_ns) / 1e9, clock) for _ in range(2))
+    if late_ns < 0.5 * read_ns:
+        raise SolverFailure(
+            Outcome.BUILD_ERROR,
+            f"synchronise() returned before the {call.kind} had ended: reading the result took {read_ns / 1e6:.1f} ms "
+            f"at once, {late_ns / 1e6:.1f} ms after a wait. The adapter must block until the output is computed.",
+        )
+
+
+def _late_read_ns(call: Call, theta: FloatArray, wait_s: float, clock: Clock) -> int:
+    output = call.run(call.prepare(theta))
+    call.synchronise(output)
+    clock.sleep(wait_s)
+    start = clock.now_ns()
+    call.read(output)
+    return clock.now_ns() - start

@@ -1,0 +1,147 @@
+"""The worker process: ``python -m sciml_bench.measure.worker [LIMIT_S]`` measures the task on its standard input.
+
+It tells the engine what happens as JSON lines on its standard output (see ``protocol``). ``LIMIT_S`` is the
+wall-clock limit of a phase in seconds, by which loops end themselves. NumPy and everything that needs it is imported
+after the framework: what the framework's import costs then contains NumPy, as it does for a user.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import os
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from sciml_bench.measure.failure import explain
+from sciml_bench.measure.memory import peak_rss_bytes
+from sciml_bench.measure.phases import Clock, Phases
+from sciml_bench.measure.protocol import Channel, End, Event, Ready
+from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.task import Task
+
+if TYPE_CHECKING:
+    from sciml_bench.adapters.base import Program
+
+# A loop ends itself a little before the engine's limit, so that its last call does not meet it.
+_LOOP_SHARE = 0.9
+
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "XLA_FLAGS")
+
+
+class _Ended(Exception):
+    """A phase before the first point failed, and with it the cell."""
+
+    def __init__(self, outcome: Outcome, phase: str | None, message: str):
+        self.end = (outcome, phase, message)
+
+
+def measure(task: Task, send: Callable[[Event], None], clock: Clock, limit_s: float) -> None:
+    """Import, build and measure the task's program, telling every event; what the program raises is told too."""
+    phases = Phases(clock, send)
+    program: Program | None = None
+    outcome, phase, message = Outcome.OK, None, ""
+    try:
+        with _failing(phases, Outcome.IMPORT_ERROR), phases.phase("import"):
+            build = _find(task.program)
+        with _failing(phases, Outcome.BUILD_ERROR), phases.phase("build"):
+            program = build(task)
+        with _failing(phases, Outcome.CRASH):
+            from sciml_bench.measure.points import CellMeasurer
+
+            CellMeasurer(task, program, phases, send, limit_s).run()
+    except _Ended as ended:
+        outcome, phase, message = ended.end
+    versions, threads = _settings(program)
+    send(End(outcome, phase, message, peak_rss_bytes(), threads, versions))
+
+
+@contextmanager
+def _failing(phases: Phases, otherwise: Outcome) -> Iterator[None]:
+    # Whatever a framework raises is a result here, also what does not derive from Exception (Rust panics, SystemExit).
+    try:
+        yield
+    except BaseException as error:
+        outcome, message = explain(error, otherwise)
+        if not isinstance(error, SolverFailure):
+            traceback.print_exception(error, file=sys.stderr)
+        raise _Ended(outcome, phases.current, message) from error
+
+
+def _find(program: str) -> Callable[[Task], Program]:
+    """The builder named ``module:function``."""
+    module, _, function = program.partition(":")
+    found: Any = getattr(importlib.import_module(module), function, None)
+    if found is None:
+        raise ImportError(f"there is no function {function!r} in {module}")
+    return found
+
+
+def _settings(program: Program | None) -> tuple[dict[str, str], dict[str, str]]:
+    """Versions, and thread settings as read back in this process."""
+    threads = {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ}
+    if hasattr(os, "sched_getaffinity"):
+        threads["affinity"] = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
+    if os.path.isdir("/proc/self/task"):
+        threads["process"] = str(len(os.listdir("/proc/self/task")))
+    versions = {"python": sys.version.split()[0]}
+    if program is not None:
+        try:
+            told = program.versions()
+        except Exception as error:
+            traceback.print_exception(error, file=sys.stderr)
+            told = {"program": f"unknown ({type(error).__name__} in versions())"}
+        for name, value in told.items():
+            (threads if name.startswith("threads_") else versions)[name] = str(value)
+    return versions, threads
+
+
+def _settle() -> None:
+    """Make this process a quiet child: the engine decides when it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    faulthandler.enable()
+    # Writing the core of a process that holds gigabytes takes longer than the measurement.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if sys.platform == "linux":
+        _die_with_parent()
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process when the engine dies, lest it disturb the next run."""
+    import ctypes
+
+    set_parent_death_signal = 1
+    ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL, 0, 0, 0)
+
+
+def main(arguments: list[str], stdin: TextIO, channel: Any, clock: Clock) -> int:
+    """Measure the task on ``stdin``; 0 when the end was told, 2 when there is no task."""
+    channel.send(Ready(clock.now_ns()))
+    limit_s = float(arguments[0]) if arguments else float("inf")
+    try:
+        task = Task.from_json(stdin.read())
+    except (KeyError, TypeError, ValueError) as error:
+        message = f"the task on standard input cannot be read: {type(error).__name__}: {error}"
+        channel.send(End(Outcome.CRASH, "interpreter", message))
+        return 2
+    measure(task, channel.send, clock, _LOOP_SHARE * limit_s)
+    return 0
+
+
+def _run() -> int:
+    channel = Channel.claim_stdout()
+    _settle()
+    status = main(sys.argv[1:], sys.stdin, channel, Clock())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return status
+
+
+if __name__ == "__main__":
+    # Everything is told; destructors and exit handlers of frameworks crash now and then and have nothing to add.
+    os._exit(_run())

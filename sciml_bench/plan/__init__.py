@@ -1,0 +1,1 @@
+"""Problems × adapters → cells → blocks, with costs and the reason for every skipped cell."""

@@ -1,0 +1,192 @@
+"""Problems × adapters → cells: which are planned, which are skipped, and why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from sciml_bench.adapters.base import Adapter, Recipe
+from sciml_bench.adapters.registry import missing
+from sciml_bench.outcome import Outcome
+from sciml_bench.plan.entry import Entry
+from sciml_bench.plan.profiles import Profile
+from sciml_bench.plan.selection import Selection
+from sciml_bench.task import Cell
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A cell that will run.
+
+    ``division`` is ``idiomatic`` for a library's recommended cell, ``matched`` for one that is there to be set
+    against another library's, else ``other``. ``group`` names the method family, order and sensitivity that the cell
+    shares with a cell of another adapter on the same problem; empty when it shares them with none.
+    """
+
+    cell: Cell
+    division: str
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A cell that was asked for and will not run. ``outcome`` is ``unsupported`` or ``None`` (left out by choice)."""
+
+    cell: Cell
+    outcome: Outcome | None
+    reason: str
+
+
+def choose(
+    entries: Sequence[Entry], adapters: Mapping[str, Adapter], selection: Selection, profile: Profile
+) -> tuple[tuple[Planned, ...], tuple[Skipped, ...]]:
+    """Every selected cell, either planned or skipped with its reason, in order of problem and adapter."""
+    planned: list[Planned] = []
+    skipped: list[Skipped] = []
+    for entry in entries:
+        for cell, verdict in _verdicts(entry, adapters, selection, profile):
+            if isinstance(verdict, Skipped):
+                skipped.append(verdict)
+            else:
+                planned.append(Planned(cell, verdict))
+    return _with_groups(planned, adapters), tuple(skipped)
+
+
+def _verdicts(
+    entry: Entry, adapters: Mapping[str, Adapter], selection: Selection, profile: Profile
+) -> Iterator[tuple[Cell, str | Skipped]]:
+    """Each selected cell of a problem with its division, or why it is skipped."""
+    selected = {name: [c for c in _all_cells(entry, a) if selection.contains(c)] for name, a in adapters.items()}
+    partners = _partners(entry, adapters, selected, profile)
+    for name, adapter in adapters.items():
+        lacking = missing(adapter)
+        for cell in selected[name]:
+            reason = _outside(cell, entry, adapter, selection, profile, partners)
+            if reason:
+                yield cell, Skipped(cell, None, f"not in profile {profile.name} ({reason})")
+                continue
+            refusal = lacking.reason if lacking else adapter.refusal(cell, entry.facts)
+            if refusal:
+                yield cell, Skipped(cell, Outcome.UNSUPPORTED, refusal)
+            elif cell in partners:
+                yield cell, "matched"
+            else:
+                yield cell, "idiomatic" if _recipe(cell) in _recipes(adapter, entry) else "other"
+
+
+def _all_cells(entry: Entry, adapter: Adapter) -> Iterator[Cell]:
+    axes = product(adapter.methods, adapter.sensitivities, adapter.modes, adapter.precisions, adapter.devices)
+    for method, sensitivity, mode, precision, device in axes:
+        yield Cell(entry.name, adapter.name, method.name, sensitivity, mode, precision, device)
+
+
+def _recipes(adapter: Adapter, entry: Entry) -> tuple[Recipe, ...]:
+    return adapter.stiff_recipes if entry.stiff else adapter.nonstiff_recipes
+
+
+def _recipe(cell: Cell) -> Recipe:
+    return Recipe(cell.method, cell.sensitivity, cell.mode)
+
+
+def _outside(
+    cell: Cell, entry: Entry, adapter: Adapter, selection: Selection, profile: Profile, partners: set[Cell]
+) -> str:
+    """Why a profile leaves a cell out; empty when it does not."""
+    if cell.label in selection.cells:
+        return ""
+    if not entry.named and entry.tier not in profile.tiers:
+        return f"tier {entry.tier}"
+    if cell.precision != "float64" or cell.device != "cpu":
+        return f"{cell.precision} on {cell.device}"
+    if cell in partners or _in_breadth(cell, entry, adapter, selection, profile):
+        return ""
+    return {
+        "first": "first recommended cell of each adapter only",
+        "recommended": "recommended cells and their matched partners only",
+        "suited": "method not suited to the problem, or not a recommended combination",
+    }[profile.breadth]
+
+
+def _in_breadth(cell: Cell, entry: Entry, adapter: Adapter, selection: Selection, profile: Profile) -> bool:
+    """Whether the profile measures this cell. An axis that the user names is free; the others follow a recipe."""
+    recipes = _recipes(adapter, entry)
+    free = (bool(selection.methods), bool(selection.sensitivities), bool(selection.modes))
+    if profile.breadth == "first" and not any(free):
+        recipes = recipes[:1]
+    if any(_follows(cell, recipe, free) for recipe in recipes):
+        return True
+    if profile.breadth != "suited":
+        return False
+    if any(cell.method == recipe.method for recipe in recipes):
+        return True
+    suited = adapter.method(cell.method).stiff == entry.stiff and adapter.method(cell.method).adaptive
+    return suited and any(_follows(cell, recipe, (True, *free[1:])) for recipe in recipes)
+
+
+def _follows(cell: Cell, recipe: Recipe, free: tuple[bool, bool, bool]) -> bool:
+    axes = (
+        (cell.method, recipe.method),
+        (cell.sensitivity, recipe.sensitivity),
+        (cell.mode, recipe.mode),
+    )
+    return all(is_free or mine == theirs for (mine, theirs), is_free in zip(axes, free, strict=True))
+
+
+def _partners(
+    entry: Entry, adapters: Mapping[str, Adapter], selected: Mapping[str, Sequence[Cell]], profile: Profile
+) -> set[Cell]:
+    """Cells that are no recipe of their own adapter, but match one of another adapter: one per adapter and match."""
+    if profile.breadth == "first":
+        return set()
+    partners: set[Cell] = set()
+    for name, adapter in adapters.items():
+        for recipe in _recipes(adapter, entry):
+            wanted = _kind(adapter, recipe.method, recipe.sensitivity)
+            for other_name, other in adapters.items():
+                if other_name != name:
+                    partners |= _match(wanted, entry, other, selected[other_name])
+    return partners
+
+
+def _match(wanted: tuple[str, int, str], entry: Entry, adapter: Adapter, cells: Sequence[Cell]) -> set[Cell]:
+    """The first cell of this kind, in the adapter's first recommended mode, unless a recipe is of this kind already."""
+    recipes = _recipes(adapter, entry)
+    if not recipes or any(_kind(adapter, r.method, r.sensitivity) == wanted for r in recipes):
+        return set()
+    for cell in cells:
+        plain = cell.precision == "float64" and cell.device == "cpu" and cell.mode == recipes[0].mode
+        if plain and _kind(adapter, cell.method, cell.sensitivity) == wanted:
+            return {cell}
+    return set()
+
+
+def _kind(adapter: Adapter, method: str, sensitivity: str) -> tuple[str, int, str]:
+    declared = adapter.method(method)
+    return declared.family, declared.order, sensitivity
+
+
+def _with_groups(planned: Sequence[Planned], adapters: Mapping[str, Adapter]) -> tuple[Planned, ...]:
+    """The same cells, those that have a counterpart in another adapter with the name of their group."""
+    members: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for item in planned:
+        members[_group_key(item.cell, adapters)].add(item.cell.adapter)
+    return tuple(
+        replace(item, group=_group_name(item.cell, adapters))
+        if len(members[_group_key(item.cell, adapters)]) > 1
+        else replace(item, division="other")
+        if item.division == "matched"
+        else item
+        for item in planned
+    )
+
+
+def _group_key(cell: Cell, adapters: Mapping[str, Adapter]) -> tuple[object, ...]:
+    kind = _kind(adapters[cell.adapter], cell.method, cell.sensitivity)
+    return (cell.problem, *kind, cell.precision, cell.device)
+
+
+def _group_name(cell: Cell, adapters: Mapping[str, Adapter]) -> str:
+    family, order, sensitivity = _kind(adapters[cell.adapter], cell.method, cell.sensitivity)
+    return f"{family} of order {order}, {sensitivity}"

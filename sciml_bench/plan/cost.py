@@ -1,0 +1,44 @@
+"""What a run will take, roughly: start-up per framework, sampling per point, and the time limit where it will bind.
+
+The table is a first guess for two modest cores; times of earlier runs on the same machine replace it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sciml_bench.adapters.base import Method
+from sciml_bench.plan.profiles import Profile
+from sciml_bench.task import Cell
+
+# Seconds from process start to the first gradient.
+STARTUP_S: dict[str, float] = {"scipy": 1.0, "torchdiffeq": 3.0, "diffrax": 8.0, "tensorflow": 15.0}
+UNKNOWN_STARTUP_S = 5.0
+
+# Seconds for one solve or gradient of a small problem. Compiled code is far faster; the minimum sampling time rules.
+CALL_S: dict[str, float] = {"scipy": 0.1, "torchdiffeq": 0.1, "diffrax": 0.01, "tensorflow": 0.3}
+UNKNOWN_CALL_S = 0.1
+
+
+def estimate_s(
+    cell: Cell, method: Method, *, stiff: bool, profile: Profile, timeout_s: float, earlier: Mapping[str, float]
+) -> float:
+    """Seconds that one process of a cell takes. ``earlier`` maps cell labels to measured seconds of this profile."""
+    if cell.label in earlier:
+        return earlier[cell.label]
+    startup_s = STARTUP_S.get(cell.adapter, UNKNOWN_STARTUP_S)
+    if stiff and not method.implicit:
+        return startup_s + timeout_s
+    call_s = CALL_S.get(cell.adapter, UNKNOWN_CALL_S)
+    sampling = profile.sampling
+    loop_s = max(sampling.steady_s, (sampling.warm_up_calls + sampling.steady_calls + 1) * call_s)
+    return startup_s + 2 * len(profile.rtols) * min(loop_s, timeout_s)
+
+
+def duration_text(seconds: float) -> str:
+    """A rough duration for people: ``40 s``, ``12 min``, ``3.5 h``."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -1,0 +1,127 @@
+"""A problem as the plan sees it: its header at once, its mathematics only when a cell of it is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sciml_bench.adapters.base import Facts
+from sciml_bench.errors import ProblemError, UsageError
+from sciml_bench.plan.selection import Selection, check_names
+from sciml_bench.problem import catalog
+
+if TYPE_CHECKING:
+    from sciml_bench.problem import Problem
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One problem of a plan. ``named`` is true when the user asked for it by name or file, whatever its tier."""
+
+    name: str
+    title: str
+    suite: str
+    tier: str
+    tags: tuple[str, ...]
+    path: Path
+    named: bool = False
+    loaded: Problem | None = field(default=None, compare=False)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem itself, loaded on first use. Raises ``ProblemError`` when its file is wrong."""
+        if self.loaded is not None:
+            return self.loaded
+        from sciml_bench.problem import load_problem
+
+        return load_problem(self.path)
+
+    @property
+    def stiff(self) -> bool:
+        """Whether methods for stiff problems are the recommended ones."""
+        return self.suite == "stiff" or "stiff" in self.tags
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What adapters are asked about; loads the problem."""
+        problem = self.problem
+        return Facts(
+            name=self.name,
+            suite=self.suite,
+            n_states=problem.n_states,
+            n_parameters=problem.n_parameters,
+            n_breakpoints=len(problem.breakpoints),
+            wrt=problem.wrt,
+            stiff=self.stiff,
+        )
+
+
+def entries(selection: Selection, files: Iterable[Path] = ()) -> tuple[Entry, ...]:
+    """The problems of a selection: the given files, and those of the catalog that were asked for.
+
+    Files stand alone: the catalog is added to them only when a suite or a problem is named too.
+
+    Raises:
+        UsageError: a suite or problem does not exist, or two problems share a name.
+        ProblemError: a file is wrong.
+    """
+    own = [_from_file(path) for path in files]
+    names = [name for name in catalog.names() if not any(entry.name == name for entry in own)]
+    _check_catalog(selection, [*names, *(entry.name for entry in own)])
+    chosen: list[Entry] = []
+    if not own or selection.suites or selection.problems:
+        chosen = [entry for entry in map(_from_catalog, names) if _asked_for(entry, selection)]
+        named = {*selection.problems, *(label.split("/")[0] for label in selection.cells)}
+        chosen = [replace(entry, named=entry.name in named) for entry in chosen]
+    _check_distinct(own)
+    return (*own, *chosen)
+
+
+def suites() -> tuple[str, ...]:
+    """The names of the catalog's suites."""
+    return tuple(dict.fromkeys(catalog.header(name).suite for name in catalog.names()))
+
+
+def _from_catalog(name: str) -> Entry:
+    header = catalog.header(name)
+    return Entry(header.name, header.title, header.suite, header.tier, header.tags, header.path)
+
+
+def _from_file(path: Path) -> Entry:
+    from sciml_bench.problem import load_problem
+
+    if not path.is_file():
+        raise ProblemError("there is no such file.", where=path, cure="Give the path of a problem file (*.toml).")
+    problem = load_problem(path)
+    return Entry(
+        problem.name, problem.title, problem.suite, problem.tier, problem.tags, path, named=True, loaded=problem
+    )
+
+
+def _asked_for(entry: Entry, selection: Selection) -> bool:
+    if selection.cells and not any(label.split("/")[0] == entry.name for label in selection.cells):
+        return False
+    if selection.suites and entry.suite not in selection.suites:
+        return False
+    return not selection.problems or entry.name in selection.problems
+
+
+def _check_catalog(selection: Selection, names: list[str]) -> None:
+    see = "sciml-bench list problems"
+    check_names("problem", selection.problems, names, see)
+    check_names("problem", [label.split("/")[0] for label in selection.cells], names, see)
+    if selection.suites:
+        check_names("suite", selection.suites, suites(), "sciml-bench list suites")
+
+
+def _check_distinct(own: list[Entry]) -> None:
+    seen: dict[str, Path] = {}
+    for entry in own:
+        if entry.name in seen:
+            raise UsageError(
+                f"{entry.path} and {seen[entry.name]} both hold a problem named '{entry.name}'; rename one of them"
+            )
+        seen[entry.name] = entry.path

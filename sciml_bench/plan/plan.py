@@ -1,0 +1,166 @@
+"""A plan: every cell that will run, in which order, at what cost, and every cell that will not, with the reason."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sciml_bench import __version__
+from sciml_bench.adapters.base import Adapter
+from sciml_bench.plan.blocks import Slot, blocks
+from sciml_bench.plan.cells import Planned, Skipped, choose
+from sciml_bench.plan.cost import estimate_s
+from sciml_bench.plan.entry import Entry, entries
+from sciml_bench.plan.profiles import Profile
+from sciml_bench.plan.selection import Selection
+from sciml_bench.plan.tasks import Material
+from sciml_bench.task import Task
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every worker of a run shares. ``memory_limit_bytes`` is ``None`` for the engine's own default."""
+
+    seed: int = 0
+    threads: int = 1
+    timeout_s: float = 0.0
+    memory_limit_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells of a run and their order. Made by :func:`make_plan`; equal plans have equal hashes."""
+
+    profile: Profile
+    settings: Settings
+    entries: tuple[Entry, ...]
+    adapters: Mapping[str, Adapter]
+    planned: tuple[Planned, ...]
+    skipped: tuple[Skipped, ...]
+    earlier: Mapping[str, float]
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """Every process of the run, in order."""
+        return tuple(blocks(self.planned, self.profile.processes, self.settings.seed))
+
+    @cached_property
+    def material(self) -> Material:
+        """Makes the tasks."""
+        by_name = {entry.name: entry for entry in self.entries}
+        return Material(by_name, self.adapters, self.profile, self.settings.seed, self.settings.threads)
+
+    @cached_property
+    def cell_ids(self) -> tuple[str, ...]:
+        """The identity of each planned cell; emits their sources."""
+        return tuple(self.material.cell_id(item.cell) for item in self.planned)
+
+    def task(self, slot: Slot) -> Task:
+        """The task of one process."""
+        return self.material.task(self.planned[slot.index].cell, slot.block)
+
+    @cached_property
+    def costs_s(self) -> tuple[float, ...]:
+        """Estimated seconds of one process of each planned cell."""
+        stiff = {entry.name: entry.stiff for entry in self.entries}
+        return tuple(
+            estimate_s(
+                item.cell,
+                self.adapters[item.cell.adapter].method(item.cell.method),
+                stiff=stiff[item.cell.problem],
+                profile=self.profile,
+                timeout_s=self.settings.timeout_s,
+                earlier=self.earlier,
+            )
+            for item in self.planned
+        )
+
+    @property
+    def cost_s(self) -> float:
+        """Estimated seconds of the whole run."""
+        return sum(self.costs_s) * self.profile.processes
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of everything that decides what is measured and in which order; costs are left out."""
+        data = self.to_dict()
+        cells = [[cell["cell_id"], cell["label"]] for cell in data["cells"]]
+        parts = [data["schema"], data["version"], data["profile"], data["settings"], cells]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, as kept in ``plan.json`` (which also holds the hash) and printed by ``plan --json``."""
+        used = {item.cell.problem for item in self.planned}
+        return {
+            "schema": SCHEMA,
+            "version": __version__,
+            "profile": {**dataclasses.asdict(self.profile), "rtols": list(self.profile.rtols)},
+            "settings": dataclasses.asdict(self.settings),
+            "problems": [_problem(entry) for entry in self.entries if entry.name in used],
+            "cells": [
+                {
+                    "label": item.cell.label,
+                    "cell": dataclasses.asdict(item.cell),
+                    "cell_id": cell_id,
+                    "division": item.division,
+                    "group": item.group,
+                    "estimated_s": round(cost_s, 1),
+                }
+                for item, cell_id, cost_s in zip(self.planned, self.cell_ids, self.costs_s, strict=True)
+            ],
+            "skipped": [
+                {"label": item.cell.label, "outcome": item.outcome, "reason": item.reason} for item in self.skipped
+            ],
+        }
+
+
+def make_plan(
+    selection: Selection,
+    adapters: Mapping[str, Adapter],
+    profile: Profile,
+    settings: Settings,
+    *,
+    files: Sequence[Path] = (),
+    earlier: Mapping[str, float] | None = None,
+) -> Plan:
+    """The plan of a selection. A ``settings.timeout_s`` of 0 stands for the profile's own limit.
+
+    Raises:
+        UsageError: a name of the selection does not exist.
+        ProblemError: a problem file is wrong.
+    """
+    selection.check(adapters)
+    chosen = entries(selection, files)
+    planned, skipped = choose(chosen, adapters, selection, profile)
+    timeout_s = settings.timeout_s or profile.timeout_s
+    return Plan(
+        profile=profile,
+        settings=dataclasses.replace(settings, timeout_s=timeout_s),
+        entries=chosen,
+        adapters=adapters,
+        planned=planned,
+        skipped=skipped,
+        earlier=earlier or {},
+    )
+
+
+def _problem(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "suite": entry.suite,
+        "tier": entry.tier,
+        "spec_hash": entry.problem.spec_hash,
+        "n_states": entry.problem.n_states,
+        "n_theta": len(entry.problem.theta_labels),
+        "wrt": entry.problem.wrt,
+        "file": str(entry.path) if entry.loaded is not None else None,
+    }

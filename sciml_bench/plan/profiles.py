@@ -1,0 +1,120 @@
+"""Profiles: how much is measured, from a check of the suite itself to a study of warm-up.
+
+A profile fixes the processes per cell (one per block), the sampling inside a process, the tolerance ladder, the
+problems and cells that it includes, and the time limit of a phase. It never changes what a number means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from sciml_bench.errors import UsageError
+from sciml_bench.task import Point, Sampling
+
+TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
+
+# Inputs of successive calls differ by this relative amount, so that nothing can be cached or folded to a constant;
+# it is far below what changes the work that a solver does.
+PERTURBATION = 1e-6
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One level of effort.
+
+    ``breadth`` says which cells of an included problem are measured: ``first`` (the first recommended cell of each
+    adapter), ``recommended`` (all recommended cells, and their matched partners in other adapters) or ``suited``
+    (all methods suited to the problem, and every sensitivity and mode of the recommended methods). ``comparable`` is
+    false where one process is all there is. ``timeout_s`` limits each phase of a worker, and each loop of a point.
+    """
+
+    name: str
+    processes: int
+    sampling: Sampling
+    rtols: tuple[float, ...]
+    breadth: str
+    timeout_s: float
+    comparable: bool
+    use: str
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """The problem tiers that this profile includes."""
+        return TIERS[: TIERS.index(self.name) + 1]
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The tolerance ladder, loosest first. ``atol`` equals ``rtol``: each component brings its own scale."""
+        return tuple(Point(rtol=rtol, atol=rtol) for rtol in self.rtols)
+
+
+def _sampling(warm_up: int, steady: int, steady_s: float, most: int) -> Sampling:
+    return Sampling(
+        warm_up_calls=warm_up,
+        steady_calls=steady,
+        steady_s=steady_s,
+        max_steady_calls=most,
+        perturbation=PERTURBATION,
+    )
+
+
+_PROFILES = (
+    Profile(
+        name="smoke",
+        processes=1,
+        sampling=_sampling(1, 3, 0.0, 3),
+        rtols=(1e-5, 1e-8),
+        breadth="first",
+        timeout_s=15.0,
+        comparable=False,
+        use="check that the suite works; one process per cell, so never compared",
+    ),
+    Profile(
+        name="quick",
+        processes=3,
+        sampling=_sampling(2, 5, 0.1, 200),
+        rtols=(1e-4, 1e-6, 1e-8, 1e-10),
+        breadth="recommended",
+        timeout_s=20.0,
+        comparable=True,
+        use="development; differences below a factor of two mean nothing",
+    ),
+    Profile(
+        name="standard",
+        processes=10,
+        sampling=_sampling(5, 30, 1.0, 1000),
+        rtols=(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11),
+        breadth="suited",
+        timeout_s=120.0,
+        comparable=True,
+        use="published tables",
+    ),
+    Profile(
+        name="rigorous",
+        processes=30,
+        sampling=_sampling(50, 500, 5.0, 5000),
+        rtols=(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11),
+        breadth="suited",
+        timeout_s=600.0,
+        comparable=True,
+        use="study of warm-up and of the spread between processes",
+    ),
+)
+
+NAMES = tuple(profile.name for profile in _PROFILES)
+DEFAULT = "quick"
+
+
+def profile_named(name: str) -> Profile:
+    """The profile of this name.
+
+    Raises:
+        UsageError: there is no such profile.
+    """
+    for profile in _PROFILES:
+        if profile.name == name:
+            return profile
+    close = get_close_matches(name, NAMES, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(NAMES)}"
+    raise UsageError(f"there is no profile '{name}'; {hint}")

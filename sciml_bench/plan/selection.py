@@ -1,0 +1,95 @@
+"""What the user asked for: names along each axis of a cell, a keyword expression, exact cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+
+from sciml_bench.adapters.base import Adapter
+from sciml_bench.errors import UsageError
+from sciml_bench.plan.keyword import Predicate, compile_keyword
+from sciml_bench.task import Cell
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Names on an axis select; an empty axis selects everything on it.
+
+    A name on an axis also overrides what the profile would leave out on that axis. ``cells`` are exact labels and
+    override the profile altogether; ``keyword`` only narrows.
+    """
+
+    suites: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    adapters: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    sensitivities: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    keyword: str = ""
+    cells: tuple[str, ...] = ()
+
+    @cached_property
+    def _matches_keyword(self) -> Predicate:
+        return compile_keyword(self.keyword)
+
+    def contains(self, cell: Cell) -> bool:
+        """Whether the cell was asked for (the suite and the problem are chosen before, by the catalog)."""
+        if self.cells and cell.label not in self.cells:
+            return False
+        axes = (
+            (self.adapters, cell.adapter),
+            (self.methods, cell.method),
+            (self.sensitivities, cell.sensitivity),
+            (self.modes, cell.mode),
+        )
+        return all(not names or value in names for names, value in axes) and self._matches_keyword(cell.label)
+
+    def check(self, adapters: Mapping[str, Adapter]) -> None:
+        """Check that every name exists, and that the keyword can be read.
+
+        Raises:
+            UsageError: a name is unknown; the message suggests the nearest ones.
+        """
+        check_names("adapter", self.adapters, adapters, "sciml-bench list adapters")
+        chosen = [adapters[name] for name in self.adapters or adapters]
+        see = "sciml-bench list adapters"
+        check_names("method", self.methods, {m.name for a in chosen for m in a.methods}, see)
+        check_names("sensitivity", self.sensitivities, {s for a in chosen for s in a.sensitivities}, see)
+        check_names("mode", self.modes, {m for a in chosen for m in a.modes}, see)
+        for label in self.cells:
+            _check_label(label, adapters)
+        _ = self._matches_keyword
+
+
+def check_names(what: str, wanted: Iterable[str], known: Iterable[str], see: str) -> None:
+    """Check that all wanted names are known.
+
+    Raises:
+        UsageError: one is not; ``see`` names the command that lists them.
+    """
+    names = sorted(known)
+    for name in wanted:
+        if name not in names:
+            close = get_close_matches(name, names, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(close)}?" if close else f"see `{see}`"
+            raise UsageError(f"there is no {what} '{name}'; {hint}")
+
+
+def _check_label(label: str, adapters: Mapping[str, Adapter]) -> None:
+    parts = label.split("/")
+    if len(parts) != 7:
+        raise UsageError(
+            f"--cell '{label}' is not a cell; write problem/adapter/method/sensitivity/mode/precision/device, "
+            "as the failures of a run and `sciml-bench plan` print it"
+        )
+    cell = Cell(*parts)
+    see = "sciml-bench list adapters"
+    check_names("adapter", [cell.adapter], adapters, see)
+    adapter = adapters[cell.adapter]
+    check_names(f"method of {adapter.name}", [cell.method], [m.name for m in adapter.methods], see)
+    check_names(f"sensitivity of {adapter.name}", [cell.sensitivity], adapter.sensitivities, see)
+    check_names(f"mode of {adapter.name}", [cell.mode], adapter.modes, see)
+    check_names(f"precision of {adapter.name}", [cell.precision], adapter.precisions, see)
+    check_names(f"device of {adapter.name}", [cell.device], adapter.devices, see)

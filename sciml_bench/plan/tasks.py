@@ -1,0 +1,77 @@
+"""Cell → task: the emitted source, the numbers, the truth, the tolerances and the limits that a worker needs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sciml_bench.adapters.base import Adapter
+from sciml_bench.emit import source as emit_source
+from sciml_bench.plan.blocks import input_seed
+from sciml_bench.plan.entry import Entry
+from sciml_bench.plan.profiles import Profile
+from sciml_bench.task import Cell, Numbers, Reference, Task
+
+# A solution whose mixed error is past a thousand times the loosest tolerance is not a solution.
+ERROR_BOUND_FACTOR = 1000.0
+LARGEST_ERROR_BOUND = 0.1
+
+# A gradient that is 10 % wrong as a vector is no use to an optimiser that relies on it.
+GRADIENT_ERROR_BOUND = 0.1
+
+
+@dataclass
+class Material:
+    """What tasks are made of, produced once per problem and framework. ``threads`` is the limit for every worker."""
+
+    entries: Mapping[str, Entry]
+    adapters: Mapping[str, Adapter]
+    profile: Profile
+    seed: int
+    threads: int
+    _sources: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    _numbers: dict[str, Numbers] = field(default_factory=dict[str, Numbers])
+    _truths: dict[str, Reference | None] = field(default_factory=dict[str, Reference | None])
+
+    def source(self, cell: Cell) -> str:
+        """The source text that the cell's worker imports."""
+        key = (cell.problem, self.adapters[cell.adapter].target)
+        if key not in self._sources:
+            self._sources[key] = emit_source(self.entries[cell.problem].problem, key[1])
+        return self._sources[key]
+
+    def cell_id(self, cell: Cell) -> str:
+        """Twelve hexadecimal digits that change with the cell, its mathematics or its source text."""
+        spec = self.entries[cell.problem].problem.spec_hash
+        text = "\n".join((cell.label, spec, self.source(cell)))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def task(self, cell: Cell, block: int) -> Task:
+        """The task of one process of a cell."""
+        return Task(
+            cell=cell,
+            program=self.adapters[cell.adapter].program,
+            source=self.source(cell),
+            numbers=self._numbers_of(cell.problem),
+            points=self.profile.points,
+            sampling=self.profile.sampling,
+            seed=input_seed(self.seed, cell.problem, block),
+            threads=self.threads,
+            error_bound=min(LARGEST_ERROR_BOUND, ERROR_BOUND_FACTOR * max(self.profile.rtols)),
+            gradient_error_bound=GRADIENT_ERROR_BOUND,
+            reference=self._truth_of(cell.problem),
+        )
+
+    def _numbers_of(self, name: str) -> Numbers:
+        if name not in self._numbers:
+            self._numbers[name] = self.entries[name].problem.numbers()
+        return self._numbers[name]
+
+    def _truth_of(self, name: str) -> Reference | None:
+        if name not in self._truths:
+            # Imported when a task is made: printing a plan needs no reference engine.
+            from sciml_bench.reference.truth import truth
+
+            self._truths[name] = truth(self.entries[name].problem)
+        return self._truths[name]

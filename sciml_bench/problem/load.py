@@ -1,0 +1,199 @@
+"""Loads a problem file: every table in order, everything checked, nothing guessed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+
+from sympy import Expr
+
+from sciml_bench.problem import times
+from sciml_bench.problem.calls import operators
+from sciml_bench.problem.document import Document
+from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_invariants
+from sciml_bench.problem.expression import Typed, number
+from sciml_bench.problem.model import Loss, Problem, Source, State, symbol, to_double
+from sciml_bench.problem.published import load_published, load_published_gradients
+from sciml_bench.problem.quantities import load_constants, load_grids, load_parameters, load_states
+from sciml_bench.problem.reader import Reader
+
+SPEC = 1
+SUITES = ("stiff", "nonstiff", "pde", "neural")
+TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
+TOP_KEYS = (
+    "spec", "name", "title", "suite", "tags", "tier", "description", "source", "time", "constants", "parameters",
+    "grids", "states", "definitions", "equations", "invariants", "exact", "loss", "published", "published_gradient",
+)  # fmt: skip
+TIME_KEYS = ("t0", "t1", "save", "breakpoints")
+SAVE_KEYS = ("spacing", "first", "count", "times")
+SOURCE_KEYS = ("citation", "url", "note")
+LOSS_KEYS = ("kind", "target", "weight", "at")
+MAX_SAVED_TIMES = 10_000
+_MATHEMATICAL = (
+    "spec", "time", "constants", "parameters", "grids", "states", "definitions", "equations", "loss",
+)  # fmt: skip
+
+
+def load_problem(path: Path | str) -> Problem:
+    """Load and check a problem file.
+
+    Raises:
+        ProblemError: anything about the file is wrong; the message says what, in which line, and how to cure it.
+    """
+    reader = Reader(Document.read(Path(path)))
+    document = reader.document
+    document.known_keys(document.data, TOP_KEYS, "")
+    if document.data.get("spec") != SPEC:
+        raise document.error(f"'spec' must be {SPEC}.", "", "spec", f"Write `spec = {SPEC}` in the first line.")
+    name, suite, tier = _identity(document)
+    constants, matrices = load_constants(reader)
+    parameters = load_parameters(reader)
+    reader.scope.names["t"] = Typed(symbol("t"))
+    grids = load_grids(reader)
+    reader.scope.operators.update(operators(grids, matrices))
+    states = load_states(reader, grids)
+    t0, t1, save_times, breakpoints = _time(reader)
+    definitions = load_definitions(reader)
+    equations, texts = load_equations(reader, states)
+    reader.refuse_unused("parameters", [parameter.name for parameter in parameters])
+    invariants = load_invariants(reader)
+    exact = load_exact(reader, states)
+    reader.refuse_unused("definitions", [definition.name for definition in definitions])
+    reader.refuse_unused("constants", document.table("constants"))
+    problem = Problem(
+        name=name, title=document.string(document.data, "title", ""), suite=suite, tier=tier,
+        tags=_tags(document), description=document.string(document.data, "description", "", "").strip(),
+        source=_source(document), t0=t0, t1=t1, save_times=save_times, breakpoints=breakpoints, grids=grids,
+        constants=constants, matrices=matrices, parameters=parameters, states=states, definitions=definitions, equations=equations,
+        invariants=invariants, exact=exact, loss=_loss(reader, states), spec_hash=_spec_hash(document),
+        path=str(path), equation_texts=texts,
+    )  # fmt: skip
+    return _with_published(reader, problem)
+
+
+def _with_published(reader: Reader, problem: Problem) -> Problem:
+    from dataclasses import replace
+
+    return replace(
+        problem,
+        published=load_published(reader, problem),
+        published_gradients=load_published_gradients(reader, problem),
+    )
+
+
+def _identity(document: Document) -> tuple[str, str, str]:
+    name = document.string(document.data, "name", "")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,60}", name):
+        raise document.error(f"'{name}' cannot be a problem's name.", "", "name", "Use a-z, 0-9 and hyphens.")
+    suite = document.string(document.data, "suite", "", "nonstiff")
+    if suite not in SUITES:
+        raise document.error(f"'{suite}' is no suite.", "", "suite", f"One of {', '.join(SUITES)}.")
+    tier = document.string(document.data, "tier", "", "standard")
+    if tier not in TIERS:
+        raise document.error(f"'{tier}' is no tier.", "", "tier", f"One of {', '.join(TIERS)}.")
+    return name, suite, tier
+
+
+def _tags(document: Document) -> tuple[str, ...]:
+    tags = document.data.get("tags", [])
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise document.error("'tags' must be a list of strings.", "", "tags")
+    return tuple(tags)
+
+
+def _source(document: Document) -> Source:
+    data = document.table("source")
+    document.known_keys(data, SOURCE_KEYS, "source")
+    return Source(*(document.string(data, key, "source", "") for key in SOURCE_KEYS))
+
+
+def _time(reader: Reader) -> tuple[Expr, Expr, tuple[Expr, ...], tuple[Expr, ...]]:
+    document = reader.document
+    data = document.table("time", True)
+    document.known_keys(data, TIME_KEYS, "time")
+    if "t1" not in data:
+        raise document.error("[time] lacks 't1'.", "time", cure="Add the end of the time span, `t1 = …`.")
+    t0, t1 = reader.constant(data.get("t0", 0), "time", "t0"), reader.constant(data["t1"], "time", "t1")
+    if not t1 > t0:
+        raise document.error(f"the time span runs from {t0} to {t1}: t1 must be larger than t0.", "time", "t1")
+    given = data.get("breakpoints", [])
+    if not isinstance(given, list):
+        raise document.error("'breakpoints' must be a list.", "time", "breakpoints")
+    breakpoints = reader.constants(given, "time", "breakpoints")
+    if any(not a < b for a, b in zip((t0, *breakpoints), (*breakpoints, t1), strict=True)):
+        raise document.error("'breakpoints' must increase and lie inside (t0, t1).", "time", "breakpoints")
+    return t0, t1, _save_times(reader, data.get("save", {"spacing": "linear", "count": 20}), t0, t1), breakpoints
+
+
+def _save_times(reader: Reader, save: Any, t0: Expr, t1: Expr) -> tuple[Expr, ...]:
+    document = reader.document
+    if not isinstance(save, dict):
+        raise document.error("'save' must be a table.", "time", "save", 'As in { spacing = "linear", count = 20 }.')
+    document.known_keys(save, SAVE_KEYS, "time")
+    if "times" in save:
+        if len(save) > 1 or not isinstance(save["times"], list) or not save["times"]:
+            raise document.error("'times' must be a list, and stand alone in 'save'.", "time", "save")
+        saved = reader.constants(save["times"], "time", "save")
+        if any(not a < b for a, b in zip((t0, *saved[:-1]), saved, strict=True)) or saved[-1] != t1:
+            raise document.error("saved times must increase, start after t0 and end with t1.", "time", "save")
+        return saved
+    count = save.get("count")
+    if not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= MAX_SAVED_TIMES:
+        raise document.error(f"'count' of saved times must be 2 to {MAX_SAVED_TIMES}.", "time", "save")
+    if save.get("spacing", "linear") == "linear":
+        return times.linear(t0, t1, count)
+    if save["spacing"] != "log":
+        raise document.error("'spacing' must be linear or log.", "time", "save")
+    first = reader.constant(save.get("first"), "time", "save")
+    if not 0 < first < t1 - t0:
+        raise document.error("'first' must be positive and smaller than t1 - t0.", "time", "save")
+    return times.logarithmic(t0, t1, first, count)
+
+
+def _loss(reader: Reader, states: tuple[State, ...]) -> Loss:
+    document, data = reader.document, reader.document.table("loss")
+    document.known_keys(data, LOSS_KEYS, "loss")
+    if document.string(data, "kind", "loss", "sum_of_squares") != "sum_of_squares":
+        raise document.error("the only kind of loss is sum_of_squares.", "loss", "kind")
+    at = document.string(data, "at", "loss", "saved")
+    if at not in ("saved", "end"):
+        raise document.error("'at' must be saved or end.", "loss", "at")
+    n_states = sum(state.size for state in states)
+    given = data.get("target", 0)
+    target = reader.constants(given if isinstance(given, list) else [given], "loss", "target")
+    if len(target) not in (1, n_states):
+        raise document.error(f"'target' must be one number, or {n_states}.", "loss", "target")
+    weight = to_double(reader.constant(data.get("weight", 1), "loss", "weight"))
+    if not weight > 0:
+        raise document.error("'weight' must be positive.", "loss", "weight")
+    values = tuple(to_double(value) for value in target)
+    return Loss(
+        target=values if len(values) == n_states else values * n_states,
+        scale=tuple(value for state in states for value in state.scale),
+        weight=weight,
+        at=at,
+    )
+
+
+def _spec_hash(document: Document) -> str:
+    content = {key: _canonical(document.data[key]) for key in _MATHEMATICAL if key in document.data}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    """The mathematical content of a value: numbers by value, strings without white space, no tolerance scales."""
+    if isinstance(value, dict):
+        # The order of states and definitions is kept: it is the order of the flat state.
+        return [[key, _canonical(entry)] for key, entry in value.items() if key != "atol_scale"]
+    if isinstance(value, list):
+        return [_canonical(entry) for entry in value]
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | Decimal):
+        return str(number(value))
+    return "".join(str(value).split())

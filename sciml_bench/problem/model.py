@@ -1,0 +1,245 @@
+"""The neutral description of a problem, as loaded: plain frozen data, exact numbers, no framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import sympy
+from sympy import Expr, Symbol
+
+from sciml_bench.problem.shapes import Shape
+from sciml_bench.task import Numbers
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a problem comes from."""
+
+    citation: str
+    url: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One axis. Point i has the coordinate ``first + (last - first) i / (points - 1)``; operators divide by ``step``.
+
+    ``boundary`` is ``periodic``, ``neumann`` (the outermost value is repeated) or ``dirichlet`` (``boundary_value``).
+    """
+
+    name: str
+    points: int
+    first: Expr
+    last: Expr
+    step: Expr
+    boundary: str
+    boundary_value: Expr
+
+    def coordinate(self, i: int) -> Expr:
+        """The exact coordinate of point i."""
+        return self.first + (self.last - self.first) * sympy.Rational(i, max(self.points - 1, 1))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named quantity with exact, flat values: a parameter, or a vector among the constants."""
+
+    name: str
+    shape: Shape
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class State:
+    """One state: a scalar, a vector or a field. ``initial``, ``scale`` and ``atol_scale`` are flat, in C order.
+
+    ``scale`` is the typical size, which the default loss divides by; the absolute tolerance of component i is the
+    point's ``atol`` times ``atol_scale[i]``.
+    """
+
+    name: str
+    shape: Shape
+    grids: tuple[str, ...]
+    initial: tuple[Expr, ...]
+    scale: tuple[float, ...]
+    atol_scale: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return len(self.initial)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """``sum of weight * ((y - target) / scale)**2`` over the saved times (or the last one) and all components."""
+
+    target: tuple[float, ...]
+    scale: tuple[float, ...]
+    weight: float = 1.0
+    at: str = "saved"
+
+
+@dataclass(frozen=True)
+class Published:
+    """Digits from the literature at one time: component label → (value, significant digits it is good for)."""
+
+    t: Expr
+    values: Mapping[str, tuple[Expr, float]]
+    source: str
+
+
+@dataclass(frozen=True)
+class PublishedGradient:
+    """Published d ``of``(t) / d theta: theta label → (value, digits)."""
+
+    t: Expr
+    of: str
+    values: Mapping[str, tuple[Expr, float]]
+    source: str
+
+
+@dataclass(frozen=True)
+class Definition:
+    """An intermediate quantity, evaluated before the equations."""
+
+    name: str
+    shape: Shape
+    expr: Expr
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A differential equation y' = f(t, y, p), y(t0) = y0, with its loss, its truth where known, and its source.
+
+    The flat state holds the states in the order of the file, fields in C order; so does the flat parameter vector.
+    Scalar constants are part of the expressions; ``constants`` holds the vectors
+    among them, ``matrices`` the matrices.
+    """
+
+    name: str
+    title: str
+    suite: str
+    tags: tuple[str, ...]
+    tier: str
+    description: str
+    source: Source
+    t0: Expr
+    t1: Expr
+    save_times: tuple[Expr, ...]
+    breakpoints: tuple[Expr, ...]
+    grids: tuple[Grid, ...]
+    constants: tuple[Parameter, ...]
+    matrices: Mapping[str, sympy.ImmutableDenseMatrix]
+    parameters: tuple[Parameter, ...]
+    states: tuple[State, ...]
+    definitions: tuple[Definition, ...]
+    equations: Mapping[str, Expr]
+    invariants: Mapping[str, Expr]
+    exact: Mapping[str, Expr]
+    loss: Loss
+    published: tuple[Published, ...] = ()
+    published_gradients: tuple[PublishedGradient, ...] = ()
+    spec_hash: str = ""
+    path: str = ""
+    equation_texts: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def n_states(self) -> int:
+        """Length of the flat state."""
+        return sum(state.size for state in self.states)
+
+    @cached_property
+    def n_parameters(self) -> int:
+        """Length of the flat parameter vector."""
+        return sum(len(parameter.values) for parameter in self.parameters)
+
+    @property
+    def y0(self) -> tuple[Expr, ...]:
+        """The exact initial state, flat."""
+        return tuple(value for state in self.states for value in state.initial)
+
+    @property
+    def p(self) -> tuple[Expr, ...]:
+        """The exact parameters, flat."""
+        return tuple(value for parameter in self.parameters for value in parameter.values)
+
+    @property
+    def wrt(self) -> str:
+        """What gradients are taken with respect to: the parameters, or the initial state where there are none."""
+        return "parameters" if self.parameters else "initial_state"
+
+    @cached_property
+    def state_labels(self) -> tuple[str, ...]:
+        """A label for each component of the flat state: ``y1``, ``x[0]``, ``u[3,5]``."""
+        return tuple(label for state in self.states for label in labels(state.name, state.shape))
+
+    @cached_property
+    def parameter_labels(self) -> tuple[str, ...]:
+        """A label for each component of the flat parameter vector."""
+        return tuple(label for parameter in self.parameters for label in labels(parameter.name, parameter.shape))
+
+    @property
+    def theta_labels(self) -> tuple[str, ...]:
+        """Labels of what gradients are taken with respect to; initial values are written ``y1(0)``."""
+        if self.parameters:
+            return self.parameter_labels
+        return tuple(f"{label}(0)" for label in self.state_labels)
+
+    @cached_property
+    def shapes(self) -> dict[Symbol, Shape]:
+        """The shape of every symbol that is not a scalar, for :func:`sciml_bench.problem.shapes.shape_of`."""
+        named = [(q.name, q.shape) for q in (*self.states, *self.parameters, *self.constants, *self.definitions)]
+        coordinates = [(grid.name, self.grid_shape) for grid in self.grids]
+        matrices = [(name, matrix.shape) for name, matrix in self.matrices.items()]
+        return {symbol(name): shape for name, shape in (*named, *coordinates, *matrices)}
+
+    @property
+    def grid_shape(self) -> Shape:
+        """The shape of a field: the points of every axis."""
+        return tuple(grid.points for grid in self.grids)
+
+    @property
+    def all_scalar(self) -> bool:
+        """Whether every state and definition is a scalar; parameters may be vectors that are read by element."""
+        return all(state.shape == () for state in self.states) and all(d.shape == () for d in self.definitions)
+
+    def numbers(self) -> Numbers:
+        """The problem in double precision, as a worker needs it."""
+        return Numbers(
+            y0=_doubles(self.y0),
+            p=_doubles(self.p),
+            t0=to_double(self.t0),
+            t1=to_double(self.t1),
+            save_times=_doubles(self.save_times),
+            breakpoints=_doubles(self.breakpoints),
+            atol_scale=tuple(value for state in self.states for value in state.atol_scale),
+            wrt=self.wrt,
+        )
+
+
+def symbol(name: str) -> Symbol:
+    """The SymPy symbol that stands for a name of a problem."""
+    return Symbol(name, real=True)
+
+
+def labels(name: str, shape: Shape) -> list[str]:
+    """Labels of the components of a quantity, in C order."""
+    if shape == ():
+        return [name]
+    if len(shape) == 1:
+        return [f"{name}[{i}]" for i in range(shape[0])]
+    return [f"{name}[{i},{j}]" for i in range(shape[0]) for j in range(shape[1])]
+
+
+def to_double(value: Expr) -> float:
+    """The nearest double of an exact number."""
+    if value.is_Rational:
+        return int(value.p) / int(value.q)
+    return float(value.evalf(25))
+
+
+def _doubles(values: tuple[Expr, ...]) -> tuple[float, ...]:
+    return tuple(to_double(value) for value in values)

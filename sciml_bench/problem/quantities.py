@@ -1,0 +1,201 @@
+"""Loads what a problem is made of: constants, parameters, grids and states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+from sympy import Expr
+
+from sciml_bench.problem.expression import Typed
+from sciml_bench.problem.model import Grid, Parameter, State, symbol, to_double
+from sciml_bench.problem.reader import MAX_COMPONENTS, Reader
+from sciml_bench.problem.shapes import Shape
+
+GRID_KEYS = ("points", "first", "last", "step", "boundary", "boundary_value")
+STATE_KEYS = ("initial", "size", "grid", "scale", "atol_scale")
+BOUNDARIES = ("periodic", "dirichlet", "neumann")
+
+
+def load_constants(reader: Reader) -> tuple[tuple[Parameter, ...], dict[str, sympy.ImmutableDenseMatrix]]:
+    """Declare the constants: scalars by their value, vectors as symbols, matrices for ``matmul`` only."""
+    vectors: list[Parameter] = []
+    matrices: dict[str, sympy.ImmutableDenseMatrix] = {}
+    for name, value in reader.document.table("constants").items():
+        if not isinstance(value, list):
+            reader.declare(name, "constants", Typed(reader.constant(value, "constants", name)))
+        elif value and all(isinstance(row, list) for row in value):
+            rows = [reader.constants(row, "constants", name) for row in value]
+            if len({len(row) for row in rows}) != 1:
+                raise reader.document.error(f"the rows of '{name}' have different lengths.", "constants", name)
+            matrices[name] = sympy.ImmutableDenseMatrix(rows)
+            reader.declared_in[name] = "constants"
+        else:
+            values = _vector(reader, value, "constants", name)
+            vectors.append(Parameter(name, (len(values),), values))
+            reader.declare(name, "constants", None, (len(values),))
+    return tuple(vectors), matrices
+
+
+def load_parameters(reader: Reader) -> tuple[Parameter, ...]:
+    """Declare the parameters as symbols and return their exact values."""
+    parameters: list[Parameter] = []
+    for name, value in reader.document.table("parameters").items():
+        if isinstance(value, list):
+            values = _vector(reader, value, "parameters", name)
+            shape: Shape = (len(values),)
+        else:
+            values, shape = (reader.constant(value, "parameters", name),), ()
+        parameters.append(Parameter(name, shape, values))
+    for parameter in parameters:
+        reader.declare(parameter.name, "parameters", None, parameter.shape)
+    return tuple(parameters)
+
+
+def _vector(reader: Reader, value: list[Any], table: str, key: str) -> tuple[Expr, ...]:
+    if not 1 <= len(value) <= MAX_COMPONENTS:
+        raise reader.document.error(f"'{key}' must have 1 to {MAX_COMPONENTS} elements.", table, key)
+    return reader.constants(value, table, key)
+
+
+def load_grids(reader: Reader) -> tuple[Grid, ...]:
+    """Declare the axes' coordinates as symbols and return the grids; all fields live on all axes."""
+    grids: list[Grid] = []
+    for name, data in reader.document.table("grids").items():
+        table = f"grids.{name}"
+        if not isinstance(data, dict):
+            raise reader.document.error(f"'{name}' must be a table.", "grids", name, f"Write it as [{table}].")
+        reader.document.known_keys(data, GRID_KEYS, table)
+        grids.append(_grid(reader, name, data, table))
+    if len(grids) > 2:
+        raise reader.document.error("more than two axes are not supported.", "grids")
+    for grid in grids:
+        # A coordinate broadcasts against the whole field, so expressions see it with the field's shape.
+        reader.declare(grid.name, f"grids.{grid.name}", None, tuple(other.points for other in grids))
+    return tuple(grids)
+
+
+def _grid(reader: Reader, name: str, data: dict[str, Any], table: str) -> Grid:
+    points = reader.document.integer(data, "points", table, 3, MAX_COMPONENTS)
+    for key in ("first", "last"):
+        if key not in data:
+            raise reader.document.error(f"[{table}] lacks '{key}'.", table)
+    first, last = (reader.constant(data[key], table, key) for key in ("first", "last"))
+    if not last > first:
+        raise reader.document.error("'last' must be larger than 'first'.", table, "last")
+    step = reader.constant(data["step"], table, "step") if "step" in data else (last - first) / (points - 1)
+    if not step > 0:
+        raise reader.document.error("'step' must be positive.", table, "step")
+    boundary = reader.document.string(data, "boundary", table)
+    if boundary not in BOUNDARIES:
+        raise reader.document.error(f"'{boundary}' is no boundary.", table, "boundary", f"One of {BOUNDARIES}.")
+    value = Typed(sympy.S.Zero)
+    if "boundary_value" in data:
+        if boundary != "dirichlet":
+            raise reader.document.error("'boundary_value' belongs to a dirichlet boundary.", table, "boundary_value")
+        value = reader.expression(data["boundary_value"], table, "boundary_value")
+        if value.shape:
+            raise reader.document.error("'boundary_value' must be a scalar.", table, "boundary_value")
+    return Grid(name, points, first, last, step, boundary, value.expr)
+
+
+def load_states(reader: Reader, grids: tuple[Grid, ...]) -> tuple[State, ...]:
+    """Declare the states as symbols and return them with exact initial values."""
+    states = [_state(reader, name, value, grids) for name, value in reader.document.table("states", True).items()]
+    if not states:
+        raise reader.document.error("[states] is empty.", "states", cure="A problem needs at least one state.")
+    if sum(state.size for state in states) > MAX_COMPONENTS:
+        raise reader.document.error(f"the state has more than {MAX_COMPONENTS} components.", "states")
+    for state in states:
+        reader.declare(state.name, "states", None, state.shape)
+    return tuple(states)
+
+
+def _state(reader: Reader, name: str, value: Any, grids: tuple[Grid, ...]) -> State:
+    data = value if isinstance(value, dict) else {"initial": value}
+    reader.document.known_keys(data, STATE_KEYS, f"states.{name}")
+    if "initial" not in data:
+        raise reader.document.error(f"'{name}' has no initial value.", "states", name, "Add `initial = …`.")
+    shape, initial = _initial(reader, name, data, grids)
+    scale = _scale(reader, name, data, "scale", len(initial), None)
+    return State(
+        name=name,
+        shape=shape,
+        grids=tuple(grid.name for grid in grids) if "grid" in data else (),
+        initial=initial,
+        scale=scale,
+        atol_scale=_scale(reader, name, data, "atol_scale", len(initial), scale),
+    )
+
+
+def _initial(
+    reader: Reader, name: str, data: dict[str, Any], grids: tuple[Grid, ...]
+) -> tuple[Shape, tuple[Expr, ...]]:
+    initial = data["initial"]
+    if "grid" in data:
+        if list(data["grid"]) != [grid.name for grid in grids] or not grids:
+            axes = ", ".join(grid.name for grid in grids) or "none"
+            raise reader.document.error(
+                f"the grid of '{name}' must list every axis in order (declared: {axes}).", "states", name
+            )
+        return tuple(grid.points for grid in grids), _field(reader, name, initial, grids)
+    if isinstance(initial, list):
+        values = _vector(reader, initial, "states", name)
+        if "size" in data and data["size"] != len(values):
+            raise reader.document.error(
+                f"'{name}' has {len(values)} initial values, but its size is {data['size']}.", "states", name
+            )
+        return (len(values),), values
+    if "size" in data:
+        size = reader.document.integer(data, "size", "states", 1, MAX_COMPONENTS)
+        return (size,), _sequence(reader, name, initial, size)
+    return (), (reader.constant(initial, "states", name),)
+
+
+def _sequence(reader: Reader, name: str, initial: Any, size: int) -> tuple[Expr, ...]:
+    index = symbol("i")
+    typed = reader.expression(initial, "states", name, reader.constants_scope(i=Typed(index)))
+    return tuple(_real(reader, typed.expr.xreplace({index: sympy.Integer(i)}), name) for i in range(size))
+
+
+def _field(reader: Reader, name: str, initial: Any, grids: tuple[Grid, ...]) -> tuple[Expr, ...]:
+    points = tuple(grid.points for grid in grids)
+    if isinstance(initial, list):
+        values = _vector(reader, initial, "states", name)
+        if len(values) != sympy.prod(points):
+            raise reader.document.error(f"'{name}' needs {sympy.prod(points)} initial values.", "states", name)
+        return values
+    coordinates = {grid.name: Typed(symbol(grid.name)) for grid in grids}
+    expr = reader.expression(initial, "states", name, reader.constants_scope(**coordinates)).expr
+    for grid in grids:
+        reader.scope.used.discard(grid.name)
+    values: list[Expr] = []
+    for i in range(points[0]):
+        first = {symbol(grids[0].name): grids[0].coordinate(i)}
+        if len(grids) == 1:
+            values.append(_real(reader, expr.xreplace(first), name))
+            continue
+        for j in range(points[1]):
+            values.append(_real(reader, expr.xreplace({**first, symbol(grids[1].name): grids[1].coordinate(j)}), name))
+    return tuple(values)
+
+
+def _real(reader: Reader, value: Expr, name: str) -> Expr:
+    if value.is_Rational:
+        return value
+    approximate = complex(value.evalf(15)) if value.is_number else complex("nan")
+    if approximate != approximate or abs(approximate.imag) > 0 or abs(approximate) == float("inf"):
+        raise reader.document.error(f"the initial value of '{name}' is {value}, not a finite real number.", "states", name)
+    return value
+
+
+def _scale(
+    reader: Reader, name: str, data: dict[str, Any], key: str, size: int, default: tuple[float, ...] | None
+) -> tuple[float, ...]:
+    if key not in data:
+        return default if default is not None else (1.0,) * size
+    given = data[key] if isinstance(data[key], list) else [data[key]]
+    values = tuple(to_double(value) for value in reader.constants(given, "states", name))
+    if len(values) not in (1, size) or not all(value > 0 for value in values):
+        raise reader.document.error(f"'{key}' of '{name}' must be positive: one number, or {size}.", "states", name)
+    return values if len(values) == size else values * size

@@ -1,0 +1,71 @@
+"""Shapes of expressions: () for scalars, (n,) for vectors and fields in one dimension, (nx, ny) for fields in two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sympy import Expr, Symbol
+
+from sciml_bench.problem.operators import (
+    At,
+    Difference,
+    Dot,
+    IndexedSum,
+    Item,
+    Laplacian,
+    MatrixProduct,
+    PairMatrix,
+    Shift,
+    Total,
+    TridiagonalSolve,
+)
+
+Shape = tuple[int, ...]
+
+
+def broadcast(a: Shape, b: Shape) -> Shape:
+    """The common shape of two operands: equal shapes, or one of them a scalar.
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """
+    if a == b or b == ():
+        return a
+    if a == ():
+        return b
+    raise ValueError(f"shapes {describe(a)} and {describe(b)} do not fit together")
+
+
+def describe(shape: Shape) -> str:
+    """A shape in words."""
+    if shape == ():
+        return "scalar"
+    return "×".join(str(n) for n in shape)
+
+
+def shape_of(expression: Expr, shapes: Mapping[Symbol, Shape]) -> Shape:
+    """The shape of an expression whose symbols have the given shapes (missing ones are scalars)."""
+    match expression:
+        case Symbol():
+            return shapes.get(expression, ())
+        case Total() | Dot() | Item():
+            return ()
+        case Laplacian() | Difference() | Shift():
+            return shape_of(expression.args[0], shapes)
+        case MatrixProduct():
+            return shapes[expression.args[0]][:1]
+        case TridiagonalSolve():
+            return shape_of(expression.args[3], shapes)
+        case PairMatrix():
+            return (int(expression.args[3]),) * 2
+        case At():
+            return shape_of(expression.args[0], shapes)
+        case IndexedSum():
+            body, index, excluded, _size = expression.args
+            free = {atom for atom in body.atoms(At) if atom.args[1] != index} or index != excluded
+            return (int(expression.args[3]),) if free else ()
+        case _:
+            shape: Shape = ()
+            for argument in expression.args:
+                shape = broadcast(shape, shape_of(argument, shapes))
+            return shape

@@ -1,0 +1,128 @@
+"""A problem made ready for the engine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from flint import arb, fmpq
+from sympy import Expr
+
+from sciml_bench.emit.graph import UnsupportedExpression
+from sciml_bench.emit.scalar import ScalarSystem, scalarise
+from sciml_bench.problem.model import Problem
+from sciml_bench.reference.differences import Direction
+from sciml_bench.reference.dynamics import Dynamics, FloatArray
+from sciml_bench.reference.engine import Start
+from sciml_bench.reference.failure import ReferenceFailure
+from sciml_bench.reference.numbers import exact, matching_digits, precision
+
+#: A component is not followed below this fraction of its declared scale.
+SMALLEST = 1e-32
+#: More unknowns than this are not attempted.
+MAX_STATES = 1000
+_START_BITS = 512
+
+
+class Case:
+    """A problem's dynamics, its numbers at any precision, and what is known about it in closed form."""
+
+    def __init__(self, problem: Problem):
+        """Emit the problem for the engine.
+
+        Raises:
+            ReferenceFailure: the problem is too large, or holds what the engine cannot evaluate.
+        """
+        if problem.n_states > MAX_STATES:
+            raise ReferenceFailure(
+                f"'{problem.name}' has {problem.n_states} unknowns; the reference engine takes at most {MAX_STATES}."
+                " Take a coarser grid, or compare against a tight double-precision solution."
+            )
+        self.problem = problem
+        try:
+            self.system: ScalarSystem = scalarise(problem)
+            self.dynamics = Dynamics(self.system, problem.t0, problem.t1, problem.breakpoints)
+        except UnsupportedExpression as error:
+            raise ReferenceFailure(f"no reference can be computed for '{problem.name}': {error}") from error
+
+    @cached_property
+    def scale(self) -> FloatArray:
+        """Declared size of each component, shape (n_states,)."""
+        return np.array([value for state in self.problem.states for value in state.scale])
+
+    @cached_property
+    def start(self) -> Start:
+        """Initial state and parameters, at more precision than any computation uses."""
+        with precision(_START_BITS):
+            y0 = tuple(exact(value) for value in self.problem.y0)
+            p = tuple(exact(value) for value in self.problem.p)
+        return Start(y0, p, SMALLEST * self.scale)
+
+    @cached_property
+    def theta_sizes(self) -> tuple[arb, ...]:
+        """Size of each component of theta: its magnitude, or where it is zero the declared scale (1 for parameters)."""
+        values = self.start.p if self.problem.wrt == "parameters" else self.start.y0
+        typical = np.ones(len(values)) if self.problem.wrt == "parameters" else self.scale
+        return tuple(abs(value) if value != 0 else arb(float(size)) for value, size in zip(values, typical, strict=True))
+
+    def unit_directions(self) -> list[Direction]:
+        """One direction for each component of theta, as long as the component is large."""
+        return [
+            self._direction(label, [size if k == i else arb(0) for k in range(len(self.theta_sizes))])
+            for i, (label, size) in enumerate(zip(self.problem.theta_labels, self.theta_sizes, strict=True))
+        ]
+
+    def random_directions(self, count: int, seed: int) -> list[Direction]:
+        """Seeded directions with every component between −1 and 1 times its size, in steps of 1/1000."""
+        generator = random.Random(seed)
+        return [
+            self._direction(
+                f"random direction {k + 1} of seed {seed}",
+                [size * arb(fmpq(generator.randint(-1000, 1000), 1000)) for size in self.theta_sizes],
+            )
+            for k in range(count)
+        ]
+
+    def _direction(self, label: str, theta: list[arb]) -> Direction:
+        if self.problem.wrt == "parameters":
+            return Direction(label, (arb(0),) * self.problem.n_states, tuple(theta))
+        return Direction(label, tuple(theta), (arb(0),) * self.problem.n_parameters)
+
+    def exact_rows(self) -> list[list[arb]] | None:
+        """The exact solution at the saved times, where the problem declares one."""
+        if not self.problem.exact:
+            return None
+        # Exact solutions are elementwise like equations, and are written out in the same way.
+        system = scalarise(replace(self.problem, equations=self.problem.exact))
+        values = dict(zip(system.p, self.problem.p, strict=True))
+        outputs = [expr.xreplace(values) for expr in system.rhs]
+        return [[exact(expr.subs(system.t, time)) for expr in outputs] for time in self.problem.save_times]
+
+    def invariant_digits(self, rows: Sequence[tuple[arb, ...]]) -> dict[str, float]:
+        """How many digits each invariant keeps over the saved times, relative to the magnitudes of its terms."""
+        digits: dict[str, float] = {}
+        for name, expr in self.system.invariants.items():
+            function = _Function(replace(self.system, outputs=(expr,)), self.problem)
+            first, _ = function(self.problem.t0, self.start.y0, self.start.p)
+            matches = []
+            for time, row in zip(self.problem.save_times, rows, strict=True):
+                value, magnitude = function(time, row, self.start.p)
+                matches.append(matching_digits(value, first, float(magnitude)))
+            digits[name] = min(matches)
+        return digits
+
+
+class _Function:
+    """A scalar function of t, y and p, and the sum of the magnitudes of its first-order terms in y."""
+
+    def __init__(self, system: ScalarSystem, problem: Problem):
+        self.segment = Dynamics(system, problem.t0, problem.t1).segments()[0]
+
+    def __call__(self, t: Expr, y: Sequence[arb], p: Sequence[arb]) -> tuple[arb, arb]:
+        time = exact(t)
+        value = self.segment.rhs(time, y, p)[0]
+        slopes, _ = self.segment.pullback(time, y, p, [arb(1)])
+        return value, sum((abs(a * b) for a, b in zip(slopes, y, strict=True)), arb(0)).mid()

@@ -1,0 +1,109 @@
+"""A problem as the engine sees it: emitted functions on balls and on doubles, segment by segment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+from sympy import Expr, Rational
+
+from sciml_bench.emit.flint import FlintSource, flint_source
+from sciml_bench.emit.scalar import ScalarSystem
+from sciml_bench.problem.model import to_double
+from sciml_bench.reference.numbers import exact
+
+FloatArray = NDArray[np.float64]
+_INSTANTS = (Rational(1, 1009), Rational(1, 2), Rational(1008, 1009))
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The smooth right-hand side between two breakpoints.
+
+    ``rhs(t, y, p)`` → list of n balls; ``pullback(t, y, p, v)`` → (v·∂f/∂y, v·∂f/∂p) as lists of balls;
+    ``jacobian(t, y, p)`` → the entries at ``rows``, ``columns`` of ∂f/∂y in double precision, where t and each y[i]
+    are arrays over points: shape (entries, points).
+    """
+
+    end: Expr
+    rhs: Callable[[arb, Sequence[arb], Sequence[arb]], list[arb]]
+    pullback: Callable[[arb, Sequence[arb], Sequence[arb], Sequence[arb]], tuple[list[arb], list[arb]]]
+    jacobian: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+
+
+class Dynamics:
+    """The right-hand side of a problem on each of its segments; ``at(bits)`` compiles it for one precision."""
+
+    def __init__(self, system: ScalarSystem, t0: Expr, t1: Expr, breakpoints: Sequence[Expr] = ()):
+        """Emit every segment.
+
+        Raises:
+            UnsupportedExpression: the right-hand side has no high-precision counterpart.
+        """
+        self.n_states, self.n_parameters = len(system.y), len(system.p)
+        self.ends = (*breakpoints, t1)
+        starts = (t0, *breakpoints)
+        self.sources = tuple(
+            flint_source(system, tuple(start + (end - start) * share for share in _INSTANTS))
+            for start, end in zip(starts, self.ends, strict=True)
+        )
+        self.operations = max(source.operations for source in self.sources)
+
+    def segments(self) -> tuple[Segment, ...]:
+        """The segments, with their constants at the current precision."""
+        return tuple(_segment(source, end) for source, end in zip(self.sources, self.ends, strict=True))
+
+
+def _segment(source: FlintSource, end: Expr) -> Segment:
+    balls = _run(source, _BALLS | {name: exact(value) for name, value in source.constants.items()})
+    doubles = _run(source, _ARRAYS | {name: to_double(value) for name, value in source.constants.items()})
+    entries = doubles["jacobian"]
+
+    def jacobian(t: FloatArray, y: FloatArray, p: FloatArray) -> FloatArray:
+        with np.errstate(all="ignore"):
+            values = entries(t, y, p)
+        out = np.empty((len(values), len(t)))
+        for row, value in zip(out, values, strict=True):
+            row[:] = value
+        return out
+
+    pattern = np.array(source.pattern, dtype=np.intp).reshape(-1, 2)
+    return Segment(end, balls["rhs"], balls["pullback"], jacobian, pattern[:, 0], pattern[:, 1])
+
+
+def _run(source: FlintSource, namespace: dict[str, Any]) -> dict[str, Any]:
+    """The functions of an emitted module. Its text is printed from a checked graph; no text of a file reaches it."""
+    exec(compile(source.text, "<emitted for the reference engine>", "exec"), namespace)
+    return namespace
+
+
+def _ball_power(x: arb, exponent: arb) -> arb:
+    return arb(0) if x == 0 else x**exponent
+
+
+def _chosen_max(a: Any, b: Any) -> Any:
+    return a * 0 + (a >= b)
+
+
+def _chosen_min(a: Any, b: Any) -> Any:
+    return a * 0 + (a <= b)
+
+
+_BALLS: dict[str, Any] = {
+    "sin": arb.sin, "cos": arb.cos, "tan": arb.tan, "asin": arb.asin, "acos": arb.acos, "atan": arb.atan,
+    "sinh": arb.sinh, "cosh": arb.cosh, "tanh": arb.tanh, "exp": arb.exp, "log": arb.log, "sqrt": arb.sqrt,
+    "absolute": abs, "sign": arb.sgn, "power": _ball_power, "min": arb.min, "max": arb.max,
+    "chosen_min": lambda a, b: arb(int(a.mid() <= b.mid())), "chosen_max": lambda a, b: arb(int(a.mid() >= b.mid())),
+}  # fmt: skip
+_ARRAYS: dict[str, Any] = {
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
+    "absolute": np.abs, "sign": np.sign, "power": np.power, "min": np.minimum, "max": np.maximum,
+    "chosen_min": _chosen_min, "chosen_max": _chosen_max,
+}  # fmt: skip

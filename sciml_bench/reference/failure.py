@@ -1,0 +1,9 @@
+"""Why a reference could not be computed."""
+
+from __future__ import annotations
+
+from sciml_bench.errors import SciMLBenchError
+
+
+class ReferenceFailure(SciMLBenchError):
+    """No reference could be made or certified; the message names the time reached and the cause."""

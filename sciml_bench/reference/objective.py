@@ -1,0 +1,68 @@
+"""What is differentiated: the problem's loss, or one component of the solution at one saved time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from flint import arb
+
+from sciml_bench.problem.model import Loss
+
+Rows = Sequence[Sequence[arb]]
+
+
+class Objective(Protocol):
+    """A smooth function of the states at the saved times."""
+
+    def value(self, rows: Rows) -> arb:
+        """The value at states of shape (n_times, n_states)."""
+        ...
+
+    def slope(self, row: Sequence[arb], k: int, last: int) -> list[arb] | None:
+        """The derivative with respect to the state at saved time k of 0 … last, or ``None`` where it is zero."""
+        ...
+
+
+@dataclass(frozen=True)
+class DeclaredLoss:
+    """The loss of a problem, with its targets and scales as doubles, exactly as every adapter reads them."""
+
+    loss: Loss
+
+    def value(self, rows: Rows) -> arb:
+        """Sum of weight ((y − target) / scale)² over saved times and components."""
+        total = arb(0)
+        for row in rows if self.loss.at == "saved" else rows[-1:]:
+            for y, target, scale in zip(row, self.loss.target, self.loss.scale, strict=True):
+                total += ((y - arb(target)) / arb(scale)) ** 2
+        return (total * arb(self.loss.weight)).mid()
+
+    def slope(self, row: Sequence[arb], k: int, last: int) -> list[arb] | None:
+        """Derivative of the loss with respect to one saved state."""
+        if self.loss.at == "end" and k != last:
+            return None
+        weight = 2 * arb(self.loss.weight)
+        return [
+            (weight * (y - arb(target)) / arb(scale) ** 2).mid()
+            for y, target, scale in zip(row, self.loss.target, self.loss.scale, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class ComponentAt:
+    """Component ``component`` of the state at saved time ``time``."""
+
+    component: int
+    time: int
+
+    def value(self, rows: Rows) -> arb:
+        """The component."""
+        return rows[self.time][self.component]
+
+    def slope(self, row: Sequence[arb], k: int, last: int) -> list[arb] | None:
+        """A unit vector at the one time."""
+        if k != self.time:
+            return None
+        return [arb(int(i == self.component)) for i in range(len(row))]

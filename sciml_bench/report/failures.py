@@ -1,0 +1,105 @@
+"""The failures of a run: each with its outcome, its phase, one line of reason, and the command that reruns it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sciml_bench.outcome import Outcome
+from sciml_bench.report.summary import CellSummary, RunSummary
+
+# Outcomes that say something about the solver on this problem. All others say that the measurement itself broke.
+RESULTS = frozenset(
+    {
+        Outcome.OK,
+        Outcome.UNSUPPORTED,
+        Outcome.TIMEOUT,
+        Outcome.MAX_STEPS,
+        Outcome.STEP_UNDERFLOW,
+        Outcome.NONFINITE,
+        Outcome.INACCURATE,
+    }
+)
+
+_LONGEST_REASON = 160
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Points of one cell that failed alike. ``whole_cell`` when the cell has no point that is ok."""
+
+    label: str
+    outcome: Outcome
+    phase: str | None
+    reason: str
+    points: int
+    of_points: int
+    whole_cell: bool
+    rerun: str
+
+
+def failures(summary: RunSummary) -> list[Failure]:
+    """Every failure, cells that failed altogether first."""
+    found = [failure for cell in summary.cells.values() for failure in _of_cell(cell, summary.plan)]
+    return sorted(found, key=lambda failure: not failure.whole_cell)
+
+
+def broken(summary: RunSummary) -> bool:
+    """Whether any process or point ended in a way that is no result about a solver."""
+    return any(
+        outcome not in RESULTS
+        for cell in summary.cells.values()
+        for process in cell.processes
+        for outcome in (process.outcome, *(point.outcome for point in process.points))
+    )
+
+
+def _of_cell(cell: CellSummary, plan: Mapping[str, Any]) -> list[Failure]:
+    counts: dict[tuple[Outcome, str | None], int] = {}
+    messages: dict[tuple[Outcome, str | None], str] = {}
+    total = 0
+    for process in cell.processes:
+        ends = process.points or (process,)
+        total += len(ends)
+        for end in ends:
+            if end.outcome is not Outcome.OK:
+                key = (end.outcome, end.phase)
+                counts[key] = counts.get(key, 0) + 1
+                messages.setdefault(key, end.message)
+    return [
+        Failure(
+            label=cell.cell.label,
+            outcome=outcome,
+            phase=phase,
+            reason=one_line(messages[outcome, phase]) or outcome.sentence,
+            points=count,
+            of_points=total,
+            whole_cell=not cell.measured,
+            rerun=rerun_command(cell.cell.label, plan),
+        )
+        for (outcome, phase), count in counts.items()
+    ]
+
+
+def one_line(text: str) -> str:
+    """The first line that says something, shortened."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 1]}…"
+
+
+def rerun_command(label: str, plan: Mapping[str, Any]) -> str:
+    """The command that measures one cell of a plan again, alone."""
+    words = ["sciml-bench", "run"]
+    problem = label.split("/")[0]
+    words += [entry["file"] for entry in plan["problems"] if entry["name"] == problem and entry["file"]]
+    words += ["--cell", label, "--profile", plan["profile"]["name"]]
+    settings = plan["settings"]
+    if settings["timeout_s"] != plan["profile"]["timeout_s"]:
+        words += ["--timeout", f"{settings['timeout_s']:g}"]
+    if settings["threads"] != 1:
+        words += ["--threads", str(settings["threads"])]
+    if settings["memory_limit_bytes"]:
+        words += ["--memory-limit", f"{settings['memory_limit_bytes'] // 2**20}M"]
+    return shlex.join(words)

@@ -1,0 +1,64 @@
+"""Numbers as people read them: three significant digits and a unit."""
+
+from __future__ import annotations
+
+import math
+
+from sciml_bench.stats.processes import Spread
+
+NOTHING = "–"
+
+_TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_SIZE_UNITS = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
+
+
+def duration(seconds: float | None) -> str:
+    """A duration, such as ``12.3 ms``."""
+    if seconds is None or not math.isfinite(seconds):
+        return NOTHING
+    return _with_unit(seconds, _TIME_UNITS)
+
+
+def duration_range(spread: Spread | None) -> str:
+    """Smallest and largest of the processes in the unit of their median, such as ``11.9–13.0``.
+
+    Empty for a single process.
+    """
+    if spread is None or spread.processes < 2:
+        return ""
+    scale, _ = _unit(spread.median, _TIME_UNITS)
+    return f"{_three(spread.minimum / scale)}–{_three(spread.maximum / scale)}"
+
+
+def size(n_bytes: float | None) -> str:
+    """An amount of memory, such as ``312 MiB``."""
+    return NOTHING if n_bytes is None else _with_unit(n_bytes, _SIZE_UNITS)
+
+
+def error(value: float | None) -> str:
+    """A relative error, such as ``3.2e-07``."""
+    return NOTHING if value is None else f"{value:.1e}"
+
+
+def digits(value: float | None) -> str:
+    """Correct digits, such as ``8.4``."""
+    return NOTHING if value is None else f"{value:.1f}"
+
+
+def _with_unit(value: float, units: tuple[tuple[float, str], ...]) -> str:
+    scale, unit = _unit(value, units)
+    return f"{_three(value / scale)} {unit}"
+
+
+def _unit(value: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
+    for scale, unit in units:
+        # 0.9995 of a unit would be printed as 1.00 of it.
+        if value >= 0.9995 * scale:
+            return scale, unit
+    return units[-1]
+
+
+def _three(value: float) -> str:
+    if value >= 99.95:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"

@@ -1,0 +1,119 @@
+"""The rows of a problem's table: every cell at equal achieved accuracy, as numbers, before they are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary
+from sciml_bench.stats.front import Reading, WorkPoint, common_target, time_at
+from sciml_bench.stats.processes import Spread, spread
+
+Work = Callable[[PointSummary], WorkPoint | None]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where times are compared: at equal achieved ``digits``, or, without a reference, at an equal ``rtol``."""
+
+    digits: float | None
+    rtol: float | None
+
+
+@dataclass(frozen=True)
+class Time:
+    """Seconds per call over the processes at the target; ``reason`` says why there are none."""
+
+    seconds: Spread | None
+    at_most: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One cell's line. ``scd`` and ``gradient_error`` are the best of its points; ``..._capped`` that the reference
+    itself is no better."""
+
+    summary: CellSummary
+    solve: Time
+    gradient: Time
+    scd: float | None
+    scd_capped: bool
+    gradient_error: float | None
+    gradient_error_capped: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All cells of one problem against the same two targets."""
+
+    problem: str
+    solve_target: Target
+    gradient_target: Target
+    rows: tuple[Row, ...]
+
+
+def compare(problem: str, cells: Sequence[CellSummary]) -> Comparison:
+    """The rows of the measured cells of a problem."""
+    measured = [cell for cell in cells if cell.measured]
+    solve_target = _target(measured, lambda point: point.solve_work, lambda point: point.solve_s)
+    gradient_target = _target(measured, lambda point: point.gradient_work, lambda point: point.gradient_s)
+    return Comparison(
+        problem=problem,
+        solve_target=solve_target,
+        gradient_target=gradient_target,
+        rows=tuple(_row(cell, solve_target, gradient_target) for cell in measured),
+    )
+
+
+def _target(cells: Sequence[CellSummary], work: Work, seconds: Callable[[PointSummary], float | None]) -> Target:
+    digits = common_target(_work_points(cell.processes, work) for cell in cells)
+    if digits is not None:
+        return Target(digits, None)
+    # Without a reference errors are unknown: the tightest tolerance at which the most cells have a time.
+    votes: dict[float, int] = {}
+    for cell in cells:
+        timed = {p.rtol for process in cell.processes for p in process.points if seconds(p) is not None}
+        for rtol in timed:
+            votes[rtol] = votes.get(rtol, 0) + 1
+    return Target(None, max(votes, key=lambda rtol: (votes[rtol], -rtol), default=None))
+
+
+def _work_points(processes: Sequence[ProcessSummary], work: Work) -> list[WorkPoint]:
+    points = (work(point) for process in processes for point in process.points)
+    return [point for point in points if point is not None]
+
+
+def _row(cell: CellSummary, solve_target: Target, gradient_target: Target) -> Row:
+    points = cell.ok_points
+    scd = max((point.scd for point in points if point.scd is not None), default=None)
+    error = min((point.gradient_error for point in points if point.gradient_error is not None), default=None)
+    return Row(
+        summary=cell,
+        solve=_time(cell, solve_target, lambda point: point.solve_work, lambda point: point.solve_s),
+        gradient=_time(cell, gradient_target, lambda point: point.gradient_work, lambda point: point.gradient_s),
+        scd=scd,
+        scd_capped=any(point.scd == scd and point.solve_below_reference for point in points),
+        gradient_error=error,
+        gradient_error_capped=any(point.gradient_error == error and point.gradient_below_reference for point in points),
+    )
+
+
+def _time(cell: CellSummary, target: Target, work: Work, seconds: Callable[[PointSummary], float | None]) -> Time:
+    """One reading per process, then their spread."""
+    readings = [_reading(process, target, work, seconds) for process in cell.processes]
+    found = spread(reading.time for reading in readings)
+    if found is None:
+        return Time(None, reason=next((reading.reason for reading in readings if reading.reason), "not measured"))
+    return Time(found, at_most=any(reading.at_most for reading in readings))
+
+
+def _reading(
+    process: ProcessSummary, target: Target, work: Work, seconds: Callable[[PointSummary], float | None]
+) -> Reading:
+    if target.digits is not None:
+        return time_at(_work_points([process], work), target.digits)
+    for point in process.points:
+        if point.rtol == target.rtol and seconds(point) is not None:
+            return Reading(seconds(point))
+    return Reading(None, reason="failed at this tolerance")

@@ -1,0 +1,187 @@
+"""What a report keeps of each record: one number per process and point, never the raw samples.
+
+Records are read as a stream, in any order; memory grows with cells × processes × points only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sciml_bench.measure.point import PointResult, Scores
+from sciml_bench.outcome import Outcome
+from sciml_bench.stats.front import WorkPoint
+from sciml_bench.stats.processes import Spread, process_median, spread
+from sciml_bench.store import Record
+from sciml_bench.task import Cell
+
+
+@dataclass(frozen=True)
+class PointSummary:
+    """One point of one process. Times are medians of the steady calls in seconds; ``None`` when it failed."""
+
+    rtol: float
+    outcome: Outcome
+    phase: str | None
+    message: str
+    solve_s: float | None
+    gradient_s: float | None
+    scd: float | None
+    mescd: float | None
+    gradient_error: float | None
+    solve_below_reference: bool
+    gradient_below_reference: bool
+
+    @property
+    def solve_work(self) -> WorkPoint | None:
+        """Digits (mescd) against time, where both are known; an error below the reference's own is not known."""
+        if self.solve_s is None or self.mescd is None or self.solve_below_reference:
+            return None
+        return WorkPoint(self.mescd, self.solve_s)
+
+    @property
+    def gradient_work(self) -> WorkPoint | None:
+        """Digits of the gradient (−log10 of its relative error) against time, where both are known."""
+        if self.gradient_s is None or not self.gradient_error or self.gradient_below_reference:
+            return None
+        return WorkPoint(-math.log10(self.gradient_error), self.gradient_s)
+
+
+@dataclass(frozen=True)
+class ProcessSummary:
+    """One record, reduced. Times in seconds."""
+
+    block: int
+    outcome: Outcome
+    phase: str | None
+    message: str
+    first_gradient_process_s: float | None
+    first_gradient_built_s: float | None
+    peak_rss_bytes: int | None
+    points: tuple[PointSummary, ...]
+
+
+@dataclass
+class CellSummary:
+    """Every process of one planned cell."""
+
+    cell: Cell
+    division: str
+    group: str
+    processes: list[ProcessSummary] = field(default_factory=list[ProcessSummary])
+
+    @property
+    def measured(self) -> bool:
+        """Whether at least one process measured at least one point."""
+        return any(process.outcome is Outcome.OK for process in self.processes)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """``ok`` when measured, else how most of its processes ended; ``None`` when none has run."""
+        if not self.processes:
+            return None
+        if self.measured:
+            return Outcome.OK
+        return Counter(process.outcome for process in self.processes).most_common(1)[0][0]
+
+    @property
+    def point_outcomes(self) -> Counter[Outcome]:
+        """How the points of all processes ended."""
+        return Counter(point.outcome for process in self.processes for point in process.points)
+
+    @property
+    def first_gradient_process(self) -> Spread | None:
+        """Seconds from process start to the first gradient."""
+        return spread(process.first_gradient_process_s for process in self.processes)
+
+    @property
+    def first_gradient_built(self) -> Spread | None:
+        """Seconds from the built program to the first gradient."""
+        return spread(process.first_gradient_built_s for process in self.processes)
+
+    @property
+    def peak_rss_bytes(self) -> int | None:
+        """The largest peak of resident memory of its processes."""
+        known = [process.peak_rss_bytes for process in self.processes if process.peak_rss_bytes is not None]
+        return max(known, default=None)
+
+    @property
+    def ok_points(self) -> list[PointSummary]:
+        """The points of all processes that are ok."""
+        return [point for process in self.processes for point in process.points if point.outcome is Outcome.OK]
+
+
+@dataclass
+class RunSummary:
+    """A run, reduced to what its report shows. ``cells`` are in the plan's order."""
+
+    plan: Mapping[str, Any]
+    cells: dict[str, CellSummary]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The problems with planned cells, in the plan's order."""
+        return tuple(dict.fromkeys(item.cell.problem for item in self.cells.values()))
+
+    def of_problem(self, name: str) -> list[CellSummary]:
+        """The cells of one problem."""
+        return [item for item in self.cells.values() if item.cell.problem == name]
+
+
+def summarise(plan: Mapping[str, Any], records: Iterable[Record]) -> RunSummary:
+    """Reduce the records of a run. Records of cells that the plan does not know are left out."""
+    cells = {
+        entry["cell_id"]: CellSummary(Cell(**entry["cell"]), entry["division"], entry["group"])
+        for entry in plan["cells"]
+    }
+    for record in records:
+        if record.cell_id in cells:
+            cells[record.cell_id].processes.append(reduce_record(record))
+    return RunSummary(plan, cells)
+
+
+def reduce_record(record: Record) -> ProcessSummary:
+    """One record without its raw samples."""
+    first = record.time_to_first_gradient_ns
+    return ProcessSummary(
+        block=record.block,
+        outcome=record.outcome,
+        phase=record.phase,
+        message=record.message,
+        first_gradient_process_s=_seconds(first.get("process")),
+        first_gradient_built_s=_seconds(first.get("built")),
+        peak_rss_bytes=record.peak_rss_bytes,
+        points=tuple(_reduce_point(point) for point in record.points),
+    )
+
+
+def _reduce_point(point: PointResult) -> PointSummary:
+    # Times of a half that failed, or that is inaccurate, are kept in the record and not shown.
+    solved = point.solve_outcome is Outcome.OK
+    differentiated = point.gradient_outcome is Outcome.OK
+    solve, gradient = point.solve_scores or {}, point.gradient_scores or {}
+    return PointSummary(
+        rtol=point.rtol,
+        outcome=point.outcome,
+        phase=point.phase,
+        message=point.message,
+        solve_s=_seconds(process_median(point.solve_ns)) if solved else None,
+        gradient_s=_seconds(process_median(point.gradient_ns)) if differentiated else None,
+        scd=_score(solve, "scd") if solved else None,
+        mescd=_score(solve, "mescd") if solved else None,
+        gradient_error=_score(gradient, "relative_error") if differentiated else None,
+        solve_below_reference=bool(solve.get("below_reference")),
+        gradient_below_reference=bool(gradient.get("below_reference")),
+    )
+
+
+def _score(scores: Scores, name: str) -> float | None:
+    value = scores.get(name)
+    return None if value is None else float(value)
+
+
+def _seconds(ns: float | None) -> float | None:
+    return None if ns is None else ns / 1e9

@@ -1,0 +1,1 @@
+"""Pure functions over numbers: no files, no framework, no clock."""

@@ -1,0 +1,90 @@
+"""Reading a time off the work-precision front at equal achieved accuracy.
+
+Tolerances of different libraries do not mean the same error, so times are compared where the *achieved* errors are
+equal: the points of one process are reduced to their Pareto front, and log time is interpolated linearly in digits
+(−log10 of the error). Nothing is extrapolated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+
+@dataclass(frozen=True)
+class WorkPoint:
+    """One tolerance point of one process: ``digits`` achieved (−log10 error) and the ``time`` it took (any unit)."""
+
+    digits: float
+    time: float
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A time at equal accuracy, or the reason why there is none.
+
+    ``at_most`` marks an upper bound: the fastest point measured is already more accurate than asked for, and a looser
+    tolerance was not measured.
+    """
+
+    time: float | None
+    at_most: bool = False
+    reason: str = ""
+
+
+def pareto_front(points: Iterable[WorkPoint]) -> tuple[WorkPoint, ...]:
+    """The points that no other point beats in both digits and time, in increasing order of both.
+
+    Points without a finite digit count or a positive finite time are not comparable and are left out.
+    """
+    usable = [point for point in points if math.isfinite(point.digits) and 0 < point.time < math.inf]
+    front: list[WorkPoint] = []
+    for point in sorted(usable, key=lambda point: (point.time, -point.digits)):
+        if not front or point.digits > front[-1].digits:
+            front.append(point)
+    return tuple(front)
+
+
+def time_at(points: Iterable[WorkPoint], digits: float) -> Reading:
+    """The time at which the front reaches ``digits``.
+
+    Between two neighbours of the front log time is linear in digits. Below the front's first point the time of that
+    point is given as an upper bound; beyond its last point there is a reason and no number.
+    """
+    front = pareto_front(points)
+    if not front:
+        return Reading(None, reason="no point with a measured error")
+    if digits > front[-1].digits:
+        return Reading(None, reason=f"reaches {front[-1].digits:.1f} digits only")
+    if digits < front[0].digits:
+        return Reading(front[0].time, at_most=True, reason=f"loosest point already has {front[0].digits:.1f} digits")
+    return Reading(_interpolated(front, digits))
+
+
+def _interpolated(front: Sequence[WorkPoint], digits: float) -> float:
+    for left, right in pairwise(front):
+        if left.digits <= digits <= right.digits:
+            share = (digits - left.digits) / (right.digits - left.digits)
+            return math.exp((1 - share) * math.log(left.time) + share * math.log(right.time))
+    return front[0].time
+
+
+def common_target(fronts: Iterable[Sequence[WorkPoint]], step: float = 0.5) -> float | None:
+    """The digits at which cells are compared: a multiple of ``step`` that the most fronts bracket.
+
+    Among equals the tightest is taken. Each front is given as one sequence of points per cell; empty ones do not
+    vote. When no multiple lies inside any front, the tightest one that every voting front reaches is taken. ``None``
+    when no front has a point.
+    """
+    ranges = [(front[0].digits, front[-1].digits) for front in map(pareto_front, fronts) if front]
+    if not ranges:
+        return None
+    first = math.floor(min(low for low, _ in ranges) / step)
+    last = math.floor(max(high for _, high in ranges) / step)
+    candidates = [k * step for k in range(first, last + 1)]
+    votes = {target: sum(low <= target <= high for low, high in ranges) for target in candidates}
+    if max(votes.values()) == 0:
+        return math.floor(min(high for _, high in ranges) / step) * step
+    return max(candidates, key=lambda target: (votes[target], target))

@@ -1,0 +1,133 @@
+"""A file of lines that only grows: each is on the disk before the next is measured, and damage stays in its line."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from sciml_bench.errors import StoreError
+
+_CURES = {
+    errno.ENOSPC: "Free some space and run the same command again; everything measured so far is kept.",
+    errno.EDQUOT: "Your quota is used up: free some space and run again; everything measured so far is kept.",
+    errno.EFBIG: "The file reached the size limit (ulimit -f): raise it and run again; what was measured is kept.",
+    errno.EROFS: "The file system is read-only: choose another folder.",
+    errno.EACCES: "You may not write there: choose another folder, or change its permissions.",
+    errno.EPERM: "You may not write there: choose another folder, or change its permissions.",
+}
+
+
+@dataclass(frozen=True)
+class DamagedLine:
+    """A line that holds no record. ``number`` counts from 1."""
+
+    path: Path
+    number: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.number}: {self.reason}"
+
+
+def store_error(action: str, path: Path, error: OSError) -> StoreError:
+    """The error for the user: what could not be done, why, and the cure."""
+    cure = _CURES.get(error.errno or 0, "")
+    return StoreError(f"cannot {action} {path}: {error.strerror or error}.{' ' if cure else ''}{cure}")
+
+
+def append_line(path: Path, line: str) -> None:
+    """Append one line and wait until it is on the disk.
+
+    When that fails, the file is cut back to what it was, so that the lines before stay valid, and
+    :class:`StoreError` is raised.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    except OSError as error:
+        raise store_error("open", path, error) from error
+    try:
+        size = os.fstat(descriptor).st_size
+        try:
+            data = memoryview(line.encode() + b"\n")
+            while data:
+                data = data[os.write(descriptor, data) :]
+            os.fsync(descriptor)
+        except OSError as error:
+            # Where even this fails, the half line stays, and the next resume cuts it off.
+            with suppress(OSError):
+                os.ftruncate(descriptor, size)
+            raise store_error("append to", path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their numbers from 1, one at a time; none when there is no file."""
+    try:
+        with path.open("rb") as file:
+            yield from enumerate(file, start=1)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise store_error("read", path, error) from error
+
+
+def mend_end(path: Path, is_whole: Callable[[bytes], bool]) -> bytes:
+    """Make the file end with a newline after a crash in the middle of a last line.
+
+    The last line gets its newline when it ``is_whole`` but for that; otherwise it is cut off and returned.
+    """
+    try:
+        with path.open("r+b") as file:
+            keep = _end_of_last_line(file)
+            file.seek(keep)
+            rest = file.read()
+            if not rest:
+                return b""
+            whole = is_whole(rest)
+            if whole:
+                file.write(b"\n")
+            else:
+                file.truncate(keep)
+            file.flush()
+            os.fsync(file.fileno())
+            return b"" if whole else rest
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise store_error("repair", path, error) from error
+
+
+def _end_of_last_line(file: BinaryIO) -> int:
+    """Offset just past the last newline, found from the end so that a long file is not read."""
+    block = 2**16
+    end = file.seek(0, os.SEEK_END)
+    while end > 0:
+        start = max(0, end - block)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file at once: readers see the old text or the new one, never a part."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            with temporary.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise store_error("write", path, error) from error

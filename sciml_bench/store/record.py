@@ -1,0 +1,149 @@
+"""The record: what one worker left, one line of JSON, with a schema version."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sciml_bench.engine.measurement import Measurement
+from sciml_bench.measure.point import PointResult
+from sciml_bench.outcome import Outcome
+from sciml_bench.store.lines import DamagedLine, numbered_lines
+from sciml_bench.task import Cell, Task
+
+SCHEMA = 1
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a record stands in its run: what the plan knows of it.
+
+    ``cell_id`` names the cell with its problem's content and emitted source; ``order`` is its place in the block.
+    ``smoke_only`` marks a profile whose times must not be compared.
+    """
+
+    cell_id: str
+    block: int
+    order: int
+    division: str
+    profile: str
+    smoke_only: bool
+    spec_hash: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """One cell, measured once by one worker. Attribute names are the keys in the file; see ``Measurement`` and
+    ``PointResult`` for what was measured and ``Placement`` for where it stands in the run.
+    """
+
+    record_id: str
+    cell: Cell
+    cell_id: str
+    block: int
+    order: int
+    seed: int
+    started_at: str
+    division: str
+    outcome: Outcome
+    phase: str | None
+    message: str
+    stderr_tail: str
+    wall_s: float
+    phases_ns: dict[str, int]
+    time_to_first_gradient_ns: dict[str, int]
+    points: tuple[PointResult, ...]
+    peak_rss_bytes: int
+    threads: dict[str, str]
+    versions: dict[str, str]
+    environment_hash: str
+    spec_hash: str
+    source_hash: str
+    reference_kind: str | None
+    profile: str
+    smoke_only: bool
+    compile_cache_files: dict[str, int] = field(default_factory=dict)
+    schema: int = SCHEMA
+
+    @classmethod
+    def of(cls, measurement: Measurement, task: Task, placement: Placement, environment_hash: str) -> Record:
+        """The record of a measurement of a task at its place in a run."""
+        identity = f"{placement.cell_id}/{placement.block}/{measurement.started_at}/{environment_hash}"
+        fields = dataclasses.fields(Measurement)
+        return cls(
+            record_id=_sha256(identity)[:16],
+            cell=task.cell,
+            seed=task.seed,
+            environment_hash=environment_hash,
+            source_hash=_sha256(task.source),
+            reference_kind=None if task.reference is None else task.reference.kind,
+            **{item.name: getattr(measurement, item.name) for item in fields},
+            **dataclasses.asdict(placement),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, schema first."""
+        return {"schema": self.schema, **dataclasses.asdict(self)}
+
+    def to_json(self) -> str:
+        """One line, without its newline."""
+        return json.dumps(self.to_dict(), allow_nan=False, separators=(",", ":"))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Record:
+        """Inverse of :meth:`to_dict`; unknown keys are ignored. ``ValueError`` when it is not a record."""
+        schema = data.get("schema")
+        if not isinstance(schema, int):
+            raise ValueError("not a record: it has no schema version")
+        if schema > SCHEMA:
+            raise ValueError(f"written by a newer version (schema {schema}, known up to {SCHEMA}): upgrade sciml-bench")
+        try:
+            known = {name: data[name] for name in _FIELDS if name in data}
+            known["cell"] = Cell(**known["cell"])
+            known["outcome"] = Outcome(known["outcome"])
+            known["points"] = tuple(PointResult.from_dict(point) for point in known["points"])
+            return cls(**known)
+        except KeyError as error:
+            raise ValueError(f"not a record: {error} is missing") from error
+        except (TypeError, AttributeError) as error:
+            raise ValueError(f"not a record: {error}") from error
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Record:
+        """Inverse of :meth:`to_json`. ``ValueError`` when the text is no record."""
+        data = json.loads(text)
+        if not isinstance(data, dict):
+            raise ValueError("not a record: not a JSON object")
+        return cls.from_dict(data)
+
+
+_FIELDS = tuple(item.name for item in dataclasses.fields(Record))
+
+
+def read_records(path: Path, on_damage: Callable[[DamagedLine], None] | None = None) -> Iterator[Record]:
+    """The records of a file, one at a time, whatever its size.
+
+    A line that is truncated or corrupted is told to ``on_damage``, or logged as a warning, and the rest is read.
+    """
+    for number, line in numbered_lines(path):
+        try:
+            yield Record.from_json(line)
+        except (ValueError, RecursionError) as error:
+            cut = "" if line.endswith(b"\n") else " (the line is cut off)"
+            damage = DamagedLine(path, number, f"{error}{cut}")
+            if on_damage is None:
+                _log.warning("%s", damage)
+            else:
+                on_damage(damage)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,142 @@
+"""What a worker is told: one cell, the emitted source, the numbers, the tolerance points and the limits.
+
+A task travels as JSON on the worker's standard input. It is plain data: workers import the standard library, NumPy
+and their framework, nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is measured: problem × adapter × method × sensitivity × mode × precision × device."""
+
+    problem: str
+    adapter: str
+    method: str
+    sensitivity: str
+    mode: str
+    precision: str = "float64"
+    device: str = "cpu"
+
+    @property
+    def label(self) -> str:
+        """One greppable word: ``problem/adapter/method/sensitivity/mode/precision/device``."""
+        return "/".join(dataclasses.astuple(self))
+
+
+@dataclass(frozen=True)
+class Point:
+    """One tolerance inside a cell. The absolute tolerance of component i is ``atol * atol_scale[i]``."""
+
+    rtol: float
+    atol: float
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The problem's numbers in double precision.
+
+    ``wrt`` names what gradients are taken with respect to: ``"parameters"`` or ``"initial_state"``.
+    ``save_times`` are increasing, lie in (t0, t1] and end with t1; ``breakpoints`` lie strictly inside (t0, t1).
+    """
+
+    y0: tuple[float, ...]
+    p: tuple[float, ...]
+    t0: float
+    t1: float
+    save_times: tuple[float, ...]
+    breakpoints: tuple[float, ...]
+    atol_scale: tuple[float, ...]
+    wrt: str
+
+    @property
+    def theta(self) -> tuple[float, ...]:
+        """The values that gradients are taken with respect to."""
+        return self.p if self.wrt == "parameters" else self.y0
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The truth in double precision. ``solution`` is (n_times, n_states), ``gradient`` (n_theta,) or ``None``.
+
+    ``kind`` is ``certified``, ``exact``, ``published`` or ``double`` (a tight double-precision solve).
+    ``solution_digits`` per component and ``gradient_digits`` say how far it can be trusted.
+    ``rows`` are the saved times it covers, as indices into ``Numbers.save_times``.
+    """
+
+    kind: str
+    rows: tuple[int, ...]
+    solution: tuple[tuple[float, ...], ...]
+    solution_digits: tuple[float, ...]
+    gradient: tuple[float, ...] | None = None
+    gradient_digits: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How often each call is repeated. A steady loop ends when both its minimum count and its time are reached."""
+
+    warm_up_calls: int
+    steady_calls: int
+    steady_s: float
+    max_steady_calls: int
+    perturbation: float
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything one worker needs to measure one cell once."""
+
+    cell: Cell
+    program: str
+    source: str
+    numbers: Numbers
+    points: tuple[Point, ...]
+    sampling: Sampling
+    seed: int
+    threads: int
+    error_bound: float
+    gradient_error_bound: float
+    reference: Reference | None = None
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Task:
+        """Inverse of :meth:`to_json`."""
+        data = json.loads(text)
+        reference = data["reference"]
+        return cls(
+            cell=Cell(**data["cell"]),
+            program=data["program"],
+            source=data["source"],
+            numbers=Numbers(**{k: tuple(v) if isinstance(v, list) else v for k, v in data["numbers"].items()}),
+            points=tuple(Point(**point) for point in data["points"]),
+            sampling=Sampling(**data["sampling"]),
+            seed=data["seed"],
+            threads=data["threads"],
+            error_bound=data["error_bound"],
+            gradient_error_bound=data["gradient_error_bound"],
+            reference=None if reference is None else _reference(reference),
+            options=data["options"],
+        )
+
+
+def _reference(data: dict[str, Any]) -> Reference:
+    return Reference(
+        kind=data["kind"],
+        rows=tuple(data["rows"]),
+        solution=tuple(tuple(row) for row in data["solution"]),
+        solution_digits=tuple(data["solution_digits"]),
+        gradient=None if data["gradient"] is None else tuple(data["gradient"]),
+        gradient_digits=data["gradient_digits"],
+    )

@@ -1,0 +1,180 @@
+"""Workers that lie, write garbage, stop in the middle or never stop: small scripts in the place of the worker."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+import pytest
+from stubs.tasks import stub_task
+
+from sciml_bench.engine import Limits, Measurement, measure_cell, watch
+from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, encode
+from sciml_bench.outcome import Outcome
+
+PATIENT = Limits(timeout_s=60.0)
+READ_TASK = "import sys, time, os, signal; sys.stdin.read()\n"
+
+
+def measured(script: str, limits: Limits = PATIENT, source: str = "") -> Measurement:
+    return measure_cell(stub_task(source=source), limits, command=[sys.executable, "-S", "-c", script])
+
+
+def tells(*lines: str) -> str:
+    """A script that reads its task and writes lines."""
+    return READ_TASK + "".join(f"print({line!r}, flush=True)\n" for line in lines)
+
+
+def point(index: int) -> str:
+    result = PointResult(1e-4, 1e-4, Outcome.OK, solve_outcome=Outcome.OK, gradient_outcome=Outcome.OK)
+    return encode(PointDone(index, result, complete=True))
+
+
+OK = encode(End(Outcome.OK))
+POINTS = (point(0), point(1), point(2))
+
+
+def test_honest_script():
+    assert measured(tells(*POINTS, OK)).outcome is Outcome.OK
+
+
+def test_success_without_points_is_a_lie():
+    measurement = measured(tells(OK))
+    assert measurement.outcome is Outcome.CRASH
+    assert measurement.message == "the worker reported success, but 3 of its points are missing"
+
+
+def test_success_without_all_points_keeps_those_there_are():
+    measurement = measured(tells(POINTS[0], OK))
+    assert measurement.outcome is Outcome.OK
+    assert [item.outcome for item in measurement.points] == [Outcome.OK, Outcome.CRASH, Outcome.CRASH]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Segmentation fault (core dumped)",
+        '{"event":"point","index":0}',
+        encode(Enter("solve", 17)),
+        encode(PointDone(3, PointResult(1, 1, Outcome.OK), complete=True)),
+    ],
+)
+def test_garbage_is_a_crash_and_keeps_what_came_before(line: str):
+    script = tells(encode(Enter("steady_solve", 0)), POINTS[0], line) + "time.sleep(600)"
+    measurement = measured(script)
+    assert [item.outcome for item in measurement.points] == [Outcome.OK, Outcome.CRASH, Outcome.CRASH]
+    assert "written in phase steady_solve at rtol=0.0001" in measurement.message
+
+
+def test_death_in_the_middle_of_a_line():
+    script = READ_TASK + f"sys.stdout.write({POINTS[0][:40]!r}); sys.stdout.flush(); os.kill(os.getpid(), 11)"
+    measurement = measured(script)
+    assert measurement.outcome is Outcome.CRASH
+    assert measurement.message == "the worker died with SIGSEGV in phase interpreter, in the middle of a line"
+
+
+def test_exit_status_is_told():
+    measurement = measured(READ_TASK + "sys.exit('no licence')")
+    assert measurement.message == "the worker exited with status 1 in phase interpreter, before its end"
+    assert measurement.stderr_tail == "no licence"
+
+
+def test_line_without_end_is_a_crash(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(watch, "_MAX_LINE_BYTES", 10_000)
+    measurement = measured(READ_TASK + "while True: sys.stdout.write('x' * 1000)")
+    assert measurement.message == "the worker wrote a line of more than 10000 bytes"
+
+
+def test_failing_end_is_the_cell_s_outcome():
+    measurement = measured(tells(encode(End(Outcome.IMPORT_ERROR, "import", "no jax"))))
+    assert (measurement.outcome, measurement.phase, measurement.message) == (
+        Outcome.IMPORT_ERROR,
+        "import",
+        "no jax",
+    )
+
+
+def test_crash_after_the_end_is_told_but_costs_nothing():
+    measurement = measured(tells(*POINTS, OK) + "os.kill(os.getpid(), 11)")
+    assert [item.outcome for item in measurement.points] == [Outcome.OK] * 3
+    assert measurement.message == "the worker died with SIGSEGV after its end"
+
+
+def test_worker_that_cannot_exit_is_ended_but_costs_nothing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(watch, "_EXIT_GRACE_S", 0.5)
+    measurement = measured(tells(*POINTS, OK) + "time.sleep(600)")
+    assert measurement.outcome is Outcome.OK
+    assert measurement.message == "the worker did not exit within 0.5 s after its end"
+
+
+def test_closed_protocol_without_an_end_is_a_crash(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(watch, "_EXIT_GRACE_S", 0.5)
+    measurement = measured(READ_TASK + "os.close(1); time.sleep(600)")
+    assert measurement.outcome is Outcome.CRASH
+    assert "did not exit within 0.5 s in phase interpreter" in measurement.message
+
+
+def test_killed_by_somebody_else_is_a_crash():
+    measurement = measured(READ_TASK + "os.kill(os.getpid(), signal.SIGKILL)")
+    assert measurement.outcome is Outcome.CRASH
+    assert "died with SIGKILL" in measurement.message
+
+
+def test_killed_near_the_memory_limit_is_out_of_memory():
+    # The script holds most of its limit and is then ended as the kernel would end it.
+    script = READ_TASK + "held = bytearray(300 * 2**20); time.sleep(1.5); os.kill(os.getpid(), signal.SIGKILL)"
+    measurement = measured(script, Limits(timeout_s=60.0, memory_bytes=450 * 2**20))
+    assert measurement.outcome is Outcome.OUT_OF_MEMORY
+    assert measurement.message.startswith("the kernel ended the worker in phase interpreter, which held 3")
+
+
+def test_full_pipes_cannot_deadlock():
+    # It writes more than both pipes hold before it reads a task that is larger than its pipe.
+    line = encode(PhaseDone("build", 0, 1))
+    script = (
+        "import sys\n"
+        f"for _ in range(5000): print({line!r}, flush=True); print('x' * 200, file=sys.stderr, flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    script += tells(*POINTS, OK)
+    measurement = measured(script, source="x" * 4_000_000)
+    assert measurement.outcome is Outcome.OK
+    assert measurement.phases_ns["build"] == 5000
+
+
+def test_worker_that_never_reads_its_task_times_out():
+    measurement = measured("import time; time.sleep(600)", Limits(timeout_s=1.0), source="x" * 4_000_000)
+    assert (measurement.outcome, measurement.phase) == (Outcome.TIMEOUT, "interpreter")
+
+
+def test_worker_that_closes_its_input_may_go_on():
+    script = "import os, time; os.close(0); time.sleep(0.3)\n" + tells(*POINTS, OK).replace("sys.stdin.read()", "0")
+    assert measured(script, source="x" * 4_000_000).outcome is Outcome.OK
+
+
+def test_helper_that_holds_the_pipes_is_ended():
+    helper = "import subprocess; subprocess.Popen(['sh', '-c', 'while :; do echo noise >&2; sleep 0.01; done'])\n"
+    start = time.monotonic()
+    measurement = measured(tells(*POINTS, OK) + helper)
+    assert measurement.outcome is Outcome.OK
+    assert time.monotonic() - start < 30.0
+
+
+def test_time_limit_runs_from_the_last_event():
+    # Five phases of 0.5 s under a limit of 2 s each.
+    lines = "".join(f"print({encode(Enter(name))!r}, flush=True); time.sleep(0.5)\n" for name in "abcde")
+    assert measured(READ_TASK + lines + tells(*POINTS, OK), Limits(timeout_s=2.0)).outcome is Outcome.OK
+
+
+def test_peak_memory_of_a_killed_worker_is_what_was_seen():
+    script = READ_TASK + "held = bytearray(100 * 2**20); time.sleep(600)"
+    measurement = measured(script, Limits(timeout_s=2.0))
+    assert measurement.outcome is Outcome.TIMEOUT
+    assert measurement.peak_rss_bytes > 100 * 2**20
+
+
+def test_limit_is_handed_to_the_worker():
+    script = READ_TASK + "print(sys.argv, file=sys.stderr)\n" + tells(*POINTS, OK)
+    assert json.loads(measured(script).stderr_tail.replace("'", '"')) == ["-c", "60"]

@@ -1,0 +1,236 @@
+"""Whole cells, measured in this process: phases, points and outcomes that a worker tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from stubs.clock import FakeClock
+from stubs.tasks import RATES, reference, stub_task
+
+from sciml_bench.measure.phases import Clock
+from sciml_bench.measure.point import MAX_STORED_COMPONENTS, PointResult
+from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone, decode, encode
+from sciml_bench.measure.worker import measure
+from sciml_bench.outcome import Outcome
+from sciml_bench.task import Point, Sampling
+
+
+def events_of(program: str, clock: Clock | None = None, limit_s: float = 60.0, **changes: Any) -> list[Event]:
+    """What a worker tells of a stub program; every event passes through its JSON line."""
+    events: list[Event] = []
+    task = stub_task(program, **changes)
+    measure(task, lambda event: events.append(decode(encode(event))), clock or FakeClock(1000), limit_s)
+    return events
+
+
+def end_of(events: list[Event]) -> End:
+    assert isinstance(events[-1], End)
+    return events[-1]
+
+
+def points_of(events: list[Event]) -> list[PointResult]:
+    return [event.result for event in events if isinstance(event, PointDone) and event.complete]
+
+
+def test_phases_come_in_order_and_the_gradient_before_the_solve():
+    entered = [event.name for event in events_of("good") if isinstance(event, Enter)]
+    loops = ["warm_up_solve", "steady_solve", "warm_up_gradient", "steady_gradient"]
+    later = ["gradient", "solve", *loops]
+    assert entered == ["import", "build", "first_gradient", "first_solve", *loops, *later, *later]
+
+
+def test_every_entered_phase_of_a_good_program_completes():
+    events = events_of("good")
+    entered = [(event.name, event.point) for event in events if isinstance(event, Enter)]
+    completed = [(event.name, event.point) for event in events if isinstance(event, PhaseDone)]
+    assert completed == entered
+
+
+def test_first_gradient_phase_holds_the_call_and_nothing_else():
+    events = events_of("good", FakeClock(1000))
+    phase = next(event for event in events if isinstance(event, PhaseDone) and event.name == "first_gradient")
+    assert phase.ns == 1000
+    assert points_of(events)[0].first_gradient_ns == 1000
+
+
+def test_good_program():
+    events = events_of("good")
+    assert end_of(events).outcome is Outcome.OK
+    first, _, last = points_of(events)
+    assert (first.outcome, first.solve_outcome, first.gradient_outcome) == (Outcome.OK,) * 3
+    assert (first.phase, first.message) == (None, "")
+    assert (first.rtol, last.rtol) == (1e-4, 1e-8)
+    assert len(first.solve_ns) == len(first.gradient_ns) == 3
+    assert len(first.warm_up_solve_ns) == len(first.warm_up_gradient_ns) == 1
+    assert first.solve_scores is not None
+    assert first.gradient_scores is not None
+    assert first.solve_scores["scd"] == pytest.approx(5.0, abs=0.01)
+    assert first.gradient_scores["relative_error"] == pytest.approx(1e-5)
+    assert last.solve_scores is not None
+    assert last.solve_scores["scd"] == pytest.approx(9.0, abs=0.01)
+    assert first.solve_statistics == {"steps": 7.0}
+    assert first.gradient_statistics == {"steps": 9.0, "rate": None}
+    truth = reference()
+    np.testing.assert_allclose(np.array(last.end_state, dtype=float), truth.solution[-1], rtol=1e-8)
+    assert truth.gradient is not None
+    np.testing.assert_allclose(np.array(last.gradient, dtype=float), truth.gradient, rtol=1e-8)
+    assert (first.gradient_size, first.state_size) == (len(RATES), 2)
+    assert first.memory_growth_bytes is not None
+    assert not first.truncated
+
+
+def test_end_tells_memory_versions_and_threads():
+    end = end_of(events_of("good"))
+    assert end.peak_rss_bytes is not None
+    assert end.peak_rss_bytes > 10 * 2**20
+    assert end.versions["stub"] == "1.2.3"
+    assert end.threads["threads_stub"] == "1"
+
+
+def test_scored_calls_are_unperturbed_and_loops_are_not(monkeypatch: pytest.MonkeyPatch):
+    from stubs import programs
+
+    thetas: list[tuple[float, ...]] = []
+
+    class Notes(programs.Decay):
+        def prepare(self, theta: Any, point: Point) -> Any:
+            thetas.append(tuple(theta))
+            return super().prepare(theta, point)
+
+    monkeypatch.setattr(programs, "good", Notes)
+    events_of("good", points=(Point(1e-4, 1e-4),))
+    assert thetas[:2] == [RATES, RATES]
+    assert len(set(thetas[2:])) == len(thetas[2:]) == 8
+    assert RATES not in thetas[2:]
+
+
+@pytest.mark.parametrize(
+    ("program", "outcome", "phase", "message"),
+    [
+        ("stubs.missing_framework:build", Outcome.IMPORT_ERROR, "import", "a_framework_that_is_not_installed"),
+        ("stubs.broken_framework:build", Outcome.IMPORT_ERROR, "import", "another version of NumPy"),
+        ("stubs.programs:no_such_function", Outcome.IMPORT_ERROR, "import", "no function 'no_such_function'"),
+        ("FailsToBuild", Outcome.BUILD_ERROR, "build", "RuntimeError: no such device"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_failure_before_the_points(program: str, outcome: Outcome, phase: str, message: str):
+    events = events_of(program)
+    end = end_of(events)
+    assert (end.outcome, end.phase) == (outcome, phase)
+    assert message in end.message
+    assert not points_of(events)
+
+
+@pytest.mark.parametrize(
+    ("program", "solve", "gradient", "phase", "message"),
+    [
+        ("FailsToTrace", Outcome.OK, Outcome.BUILD_ERROR, "first_gradient", "cannot differentiate a while loop"),
+        ("RaisesMemoryError", Outcome.OK, Outcome.OUT_OF_MEMORY, "first_gradient", "MemoryError"),
+        ("RaisesExhausted", Outcome.OK, Outcome.OUT_OF_MEMORY, "first_gradient", "RESOURCE_EXHAUSTED"),
+        ("ReturnsNaN", Outcome.NONFINITE, Outcome.OK, "first_solve", "6 of 6 values that are not finite"),
+        ("ReturnsWrongShape", Outcome.BUILD_ERROR, Outcome.OK, "first_solve", "shape (2, 2), expected (3, 2)"),
+        ("WrongSolution", Outcome.INACCURATE, Outcome.OK, "first_solve", "mixed error at t1 is"),
+        ("WrongGradient", Outcome.OK, Outcome.INACCURATE, "first_gradient", "relative gradient error is 2.0e+00"),
+        ("Recompiles", Outcome.RECOMPILED, Outcome.OK, "steady_solve", "3 more times within 3 timed solve calls"),
+    ],
+)
+def test_failure_of_one_half_leaves_the_other(
+    program: str, solve: Outcome, gradient: Outcome, phase: str, message: str
+):
+    events = events_of(program)
+    assert end_of(events).outcome is Outcome.OK
+    points = points_of(events)
+    assert len(points) == 3
+    first = points[0]
+    assert (first.solve_outcome, first.gradient_outcome) == (solve, gradient)
+    assert first.outcome is (gradient if solve is Outcome.OK else solve)
+    assert first.phase == phase
+    assert message in first.message
+    if solve is Outcome.OK:
+        assert len(first.solve_ns) == 3
+    if gradient is Outcome.OK:
+        assert len(first.gradient_ns) == 3
+
+
+def test_missing_block_is_a_build_error():
+    points = points_of(events_of("RunsOn", Clock(), points=(Point(1e-4, 1e-4),)))
+    assert points[0].solve_outcome is Outcome.BUILD_ERROR
+    assert "synchronise() returned before" in points[0].message
+    assert points[0].gradient_outcome is Outcome.OK
+
+
+def test_times_of_inaccurate_and_recompiled_halves_are_kept():
+    assert len(points_of(events_of("WrongSolution"))[0].solve_ns) == 3
+    assert len(points_of(events_of("Recompiles"))[0].solve_ns) == 3
+
+
+@pytest.mark.parametrize(
+    ("program", "outcome", "phase"),
+    [
+        ("MaxStepsAtTightPoint", Outcome.MAX_STEPS, "solve"),
+        ("BreaksAtTightPoint", Outcome.CRASH, "gradient"),
+    ],
+)
+def test_failure_at_a_point_leaves_the_points_after_it(program: str, outcome: Outcome, phase: str):
+    points = points_of(events_of(program, points=(Point(1e-4, 1e-4), Point(1e-8, 1e-8), Point(1e-6, 1e-6))))
+    assert [point.outcome for point in points] == [Outcome.OK, outcome, Outcome.OK]
+    assert points[1].phase == phase
+
+
+def test_failure_in_the_first_call_leaves_the_points_after_it():
+    points = points_of(events_of("BreaksAtTightPoint", points=(Point(1e-8, 1e-8), Point(1e-4, 1e-4))))
+    assert [point.outcome for point in points] == [Outcome.BUILD_ERROR, Outcome.OK]
+    assert points[0].solve_outcome is Outcome.OK
+
+
+def test_no_reference_gives_no_scores_and_no_gate():
+    points = points_of(events_of("WrongSolution", reference=None))
+    assert {point.outcome for point in points} == {Outcome.OK}
+    assert points[0].solve_scores is None
+    assert points[0].gradient_scores is None
+
+
+def test_loops_cut_by_the_time_limit_are_marked():
+    sampling = Sampling(warm_up_calls=0, steady_calls=10, steady_s=0.0, max_steady_calls=10, perturbation=0.0)
+    first = points_of(events_of("good", FakeClock(10**9), limit_s=15.0, sampling=sampling))[0]
+    assert first.outcome is Outcome.OK
+    assert 0 < len(first.solve_ns) < 10
+    assert first.truncated
+
+
+def test_memory_that_grows_over_the_steady_loop_is_told():
+    sampling = Sampling(warm_up_calls=1, steady_calls=40, steady_s=0.0, max_steady_calls=40, perturbation=0.0)
+    point = (Point(1e-4, 1e-4),)
+    leaking = points_of(events_of("Leaks", sampling=sampling, points=point))[0].memory_growth_bytes
+    assert leaking is not None
+    assert leaking > 30 * 2**20
+
+
+def test_versions_that_cannot_be_read_do_not_fail_the_cell(capsys: pytest.CaptureFixture[str]):
+    events = events_of("TellsNoVersions")
+    assert end_of(events).outcome is Outcome.OK
+    assert end_of(events).versions["program"] == "unknown (RuntimeError in versions())"
+    assert "no metadata" in capsys.readouterr().err
+
+
+def test_points_are_told_before_they_are_complete():
+    told = [event for event in events_of("good") if isinstance(event, PointDone) and event.index == 0]
+    assert [event.complete for event in told] == [False, False, True]
+    scored, solved, _ = (event.result for event in told)
+    assert scored.solve_scores is not None
+    assert (scored.solve_outcome, scored.solve_ns) == (None, ())
+    assert (solved.solve_outcome, solved.gradient_outcome) == (Outcome.OK, None)
+
+
+def test_long_gradients_are_stored_in_part():
+    values = tuple(float(number) for number in range(1, 301))
+    numbers = stub_task().numbers
+    import dataclasses
+
+    numbers = dataclasses.replace(numbers, y0=(1.0,) * 300, p=values, atol_scale=(1.0,) * 300)
+    point = points_of(events_of("good", numbers=numbers, reference=None))[0]
+    assert len(point.gradient) == len(point.end_state) == MAX_STORED_COMPONENTS
+    assert point.gradient_size == point.state_size == 300

@@ -1,0 +1,113 @@
+"""Lines between worker and engine, and how a point ends that its worker did not finish."""
+
+from __future__ import annotations
+
+import pytest
+from stubs.tasks import stub_task
+
+from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.protocol import (
+    End,
+    Enter,
+    Event,
+    PhaseDone,
+    PointDone,
+    ProtocolError,
+    Ready,
+    decode,
+    encode,
+)
+from sciml_bench.outcome import Outcome
+from sciml_bench.task import Point
+
+POINT = PointResult(
+    1e-4,
+    1e-6,
+    Outcome.INACCURATE,
+    "first_solve",
+    "far off",
+    Outcome.INACCURATE,
+    Outcome.OK,
+    solve_ns=(1, 2, 3),
+    solve_scores={"scd": 0.5, "mescd": None, "trajectory_error": 0.2, "below_reference": False},
+    gradient=(1.0, None),
+)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Ready(17),
+        Enter("import"),
+        Enter("steady_solve", 2),
+        PhaseDone("build", 5, 6),
+        PhaseDone("solve", 5, 6, 1),
+        PointDone(0, POINT, complete=True),
+        End(Outcome.BUILD_ERROR, "build", "no", 12, {"affinity": "0"}, {"python": "3.11"}),
+    ],
+)
+def test_events_survive_their_line(event: Event):
+    line = encode(event)
+    assert "\n" not in line
+    assert decode(line) == event
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "Hello from a framework",
+        "[]",
+        "{}",
+        "3",
+        '{"event":"nonsense"}',
+        '{"event":"enter"}',
+        '{"event":"phase","name":"build","start_ns":"soon","ns":1}',
+        '{"event":"point","index":0,"result":{},"complete":true}',
+        '{"event":"point","index":0,"result":[],"complete":true}',
+        '{"event":"end","outcome":"wonderful"}',
+        '{"event":"end","outcome":"ok","surprise":1}',
+        '{"event":"end","outcome":"ok"',
+        "[" * 100_000,
+    ],
+)
+def test_garbage_is_refused(line: str):
+    with pytest.raises(ProtocolError, match="not a line of the worker protocol"):
+        decode(line)
+
+
+def test_unfinished_point_keeps_what_was_finished():
+    partial = PointResult(1e-4, 1e-4, Outcome.OK, solve_outcome=Outcome.OK, solve_ns=(1, 2))
+    ended = partial.ended_by(Outcome.TIMEOUT, "steady_gradient", "too long")
+    assert (ended.outcome, ended.phase, ended.message) == (Outcome.TIMEOUT, "steady_gradient", "too long")
+    assert (ended.solve_outcome, ended.gradient_outcome) == (Outcome.OK, Outcome.TIMEOUT)
+    assert ended.solve_ns == (1, 2)
+
+
+def test_unfinished_point_with_a_failed_solve_keeps_that_failure():
+    partial = PointResult(1e-4, 1e-4, Outcome.MAX_STEPS, "first_solve", "many", solve_outcome=Outcome.MAX_STEPS)
+    ended = partial.ended_by(Outcome.CRASH, "steady_gradient", "died")
+    assert (ended.outcome, ended.phase, ended.message) == (Outcome.MAX_STEPS, "first_solve", "many")
+    assert ended.gradient_outcome is Outcome.CRASH
+
+
+def test_unfinished_point_with_a_failed_gradient_is_ended_by_its_solve():
+    partial = PointResult(1e-4, 1e-4, Outcome.NONFINITE, "first_gradient", "nan", gradient_outcome=Outcome.NONFINITE)
+    ended = partial.ended_by(Outcome.TIMEOUT, "steady_solve", "too long")
+    assert (ended.outcome, ended.phase, ended.message) == (Outcome.TIMEOUT, "steady_solve", "too long")
+    assert ended.gradient_outcome is Outcome.NONFINITE
+
+
+def test_point_of_which_nothing_was_measured():
+    point = PointResult.failed(Point(1e-4, 1e-6), Outcome.TIMEOUT, "build", "too long")
+    assert (point.rtol, point.atol) == (1e-4, 1e-6)
+    assert (point.outcome, point.solve_outcome, point.gradient_outcome) == (Outcome.TIMEOUT,) * 3
+
+
+def test_point_from_a_newer_version_loses_only_what_is_unknown():
+    assert PointResult.from_dict(POINT.to_dict() | {"energy_joules": 3}) == POINT
+
+
+def test_task_survives_its_line():
+    task = stub_task()
+    assert type(task).from_json(task.to_json()) == task

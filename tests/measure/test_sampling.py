@@ -1,0 +1,145 @@
+"""Timed calls and loops, with a clock that advances by a known amount per call."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+from stubs import programs
+from stubs.clock import FakeClock
+from stubs.tasks import stub_task
+
+from sciml_bench.measure.phases import Clock
+from sciml_bench.measure.sampling import (
+    Call,
+    Loop,
+    check_blocking,
+    solve_call,
+    steady_rule,
+    timed,
+    varied,
+    warm_up_rule,
+)
+from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.task import Sampling
+
+THETA = np.array([0.5, 2.0])
+
+
+def call_of(clock: FakeClock, *, prepare_s: float = 0.0, run_s: float = 0.0, wait_s: float = 0.0, read_s: float = 0.0):
+    """A call each of whose steps takes a known time."""
+
+    def takes(seconds: float) -> Any:
+        def step(value: Any) -> Any:
+            clock.sleep(seconds)
+            return value
+
+        return step
+
+    return Call("solve", takes(prepare_s), takes(run_s), takes(wait_s), takes(read_s))
+
+
+def test_only_the_run_and_the_wait_are_timed():
+    clock = FakeClock()
+    result, sample = timed(call_of(clock, prepare_s=5, run_s=1, wait_s=2, read_s=7), THETA, clock)
+    assert result is THETA
+    assert (sample.ns, sample.read_ns) == (3_000_000_000, 7_000_000_000)
+
+
+def test_inputs_vary_a_little_and_alike_for_everyone():
+    first = list(islice(varied(THETA, 1e-6, 42, 0, 1), 5))
+    again = list(islice(varied(THETA, 1e-6, 42, 0, 1), 3))
+    other = next(varied(THETA, 1e-6, 43, 0, 1))
+    for one, same in zip(first, again, strict=False):
+        np.testing.assert_array_equal(one, same)
+    assert len({tuple(theta) for theta in first}) == 5
+    assert not np.array_equal(first[0], other)
+    np.testing.assert_allclose(first, np.tile(THETA, (5, 1)), rtol=1e-6)
+
+
+def test_inputs_are_those_of_the_documented_generator():
+    generator = np.random.Generator(np.random.PCG64((42, 0, 1)))
+    expected = THETA * (1.0 + 1e-3 * generator.uniform(-1.0, 1.0, 2))
+    np.testing.assert_array_equal(next(varied(THETA, 1e-3, 42, 0, 1)), expected)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "calls"),
+    [
+        pytest.param(Sampling(0, 5, 0.0, 100, 0.0), 5, id="minimum count"),
+        pytest.param(Sampling(0, 5, 20.0, 100, 0.0), 20, id="time after the count"),
+        pytest.param(Sampling(0, 5, 20.0, 8, 0.0), 8, id="maximum count before the time"),
+        pytest.param(Sampling(0, 5, 2.0, 3, 0.0), 3, id="maximum count before the minimum"),
+    ],
+)
+def test_steady_loop_ends_when_count_and_time_are_reached(sampling: Sampling, calls: int):
+    clock = FakeClock()
+    loop = Loop()
+    loop.fill(call_of(clock, run_s=1), varied(THETA, 0.0, 1), clock, float("inf"), steady_rule(sampling))
+    assert loop.ns == (1_000_000_000,) * calls
+    assert not loop.truncated
+
+
+def test_warm_up_loop_makes_a_fixed_number_of_calls():
+    clock = FakeClock()
+    loop = Loop()
+    loop.fill(call_of(clock, run_s=1), varied(THETA, 0.0, 1), clock, 99.0, warm_up_rule(Sampling(4, 9, 9.0, 9, 0.0)))
+    assert len(loop.ns) == 4
+
+
+def test_loop_ends_itself_before_the_time_limit():
+    clock = FakeClock()
+    loop = Loop()
+    rule = steady_rule(Sampling(0, 30, 0.0, 100, 0.0))
+    loop.fill(call_of(clock, run_s=2, read_s=1), varied(THETA, 0.0, 1), clock, 10.0, rule)
+    assert len(loop.ns) == 3
+    assert loop.truncated
+
+
+def test_loop_makes_one_call_whatever_the_limit():
+    clock = FakeClock()
+    loop = Loop()
+    rule = steady_rule(Sampling(0, 30, 0.0, 100, 0.0))
+    loop.fill(call_of(clock, run_s=20), varied(THETA, 0.0, 1), clock, 10.0, rule)
+    assert len(loop.ns) == 1
+    assert loop.truncated
+
+
+def test_samples_before_a_failure_are_kept():
+    clock = FakeClock()
+    calls = iter(range(10))
+
+    def run(value: Any) -> Any:
+        if next(calls) == 3:
+            raise SolverFailure(Outcome.MAX_STEPS, "too many")
+        clock.sleep(1)
+        return value
+
+    loop = Loop()
+    call = Call("solve", lambda theta: theta, run, lambda output: None, lambda output: output)
+    with pytest.raises(SolverFailure):
+        loop.fill(call, varied(THETA, 0.0, 1), clock, 99.0, steady_rule(Sampling(0, 9, 0.0, 9, 0.0)))
+    assert len(loop.samples) == 3
+
+
+def blocking_check(program: type[programs.Decay]) -> None:
+    """Sample a program on the real clock and check that it blocks."""
+    task = stub_task()
+    call = solve_call(program(task), task.points[0], (3, 2))
+    clock = Clock()
+    loop = Loop()
+    loop.fill(call, varied(THETA, 1e-6, 1), clock, 60.0, steady_rule(Sampling(0, 5, 0.0, 5, 0.0)))
+    check_blocking(call, varied(THETA, 1e-6, 2), loop.samples, clock)
+
+
+def test_missing_block_is_caught():
+    with pytest.raises(SolverFailure, match=r"synchronise\(\) returned before the solve had ended") as caught:
+        blocking_check(programs.RunsOn)
+    assert caught.value.outcome is Outcome.BUILD_ERROR
+
+
+@pytest.mark.parametrize("program", [programs.Decay, programs.RunsOnAndWaits, programs.ReadsSlowly])
+def test_program_that_blocks_passes(program: type[programs.Decay]):
+    blocking_check(program)

@@ -1,0 +1,117 @@
+"""Scores against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sciml_bench.measure.scoring import gradient_scores, solve_scores
+from sciml_bench.task import Reference
+
+TRUTH = ((1.0, 0.0, 100.0), (2.0, 0.0, 1e-6))
+
+
+def reference(
+    *, rows: tuple[int, ...] = (0, 1), digits: float = 15.0, gradient: tuple[float, ...] | None = None
+) -> Reference:
+    return Reference(
+        "exact", rows, tuple(TRUTH[row] for row in rows), (digits,) * 3, gradient=gradient, gradient_digits=digits
+    )
+
+
+def test_digits_of_the_solution():
+    ys = np.array([[1.0, 0.0, 100.0], [2.0 + 2e-4, 1e-3, 1.1e-6]])
+    scores, reason = solve_scores(ys, reference(), (1.0, 1.0, 1e-6), 0.1)
+    assert scores["scd"] == pytest.approx(1.0)  # the last component is 10 % off; the second is zero and not counted
+    assert scores["mescd"] == pytest.approx(-math.log10(0.05))  # 1e-7 / (1e-6 + 1e-6)
+    assert scores["trajectory_error"] == pytest.approx(0.05)
+    assert scores["below_reference"] is False
+    assert reason == ""
+
+
+def test_trajectory_error_sees_rows_before_the_end():
+    ys = np.array([[1.5, 0.0, 100.0], [2.0, 0.0, 1e-6]])
+    scores, reason = solve_scores(ys, reference(), (1.0, 1.0, 1.0), 0.1)
+    assert scores["trajectory_error"] == pytest.approx(0.25)
+    assert scores["mescd"] == pytest.approx(15.0 + math.log10(3 / 2))
+    assert reason == ""
+
+
+def test_miss_names_error_and_bound():
+    ys = np.array([[1.0, 0.0, 100.0], [4.0, 0.0, 1e-6]])
+    _, reason = solve_scores(ys, reference(), (1.0, 1.0, 1.0), 1e-3)
+    assert reason == "the mixed error at t1 is 6.7e-01, its bound 1.0e-03"
+
+
+def test_score_is_never_better_than_the_reference():
+    scores, _ = solve_scores(np.array(TRUTH), reference(digits=4.0), (0.0, 0.0, 0.0), 1e-3)
+    assert scores["scd"] == pytest.approx(4.0)
+    assert scores["mescd"] == pytest.approx(4.0)
+    assert scores["below_reference"] is True
+
+
+def test_reference_that_is_exact_is_capped_at_double_precision():
+    scores, _ = solve_scores(np.array(TRUTH), reference(digits=40.0), (0.0, 0.0, 0.0), 1e-3)
+    assert scores["scd"] == pytest.approx(-math.log10(np.finfo(float).eps))
+
+
+def test_uncertainty_of_the_reference_is_not_held_against_the_solution():
+    ys = np.array(TRUTH) * (1.0 + 9e-3)
+    assert solve_scores(ys, reference(digits=2.0), (0.0, 0.0, 0.0), 1e-4)[1] == ""
+    assert solve_scores(ys, reference(digits=3.0), (0.0, 0.0, 0.0), 1e-4)[1] != ""
+
+
+def test_reference_without_the_end_gives_no_digits_but_gates():
+    ys = np.array([[2.0, 0.0, 100.0], [0.0, 0.0, 0.0]])
+    scores, reason = solve_scores(ys, reference(rows=(0,)), (1.0, 1.0, 1.0), 0.1)
+    assert (scores["scd"], scores["mescd"]) == (None, None)
+    assert scores["trajectory_error"] == pytest.approx(0.5)
+    assert "mixed error is 5.0e-01" in reason
+
+
+def test_errors_of_the_gradient():
+    scores, reason = gradient_scores(
+        np.array([3.0, 4.0 + 0.5, 0.1]), (1.0, 0.1, 0.0), reference(gradient=(3.0, 4.0, 0.0)), 0.2
+    )
+    assert scores is not None
+    assert scores["relative_error"] == pytest.approx(math.hypot(0.5, 0.1) / 5.0)
+    assert scores["worst_component_error"] == pytest.approx(0.125)  # the third reference component is zero
+    assert scores["log_relative_error"] == pytest.approx(0.05 / math.hypot(3.0, 0.4))
+    assert scores["below_reference"] is False
+    assert reason == ""
+
+
+def test_wrong_gradient_misses_its_bound():
+    _, reason = gradient_scores(np.array([-3.0, 4.0]), (1.0, 1.0), reference(gradient=(3.0, 4.0)), 0.2)
+    assert reason == "the relative gradient error is 1.2e+00, its bound 2.0e-01"
+
+
+def test_gradient_score_is_never_better_than_the_reference():
+    scores, _ = gradient_scores(np.array([3.0, 4.0]), (1.0, 1.0), reference(digits=6.0, gradient=(3.0, 4.0)), 0.2)
+    assert scores is not None
+    assert scores["relative_error"] == scores["worst_component_error"] == scores["log_relative_error"] == 1e-6
+    assert scores["below_reference"] is True
+
+
+def test_huge_gradients_do_not_overflow():
+    scores, reason = gradient_scores(np.array([3e250, 4e250]), (1.0, 1.0), reference(gradient=(3e250, 4.1e250)), 0.2)
+    assert scores is not None
+    assert scores["relative_error"] == pytest.approx(0.1 / math.hypot(3.0, 4.1))
+    assert reason == ""
+
+
+def test_no_gradient_reference_gives_no_scores():
+    assert gradient_scores(np.array([1.0]), (1.0,), reference(), 0.1) == (None, "")
+
+
+def test_reference_gradient_of_zero_gives_no_relative_error():
+    scores, reason = gradient_scores(np.array([1.0]), (1.0,), reference(gradient=(0.0,)), 0.1)
+    assert scores == {
+        "relative_error": None,
+        "worst_component_error": None,
+        "log_relative_error": None,
+        "below_reference": False,
+    }
+    assert reason == ""

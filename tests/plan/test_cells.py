@@ -1,0 +1,144 @@
+"""Problems × adapters → cells, and the reason for every cell that is skipped."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from stubs.suite import stub_adapter
+
+from sciml_bench.adapters.base import Method, Recipe
+from sciml_bench.outcome import Outcome
+from sciml_bench.plan.cells import choose
+from sciml_bench.plan.entry import entries
+from sciml_bench.plan.profiles import Profile, profile_named
+from sciml_bench.plan.selection import Selection
+
+SMOKE, QUICK, STANDARD = (profile_named(name) for name in ("smoke", "quick", "standard"))
+
+
+def chosen(suite, profile: Profile = QUICK, **axes):
+    selection = Selection(**axes)
+    return choose(entries(selection), suite, selection, profile)
+
+
+def labels(planned):
+    return {"/".join(item.cell.label.split("/")[:5]) for item in planned}
+
+
+def reasons(skipped):
+    return {item.reason for item in skipped}
+
+
+def test_smoke_takes_the_first_recommended_cell_of_each_adapter(suite):
+    planned, _ = chosen(suite, SMOKE, suites=("stiff",))
+    assert labels(planned) == {"decay/alpha/fine/discrete/eager", "decay/beta/fine/discrete/eager"}
+
+
+def test_quick_takes_all_recommended_cells_and_their_matched_partners(suite):
+    planned, _ = chosen(suite, QUICK, suites=("stiff",))
+    assert {(item.cell.adapter, item.cell.method, item.division) for item in planned} == {
+        ("alpha", "fine", "idiomatic"),
+        ("alpha", "finer", "idiomatic"),
+        ("beta", "fine", "idiomatic"),
+        ("beta", "finer", "matched"),
+    }
+
+
+def test_cells_with_a_counterpart_carry_the_name_of_their_group(suite):
+    planned, _ = chosen(suite, QUICK, suites=("stiff",))
+    assert {item.group for item in planned} == {"esdirk of order 1, discrete", "esdirk of order 2, discrete"}
+
+
+def test_a_cell_without_a_counterpart_has_no_group(suite):
+    planned, _ = chosen(suite, QUICK, suites=("stiff",), adapters=("alpha",))
+    assert {item.group for item in planned} == {""}
+
+
+def test_a_partner_whose_counterpart_is_not_selected_is_not_called_matched(suite):
+    planned, _ = chosen(suite, QUICK, suites=("stiff",), adapters=("beta",))
+    assert {(item.cell.method, item.division) for item in planned} == {("fine", "idiomatic"), ("finer", "other")}
+
+
+def test_standard_takes_suited_methods_and_every_way_of_the_recommended_ones(suite):
+    explicit = Method("forward_euler", family="explicit_rk", order=1, implicit=False)
+    alpha = stub_adapter("alpha", methods=(*suite["alpha"].methods, explicit))
+    planned, skipped = chosen({"alpha": alpha}, STANDARD, problems=("decay",))
+    taken = {(item.cell.method, item.cell.sensitivity, item.cell.mode) for item in planned}
+    assert ("wrong", "discrete", "eager") in taken
+    assert ("fine", "backsolve", "eager") in taken
+    assert ("wrong", "backsolve", "eager") not in taken
+    assert not any(method == "forward_euler" for method, _, _ in taken)
+    assert any("method not suited to the problem" in reason for reason in reasons(skipped))
+
+
+def test_a_problem_of_a_later_tier_is_skipped_and_counted(suite):
+    _, skipped = chosen(suite, QUICK, suites=("stiff",))
+    assert {item.cell.problem for item in skipped if "tier standard" in item.reason} == {"fade"}
+    assert "not in profile quick (tier standard)" in reasons(skipped)
+
+
+def test_naming_a_problem_overrides_its_tier(suite):
+    planned, _ = chosen(suite, SMOKE, problems=("fade",))
+    assert labels(planned) == {"fade/alpha/fine/discrete/eager", "fade/beta/fine/discrete/eager"}
+
+
+def test_naming_a_method_overrides_the_recipes(suite):
+    planned, _ = chosen(suite, SMOKE, problems=("decay",), methods=("wrong",))
+    assert labels(planned) == {"decay/alpha/wrong/discrete/eager", "decay/beta/wrong/discrete/eager"}
+
+
+def test_naming_a_sensitivity_frees_that_axis_only(suite):
+    planned, _ = chosen(suite, SMOKE, problems=("decay",), adapters=("alpha",), sensitivities=("backsolve",))
+    assert labels(planned) == {"decay/alpha/fine/backsolve/eager", "decay/alpha/finer/backsolve/eager"}
+
+
+def test_an_exact_cell_overrides_everything(suite):
+    label = "fade/alpha/wrong/backsolve/eager/float64/cpu"
+    planned, skipped = chosen(suite, SMOKE, cells=(label,))
+    assert [item.cell.label for item in planned] == [label]
+    assert skipped == ()
+
+
+def test_a_keyword_only_narrows(suite):
+    planned, _ = chosen(suite, SMOKE, keyword="decay and beta")
+    assert labels(planned) == {"decay/beta/fine/discrete/eager"}
+
+
+def test_what_an_adapter_refuses_is_unsupported_with_its_reason(suite):
+    planned, skipped = chosen(
+        suite, QUICK, problems=("decay",), adapters=("alpha",), sensitivities=("backsolve",), modes=("compiled",)
+    )
+    assert planned == ()
+    refused = [item for item in skipped if item.outcome is Outcome.UNSUPPORTED]
+    assert {item.reason for item in refused} == {"cannot compile the backward solve of 2 states"}
+
+
+def test_a_missing_framework_is_unsupported_with_the_install_command(suite):
+    away = stub_adapter("away", packages={"no_such_framework": "no-such-framework"}, extra="away")
+    planned, skipped = chosen({**suite, "away": away}, SMOKE, problems=("decay",))
+    assert len(planned) == 2
+    lacking = [item for item in skipped if item.outcome is Outcome.UNSUPPORTED]
+    assert [item.cell.adapter for item in lacking] == ["away"]
+    assert 'pip install "sciml-bench[away]"' in lacking[0].reason
+
+
+@pytest.mark.parametrize("profile", [SMOKE, QUICK, STANDARD])
+def test_no_cell_vanishes(suite, profile):
+    planned, skipped = chosen(suite, profile)
+    methods, sensitivities, modes, problems, adapters = 7, 2, 2, 3, 2
+    seen = [item.cell for item in (*planned, *skipped)]
+    assert len(seen) == len(set(seen)) == methods * sensitivities * modes * problems * adapters
+
+
+def test_other_precisions_and_devices_are_skipped_with_a_reason(suite):
+    alpha = dataclasses.replace(suite["alpha"], precisions=("float64", "float32"), devices=("cpu", "cuda"))
+    planned, skipped = chosen({"alpha": alpha}, SMOKE, problems=("decay",))
+    assert {(item.cell.precision, item.cell.device) for item in planned} == {("float64", "cpu")}
+    assert "not in profile smoke (float32 on cuda)" in reasons(skipped)
+
+
+def test_nonstiff_problems_take_the_nonstiff_recipes(suite):
+    alpha = dataclasses.replace(suite["alpha"], nonstiff_recipes=(Recipe("limited", "discrete", "eager"),))
+    planned, _ = chosen({"alpha": alpha}, SMOKE, suites=("nonstiff",))
+    assert labels(planned) == {"calm/alpha/limited/discrete/eager"}

@@ -1,0 +1,114 @@
+"""Whole plans: identity, tasks and costs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from stubs.suite import problem_text
+
+from sciml_bench.errors import UsageError
+from sciml_bench.plan.cost import duration_text
+from sciml_bench.plan.plan import Settings, make_plan
+from sciml_bench.plan.profiles import NAMES, TIERS, profile_named
+from sciml_bench.plan.selection import Selection
+
+SMOKE = profile_named("smoke")
+
+
+def made(suite, profile=SMOKE, settings=Settings(), selection=Selection(problems=("decay",)), **options):  # noqa: B008
+    return make_plan(selection, suite, profile, settings, **options)
+
+
+def test_equal_plans_have_equal_hashes(suite):
+    assert made(suite).hash == made(suite).hash
+    assert json.dumps(made(suite).to_dict()) == json.dumps(made(suite).to_dict())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"settings": Settings(seed=1)},
+        {"settings": Settings(threads=2)},
+        {"settings": Settings(timeout_s=3)},
+        {"profile": profile_named("quick")},
+        {"selection": Selection(problems=("calm",))},
+    ],
+)
+def test_what_changes_the_measurement_changes_the_hash(suite, changes):
+    assert made(suite).hash != made(suite, **changes).hash
+
+
+def test_costs_do_not_change_the_hash(suite):
+    dear = {"decay/alpha/fine/discrete/eager/float64/cpu": 1000.0}
+    assert made(suite, earlier=dear).hash == made(suite).hash
+    assert made(suite, earlier=dear).cost_s > 1000
+
+
+def test_the_cell_id_changes_with_the_mathematics(suite, tmp_path):
+    ids = []
+    for a in ("0.5", "0.6"):
+        path = tmp_path / "mine.toml"
+        path.write_text(problem_text("mine", a=a), encoding="utf-8")
+        ids.append(made(suite, selection=Selection(), files=[path]).cell_ids)
+    assert all(one != other for one, other in zip(*ids, strict=True))
+    assert all(len(cell_id) == 12 for cell_id in ids[0])
+
+
+def test_tasks_hold_what_workers_need(suite):
+    plan = made(suite)
+    task = plan.task(plan.slots[0])
+    assert task.program == "stubs.dispatch:build"
+    assert "def rhs(" in task.source
+    assert task.numbers.p == (0.5, 2.0)
+    assert [point.rtol for point in task.points] == [1e-5, 1e-8]
+    assert task.error_bound == pytest.approx(1e-2)
+    assert task.reference is not None
+    assert task.reference.kind == "exact"
+
+
+def test_competitors_get_the_same_inputs(suite):
+    plan = made(suite)
+    tasks = [plan.task(slot) for slot in plan.slots]
+    assert len({task.cell.adapter for task in tasks}) == 2
+    assert len({task.seed for task in tasks}) == 1
+
+
+def test_the_profiles_own_limit_is_taken_unless_another_is_given(suite):
+    assert made(suite).settings.timeout_s == SMOKE.timeout_s
+    assert made(suite, settings=Settings(timeout_s=3)).settings.timeout_s == 3
+
+
+def test_an_explicit_method_on_a_stiff_problem_is_expected_to_run_into_the_limit(suite):
+    short, long = (made(suite, settings=Settings(timeout_s=limit)).cost_s for limit in (1, 1000))
+    assert short <= long
+
+
+def test_a_plan_is_plain_json(suite):
+    data = made(suite).to_dict()
+    assert json.loads(json.dumps(data, allow_nan=False)) == json.loads(json.dumps(data))
+    assert {cell["division"] for cell in data["cells"]} == {"idiomatic"}
+    assert {entry["outcome"] for entry in data["skipped"]} == {None}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_profiles(name):
+    profile = profile_named(name)
+    assert profile.tiers[0] == "smoke"
+    assert profile.tiers[-1] == name
+    assert list(profile.rtols) == sorted(profile.rtols, reverse=True), "the loosest point comes first"
+    assert profile.comparable == (profile.processes > 1)
+
+
+def test_every_profile_but_none_is_a_tier():
+    assert set(TIERS) - set(NAMES) == {"heavy"}
+
+
+def test_unknown_profile():
+    with pytest.raises(UsageError, match="did you mean quick"):
+        profile_named("quik")
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(4, "4 s"), (99, "99 s"), (600, "10 min"), (9000, "2.5 h")])
+def test_durations(seconds, text):
+    assert duration_text(seconds) == text

@@ -1,0 +1,48 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sciml_bench.report import quantities
+from sciml_bench.stats.processes import Spread
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "–"),
+        (math.nan, "–"),
+        (12.3456, "12.3 s"),
+        (0.9999, "1.00 s"),
+        (0.01234, "12.3 ms"),
+        (123e-6, "123 µs"),
+        (0.5e-9, "0.50 ns"),
+        (7200, "7200 s"),
+    ],
+)
+def test_durations(seconds, text):
+    assert quantities.duration(seconds) == text
+
+
+@given(st.floats(1e-9, 1e5))
+def test_durations_have_three_digits(seconds):
+    number, unit = quantities.duration(seconds).split()
+    scale = {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
+    assert float(number) * scale == pytest.approx(seconds, rel=6e-3)
+
+
+def test_ranges_need_two_processes():
+    assert quantities.duration_range(Spread(1, 1, 1, 1)) == ""
+    assert quantities.duration_range(None) == ""
+    assert quantities.duration_range(Spread(3, 0.012, 0.0119, 0.013)) == "11.9–13.0"
+
+
+def test_sizes():
+    assert quantities.size(None) == "–"
+    assert quantities.size(312 * 2**20) == "312 MiB"
+    assert quantities.size(3 * 2**29) == "1.50 GiB"

@@ -1,0 +1,20 @@
+"""A clock that tests advance."""
+
+from __future__ import annotations
+
+from sciml_bench.measure.phases import Clock
+
+
+class FakeClock(Clock):
+    """Time passes only when somebody sleeps, or by ``step_ns`` with every look at it."""
+
+    def __init__(self, step_ns: int = 0):
+        self.ns = 0
+        self.step_ns = step_ns
+
+    def now_ns(self) -> int:
+        self.ns += self.step_ns
+        return self.ns
+
+    def sleep(self, seconds: float) -> None:
+        self.ns += round(seconds * 1e9)

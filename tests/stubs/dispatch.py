@@ -1,0 +1,23 @@
+"""A program for stub adapters: the cell's method names the stub that is run."""
+
+from __future__ import annotations
+
+from stubs import programs
+
+from sciml_bench.adapters.base import Program
+from sciml_bench.task import Task
+
+METHODS = {
+    "fine": programs.Decay,
+    "finer": programs.Decay,
+    "stuck": programs.MaxStepsAtTightPoint,
+    "wrong": programs.WrongSolution,
+    "dies": programs.CrashesAtOnce,
+    "hangs": programs.HangsInBuild,
+    "limited": programs.HangsAtTightPoint,
+}
+
+
+def build(task: Task) -> Program:
+    """The stub that the method names."""
+    return METHODS[task.cell.method](task)

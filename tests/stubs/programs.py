@@ -1,0 +1,279 @@
+"""Programs that behave, and programs that misbehave in one way each.
+
+All of them solve ``y' = -p y`` with two components in closed form. The relative error of a well-behaved one is a
+tenth of the tolerance.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.task import Point, Task
+
+TIGHT = 1e-7
+"""Programs that fail at some points only fail below this tolerance."""
+
+
+class Decay(Program):
+    """The program that does everything right."""
+
+    def __init__(self, task: Task):
+        self.y0 = np.asarray(task.numbers.y0)
+        self.times = np.asarray(task.numbers.save_times)
+
+    def prepare(self, theta: FloatArray, point: Point) -> Any:
+        return theta, point.rtol
+
+    def solve(self, inputs: Any) -> Any:
+        theta, rtol = inputs
+        return self.y0 * np.exp(-np.outer(self.times, theta)) * (1.0 + 0.1 * rtol)
+
+    def gradient(self, inputs: Any) -> Any:
+        theta, rtol = inputs
+        ys = self.y0 * np.exp(-np.outer(self.times, theta))
+        return float(np.sum(ys**2)), np.sum(-2.0 * self.times[:, None] * ys**2, axis=0) * (1.0 + 0.1 * rtol)
+
+    def synchronise(self, output: Any) -> None:
+        """Nothing runs on."""
+
+    def read_solution(self, output: Any) -> Solution:
+        return Solution(output, {"steps": 7.0})
+
+    def read_gradient(self, output: Any) -> Gradient:
+        return Gradient(output[0], output[1], {"steps": 9.0, "rate": float("nan")})
+
+    def versions(self) -> dict[str, str]:
+        return {"stub": "1.2.3", "threads_stub": "1"}
+
+
+good = Decay
+
+
+class FailsToBuild(Decay):
+    def __init__(self, task: Task):
+        raise RuntimeError("no such device")
+
+
+class FailsToTrace(Decay):
+    def gradient(self, inputs: Any) -> Any:
+        raise TypeError("cannot differentiate a while loop")
+
+
+class ExitsQuietly(Decay):
+    def solve(self, inputs: Any) -> Any:
+        os._exit(0)
+
+
+class Crashes(Decay):
+    def solve(self, inputs: Any) -> Any:
+        if inputs[1] < TIGHT:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return super().solve(inputs)
+
+
+class CrashesAtOnce(Decay):
+    def __init__(self, task: Task):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class HangsInBuild(Decay):
+    def __init__(self, task: Task):
+        time.sleep(600)
+
+
+class HangsAtTightPoint(Decay):
+    def gradient(self, inputs: Any) -> Any:
+        if inputs[1] < TIGHT:
+            time.sleep(600)
+        return super().gradient(inputs)
+
+
+class HangsStubbornly(Decay):
+    """Ignores SIGTERM, and has a child in a session of its own that would run on."""
+
+    def __init__(self, task: Task):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+        print(f"child={child.pid}", file=sys.stderr, flush=True)
+        time.sleep(600)
+
+
+class Prints(Decay):
+    """Writes to standard output in every way there is."""
+
+    def solve(self, inputs: Any) -> Any:
+        print('{"event":"end","outcome":"crash"}', flush=True)
+        os.write(1, b"not a line of the protocol")
+        subprocess.run(["echo", "from a child"], check=True)
+        return super().solve(inputs)
+
+
+class Floods(Decay):
+    """Writes more to standard error than any pipe holds."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        os.write(2, b"x" * 2**20)
+        os.write(2, b"\nthe last words\n")
+
+
+class Hogs(Decay):
+    """Allocates without bound, and touches what it allocates."""
+
+    def solve(self, inputs: Any) -> Any:
+        held = []
+        while True:
+            held.append(np.ones(2**21))
+            time.sleep(0.01)
+
+
+class RaisesMemoryError(Decay):
+    def gradient(self, inputs: Any) -> Any:
+        raise MemoryError
+
+
+class RaisesExhausted(Decay):
+    def gradient(self, inputs: Any) -> Any:
+        raise RuntimeError("RESOURCE_EXHAUSTED: failed to allocate 8.0GiB")
+
+
+class MaxStepsAtTightPoint(Decay):
+    """Reports failure as a library does: in its output."""
+
+    rtol = 0.0
+
+    def solve(self, inputs: Any) -> Any:
+        self.rtol = inputs[1]
+        return super().solve(inputs)
+
+    def read_solution(self, output: Any) -> Solution:
+        if self.rtol < TIGHT:
+            raise SolverFailure(Outcome.MAX_STEPS, "4096 steps")
+        return super().read_solution(output)
+
+
+class BreaksAtTightPoint(Decay):
+    def gradient(self, inputs: Any) -> Any:
+        if inputs[1] < TIGHT:
+            raise ZeroDivisionError("division by zero")
+        return super().gradient(inputs)
+
+
+class ReturnsNaN(Decay):
+    def solve(self, inputs: Any) -> Any:
+        return super().solve(inputs) * np.nan
+
+
+class ReturnsWrongShape(Decay):
+    def solve(self, inputs: Any) -> Any:
+        return super().solve(inputs)[:-1]
+
+
+class WrongSolution(Decay):
+    def solve(self, inputs: Any) -> Any:
+        return super().solve(inputs) * 1.5
+
+
+class WrongGradient(Decay):
+    def gradient(self, inputs: Any) -> Any:
+        loss, gradient = super().gradient(inputs)
+        return loss, -gradient
+
+
+class Recompiles(Decay):
+    """Traces again with every new theta, as a program does that takes its parameters for constants."""
+
+    traces = 0
+
+    def solve(self, inputs: Any) -> Any:
+        self.traces += 1
+        return super().solve(inputs)
+
+    def trace_count(self) -> int:
+        return self.traces
+
+
+class RunsOn(Decay):
+    """Computes in the background, and does not wait for it where it should."""
+
+    seconds = 0.03
+
+    def solve(self, inputs: Any) -> Any:
+        done: list[Any] = []
+
+        def compute() -> None:
+            time.sleep(self.seconds)
+            done.append(Decay.solve(self, inputs))
+
+        thread = threading.Thread(target=compute)
+        thread.start()
+        return thread, done
+
+    def read_solution(self, output: Any) -> Solution:
+        thread, done = output
+        thread.join()
+        return super().read_solution(done[0])
+
+
+class RunsOnAndWaits(RunsOn):
+    """Computes in the background, and waits where it should."""
+
+    def synchronise(self, output: Any) -> None:
+        if isinstance(output[0], threading.Thread):
+            output[0].join()
+
+
+class ReadsSlowly(Decay):
+    """Blocks as it should, but takes long to bring the result back."""
+
+    def read_solution(self, output: Any) -> Solution:
+        time.sleep(0.005)
+        return super().read_solution(output)
+
+
+class Leaks(Decay):
+    """Keeps a megabyte of every solve."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        self.kept: list[FloatArray] = []
+
+    def solve(self, inputs: Any) -> Any:
+        self.kept.append(np.ones(2**17))
+        return super().solve(inputs)
+
+
+class TellsNoVersions(Decay):
+    def versions(self) -> dict[str, str]:
+        raise RuntimeError("no metadata")
+
+
+class TellsItsSurroundings(Decay):
+    def versions(self) -> dict[str, str]:
+        return {
+            "cwd": os.getcwd(),
+            "cpus": str(len(os.sched_getaffinity(0))),
+            "variables": " ".join(sorted(os.environ)),
+            "OMP_NUM_THREADS": os.environ["OMP_NUM_THREADS"],
+            "TMPDIR": os.environ["TMPDIR"],
+            "HOME": os.environ.get("HOME", ""),
+            "sigint": str(signal.getsignal(signal.SIGINT)),
+            "imported": " ".join(sorted({name.partition(".")[0] for name in sys.modules})),
+        }
+
+
+class WritesToCache(Decay):
+    def __init__(self, task: Task):
+        super().__init__(task)
+        with open(os.path.join(os.environ["TRITON_CACHE_DIR"], "kernel"), "w") as file:
+            file.write("compiled")

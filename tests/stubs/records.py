@@ -1,0 +1,67 @@
+"""Measurements and records, as a worker would leave them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from stubs.tasks import stub_task
+
+from sciml_bench.engine.measurement import Measurement
+from sciml_bench.measure.point import PointResult
+from sciml_bench.outcome import Outcome
+from sciml_bench.store.record import Placement, Record
+
+
+def stub_measurement(**changes: Any) -> Measurement:
+    """A cell with one good point and one that ran out of steps."""
+    good = PointResult(
+        rtol=1e-4,
+        atol=1e-4,
+        outcome=Outcome.OK,
+        solve_outcome=Outcome.OK,
+        gradient_outcome=Outcome.OK,
+        first_solve_ns=2_000_000,
+        first_gradient_ns=9_000_000,
+        solve_ns=(1_000_000, 1_100_000, 1_050_000),
+        gradient_ns=(3_000_000, 3_100_000, 3_050_000),
+        warm_up_solve_ns=(1_500_000,),
+        warm_up_gradient_ns=(4_500_000,),
+        solve_scores={"scd": 4.2, "mescd": 4.6, "trajectory_error": 1e-4, "below_reference": False},
+        gradient_scores={
+            "relative_error": 1e-3,
+            "worst_component_error": 2e-3,
+            "log_relative_error": None,
+            "below_reference": False,
+        },
+        solve_statistics={"steps": 12.0},
+        loss=1.5,
+        gradient=(0.1, None),
+        gradient_size=2,
+        end_state=(0.3, 0.4),
+        state_size=2,
+        memory_growth_bytes=0,
+    )
+    failed = PointResult(1e-8, 1e-8, Outcome.MAX_STEPS, "solve", "4096 steps", Outcome.MAX_STEPS, Outcome.OK)
+    measurement = Measurement(
+        outcome=Outcome.OK,
+        phase=None,
+        message="",
+        stderr_tail="a warning: µ",
+        started_at="2026-11-21T10:31:05.123+00:00",
+        wall_s=1.25,
+        phases_ns={"spawn": 1, "interpreter": 2},
+        time_to_first_gradient_ns={"process": 5, "built": 3},
+        points=(good, failed),
+        peak_rss_bytes=100,
+        threads={"affinity": "1"},
+        versions={"python": "3.11.7"},
+        compile_cache_files={"before": 0, "after": 3},
+    )
+    return dataclasses.replace(measurement, **changes)
+
+
+def stub_record(cell_id: str = "0123456789ab", block: int = 0, **changes: Any) -> Record:
+    """The record of :func:`stub_measurement`; ``changes`` go to the measurement."""
+    placement = Placement(cell_id, block, 3, "idiomatic", "smoke", smoke_only=True, spec_hash="spec")
+    return Record.of(stub_measurement(**changes), stub_task(), placement, "environment")

@@ -1,0 +1,116 @@
+"""Plans and records as a report reads them, made by hand: times and errors chosen, nothing measured."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from sciml_bench.measure.point import PointResult
+from sciml_bench.outcome import Outcome
+from sciml_bench.plan.profiles import profile_named
+from sciml_bench.store import Record
+from sciml_bench.task import Cell
+
+
+def cell(method: str = "kvaerno5", adapter: str = "diffrax", problem: str = "robertson") -> Cell:
+    return Cell(problem, adapter, method, "discrete", "jit")
+
+
+def cell_id(which: Cell) -> str:
+    return which.label.replace("/", "-")
+
+
+def point(
+    rtol: float,
+    *,
+    solve_ms: float = 1.0,
+    gradient_ms: float = 2.0,
+    mescd: float | None = 5.0,
+    gradient_error: float | None = 1e-4,
+    below_reference: bool = False,
+    outcome: Outcome = Outcome.OK,
+    **changes: Any,
+) -> PointResult:
+    """A point with three equal samples per loop."""
+    if outcome is not Outcome.OK:
+        return dataclasses.replace(
+            PointResult.failed(_tolerance(rtol), outcome, "gradient", f"{outcome} at {rtol:g}"), **changes
+        )
+    return PointResult(
+        rtol=rtol,
+        atol=rtol,
+        outcome=outcome,
+        solve_outcome=changes.pop("solve_outcome", Outcome.OK),
+        gradient_outcome=changes.pop("gradient_outcome", Outcome.OK),
+        solve_ns=(int(solve_ms * 1e6),) * 3,
+        gradient_ns=(int(gradient_ms * 1e6),) * 3,
+        solve_scores=None if mescd is None else {"scd": mescd - 1, "mescd": mescd, "below_reference": below_reference},
+        gradient_scores=None
+        if gradient_error is None
+        else {"relative_error": gradient_error, "below_reference": below_reference},
+        **changes,
+    )
+
+
+def _tolerance(rtol: float) -> Any:
+    from sciml_bench.task import Point
+
+    return Point(rtol, rtol)
+
+
+def record(which: Cell, points: list[PointResult], *, block: int = 0, **changes: Any) -> Record:
+    """A record of these points; the cell is ok when one of them is."""
+    ok = any(item.outcome is Outcome.OK for item in points)
+    failed = next((item for item in points if item.outcome is not Outcome.OK), None)
+    made = Record(
+        record_id=f"{which.label}-{block}",
+        cell=which,
+        cell_id=cell_id(which),
+        block=block,
+        order=0,
+        seed=1,
+        started_at="2026-01-01T00:00:00.000+00:00",
+        division="idiomatic",
+        outcome=Outcome.OK if ok or failed is None else failed.outcome,
+        phase=None if ok or failed is None else failed.phase,
+        message="" if ok or failed is None else failed.message,
+        stderr_tail="",
+        wall_s=12.5,
+        phases_ns={},
+        time_to_first_gradient_ns={"process": 8_000_000_000, "built": 5_000_000_000} if ok else {},
+        points=tuple(points),
+        peak_rss_bytes=300 * 2**20,
+        threads={},
+        versions={},
+        environment_hash="e",
+        spec_hash="s",
+        source_hash="c",
+        reference_kind="certified",
+        profile="quick",
+        smoke_only=False,
+    )
+    return dataclasses.replace(made, **changes)
+
+
+def plan(
+    cells: list[Cell],
+    *,
+    skipped: list[str] | None = None,
+    profile: str = "quick",
+    file: str | None = None,
+    **settings: Any,
+) -> dict[str, Any]:
+    """A plan of idiomatic cells; ``skipped`` are reasons, one per cell that is left out."""
+    chosen = profile_named(profile)
+    problems = dict.fromkeys(which.problem for which in cells)
+    return {
+        "profile": dataclasses.asdict(chosen),
+        "settings": {"seed": 0, "threads": 1, "timeout_s": chosen.timeout_s, "memory_limit_bytes": None} | settings,
+        "problems": [{"name": name, "title": f"Title of {name}", "file": file} for name in problems],
+        "cells": [
+            {"label": which.label, "cell": dataclasses.asdict(which), "cell_id": cell_id(which),
+             "division": "idiomatic", "group": "", "estimated_s": 1.0}
+            for which in cells
+        ],
+        "skipped": [{"label": "x", "outcome": None, "reason": reason} for reason in skipped or []],
+    }  # fmt: skip
