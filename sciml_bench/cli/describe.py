@@ -28,7 +28,10 @@ Examples:
 @click.option("--code", metavar="ADAPTER", help="Print exactly the source that this adapter's workers run.")
 @json_option
 def describe(problem: str, code: str | None, as_json: bool) -> None:
-    """Describe a PROBLEM of the catalog, or a problem file: equations, numbers, sizes, source."""
+    """Describe a problem, or print the source that is run.
+
+    PROBLEM is a name of the catalog or a problem file. Told are its equations, numbers, sizes and literature.
+    """
     loaded = _load(problem)
     if code is not None:
         click.echo(_source(loaded, code), nl=False)

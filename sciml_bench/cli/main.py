@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -63,18 +64,17 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="sciml-bench")
 @click.option("--debug", is_flag=True, envvar="SCIML_BENCH_DEBUG", help="Show a traceback with every error.")
-@click.pass_context
-def cli(ctx: click.Context, debug: bool) -> None:
+def cli(debug: bool) -> None:
     """Which solver, in which framework, with which kind of gradient, for my differential equation?"""
-    ctx.obj = {"debug": debug}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; messages go to standard error."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in words or bool(os.environ.get("SCIML_BENCH_DEBUG"))
+    # Read here too, because errors in the options themselves come before the group's own option is known.
+    debug = words[:1] == ["--debug"] or bool(os.environ.get("SCIML_BENCH_DEBUG"))
     try:
-        result = cli.main(words, prog_name="sciml-bench", standalone_mode=False)
+        result = cli.main(words, prog_name="sciml-bench", standalone_mode=False, obj=words)
     except click.ClickException as error:
         return _click_failure(error)
     except (click.Abort, KeyboardInterrupt):
@@ -90,6 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.OK
     return result if isinstance(result, int) else exits.OK
+
+
+def typed_command() -> str:
+    """The command line that is being carried out, to be typed again."""
+    return shlex.join(["sciml-bench", *click.get_current_context().find_root().obj])
 
 
 def _click_failure(error: click.ClickException) -> int:

@@ -103,9 +103,13 @@ def record_line(place: int, total: int, record: Record) -> str:
 
 def announcement(plan: Plan, left: int) -> str:
     """What a run is about to do, in one line."""
-    problems = len({item.cell.problem for item in plan.planned})
+    cells, problems = len(plan.planned), len({item.cell.problem for item in plan.planned})
     share = left / max(len(plan.slots), 1)
-    blocks = f"{plan.profile.processes} process{'es' if plan.profile.processes > 1 else ''} each"
-    text = f"profile {plan.profile.name}: {len(plan.planned)} cells on {problems} problems, {blocks}"
+    text = f"profile {plan.profile.name}: {_counted(cells, 'cell')} on {_counted(problems, 'problem')}"
+    text += f", {_counted(plan.profile.processes, 'process', 'es')} each"
     text += f", {left} of {len(plan.slots)} processes to run" if left < len(plan.slots) else ""
     return f"{text}, about {duration_text(share * plan.cost_s)}; phase limit {plan.settings.timeout_s:g} s"
+
+
+def _counted(count: int, noun: str, ending: str = "s") -> str:
+    return f"{count} {noun}{'' if count == 1 else ending}"

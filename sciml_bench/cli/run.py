@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sciml_bench.cli import exits
+from sciml_bench.cli.main import typed_command
 from sciml_bench.cli.options import json_option, measuring_options, selection_options
 
 if TYPE_CHECKING:
@@ -87,15 +86,17 @@ def _run(
     **options: Any,
 ) -> int:
     from sciml_bench.cli.planning import planned, print_nothing
+    from sciml_bench.engine import host_lock
 
     plan = planned(selection, files, out=out, **options)
     if not plan.planned:
         return print_nothing(plan)
-    run = _open(plan, out, resume, _name(selection, files, plan))
-    interrupted = _carry_out(plan, run, wait, as_json)
+    with host_lock(label=typed_command(), wait_s=None if wait else 0.0):
+        run = _open(plan, out, resume, _name(selection, files, plan))
+        interrupted = _carry_out(plan, run, as_json)
     status = _report(run, as_json)
     if interrupted:
-        click.echo(f"interrupted; resume with: {_command()}", err=True)
+        click.echo(f"interrupted; resume with: {typed_command()}", err=True)
         return exits.INTERRUPTED
     return status
 
@@ -122,27 +123,21 @@ def _open(plan: Plan, out: Path, resume: bool | None, name: str) -> Run:
             return found
         if resume:
             raise UsageError(f"nothing to resume in {out}: {reason}; leave --resume out to start a new run")
-    extra = {"hash": plan.hash, "command": _command(), "estimated_s": round(plan.cost_s)}
+    extra = {"hash": plan.hash, "command": typed_command(), "estimated_s": round(plan.cost_s)}
     return Run.create(out, name, plan=plan.to_dict() | extra, environment=facts)
 
 
-def _command() -> str:
-    return shlex.join(["sciml-bench", *sys.argv[1:]])
-
-
-def _carry_out(plan: Plan, run: Run, wait: bool, as_json: bool) -> bool:
+def _carry_out(plan: Plan, run: Run, as_json: bool) -> bool:
     """Measure what is left; whether the user interrupted it."""
     from sciml_bench.cli.progress import announcement, watching
     from sciml_bench.cli.running import execute, remaining
-    from sciml_bench.engine import host_lock
 
     slots = remaining(plan, run)
     click.echo(announcement(plan, len(slots)), err=as_json)
     click.echo(f"run folder: {run.folder}", err=as_json)
     try:
-        with _terminable(), host_lock(label=_command(), wait_s=None if wait else 0.0):
-            with watching(plan, to_stderr=as_json) as watcher:
-                execute(plan, run, slots, watcher)
+        with _terminable(), watching(plan, to_stderr=as_json) as watcher:
+            execute(plan, run, slots, watcher)
     except KeyboardInterrupt:
         return True
     return False

@@ -51,6 +51,7 @@ def execute(plan: Plan, run: Run, slots: list[Slot], watcher: Watcher) -> None:
     limits = Limits(plan.settings.timeout_s, limit)
     failed: set[str] = set()
     before = len(plan.slots) - len(slots)
+    plan.material.prepare(dict.fromkeys(plan.planned[slot.index].cell.problem for slot in slots))
     for place, slot in enumerate(slots, start=before + 1):
         cell_id = plan.cell_ids[slot.index]
         if cell_id in failed:

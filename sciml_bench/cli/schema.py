@@ -15,6 +15,6 @@ Example:
 )
 def schema() -> None:
     """Print the JSON Schema of problem files, for editors that complete and check TOML."""
-    from sciml_bench.problem.schema import problem_schema
+    from sciml_bench.problem import schema as problem_schema
 
-    print_json(problem_schema())
+    print_json(problem_schema.schema())

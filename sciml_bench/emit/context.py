@@ -207,7 +207,7 @@ class Context:
                 parts.append(self.target.reshape.format(f"({printer.code(expr)})", "(-1,)"))
             else:
                 parts.append(self.target.fill.format(f"({printer.operand(expr)})", f"({state.size},)"))
-        return [f"    return {self.target.concatenate.format(_joined(parts) + ',' * (len(parts) == 1))}"]
+        return [f"    return {self.target.concatenate.format(_joined(parts))}"]
 
     def _pack_in_place(self, outputs: Mapping[str, Expr], printer: Printer) -> list[str]:
         lines = ["    dy = np.empty(N_STATES)"]

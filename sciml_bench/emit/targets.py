@@ -43,21 +43,21 @@ def _functions(prefix: str, **special: str) -> dict[str, str]:
 TARGETS = {
     "numpy": Target(
         name="numpy", module="np", imports=("import math", "import numpy as np"),
-        unpack="{}.tolist()", stack="np.array([{}])", concatenate="np.concatenate(({}))",
+        unpack="{}.tolist()", stack="np.array([{}])", concatenate="np.concatenate([{}])",
         constant="{}", array="{}", total="np.sum({})", row_sum="np.sum({}, axis=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="np.full({1}, {0})",
         functions=_functions("np"), traced=False,
     ),
     "jax": Target(
         name="jax", module="jnp", imports=("import jax.numpy as jnp", "import numpy as np"),
-        unpack="{}", stack="jnp.stack([{}])", concatenate="jnp.concatenate(({}))",
+        unpack="{}", stack="jnp.stack([{}])", concatenate="jnp.concatenate([{}])",
         constant="{}", array="jnp.asarray({})", total="jnp.sum({})", row_sum="jnp.sum({}, axis=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="jnp.full({1}, {0})",
         functions=_functions("jnp"),
     ),
     "torch": Target(
         name="torch", module="torch", imports=("import numpy as np", "import torch"),
-        unpack="{}.unbind()", stack="torch.stack(({},))", concatenate="torch.cat(({}))",
+        unpack="{}.unbind()", stack="torch.stack([{}])", concatenate="torch.cat([{}])",
         constant="torch.full((), {}, dtype=y.dtype)", array="torch.from_numpy(np.asarray({}))",
         total="torch.sum({})", row_sum="torch.sum({}, dim=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="{}.expand({})",
@@ -65,7 +65,7 @@ TARGETS = {
     ),
     "tensorflow": Target(
         name="tensorflow", module="tf", imports=("import numpy as np", "import tensorflow as tf"),
-        unpack="tf.unstack({})", stack="tf.stack([{}])", concatenate="tf.concat(({}), axis=0)",
+        unpack="tf.unstack({})", stack="tf.stack([{}])", concatenate="tf.concat([{}], axis=0)",
         constant="tf.constant({}, y.dtype)", array="tf.constant({})",
         total="tf.reduce_sum({})", row_sum="tf.reduce_sum({}, axis=-1)", gather="tf.gather({}, {})",
         reshape="tf.reshape({}, {})", fill="tf.fill({1}, {0})",

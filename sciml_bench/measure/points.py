@@ -7,6 +7,7 @@ of its point: a gradient that fails leaves the solve, and a point that fails lea
 
 from __future__ import annotations
 
+import gc
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -134,6 +135,10 @@ class CellMeasurer:
         gradient = gradient_call(self._program, point, len(numbers.theta))
         self._score(log.gradient, gradient, index, lambda result: self._keep_gradient(log, result))
         self._score(log.solve, solve, index, lambda result: self._keep_solution(log, result))
+        if index == 0:
+            # Import and tracing leave much rubbish, which must not be collected inside a sample. Once: with a framework
+            # loaded this takes longer than many a loop.
+            gc.collect()
         self._send(PointDone(index, log.result(), complete=False))
         self._sample(log.solve, solve, index)
         self._send(PointDone(index, log.result(), complete=False))

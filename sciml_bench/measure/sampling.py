@@ -6,7 +6,6 @@ point and the kind of call alone, so that all adapters of a block see the same i
 
 from __future__ import annotations
 
-import gc
 import itertools
 import statistics
 from collections.abc import Callable, Iterator
@@ -121,8 +120,6 @@ class Loop:
         The loop stops by itself when one more call as long as the longest would pass the limit. Samples taken before
         a call raises are kept.
         """
-        # Rubbish of the phase before must not be collected inside the samples of this one.
-        gc.collect()
         start = clock.now_ns()
         longest_s = 0.0
         elapsed_s = 0.0

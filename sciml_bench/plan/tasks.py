@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sciml_bench.adapters.base import Adapter
@@ -62,6 +62,15 @@ class Material:
             gradient_error_bound=GRADIENT_ERROR_BOUND,
             reference=self._truth_of(cell.problem),
         )
+
+    def prepare(self, problems: Iterable[str]) -> None:
+        """Find or compute the truth of these problems, so that nothing heavy runs between measurements.
+
+        Raises:
+            StoreError: a reference file is stale or was changed.
+        """
+        for name in problems:
+            self._truth_of(name)
 
     def _numbers_of(self, name: str) -> Numbers:
         if name not in self._numbers:

@@ -52,19 +52,26 @@ class Document:
         return ProblemError(message, where=self.path, line=self.line(table, key), cure=cure)
 
     def line(self, table: str, key: str = "") -> int | None:
-        """The 1-based line of ``key`` in ``[table]``, of the table itself, or ``None``."""
+        """The 1-based line of ``key`` in ``[table]``, of the table when the key is not found, or ``None``."""
+        parent, _, child = table.rpartition(".")
+        places = [(table, key), (parent, child), (key if not table else table, ""), ("", table)]
+        for place in places:
+            if any(place) and (found := self._search(*place)) is not None:
+                return found
+        return None
+
+    def _search(self, table: str, key: str) -> int | None:
         header = re.compile(rf"\s*\[\[?\s*{re.escape(table)}\s*\]\]?\s*(#.*)?$")
         entry = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*(=|\.)""")
-        inside, table_line = table == "", None
+        inside = table == ""
         for number, line in enumerate(self.text.splitlines(), start=1):
-            if re.match(r"\s*\[", line) and not re.match(r"\s*\[.*=", line):
+            if re.match(r"\s*\[{1,2}[^=]*$", line):
                 inside = bool(header.match(line))
-                table_line = number if inside else table_line
+                if inside and not key:
+                    return number
             elif inside and key and entry.match(line):
                 return number
-        if table_line is None and table and not key:
-            return self.line("", table)
-        return table_line
+        return None
 
     def known_keys(self, data: dict[str, Any], known: tuple[str, ...], table: str) -> None:
         """Refuse keys that mean nothing, with a suggestion."""

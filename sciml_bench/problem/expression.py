@@ -233,7 +233,13 @@ class Parser:
             raise ExpressionError(f"'{self._piece(node)}' is too large a number")
         if base == 0 and exponent.is_number and exponent <= 0:
             raise ExpressionError(f"'{self._piece(node)}' is not defined")
-        return base**exponent
+        return self._defined(node, base**exponent)
+
+    def _defined(self, node: ast.expr, expr: Expr) -> Expr:
+        """The expression, unless it is infinite, undefined or complex whatever its names stand for."""
+        if expr.has(sympy.zoo, sympy.nan, sympy.oo, sympy.I) or (expr.is_number and expr.is_real is False):
+            raise ExpressionError(f"'{self._piece(node)}' is not a finite real number")
+        return expr
 
     def _subscript(self, node: ast.Subscript) -> Typed:
         array = self._name(node.value.id, bare=False) if isinstance(node.value, ast.Name) else self.visit(node.value)
@@ -316,7 +322,7 @@ class Parser:
             return Typed(Where(test, a.expr, b.expr), shape)
         operands = [self.visit(argument) for argument in args]
         if wanted == 1:
-            return Typed(_FUNCTIONS[name](operands[0].expr), operands[0].shape)
+            return Typed(self._defined(node, _FUNCTIONS[name](operands[0].expr)), operands[0].shape)
         return _extreme(name, *operands)
 
 

@@ -93,7 +93,7 @@ def wide(rows: Sequence[Row]) -> Layout:
 def narrow(rows: Sequence[Row]) -> Layout:
     """Two facts above each other in every column, without ranges."""
     return Layout(
-        headings=["cell", "1st gradient\n(from built)", "solve\ngradient", "scd\ngradient error", "points\nmemory"],
+        headings=["cell", "1st gradient\n(from built)", "solve\ngradient", "scd\ngrad. error", "points\nmemory"],
         rows=[
             [
                 f"{' '.join(told.names[:2])}\n{' '.join(told.names[2:])}",

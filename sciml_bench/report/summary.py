@@ -73,6 +73,10 @@ class CellSummary:
     group: str
     processes: list[ProcessSummary] = field(default_factory=list[ProcessSummary])
 
+    def keep(self, process: ProcessSummary) -> None:
+        """Add a process; one that was measured again takes the place of its earlier record."""
+        self.processes = [known for known in self.processes if known.block != process.block] + [process]
+
     @property
     def measured(self) -> bool:
         """Whether at least one process measured at least one point."""
@@ -139,13 +143,15 @@ def summarise(plan: Mapping[str, Any], records: Iterable[Record]) -> RunSummary:
     }
     for record in records:
         if record.cell_id in cells:
-            cells[record.cell_id].processes.append(reduce_record(record))
+            cells[record.cell_id].keep(reduce_record(record))
     return RunSummary(plan, cells)
 
 
 def reduce_record(record: Record) -> ProcessSummary:
     """One record without its raw samples."""
-    first = record.time_to_first_gradient_ns
+    # A first gradient that missed its error bound was fast for nothing.
+    accurate = bool(record.points) and record.points[0].gradient_outcome is Outcome.OK
+    first = record.time_to_first_gradient_ns if accurate else {}
     return ProcessSummary(
         block=record.block,
         outcome=record.outcome,

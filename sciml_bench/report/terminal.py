@@ -30,6 +30,13 @@ _DIVISIONS: tuple[tuple[str, str, Callable[[CellSummary], bool]], ...] = (
     ("other", "further combinations", lambda cell: cell.division == "other" and not cell.group),
 )
 
+_READING_HELP = (
+    "Times are compared at the achieved accuracy that most cells of a problem bracket, not at equal tolerances;",
+    "log time is interpolated, never extrapolated. ≤: the loosest tolerance is already more accurate.",
+    "–: no tolerance reaches that accuracy. Shown: the median over processes of each process's median, and below",
+    "it the smallest and largest process. scd: correct digits of the best point.",
+)
+
 
 def console_for(stream: TextIO) -> Console:
     """A console on this stream: plain and unwrapped where nobody looks, and without colour when NO_COLOR is set."""
@@ -43,6 +50,8 @@ def print_run(summary: RunSummary, folder: Path, console: Console) -> None:
     titles = {entry["name"]: entry["title"] for entry in summary.plan["problems"]}
     for name in summary.problems:
         print_problem(name, titles.get(name, ""), summary, console)
+    if any(cell.measured for cell in summary.cells.values()):
+        print_reading_help(summary, console)
     print_failures(failures(summary), console)
     print_account(summary, folder, console)
 
@@ -61,8 +70,9 @@ def print_problem(name: str, title: str, summary: RunSummary, console: Console) 
     for heading, rows in _tables(comparison):
         _say(console, heading)
         _print_rows(rows, console)
-    for line in _reading_help(comparison, summary):
-        _say(console, line, "dim")
+    solve, gradient = comparison.solve_target, comparison.gradient_target
+    targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
+    _say(console, targets, "dim")
 
 
 def _tables(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
@@ -105,18 +115,15 @@ def _table(layout: layouts.Layout, frame: box.Box | None) -> Table:
     return table
 
 
-def _reading_help(comparison: Comparison, summary: RunSummary) -> list[str]:
-    solve, gradient = comparison.solve_target, comparison.gradient_target
-    lines = [f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"]
-    if solve.digits is not None or gradient.digits is not None:
-        lines.append("that is the accuracy which most cells bracket; log time is interpolated, never extrapolated")
-        lines.append("≤: already more accurate at the loosest tolerance; –: not that accurate at any tolerance")
+def print_reading_help(summary: RunSummary, console: Console) -> None:
+    """Say once how the tables are to be read."""
     profile = summary.plan["profile"]
-    if profile["comparable"]:
-        lines.append("each process gives its median; shown: median of the processes, smallest and largest process")
-    else:
-        lines.append(f"NOT COMPARABLE: profile {profile['name']} runs one process per cell; use quick or more")
-    return lines
+    _say(console, "")
+    for line in _READING_HELP:
+        _say(console, line, "dim")
+    if not profile["comparable"]:
+        warning = f"NOT COMPARABLE: profile {profile['name']} runs one process per cell; use quick or more"
+        _say(console, warning, "bold")
 
 
 def _target_text(target: Target, what: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -80,6 +82,7 @@ def test_worker_is_isolated(monkeypatch: pytest.MonkeyPatch):
     assert told["cwd"] == os.path.realpath(told["TMPDIR"])
     assert not Path(told["TMPDIR"]).exists()
     assert told["sigint"] == "1"  # SIG_IGN
+    assert told["oom_score_adj"] == "1000"
     assert os.sched_getaffinity(0) == allowed
     assert {"scipy", "sympy", "click", "rich", "psutil"}.isdisjoint(told["imported"].split())
 
@@ -201,6 +204,35 @@ def test_callback_that_raises_ends_the_worker():
         measure_cell(stub_task("HangsInBuild"), PATIENT, on_event=interrupt)
     assert pids
     assert not any(child.pid in pids for child in psutil.Process().children())
+
+
+ENGINE = """
+import psutil
+from stubs.tasks import stub_task
+from sciml_bench.engine import Limits, measure_cell
+from sciml_bench.measure.protocol import Enter
+
+def tell(event):
+    if event == Enter("build"):
+        print(psutil.Process().children()[0].pid, flush=True)
+
+measure_cell(stub_task("HangsInBuild"), Limits(60.0), on_event=tell)
+"""
+
+
+def test_worker_does_not_outlive_a_killed_engine(tmp_path: Path):
+    roots = os.pathsep.join(str(Path(__file__).parents[up]) for up in (1, 2))
+    with subprocess.Popen(
+        [sys.executable, "-c", ENGINE],
+        env=os.environ | {"PYTHONPATH": roots, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as engine:
+        assert engine.stdout is not None
+        worker = psutil.Process(int(engine.stdout.readline()))
+        engine.kill()
+    psutil.wait_procs([worker], timeout=30.0)
+    assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
 
 
 def test_worker_that_cannot_be_started_is_an_engine_error():

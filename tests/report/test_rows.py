@@ -106,3 +106,18 @@ def test_raw_samples_are_not_kept():
     summary = summarise(plan([cell()]), [record(cell(), many)])
     kept = summary.of_problem("robertson")[0].processes[0]
     assert not any(isinstance(value, tuple) for p in kept.points for value in dataclasses.astuple(p))
+
+
+def test_a_process_that_was_measured_again_counts_once_and_the_later_record_counts():
+    again = [dataclasses.replace(p, solve_ns=(5_000_000,) * 3) for p in ladder()]
+    row = compared(record(cell(), ladder()), record(cell(), again)).rows[0]
+    assert len(row.summary.processes) == 1
+    assert row.solve.seconds.median == pytest.approx(5e-3)
+
+
+def test_the_time_to_a_wrong_first_gradient_is_not_shown():
+    wrong = dataclasses.replace(
+        ladder()[0], outcome=Outcome.INACCURATE, gradient_outcome=Outcome.INACCURATE, gradient_ns=(1,)
+    )
+    row = compared(record(cell(), [wrong, ladder()[1]])).rows[0]
+    assert row.summary.first_gradient_process is None

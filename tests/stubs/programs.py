@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -267,6 +268,7 @@ class TellsItsSurroundings(Decay):
             "OMP_NUM_THREADS": os.environ["OMP_NUM_THREADS"],
             "TMPDIR": os.environ["TMPDIR"],
             "HOME": os.environ.get("HOME", ""),
+            "oom_score_adj": Path("/proc/self/oom_score_adj").read_text().strip(),
             "sigint": str(signal.getsignal(signal.SIGINT)),
             "imported": " ".join(sorted({name.partition(".")[0] for name in sys.modules})),
         }

@@ -22,11 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, issparse
 
+from sciml_bench.task import Numbers
+
 Vector = NDArray[np.float64]
+Parameters = list[float]
 Jacobian = Callable[[float, Vector], Any]
 
 # From this many equations on, a sparse factorisation of the system with sensitivities beats a dense one.
 SPARSE_FROM = 200
+# LSODA takes no sparse matrix. Up to here it is given the whole matrix, dense; beyond, the block diagonal as a band,
+# several times as fast, but its steps can fail where sensitivities dominate (pollution, 520 equations, rtol 1e-4).
+LSODA_DENSE_UP_TO = 600
 DIFFERENCE = float(np.sqrt(np.finfo(float).eps))
 
 
@@ -46,19 +52,21 @@ class Structure(NamedTuple):
     upper: int
 
 
-def structure(source: ModuleType, t: float, y: Vector, p: Vector) -> Structure:
-    """The structure of the emitted Jacobian, found by evaluating it.
+def structure(source: ModuleType, numbers: Numbers) -> Structure:
+    """The structure of the emitted Jacobian, found by evaluating it at the start, the breakpoints and the end.
 
     Every entry that depends on y or p is NaN where these are; the others are constants. A branch of a ``where`` that
-    NaN hides is looked for at the given state and around it.
+    NaN hides is looked for at the initial state and around it.
     """
     random = np.random.default_rng(0)
+    y, p = np.asarray(numbers.y0), list(numbers.p)
+    near = [y * random.uniform(0.5, 2.0, len(y)) + random.uniform(0.0, 1.0, len(y)) for _ in range(2)]
+    probes = [(np.full_like(y, np.nan), [np.nan] * len(p)), (y, p), *((state, p) for state in near)]
     found = np.zeros((len(y), len(y)), dtype=bool)
-    probes = [y, *(y * random.uniform(0.5, 2.0, len(y)) + random.uniform(0.0, 1.0, len(y)) for _ in range(3))]
     with np.errstate(all="ignore"):
-        found |= _dense(source.jacobian(t, np.full_like(y, np.nan), np.full_like(p, np.nan))) != 0
-        for probe in probes:
-            found |= _dense(source.jacobian(t, probe, p)) != 0
+        for t in (numbers.t0, *numbers.breakpoints, numbers.t1):
+            for state, parameters in probes:
+                found |= _dense(source.jacobian(t, state, parameters)) != 0
     columns, rows = np.nonzero(found.T)
     group = _groups(found)
     below = rows - columns
@@ -66,7 +74,7 @@ def structure(source: ModuleType, t: float, y: Vector, p: Vector) -> Structure:
     return Structure(len(y), rows, columns, group, int(np.max(group, initial=-1)) + 1, lower, upper)
 
 
-def state_options(method: str, source: ModuleType, shape: Structure) -> Callable[[Vector, Vector], dict[str, Any]]:
+def state_options(method: str, source: ModuleType, shape: Structure) -> Callable[[Parameters, Vector], dict[str, Any]]:
     """What ``solve_ivp`` is given for its Newton iteration on y, as a function of the parameters."""
     jacobian = source.jacobian
     if method != "lsoda":
@@ -79,17 +87,15 @@ def state_options(method: str, source: ModuleType, shape: Structure) -> Callable
 
 def sensitivity_options(
     method: str, source: ModuleType, shape: Structure, n_theta: int, wrt: str
-) -> Callable[[Vector, Vector], dict[str, Any]]:
+) -> Callable[[Parameters, Vector], dict[str, Any]]:
     """The same for y with its sensitivities, as a function of the parameters and the absolute tolerance of y."""
-    jacobian, n = source.jacobian, shape.n
+    jacobian, size = source.jacobian, shape.n * (1 + n_theta)
 
-    def bind(p: Vector, atol: Vector) -> dict[str, Any]:
-        if method == "lsoda" and n * (1 + n_theta) >= SPARSE_FROM:
-            # LSODA takes no sparse matrix. The block diagonal is a band; the coupling would fill the whole of it.
+    def bind(p: Parameters, atol: Vector) -> dict[str, Any]:
+        if method == "lsoda" and size > LSODA_DENSE_UP_TO:
             return _banded(lambda t, y: jacobian(t, y, p), shape, 1 + n_theta)
         matrix = _Coupled(source, shape, n_theta, wrt, p, atol)
-        sparse = n * (1 + n_theta) >= SPARSE_FROM
-        return {"jac": matrix.sparse if sparse else matrix.dense}
+        return {"jac": matrix.dense if method == "lsoda" or size < SPARSE_FROM else matrix.sparse}
 
     return bind
 
@@ -97,7 +103,7 @@ def sensitivity_options(
 class _Coupled:
     """The Newton matrix of the whole system: J in the diagonal blocks, dG_j/dy below the first one."""
 
-    def __init__(self, source: ModuleType, shape: Structure, n_theta: int, wrt: str, p: Vector, atol: Vector):
+    def __init__(self, source: ModuleType, shape: Structure, n_theta: int, wrt: str, p: Parameters, atol: Vector):
         self._source, self._shape, self._p, self._atol = source, shape, p, atol
         self._blocks = 1 + n_theta
         self._parameters = wrt == "parameters"

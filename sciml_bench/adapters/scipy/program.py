@@ -77,7 +77,7 @@ class SciPyProgram(Program):
             self._state_options = self._augmented_options = _no_options
         else:
             method, source, wrt = self._method, self._source, numbers.wrt
-            shape = newton.structure(source, numbers.t0, np.asarray(numbers.y0), np.asarray(numbers.p))
+            shape = newton.structure(source, numbers)
             self._state_options = newton.state_options(method, source, shape)
             self._augmented_options = newton.sensitivity_options(method, source, shape, self._n_theta, wrt)
 
@@ -85,7 +85,8 @@ class SciPyProgram(Program):
         numbers, rhs = self._numbers, self._source.rhs
         theta = np.array(theta, dtype=float)
         parameters = numbers.wrt == "parameters"
-        p = theta if parameters else np.asarray(numbers.p)
+        # Python floats, not NumPy scalars: the emitted equations compute with them one by one, three times as fast.
+        p = theta.tolist() if parameters else list(numbers.p)
         y0 = np.asarray(numbers.y0) if parameters else theta
         atol = point.atol * self._scale
         return Inputs(
@@ -169,7 +170,7 @@ def build(task: Task) -> SciPyProgram:
     return SciPyProgram(task)
 
 
-def _no_options(_p: Vector, _atol: Vector) -> dict[str, Any]:
+def _no_options(_p: list[float], _atol: Vector) -> dict[str, Any]:
     return {}
 
 

@@ -34,9 +34,9 @@ def absolute_tolerance(atol: Vector, theta: Vector, numbers: Numbers) -> Vector:
     return np.concatenate([atol, (atol / typical[:, None]).ravel()])
 
 
-def right_hand_side(source: ModuleType, p: Vector, n_states: int, n_theta: int, wrt: str) -> Callable[..., Vector]:
+def right_hand_side(source: ModuleType, p: list[float], n_states: int, n_theta: int, wrt: str) -> Callable[..., Vector]:
     """The flat Z' as a function of t and the flat Z."""
-    rhs, jacobian, parameter_jacobian = source.rhs, source.jacobian, getattr(source, "parameter_jacobian", None)
+    rhs, jacobian, parameter_jacobian = source.rhs, source.jacobian, source.parameter_jacobian
     rows = 1 + n_theta
 
     def initial_state(t: float, z: Vector) -> Vector:

@@ -1,0 +1,146 @@
+"""Chooses the cells of an adapter to check, makes their tasks, and runs each cell in a fresh process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import sciml_bench
+from sciml_bench.adapters.base import Adapter, Facts
+from sciml_bench.adapters.conformance import problems
+from sciml_bench.adapters.conformance.problems import Expected, KnownProblem
+from sciml_bench.adapters.conformance.verdict import Check, Status
+from sciml_bench.task import Cell, Numbers, Point, Reference, Sampling, Task
+
+TIMEOUT_S = 300.0
+#: Fixed-step methods get about so many steps a time span, whatever their order.
+FIXED_STEPS = 400
+_PROBLEMS = {
+    "nonstiff": problems.NONSTIFF,
+    "stiff": problems.STIFF,
+    "switched": problems.SWITCHED,
+    "blow-up": problems.BLOW_UP,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One cell to check: its tasks by the name of what is checked on them, and why it cannot run, if so."""
+
+    cell: Cell
+    tasks: dict[str, Task]
+    refusal: str | None = None
+
+
+def cells(adapter: Adapter, everything: bool = False) -> tuple[Cell, ...]:
+    """The cells that are checked: every method once and, with the first method, every sensitivity and mode.
+
+    ``everything`` asks for all combinations, single precision excepted.
+    """
+    first = (adapter.sensitivities[0], adapter.modes[0])
+    pairs = [(sensitivity, mode) for sensitivity in adapter.sensitivities for mode in adapter.modes]
+    return tuple(
+        Cell("conformance", adapter.name, method.name, sensitivity, mode)
+        for index, method in enumerate(adapter.methods)
+        for sensitivity, mode in pairs
+        if everything or index == 0 or (sensitivity, mode) == first
+    )
+
+
+def check(
+    adapter: Adapter, chosen: Iterable[Cell] | None = None, timeout_s: float = TIMEOUT_S, threads: int = 1
+) -> Iterator[Check]:
+    """Check cells of an adapter one after another, each in a fresh process, and give every result as it comes."""
+    for cell in cells(adapter) if chosen is None else chosen:
+        yield from _run(case(adapter, cell, threads), timeout_s)
+
+
+def case(adapter: Adapter, cell: Cell, threads: int = 1) -> Case:
+    """The tasks on which a cell is checked."""
+    method = adapter.method(cell.method)
+    names = ["nonstiff", "switched"]
+    if method.stiff and method.adaptive:
+        names.append("stiff")
+    if method.adaptive or not method.implicit:
+        # An implicit method with fixed steps can step across a pole and never see it.
+        names.append("blow-up")
+    rtol = 1e-6 if method.adaptive else FIXED_STEPS**-1.0 if method.order == 1 else (FIXED_STEPS / 10) ** -method.order
+    tasks = {name: _task(adapter, cell, _PROBLEMS[name], max(rtol, 1e-8), threads) for name in names}
+    refusals = (adapter.refusal(cell, _facts(name, task, method.stiff)) for name, task in tasks.items())
+    return Case(cell, tasks, next((reason for reason in refusals if reason), None))
+
+
+def _task(adapter: Adapter, cell: Cell, known: KnownProblem, rtol: float, threads: int) -> Task:
+    # Emitting needs SymPy; listing cells does not.
+    from sciml_bench.emit import source
+
+    problem = known.load()
+    return Task(
+        cell=cell,
+        program=adapter.program,
+        source=source(problem, adapter.target),
+        numbers=problem.numbers(),
+        points=(Point(rtol, rtol / 100),),
+        sampling=Sampling(warm_up_calls=1, steady_calls=3, steady_s=0.0, max_steady_calls=3, perturbation=0.0),
+        seed=0,
+        threads=threads,
+        error_bound=1e-3,
+        gradient_error_bound=1e-2,
+        reference=_reference(known.expected, problem.numbers()),
+    )
+
+
+def _reference(expected: Expected, numbers: Numbers) -> Reference | None:
+    if expected.solution is None:
+        return None
+    return Reference(
+        kind="double",
+        rows=tuple(range(len(numbers.save_times))),
+        solution=expected.solution,
+        solution_digits=(9.0,) * len(numbers.y0),
+        gradient=expected.gradient,
+        gradient_digits=9.0,
+    )
+
+
+def _facts(name: str, task: Task, stiff: bool) -> Facts:
+    numbers = task.numbers
+    return Facts(
+        name=f"conformance-{name}",
+        suite="stiff" if name == "stiff" else "nonstiff",
+        n_states=len(numbers.y0),
+        n_parameters=len(numbers.p),
+        n_breakpoints=len(numbers.breakpoints),
+        wrt=numbers.wrt,
+        stiff=stiff and name == "stiff",
+    )
+
+
+def _run(one: Case, timeout_s: float) -> Iterator[Check]:
+    label = "/".join((one.cell.method, one.cell.sensitivity, one.cell.mode))
+    if one.refusal is not None:
+        yield Check(label, "refusal", Status.REFUSED, one.refusal)
+        return
+    tasks = json.dumps({name: task.to_json() for name, task in one.tasks.items()})
+    root = str(Path(sciml_bench.__file__).resolve().parents[1])
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
+    command = [sys.executable, "-m", "sciml_bench.adapters.conformance.worker"]
+    try:
+        worker = subprocess.run(
+            command, input=tasks, capture_output=True, text=True, timeout=timeout_s, check=False,
+            env={**os.environ, "PYTHONPATH": path},
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        yield Check(label, "worker", Status.FAILED, f"no answer within {timeout_s:g} s")
+        return
+    for line in worker.stdout.splitlines():
+        found = json.loads(line)
+        yield Check(label, found["name"], Status(found["status"]), found["message"])
+    if worker.returncode != 0:
+        last = worker.stderr.strip().splitlines()[-1:] or ["nothing was written to standard error"]
+        yield Check(label, "worker", Status.FAILED, f"the process died with code {worker.returncode}: {last[0]}")

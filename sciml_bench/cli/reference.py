@@ -1,0 +1,251 @@
+"""``reference``: show, compute and check the certified truth of problems."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sciml_bench.cli import exits
+from sciml_bench.cli.options import Seconds, json_option
+from sciml_bench.cli.output import print_json, print_table
+from sciml_bench.errors import SciMLBenchError, StoreError, UsageError
+from sciml_bench.reference.threads import ONE_THREAD
+
+if TYPE_CHECKING:
+    from sciml_bench.problem import Problem
+    from sciml_bench.reference.store import StoredReference
+
+_SHOWN = 12
+
+limit_option = click.option(
+    "--limit", "limit_s", type=Seconds(), metavar="S", help="Give a problem up when it takes longer, in seconds."
+)
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  sciml-bench reference show robertson
+  sciml-bench reference compute my_problem.toml
+  sciml-bench reference check"""
+)
+def reference() -> None:
+    """Show, compute or check reference solutions: certified to at least 20 digits, their gradients to 12."""
+    # Set before anything that loads a linear-algebra library is imported.
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
+
+
+@reference.command()
+@click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
+@json_option
+def show(problems: tuple[str, ...], as_json: bool) -> None:
+    """Show the references of PROBLEMs, or a table of the whole catalog."""
+    from sciml_bench.reference.store import find
+
+    if not problems:
+        _show_all(as_json)
+        return
+    for name in problems:
+        problem = _load(name)
+        stored = find(problem)
+        if stored is None:
+            raise UsageError(f"there is no reference of '{problem.name}'; `sciml-bench reference compute {name}` makes one")
+        if as_json:
+            import json
+            from dataclasses import asdict
+
+            print_json(json.loads(json.dumps(asdict(stored))))
+        else:
+            _print(stored)
+
+
+@reference.command()
+@click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
+@click.option("--all", "everything", is_flag=True, help="Every problem of the catalog that is not marked heavy.")
+@click.option("--stale", is_flag=True, help="Only those whose reference is missing, stale or changed.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write here and not beside the problem's file.",
+)
+@limit_option
+def compute(
+    problems: tuple[str, ...], everything: bool, stale: bool, output: Path | None, limit_s: float | None
+) -> int:
+    """Compute and certify the references of PROBLEMs; nothing is written that is not certified."""
+    from sciml_bench.problem import catalog
+
+    if not problems and not everything and not stale:
+        raise UsageError("name a problem, or add --all for the catalog or --stale for what is out of date")
+    if output is not None and len(problems) != 1:
+        raise UsageError("--output takes exactly one problem")
+    names = problems or tuple(name for name in catalog.names() if catalog.header(name).tier != "heavy")
+    failed = 0
+    for name in names:
+        problem = _load(name)
+        if stale and _state(problem) == "certified":
+            continue
+        failed += not _compute_one(problem, output, limit_s)
+    return exits.CHECK_FAILED if failed else exits.OK
+
+
+@reference.command()
+@click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
+@limit_option
+def check(problems: tuple[str, ...], limit_s: float | None) -> int:
+    """Compute PROBLEMs (default: every stored reference) at other settings and compare; exit code 1 on disagreement."""
+    from sciml_bench.problem import catalog
+    from sciml_bench.reference.store import find
+
+    failed = 0
+    for name in problems or catalog.names():
+        try:
+            problem = _load(name)
+            stored = find(problem)
+        except SciMLBenchError as error:
+            failed += 1
+            click.echo(f"{name}: FAILED: {error}")
+            continue
+        if stored is None:
+            missing = bool(problems) or catalog.header(name).tier != "heavy"
+            failed += missing
+            click.echo(f"{problem.name}: {'FAILED: ' if missing else ''}no reference is stored")
+        else:
+            failed += not _check_one(problem, stored, limit_s)
+    return exits.CHECK_FAILED if failed else exits.OK
+
+
+def _load(name: str) -> Problem:
+    from sciml_bench.problem import catalog, load_problem
+
+    if name.endswith(".toml") or Path(name).is_file():
+        return load_problem(Path(name))
+    return catalog.load(name)
+
+
+def _state(problem: Problem) -> str:
+    from sciml_bench.reference.store import find
+
+    try:
+        return "missing" if find(problem) is None else "certified"
+    except StoreError as error:
+        return "stale" if "stale" in str(error) else "changed"
+
+
+def _compute_one(problem: Problem, output: Path | None, limit_s: float | None) -> bool:
+    from sciml_bench.reference.case import Case
+    from sciml_bench.reference.certificate import certify
+    from sciml_bench.reference.cost import estimate_s
+    from sciml_bench.reference.store import keep, stored_reference, write
+
+    began = time.perf_counter()
+    try:
+        with _progress(problem.name) as say:
+            case = Case(problem)
+            cost_s = estimate_s(case)
+            say("computing" + (f", about {max(1.0, cost_s):.0f} s" if cost_s < float("inf") else ", cost unknown"))
+            stored = stored_reference(problem, certify(case, say, limit_s or float("inf")))
+    except SciMLBenchError as error:
+        click.echo(f"{problem.name}: FAILED: {error}")
+        return False
+    place = write(stored, output) if output is not None else keep(stored, problem)
+    click.echo(f"{problem.name}: {_digits_text(stored)}, {time.perf_counter() - began:.1f} s, {place}")
+    return True
+
+
+def _check_one(problem: Problem, stored: StoredReference, limit_s: float | None) -> bool:
+    from sciml_bench.reference.case import Case
+    from sciml_bench.reference.check import check as check_reference
+
+    began = time.perf_counter()
+    try:
+        with _progress(problem.name) as say:
+            found = check_reference(Case(problem), stored, say, limit_s or float("inf"))
+    except SciMLBenchError as error:
+        click.echo(f"{problem.name}: FAILED: {error}")
+        return False
+    gradient = "" if found.gradient_digits is None else f", gradient to {found.gradient_digits:.1f}"
+    how = f"{found.stages} stages, {found.steps} steps, {time.perf_counter() - began:.1f} s"
+    if not found.complaints:
+        click.echo(f"{problem.name}: agrees to {found.solution_digits:.1f} digits{gradient} ({how})")
+        return True
+    click.echo(f"{problem.name}: FAILED ({how})")
+    for complaint in found.complaints[:_SHOWN]:
+        click.echo(f"  {complaint}")
+    return False
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Callable[[str], object]]:
+    """On a terminal one live line; otherwise nothing, so that logs hold results only."""
+    if not sys.stderr.isatty():
+        yield lambda _line: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, highlight=False).status(name) as status:
+        yield lambda line: status.update(f"{name}: {line}")
+
+
+def _digits_text(stored: StoredReference) -> str:
+    text = f"{stored.kind} to {min(stored.solution_digits):.1f} digits"
+    return text + (f", gradient to {min(stored.gradient_digits):.1f}" if stored.gradient else "")
+
+
+def _show_all(as_json: bool) -> None:
+    from sciml_bench.problem import catalog
+    from sciml_bench.reference.store import find
+
+    rows: list[dict[str, Any]] = []
+    for name in catalog.names():
+        problem = catalog.load(name)
+        row: dict[str, Any] = {"problem": name, "tier": problem.tier, "reference": _state(problem)}
+        if row["reference"] == "certified" and (stored := find(problem)) is not None:
+            row["digits"] = min(stored.solution_digits)
+            row["gradient_digits"] = min(stored.gradient_digits, default=None)
+            row["seconds"] = round(sum(stored.seconds.values()), 1)
+        rows.append(row)
+    if as_json:
+        print_json(rows)
+        return
+    headings = ["problem", "tier", "reference", "digits", "gradient_digits", "seconds"]
+    print_table(headings, [["" if row.get(key) is None else str(row[key]) for key in headings] for row in rows])
+
+
+def _print(stored: StoredReference) -> None:
+    click.echo(f"{stored.problem}: {_digits_text(stored)}")
+    click.echo(f"spec {stored.spec_hash[:12]}, made by `{stored.command}` with python-flint {stored.versions['python-flint']}")
+    for run in stored.certificate.get("solution", []):
+        click.echo(
+            f"  {run['method']}, {run['stages']} stages, {run['steps']} steps, {run['arithmetic_digits']}-digit arithmetic"
+        )
+    for name, digits in stored.certificate.get("invariant_digits", {}).items():
+        click.echo(f"  invariant {name} holds to {digits} digits")
+    if "exact_solution_digits" in stored.certificate:
+        click.echo(f"  the exact solution agrees to {stored.certificate['exact_solution_digits']} digits")
+    gradient = stored.certificate.get("gradient")
+    if gradient:
+        click.echo(f"  gradient: {gradient['method']}; {gradient['directions']} directions ({gradient['kind']})")
+    click.echo("  processor time: " + ", ".join(f"{name} {value:g} s" for name, value in stored.seconds.items()))
+    click.echo(f"\nstate at t = {stored.times[-1]}")
+    _print_numbers(stored.states, stored.solution[-1], stored.solution_digits)
+    click.echo(f"\nloss = {stored.loss} ({stored.loss_digits} digits)")
+    if stored.gradient:
+        click.echo("gradient of the loss")
+        _print_numbers(stored.theta, stored.gradient, stored.gradient_digits)
+
+
+def _print_numbers(labels: list[str], values: list[str], digits: list[float]) -> None:
+    for label, value, good in list(zip(labels, values, digits, strict=True))[:_SHOWN]:
+        click.echo(f"  {label} = {value} ({good} digits)")
+    if len(labels) > _SHOWN:
+        click.echo(f"  and {len(labels) - _SHOWN} more (--json has all)")

@@ -1,0 +1,78 @@
+"""The JSON Schema of problem files, built from the loader's own tables, for editors and their completion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sciml_bench.problem.load import LOSS_KEYS, SOURCE_KEYS, SPEC, SUITES, TIERS, TIME_KEYS, TOP_KEYS
+from sciml_bench.problem.published import GRADIENT_KEYS, PUBLISHED_KEYS
+from sciml_bench.problem.quantities import BOUNDARIES, GRID_KEYS, STATE_KEYS
+
+Schema = dict[str, Any]
+
+_NUMBER: Schema = {"type": ["number", "string"], "description": "a number, or an expression in quotes"}
+_NUMBERS: Schema = {"anyOf": [_NUMBER, {"type": "array", "items": _NUMBER, "minItems": 1}]}
+_EXPRESSION: Schema = {"type": ["number", "string"], "description": "an expression of names declared above"}
+_STRING: Schema = {"type": "string"}
+_COUNT: Schema = {"type": "integer", "minimum": 1}
+_SAVE: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "spacing": {"enum": ["linear", "log"]},
+        "first": _NUMBER,
+        "count": {"type": "integer", "minimum": 2},
+        "times": {"type": "array", "items": _NUMBER, "minItems": 1},
+    },
+}
+_KINDS: dict[str, Schema] = {
+    "spec": {"const": SPEC}, "suite": {"enum": list(SUITES)}, "tier": {"enum": list(TIERS)},
+    "tags": {"type": "array", "items": _STRING}, "name": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,60}$"},
+    "title": _STRING, "description": _STRING, "citation": _STRING, "url": _STRING, "note": _STRING,
+    "t0": _NUMBER, "t1": _NUMBER, "save": _SAVE, "breakpoints": {"type": "array", "items": _NUMBER},
+    "points": {"type": "integer", "minimum": 3}, "first": _NUMBER, "last": _NUMBER, "step": _NUMBER,
+    "boundary": {"enum": list(BOUNDARIES)}, "boundary_value": _EXPRESSION,
+    "initial": _NUMBERS, "size": _COUNT, "grid": {"type": "array", "items": _STRING}, "scale": _NUMBERS,
+    "atol_scale": _NUMBERS, "kind": {"const": "sum_of_squares"}, "target": _NUMBERS, "weight": _NUMBER,
+    "at": {"enum": ["saved", "end"]}, "t": _NUMBER, "of": _STRING,
+    "values": {"type": "object", "additionalProperties": _NUMBER, "minProperties": 1},
+    "digits": {"anyOf": [_COUNT, {"type": "object", "additionalProperties": _COUNT}]}, "source": _STRING,
+}  # fmt: skip
+
+
+def schema() -> Schema:
+    """The schema as a JSON-serialisable value."""
+    state = {"anyOf": [_NUMBER, _object(STATE_KEYS, required=("initial",))]}
+    tables: dict[str, Schema] = {
+        "source": _object(SOURCE_KEYS),
+        "time": _object(TIME_KEYS, required=("t1",)),
+        "constants": _open({"anyOf": [_NUMBERS, {"type": "array", "items": {"type": "array", "items": _NUMBER}}]}),
+        "parameters": _open(_NUMBERS),
+        "grids": _open(_object(GRID_KEYS, required=("points", "first", "last", "boundary"))),
+        "states": {**_open(state), "minProperties": 1},
+        "definitions": _open(_EXPRESSION),
+        "equations": {**_open(_EXPRESSION), "minProperties": 1},
+        "invariants": _open(_EXPRESSION),
+        "exact": _open(_EXPRESSION),
+        "loss": _object(LOSS_KEYS),
+        "published": {"type": "array", "items": _object(PUBLISHED_KEYS, required=PUBLISHED_KEYS)},
+        "published_gradient": {"type": "array", "items": _object(GRADIENT_KEYS, required=GRADIENT_KEYS)},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "sciml-bench problem",
+        "description": "A differential equation, written once for every framework.",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["spec", "name", "title", "time", "states", "equations"],
+        "properties": {key: tables.get(key, _KINDS.get(key, _STRING)) for key in TOP_KEYS},
+    }
+
+
+def _object(keys: tuple[str, ...], required: tuple[str, ...] = ()) -> Schema:
+    value: Schema = {"type": "object", "additionalProperties": False, "properties": {key: _KINDS[key] for key in keys}}
+    return {**value, "required": list(required)} if required else value
+
+
+def _open(values: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": values}

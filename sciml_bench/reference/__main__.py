@@ -1,0 +1,27 @@
+"""``python -m sciml_bench.reference PROBLEM_FILE OUTPUT LIMIT_S``: certify one problem in a process of its own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sciml_bench.errors import SciMLBenchError
+from sciml_bench.problem import load_problem
+from sciml_bench.reference.case import Case
+from sciml_bench.reference.certificate import certify
+from sciml_bench.reference.store import stored_reference, write
+
+
+def main(problem_file: str, output: str, limit_s: str) -> int:
+    """Compute, certify, write; 1 and a message when that fails."""
+    try:
+        problem = load_problem(problem_file)
+        write(stored_reference(problem, certify(Case(problem), limit_s=float(limit_s))), Path(output))
+    except SciMLBenchError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:4]))

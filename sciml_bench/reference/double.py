@@ -1,0 +1,103 @@
+"""A tight double-precision solution: what is left when no certified reference is affordable, and marked as such.
+
+Two integrations at different tolerances, by SciPy's Radau where the problem is stiff and DOP853 where it is not. The
+digits are those that both have in common.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from sciml_bench.emit import source
+from sciml_bench.problem.model import Problem
+from sciml_bench.reference.dynamics import FloatArray
+from sciml_bench.reference.failure import ReferenceFailure
+
+_TOLERANCES = ((1e-10, 1e-12), (1e-12, 1e-14))
+_MOST_DIGITS = 14.0
+
+
+@dataclass(frozen=True)
+class DoubleSolution:
+    """States at the saved times (n_times, n_states), digits per component, and the evaluations it took."""
+
+    rows: FloatArray
+    digits: FloatArray
+    evaluations: int
+
+
+def double_solution(problem: Problem, limit_s: float) -> DoubleSolution:
+    """Solve twice at tight tolerances and compare.
+
+    Raises:
+        ReferenceFailure: neither method gets to the end within the limit.
+    """
+    functions = emitted_numpy(problem)
+    deadline = time.perf_counter() + limit_s
+    for method in ("DOP853", "Radau"):
+        # Explicit steps are cheap where they work at all; a stiff problem is given up after a tenth of the time.
+        share = time.perf_counter() + (0.1 if method == "DOP853" else 1.0) * (deadline - time.perf_counter())
+        try:
+            coarse, fine = (integrate(problem, functions, method, *pair, share) for pair in _TOLERANCES)
+        except ReferenceFailure:
+            continue
+        error = np.max(np.abs(coarse[0] - fine[0]), axis=0)
+        size = np.max(np.abs(fine[0]), axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            digits = np.where(error > 0, -np.log10(error / size), _MOST_DIGITS)
+        return DoubleSolution(fine[0], np.clip(digits, 0.0, _MOST_DIGITS), fine[1])
+    raise ReferenceFailure(f"no double-precision solution of '{problem.name}' is reached within {limit_s:.0f} s")
+
+
+def emitted_numpy(problem: Problem) -> dict[str, Callable[..., FloatArray]]:
+    """The emitted NumPy functions of a problem."""
+    namespace: dict[str, Callable[..., FloatArray]] = {}
+    exec(compile(source(problem, "numpy"), "<emitted NumPy source>", "exec"), namespace)  # pyright: ignore[reportArgumentType]
+    return namespace
+
+
+def integrate(
+    problem: Problem,
+    functions: dict[str, Callable[..., FloatArray]],
+    method: str,
+    rtol: float,
+    atol: float,
+    deadline: float,
+) -> tuple[FloatArray, int]:
+    """One SciPy integration, stopping at breakpoints: states at the saved times and the number of evaluations.
+
+    Raises:
+        ReferenceFailure: the deadline passes, or the method fails.
+    """
+    numbers = problem.numbers()
+    p = np.array(numbers.p)
+    atols = atol * np.array(numbers.atol_scale)
+    y, evaluations, rows = np.array(numbers.y0), 0, []
+    ends = [*numbers.breakpoints, numbers.t1]
+    for a, b in zip([numbers.t0, *numbers.breakpoints], ends, strict=True):
+        low = np.nextafter(a, np.inf) if a in numbers.breakpoints else a
+        high = np.nextafter(b, -np.inf) if b in numbers.breakpoints else b
+
+        def rhs(t: float, y: FloatArray, low: float = low, high: float = high) -> FloatArray:
+            if time.perf_counter() > deadline:
+                raise ReferenceFailure(f"{method} was given up at t = {t:.6g}")
+            return functions["rhs"](min(max(t, low), high), y, p)
+
+        def jacobian(t: float, y: FloatArray, low: float = low, high: float = high) -> FloatArray:
+            return functions["jacobian"](min(max(t, low), high), y, p)
+
+        wanted = [t for t in numbers.save_times if a < t <= b]
+        options = {"jac": jacobian} if method == "Radau" else {}
+        times = sorted({*wanted, b})
+        with np.errstate(all="ignore"):
+            result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols, **options)
+        if not result.success or not np.all(np.isfinite(result.y)):
+            raise ReferenceFailure(f"{method} fails at t = {result.t[-1] if len(result.t) else a:.6g}: {result.message}")
+        rows += [result.y[:, k] for k, t in enumerate(times) if t in wanted]
+        y, evaluations = result.y[:, -1], evaluations + result.nfev
+    return np.array(rows), evaluations

@@ -1,0 +1,148 @@
+"""The best truth that there is for a problem, in double precision as workers need it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from sciml_bench.problem.model import Problem, to_double
+from sciml_bench.reference.failure import ReferenceFailure
+from sciml_bench.reference.store import StoredReference, cache_path, find
+from sciml_bench.reference.threads import ONE_THREAD
+from sciml_bench.task import Reference
+
+#: A certified reference is computed on the way where it is estimated to take no longer than this.
+AFFORDABLE_S = 60.0
+#: Limit of the double-precision solution that stands in where it would.
+DOUBLE_S = 60.0
+_EXACT_DIGITS = 30.0
+
+Announce = Callable[[str], object]
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def truth(problem: Problem, affordable_s: float = AFFORDABLE_S, announce: Announce = _to_stderr) -> Reference | None:
+    """The truth of a problem: certified, exact, published or a tight double-precision solution, in this order.
+
+    A certified reference is read from its file. Where there is none, it is computed if that is estimated to take at
+    most ``affordable_s`` seconds (0: never), and kept; the estimate is announced before it starts.
+
+    Raises:
+        StoreError: there is a reference file, but it is stale or was changed.
+    """
+    stored = find(problem)
+    if stored is not None:
+        return from_stored(stored)
+    if affordable_s > 0:
+        computed = _computed(problem, affordable_s, announce)
+        if computed is not None:
+            return computed
+    if problem.exact:
+        return _exact(problem)
+    published = _published(problem)
+    if published is not None or affordable_s <= 0:
+        return published
+    return _double(problem, announce)
+
+
+def from_stored(stored: StoredReference) -> Reference:
+    """A stored reference in double precision."""
+    return Reference(
+        kind=stored.kind,
+        rows=tuple(range(len(stored.solution))),
+        solution=tuple(tuple(float(value) for value in row) for row in stored.solution),
+        solution_digits=tuple(stored.solution_digits),
+        gradient=tuple(float(value) for value in stored.gradient) if stored.gradient else None,
+        gradient_digits=min(stored.gradient_digits, default=0.0),
+    )
+
+
+def _computed(problem: Problem, affordable_s: float, announce: Announce) -> Reference | None:
+    """A certified reference computed now and kept in the cache, when it is affordable and can be certified."""
+    # The engine is only loaded when something is computed.
+    from sciml_bench.reference.case import Case
+    from sciml_bench.reference.cost import estimate_s
+
+    try:
+        cost_s = estimate_s(Case(problem))
+    except ReferenceFailure as failure:
+        announce(f"reference of {problem.name}: {failure}")
+        return None
+    if not cost_s <= affordable_s:
+        about = f"about {cost_s:.0f} s" if cost_s < float("inf") else "too long to estimate"
+        announce(f"reference of {problem.name}: a certified one would take {about}; it is not computed here")
+        return None
+    announce(f"reference of {problem.name}: computing a certified one, about {max(cost_s, 1):.0f} s")
+    complaint = compute_apart(problem, cache_path(problem), 10 * affordable_s)
+    if complaint:
+        announce(f"reference of {problem.name}: {complaint}")
+        return None
+    stored = find(problem)
+    return None if stored is None else from_stored(stored)
+
+
+def compute_apart(problem: Problem, path: Path, limit_s: float) -> str:
+    """Compute a reference in a process of its own, which has one thread; what went wrong, empty when it is written."""
+    environment = {**os.environ, **ONE_THREAD}
+    command = [sys.executable, "-m", "sciml_bench.reference", problem.path, str(path), str(limit_s)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    return (done.stderr.strip().splitlines() or ["the engine ended without a word"])[-1]
+
+
+def _exact(problem: Problem) -> Reference | None:
+    from sciml_bench.reference.case import Case
+    from sciml_bench.reference.numbers import precision
+
+    try:
+        with precision(128):
+            rows = Case(problem).exact_rows() or []
+    except ReferenceFailure:
+        return None
+    return Reference(
+        kind="exact",
+        rows=tuple(range(len(rows))),
+        solution=tuple(tuple(float(value) for value in row) for row in rows),
+        solution_digits=(_EXACT_DIGITS,) * problem.n_states,
+    )
+
+
+def _published(problem: Problem) -> Reference | None:
+    """Published digits at those saved times where every component has some."""
+    saved = {to_double(time): k for k, time in enumerate(problem.save_times)}
+    rows: dict[int, tuple[float, ...]] = {}
+    digits = [float("inf")] * problem.n_states
+    for block in problem.published:
+        k = saved.get(to_double(block.t))
+        if k is None or any(label not in block.values for label in problem.state_labels):
+            continue
+        values = [block.values[label] for label in problem.state_labels]
+        rows[k] = tuple(to_double(value) for value, _ in values)
+        digits = [min(old, new) for old, (_, new) in zip(digits, values, strict=True)]
+    if not rows:
+        return None
+    return Reference("published", tuple(sorted(rows)), tuple(rows[k] for k in sorted(rows)), tuple(digits))
+
+
+def _double(problem: Problem, announce: Announce) -> Reference | None:
+    from sciml_bench.reference.double import double_solution
+
+    announce(f"reference of {problem.name}: solving twice in double precision, at most {DOUBLE_S:.0f} s")
+    try:
+        found = double_solution(problem, DOUBLE_S)
+    except ReferenceFailure as failure:
+        announce(f"reference of {problem.name}: {failure}; its errors are not scored")
+        return None
+    return Reference(
+        kind="double",
+        rows=tuple(range(len(found.rows))),
+        solution=tuple(tuple(float(value) for value in row) for row in found.rows),
+        solution_digits=tuple(float(value) for value in found.digits),
+    )

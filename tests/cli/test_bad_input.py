@@ -1,0 +1,141 @@
+"""Whatever is wrong with a command, one clear message, exit code 2, and no traceback."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from stubs.suite import problem_text, stub_adapter, stub_adapters
+
+from sciml_bench.adapters import registry
+from sciml_bench.cli import exits
+from sciml_bench.engine import host_lock
+
+SMOKE = ("--profile", "smoke")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("stif",), "No such command 'stif'"),
+        (("run", "--problem", "dekay"), "there is no problem 'dekay'; did you mean decay?"),
+        (("run", "--suite", "stif"), "there is no suite 'stif'; did you mean stiff"),
+        (("run", "--adapter", "alfa"), "there is no adapter 'alfa'; did you mean alpha?"),
+        (("run", "--method", "fin"), "there is no method 'fin'; did you mean fine"),
+        (("run", "--sensitivity", "discret"), "did you mean discrete?"),
+        (("run", "--mode", "jit"), "there is no mode 'jit'; see `sciml-bench list adapters`"),
+        (("run", "--cell", "decay"), "--cell 'decay' is not a cell; write problem/adapter/method/"),
+        (("run", "--profile", "fast"), "'fast' is not one of 'smoke', 'quick', 'standard', 'rigorous'"),
+        (("run", "-k", "a and"), "-k 'a and': column 6: a word is missing"),
+        (("run", "--timeout", "nan"), "'nan' is not a positive, finite number of seconds"),
+        (("run", "--timeout", "0"), "'0' is not a positive, finite number"),
+        (("run", "--timeout", "soon"), "'soon' is not a number of seconds"),
+        (("run", "--memory-limit", "lots"), "'lots' is not a size; write for example 800M or 4G"),
+        (("run", "--memory-limit", "0G"), "'0G' is not a size"),
+        (("run", "--threads", "0"), "0 is not in the range x>=1"),
+        (("run", "--seed", "-1"), "-1 is not in the range x>=0"),
+        (("run", "--adapter", "alpha,,beta"), "has an empty name"),
+        (("run", "none.toml"), "none.toml: there is no such file"),
+        (("stiff", "mine.toml"), "unexpected extra argument"),
+        (("plan", "--problem", "dekay"), "there is no problem 'dekay'"),
+        (("describe", "dekay"), "there is no problem 'dekay' in the catalog; did you mean decay?"),
+        (("describe", "decay", "--code", "alfa"), "there is no adapter 'alfa'; did you mean alpha?"),
+        (("show",), "there is no run in results; make one with"),
+        (("show", "nowhere"), "there is no run folder nowhere"),
+        (("show", "."), "is not a run: it has no plan.json"),
+        (("list", "problems", "--suite", "stif"), "there is no suite 'stif'; did you mean stiff"),
+        (("list", "things"), "No such command 'things'"),
+        (("run", "--nonsense"), "No such option '--nonsense'"),
+    ],
+)
+def test_one_clear_message(cli, words, said):
+    done = cli(*words)
+    assert done.code == exits.USAGE
+    errors = [line for line in done.err.splitlines() if line.startswith("ERROR: ")]
+    assert len(errors) == 1
+    assert said in errors[0]
+    assert "Traceback" not in done.err
+    assert done.out == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("a = 0.5", "a = nan"), "a"),
+        (("a = 0.5", "a = inf"), "a"),
+        (('y = "-a*y"', 'y = "-a*w"'), "w"),
+        (('y = "-a*y"', ""), "y"),
+        (("spec = 1", "spec = 1 ="), ""),
+    ],
+)
+def test_a_wrong_problem_file_is_named(cli, change, said):
+    Path("mine.toml").write_text(problem_text("mine").replace(*change), encoding="utf-8")
+    done = cli("run", "mine.toml", *SMOKE)
+    assert done.code == exits.USAGE
+    assert done.err.startswith("ERROR: mine.toml:")
+    assert said in done.err
+    assert "Traceback" not in done.err
+    assert not Path("results").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_results_folder_that_cannot_be_written(cli, tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    locked.chmod(0o500)
+    done = cli("stiff", *SMOKE, "--out", str(locked / "results"))
+    assert done.code == exits.USAGE
+    assert done.err.startswith("ERROR: cannot create")
+
+
+def test_a_results_folder_that_is_a_file(cli):
+    Path("results").write_text("", encoding="utf-8")
+    done = cli("stiff", *SMOKE)
+    assert done.code == exits.USAGE
+    assert "ERROR:" in done.err
+    assert "is a file" in done.err
+
+
+def test_a_missing_framework_names_the_install_command(cli, monkeypatch):
+    away = stub_adapter("away", packages={"no_such_framework": "no-such-framework"}, extra="away")
+    monkeypatch.setattr(registry, "_all", lambda: {"away": away})
+    done = cli("stiff", *SMOKE)
+    assert done.code == exits.USAGE
+    assert done.err == (
+        'ERROR: nothing can run here. away: no-such-framework is not installed; run: pip install "sciml-bench[away]"\n'
+    )
+
+
+def test_a_missing_framework_does_not_stop_the_others(cli, monkeypatch):
+    away = stub_adapter("away", packages={"no_such_framework": "no-such-framework"}, extra="away")
+    monkeypatch.setattr(registry, "_all", lambda: {**stub_adapters(), "away": away})
+    done = cli("run", "-k", "decay and fine and discrete and eager and not alpha", *SMOKE)
+    assert done.code == exits.OK
+    assert 'skipped 1: no-such-framework is not installed; run: pip install "sciml-bench[away]"' in done.out
+
+
+def test_nothing_selected(cli):
+    done = cli("run", "-k", "nothing_like_this")
+    assert done.code == exits.NOTHING_SELECTED
+    assert done.err.startswith("nothing is selected\n")
+
+
+def test_nothing_in_the_profile(cli):
+    done = cli("run", "--suite", "stiff", "-k", "fade", *SMOKE)
+    assert done.code == exits.NOTHING_SELECTED
+    assert "skipped 56: not in profile smoke (tier standard)" in done.err
+    assert "whatever the profile includes" in done.err
+
+
+def test_another_benchmark_on_this_host(cli, tmp_path):
+    with host_lock(label="the other one", path=tmp_path / "host.lock"):
+        done = cli("stiff", *SMOKE)
+    assert done.code == exits.USAGE
+    assert "another benchmark runs on this host ('the other one'" in done.err
+    assert not Path("results").exists()
+
+
+def test_debug_shows_the_traceback(cli):
+    with pytest.raises(Exception, match="there is no problem 'dekay'"):
+        cli("--debug", "run", "--problem", "dekay")

@@ -1,0 +1,123 @@
+"""Listings, descriptions and plans: their exact output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+from stubs.suite import stub_adapter, stub_adapters
+
+from sciml_bench.adapters import registry
+
+SMOKE = ("--profile", "smoke")
+
+
+def test_problems(cli):
+    assert cli("list", "problems").out == (
+        "name   suite     tier      tags    title\n"
+        "calm   nonstiff  smoke     linear  Decay of calm\n"
+        "decay  stiff     smoke     linear  Decay of decay\n"
+        "fade   stiff     standard  linear  Decay of fade\n"
+    )
+
+
+def test_problems_of_a_suite_as_json(cli):
+    rows = cli("list", "problems", "--suite", "nonstiff", "--json").json
+    title = {"title": "Decay of calm", "tags": ["linear"]}
+    assert rows == [{"name": "calm", "suite": "nonstiff", "tier": "smoke", **title}]
+
+
+def test_suites(cli):
+    assert cli("list", "suites").out == (
+        "suite     problems  smoke  quick  standard  rigorous  heavy\n"
+        "nonstiff  1         1      0      0         0         0\n"
+        "stiff     2         1      0      1         0         0\n"
+    )
+
+
+def test_adapters(cli, monkeypatch):
+    away = stub_adapter("away", packages={"no_such_framework": "no-such-framework"}, extra="away")
+    broken = registry.LoadError("broken", "some-package", "ImportError: nothing there")
+    monkeypatch.setattr(registry, "_all", lambda: {**stub_adapters(), "away": away, "broken": broken})
+    rows = {row["adapter"]: row for row in cli("list", "adapters", "--json").json}
+    assert rows["alpha"]["here"] == "yes"
+    assert rows["away"]["here"] == "no"
+    assert 'pip install "sciml-bench[away]"' in rows["away"]["note"]
+    assert "ImportError: nothing there" in rows["broken"]["note"]
+    assert "alpha" in cli("list", "adapters").out
+
+
+def test_runs(cli):
+    assert cli("list", "runs").err == "there is no run in results\n"
+    cli("stiff", *SMOKE)
+    (row,) = cli("list", "runs", "--json").json
+    assert row["profile"] == "smoke"
+    assert (row["cells"], row["seen"]) == (2, 2)
+    assert row["command"] == "sciml-bench stiff --profile smoke"
+    assert row["run"] in cli("list", "runs").out
+
+
+def test_show_finds_the_newest_run_a_name_and_a_folder(cli):
+    cli("stiff", *SMOKE)
+    (folder,) = Path("results").iterdir()
+    newest = cli("show").out
+    assert newest == cli("show", folder.name).out == cli("show", str(folder)).out
+    assert "planned 112 = measured 2 + failed 0 + skipped 110" in newest
+    assert cli("show", "--json").json["account"]["measured"] == 2
+
+
+def test_show_tells_of_damaged_lines(cli):
+    cli("stiff", *SMOKE)
+    (folder,) = Path("results").iterdir()
+    records = folder / "records.jsonl"
+    records.write_text(records.read_text() + '{"schema": 1, "cut')
+    done = cli("show")
+    assert done.code == 0
+    assert "left out: " in done.err
+    assert "measured 2" in done.out
+
+
+def test_plan(cli):
+    done = cli("plan", "--suite", "nonstiff", *SMOKE)
+    assert done.out == (
+        "cell                                        division   matched as                   per process\n"
+        "calm/alpha/fine/discrete/eager/float64/cpu  idiomatic  esdirk of order 1, discrete  7 s\n"
+        "calm/beta/fine/discrete/eager/float64/cpu   idiomatic  esdirk of order 1, discrete  7 s\n"
+        "\n"
+        "skipped 54: not in profile smoke (first recommended cell of each adapter only)\n"
+        "planned 56 = to run 2 + skipped 54\n"
+        "profile smoke: 2 cells on 1 problem, 1 process each, about 14 s; phase limit 15 s\n"
+    )
+    assert not Path("results").exists()
+
+
+def test_plan_as_json(cli):
+    first, second = (cli("plan", "--suite", "stiff", "--json").json for _ in range(2))
+    assert first == second, "the same command gives the same plan"
+    assert len(first["order"]) == 3 * len(first["cells"])
+    assert json.dumps(first["skipped"])
+
+
+def test_describe(cli):
+    out = cli("describe", "decay").out
+    for part in ("decay: Decay of decay", "dy/dt = -a*y", "time: 0 to 2, saved at 3 times", "a = 1/2", "Any textbook"):
+        assert part in out
+    told = cli("describe", "decay", "--json").json
+    assert told["initial"] == {"y": "1", "z": "1"}
+    assert told["gradient_with_respect_to"] == "parameters"
+
+
+def test_describe_prints_the_code_that_is_run(cli):
+    done = cli("describe", "decay", "--code", "alpha")
+    scope: dict[str, object] = {}
+    exec(compile(done.out, "described", "exec"), scope)
+    assert callable(scope["rhs"])
+
+
+def test_describe_a_file(cli, tmp_path):
+    assert cli("describe", str(tmp_path / "catalog" / "stiff" / "fade.toml")).out.startswith("fade: Decay of fade")
+
+
+def test_schema(cli):
+    jsonschema.Draft202012Validator.check_schema(cli("schema").json)

@@ -1,0 +1,210 @@
+"""The whole way of the data: plan → workers → records → report, with stub programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+from stubs.suite import problem_text
+
+from sciml_bench.cli import exits, running
+from sciml_bench.plan.blocks import Slot
+from sciml_bench.store import Run
+
+SMOKE = ("--profile", "smoke")
+
+
+def only_run(folder: str = "results") -> Run:
+    (path,) = Path(folder).iterdir()
+    return Run.open(path)
+
+
+def cell(method: str, adapter: str = "alpha", problem: str = "decay") -> str:
+    return f"{problem}/{adapter}/{method}/discrete/eager/float64/cpu"
+
+
+def test_a_suite_is_measured_and_reported(cli):
+    done = cli("stiff", *SMOKE)
+    assert done.code == exits.OK, done.err
+    assert "profile smoke: 2 cells on 1 problem, 1 process each" in done.out
+    finished = [line for line in done.out.splitlines() if line.startswith("[")]
+    assert [line.split("]")[0] for line in finished] == ["[1/2", "[2/2"]
+    assert all(" ok " in line and "points 2/2" in line for line in finished)
+    assert "decay: Decay of decay" in done.out
+    assert "planned 112 = measured 2 + failed 0 + skipped 110" in done.out
+    assert "skipped 56: not in profile smoke (tier standard)" in done.out
+    assert "NOT COMPARABLE" in done.out
+    run = only_run()
+    assert f"run folder: {run.folder}" in done.out
+    assert run.plan["command"] == "sciml-bench stiff --profile smoke"
+    assert len(list(run.records())) == 2
+
+
+def test_suite_verbs_are_aliases_of_run(cli):
+    plain = cli("run", "--suite", "nonstiff", *SMOKE, "--json", "--new").json
+    alias = cli("nonstiff", *SMOKE, "--json", "--new").json
+    assert [c["label"] for p in plain["problems"] for c in p["cells"]] == [
+        c["label"] for p in alias["problems"] for c in p["cells"]
+    ]
+
+
+def test_blocks_give_one_process_per_cell_and_block(cli):
+    done = cli("run", "--cell", cell("fine"), "--profile", "quick", "--json")
+    assert done.code == exits.OK, done.err
+    (measured,) = done.json["problems"][0]["cells"]
+    assert measured["processes"] == 3
+    assert measured["point_outcomes"] == {"ok": 12}
+    assert {record.block for record in only_run().records()} == {0, 1, 2}
+
+
+def test_json_goes_to_stdout_and_everything_else_to_stderr(cli):
+    done = cli("run", "--cell", cell("fine"), *SMOKE, "--json")
+    assert done.json["account"]["measured"] == 1
+    assert "[1/1]" in done.err
+    assert "run folder:" in done.err
+
+
+def test_a_problem_of_ones_own(cli):
+    Path("mine.toml").write_text(problem_text("mine"), encoding="utf-8")
+    done = cli("run", "mine.toml", *SMOKE)
+    assert done.code == exits.OK, done.err
+    assert "mine: Decay" in done.out
+    assert only_run().folder.name.endswith("_mine_smoke")
+
+
+def test_honest_failures_are_results(cli):
+    """Timeouts and their like say something about the solver: the suite has done its work."""
+    done = cli("run", "--cell", f"{cell('stuck')},{cell('wrong')},{cell('hangs')}", *SMOKE, "--timeout", "2")
+    assert done.code == exits.OK, done.err
+    assert "failed 2 (" in done.out
+    assert "inaccurate 1" in done.out
+    assert "timeout 1" in done.out
+    assert f"  {cell('hangs')}  timeout in build: " in done.out
+    assert f"    rerun: sciml-bench run --cell {cell('hangs')} --profile smoke --timeout 2" in done.out
+    assert "max_steps in solve at 1 of 2 points: 4096 steps" in done.out
+
+
+def test_the_printed_rerun_command_reruns_that_cell(cli):
+    done = cli("run", "--cell", cell("wrong"), *SMOKE)
+    command = next(line for line in done.out.splitlines() if "rerun:" in line).partition("sciml-bench ")[2]
+    again = cli(*command.split(), "--out", "again", "--json")
+    assert again.json["failures"][0]["label"] == cell("wrong")
+
+
+def test_a_crash_gives_exit_code_3_and_the_others_still_run(cli):
+    done = cli("run", "--cell", f"{cell('dies')},{cell('fine')}", *SMOKE)
+    assert done.code == exits.BROKEN_CELLS
+    assert "measured 1 + failed 1 (crash 1)" in done.out
+    assert "SIGSEGV" in done.out
+
+
+def test_a_solver_failure_is_not_repeated_in_later_blocks_but_a_crash_is(cli):
+    cli("run", "--cell", f"{cell('dies')},{cell('wrong')}", "--profile", "quick")
+    methods = [record.cell.method for record in only_run().records()]
+    assert methods.count("dies") == 3
+    assert methods.count("wrong") == 1
+
+
+def interrupt_after(monkeypatch, n_cells: int) -> None:
+    """Press Ctrl-C when this many processes have finished."""
+    measure, seen = running.measure_cell, []
+
+    def measured(*arguments, **options):
+        if len(seen) == n_cells:
+            raise KeyboardInterrupt
+        seen.append(None)
+        return measure(*arguments, **options)
+
+    monkeypatch.setattr(running, "measure_cell", measured)
+
+
+def test_an_interrupted_run_is_continued_by_the_same_command(cli, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 1)
+        done = cli("stiff", *SMOKE)
+    assert done.code == exits.INTERRUPTED
+    assert "interrupted; resume with: sciml-bench stiff --profile smoke" in done.err
+    assert "+ not run yet 1" in done.out
+    again = cli("stiff", *SMOKE)
+    assert again.code == exits.OK
+    assert "resuming" in again.err
+    assert "1 of 2 processes to run" in again.out
+    assert "[2/2]" in again.out
+    assert "[1/2]" not in again.out
+    assert "not run yet" not in again.out
+    assert len(list(only_run().records())) == 2
+
+
+def test_a_finished_run_is_not_continued(cli):
+    cli("stiff", *SMOKE)
+    cli("stiff", *SMOKE)
+    assert len(list(Path("results").iterdir())) == 2
+
+
+def test_new_starts_anew(cli, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 1)
+        cli("stiff", *SMOKE)
+    assert cli("stiff", *SMOKE, "--new").code == exits.OK
+    assert len(list(Path("results").iterdir())) == 2
+
+
+def test_another_plan_does_not_continue_it(cli, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 1)
+        cli("stiff", *SMOKE)
+    cli("stiff", *SMOKE, "--seed", "1")
+    assert len(list(Path("results").iterdir())) == 2
+
+
+def test_another_environment_does_not_continue_it(cli, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 1)
+        cli("stiff", *SMOKE)
+    environment = only_run().folder / "environment.json"
+    environment.write_text(json.dumps(json.loads(environment.read_text()) | {"python": "2.7"}))
+    refused = cli("stiff", *SMOKE, "--resume")
+    assert refused.code == exits.USAGE
+    assert "was made in another environment" in refused.err
+    assert cli("stiff", *SMOKE).code == exits.OK
+    assert len(list(Path("results").iterdir())) == 2
+
+
+def test_nothing_to_resume(cli):
+    done = cli("stiff", *SMOKE, "--resume")
+    assert done.code == exits.USAGE
+    assert "nothing to resume in results: no unfinished run of this plan was found" in done.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_a_valid_run_and_no_worker(cli, number):
+    timer = threading.Timer(3.0, os.kill, (os.getpid(), number))
+    timer.start()
+    done = cli("run", "--cell", cell("hangs"), *SMOKE, "--timeout", "60")
+    timer.cancel()
+    assert done.code == exits.INTERRUPTED
+    assert "not run yet 1" in done.out
+    assert list(only_run().records()) == []
+
+
+def test_earlier_runs_give_the_costs(cli):
+    cli("run", "--cell", cell("fine"), *SMOKE)
+    (planned,) = cli("plan", "--cell", cell("fine"), *SMOKE, "--json").json["cells"]
+    (record,) = only_run().records()
+    assert planned["estimated_s"] == pytest.approx(record.wall_s, abs=0.06)
+
+
+def test_what_remains_is_what_is_not_done(cli):
+    cli("run", "--cell", cell("fine"), "--profile", "quick")
+    run = only_run()
+    (cell_id,) = {record.cell_id for record in run.records()}
+
+    class Plan:
+        cell_ids = (cell_id, "other")
+        slots = (Slot(0, 0, 0), Slot(0, 1, 1), Slot(3, 0, 0))
+
+    assert running.remaining(Plan, run) == [Slot(0, 1, 1), Slot(3, 0, 0)]  # type: ignore[arg-type]

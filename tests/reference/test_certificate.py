@@ -1,0 +1,156 @@
+"""Certificates, the files they are kept in, and the check that catches a planted error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from stubs.small_problems import ORBIT, ROBERTSON, Load
+
+from sciml_bench.errors import StoreError
+from sciml_bench.problem import catalog
+from sciml_bench.problem.model import Problem
+from sciml_bench.reference import store
+from sciml_bench.reference.case import Case
+from sciml_bench.reference.certificate import certify
+from sciml_bench.reference.check import check
+from sciml_bench.reference.failure import ReferenceFailure
+from sciml_bench.reference.store import StoredReference, read, reference_path, stored_reference, write
+
+
+def made(problem: Problem) -> StoredReference:
+    return stored_reference(problem, certify(Case(problem)))
+
+
+@pytest.fixture
+def stored(robertson: Problem) -> StoredReference:
+    return made(robertson)
+
+
+def test_twenty_digits_of_the_solution_and_twelve_of_the_gradient(stored: StoredReference):
+    assert min(stored.solution_digits) >= 20
+    assert min(stored.gradient_digits) >= 12
+    assert stored.solution[-1][0].startswith("0.01786592114209946496528")
+    runs = stored.certificate["solution"]
+    assert runs[0]["stages"] != runs[1]["stages"]
+    assert runs[0]["steps"] != runs[1]["steps"]
+    assert stored.certificate["invariant_digits"]["mass"] > 25
+
+
+def test_an_exact_solution_is_part_of_the_certificate(orbit: Problem):
+    assert made(orbit).certificate["exact_solution_digits"] > 20
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "named"),
+    [("x**2 + v**2", "x**2 + 1.001*v**2", "energy"), ('x = "cos(w*t)"', 'x = "cos(1.0001*w*t)"', "exact solution")],
+)
+def test_what_contradicts_the_file_is_not_certified(load: Load, right: str, wrong: str, named: str):
+    with pytest.raises(ReferenceFailure, match=f"no reference is certified.*'{named}'"):
+        certify(Case(load(ORBIT.replace(right, wrong))))
+
+
+def test_a_gradient_with_respect_to_the_initial_state(load: Load):
+    text = ORBIT.replace("[parameters]\nw = 1.7", "[constants]\nw = 1.7")
+    reference = made(load(text))
+    assert reference.theta == ["x(0)", "v(0)"]
+    # The loss is the energy at three times, so its slope is six times the initial state.
+    assert float(reference.gradient[0]) == pytest.approx(6.0, rel=1e-14)
+    assert reference.gradient[1] == "0"
+
+
+def test_many_parameters_are_checked_along_random_directions(load: Load):
+    text = ORBIT.replace("w = 1.7", "w = 1.7\nk = [" + ", ".join(["0.1"] * 40) + "]")
+    text = text.replace('"-w*x"', '"-w*x*(1 + sum(k) - 4)"')
+    reference = made(load(text))
+    assert len(reference.gradient) == 41
+    assert reference.certificate["gradient"]["kind"].startswith("random")
+    assert min(reference.gradient_digits) >= 12
+
+
+def test_a_limit_of_time_is_kept(robertson: Problem):
+    with pytest.raises(ReferenceFailure, match="given up after 0 s"):
+        certify(Case(robertson), limit_s=1e-3)
+
+
+def test_a_file_is_read_as_it_was_written(robertson: Problem, stored: StoredReference):
+    path = write(stored, reference_path(robertson))
+    assert read(path, robertson) == stored
+    assert path.name == "problem.reference.json"
+
+
+def test_a_changed_file_is_refused(robertson: Problem, stored: StoredReference):
+    path = write(stored, reference_path(robertson))
+    path.write_text(path.read_text().replace(stored.solution[-1][0][:12], stored.solution[-1][0][:11] + "9"))
+    with pytest.raises(StoreError, match="changed after it was written"):
+        read(path, robertson)
+
+
+def test_a_stale_file_is_refused(load: Load, robertson: Problem, stored: StoredReference):
+    path = write(stored, reference_path(robertson))
+    with pytest.raises(StoreError, match="stale.*reference compute rates"):
+        read(path, load(ROBERTSON.replace("0.04", "0.05")))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 1, "content_sha256": ""}', "\x00"])
+def test_a_file_that_is_no_reference_is_refused(robertson: Problem, text: str):
+    path = reference_path(robertson)
+    path.write_text(text)
+    with pytest.raises(StoreError, match="no readable reference"):
+        read(path, robertson)
+
+
+def test_another_schema_is_refused(robertson: Problem, stored: StoredReference):
+    path = reference_path(robertson)
+    content = json.loads(stored.to_json())
+    path.write_text(json.dumps({**content, "schema": 99}))
+    with pytest.raises(StoreError, match="its schema is 99"):
+        read(path, robertson)
+
+
+def test_a_check_passes_on_what_was_computed(robertson: Problem, stored: StoredReference):
+    found = check(Case(robertson), stored)
+    assert found.complaints == ()
+    assert found.solution_digits > 19
+    assert found.stages not in [run["stages"] for run in stored.certificate["solution"]]
+
+
+def test_a_check_catches_one_parameter_changed_in_its_fifteenth_digit(load: Load, robertson: Problem):
+    planted = made(load(ROBERTSON.replace("k1 = 0.04", "k1 = 0.0400000000000001")))
+    complaints = check(Case(robertson), planted).complaints
+    assert any(complaint.startswith("y1 at t = 100000 agrees to 1") for complaint in complaints)
+
+
+def test_a_check_catches_a_wrong_gradient(robertson: Problem, stored: StoredReference):
+    value = stored.gradient[1]
+    stored.gradient[1] = value[:8] + ("1" if value[8] != "1" else "2") + value[9:]
+    complaints = check(Case(robertson), stored).complaints
+    assert any("d loss / d k2" in complaint for complaint in complaints)
+
+
+def test_a_reference_is_written_whole_or_not_at_all(stored: StoredReference, tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        write(stored, tmp_path / "file" / "x.reference.json")
+    assert not list(tmp_path.glob("*.partial"))
+
+
+@pytest.mark.parametrize("name", catalog.names())
+def test_stored_references_of_the_catalog_fit_their_problems(name: str):
+    problem = catalog.load(name)
+    if problem.tier == "heavy" and not reference_path(problem).is_file():
+        return
+    stored = store.read(reference_path(problem), problem)
+    assert stored.problem == name
+    assert min(stored.solution_digits) >= 20
+    assert min(stored.gradient_digits) >= 12
+    assert stored.command == f"sciml-bench reference compute {name}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", catalog.names())
+def test_stored_references_of_the_catalog_can_be_computed_again(name: str):
+    problem = catalog.load(name)
+    if reference_path(problem).is_file():
+        assert check(Case(problem), store.read(reference_path(problem), problem)).complaints == ()

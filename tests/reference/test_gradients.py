@@ -1,0 +1,78 @@
+"""The adjoint and the central differences."""
+
+from __future__ import annotations
+
+import pytest
+from flint import arb
+
+from sciml_bench.problem import catalog
+from sciml_bench.problem.model import Problem
+from sciml_bench.reference.adjoint import gradient
+from sciml_bench.reference.case import Case
+from sciml_bench.reference.differences import central_differences
+from sciml_bench.reference.engine import Settings, Trajectory, solve
+from sciml_bench.reference.numbers import matching_digits, precision
+from sciml_bench.reference.objective import ComponentAt, DeclaredLoss
+from sciml_bench.reference.published import compare_published
+
+SETTINGS = Settings(15, 1e-17)
+
+
+def meshed(case: Case, settings: Settings = SETTINGS) -> Trajectory:
+    problem = case.problem
+    return solve(case.dynamics, case.start, problem.t0, problem.save_times, settings, keep_steps=True)
+
+
+def test_robertson_rates(robertson: Problem):
+    case = Case(robertson)
+    found = gradient(meshed(case), case.start, ComponentAt(2, 1)).p
+    with precision(160):
+        expected = ("0.793048597009", "5.28182526059e-10", "-3.169081698386e-6")
+        assert all(matching_digits(x, arb(y)) > 11 for x, y in zip(found, expected, strict=True))
+
+
+def test_differences_and_adjoint_agree_on_different_meshes(robertson: Problem):
+    case = Case(robertson)
+    loss = DeclaredLoss(robertson.loss)
+    adjoint = gradient(meshed(case), case.start, loss).p
+    other = meshed(case, Settings(20, 1e-18))
+    found = central_differences(case.dynamics, other, case.start, case.unit_directions(), loss)
+    with precision(160):
+        for difference, size, value in zip(found, case.theta_sizes, adjoint, strict=True):
+            assert matching_digits(difference.value / size, value) > 16
+            assert difference.extrapolation_digits > 12
+
+
+def test_the_exact_gradient_of_an_oscillator(orbit: Problem):
+    case = Case(orbit)
+    end = len(orbit.save_times) - 1
+    found = gradient(meshed(case), case.start, ComponentAt(0, end))
+    with precision(160):
+        w, t = arb("1.7"), arb(3)
+        assert matching_digits(found.p[0], -t * (w * t).sin()) > 19
+        assert matching_digits(found.y0[0], (w * t).cos()) > 19
+        assert matching_digits(found.y0[1], (w * t).sin()) > 19
+
+
+def test_random_directions_are_seeded_and_follow_the_gradient(orbit: Problem):
+    case = Case(orbit)
+    first, again = (case.random_directions(2, seed=3) for _ in range(2))
+    assert [d.p[0].mid() == e.p[0].mid() for d, e in zip(first, again, strict=True)] == [True, True]
+    trajectory, objective = meshed(case), ComponentAt(1, 2)
+    found = central_differences(case.dynamics, trajectory, case.start, first, objective)
+    slope = gradient(trajectory, case.start, objective).p[0]
+    with precision(160):
+        assert all(matching_digits(d.value, d.direction.p[0] * slope) > 18 for d in found)
+
+
+@pytest.mark.parametrize("name", ["lotka-volterra", "robertson", "hires"])
+def test_published_digits_are_reproduced(name: str):
+    found = compare_published(Case(catalog.load(name)))
+    assert found
+    assert [agreement for agreement in found if not agreement.holds] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in catalog.names() if catalog.header(name).tier != "heavy"])
+def test_every_published_digit_of_the_catalog_is_reproduced(name: str):
+    assert [agreement for agreement in compare_published(Case(catalog.load(name))) if not agreement.holds] == []
