@@ -76,7 +76,16 @@ def adapters(as_json: bool) -> None:
         note = f"cannot be loaded from {error.origin}: {error.message}"
         rows.append({"adapter": error.name, "here": "no", "methods": [], "sensitivities": [], "modes": [],
                      "title": "", "note": note})  # fmt: skip
-    _print(rows, as_json)
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        click.echo(f"{row['adapter']}: {row['title'] or 'not loaded'}{', runs here' if row['here'] == 'yes' else ''}")
+        for name in ("methods", "sensitivities", "modes"):
+            if row[name]:
+                click.echo(f"  {name}: {', '.join(row[name])}")
+        if row["note"]:
+            click.echo(f"  {row['note']}")
 
 
 @listing.command(epilog=_example("sciml-bench list runs --out results"))

@@ -66,7 +66,9 @@ def watching(plan: Plan, *, to_stderr: bool) -> Iterator[Watcher]:
     columns: tuple[Any, ...] = (SpinnerColumn(), BarColumn(20), TextColumn("{task.percentage:>3.0f} %"))
     columns += (TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
     console = Console(stderr=True, highlight=False)
-    with Progress(*columns, console=console, refresh_per_second=_REFRESHES_PER_S, transient=True) as progress:
+    # Lines for a pipe must reach the pipe; on a terminal they pass above the live line.
+    through = {"redirect_stdout": sys.stdout.isatty(), "refresh_per_second": _REFRESHES_PER_S, "transient": True}
+    with Progress(*columns, console=console, **through) as progress:
         yield _watcher(plan, _Bar(progress, plan), to_stderr)
 
 

@@ -57,7 +57,9 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
         problem = _load(name)
         stored = find(problem)
         if stored is None:
-            raise UsageError(f"there is no reference of '{problem.name}'; `sciml-bench reference compute {name}` makes one")
+            raise UsageError(
+                f"there is no reference of '{problem.name}'; `sciml-bench reference compute {name}` makes one"
+            )
         if as_json:
             import json
             from dataclasses import asdict
@@ -223,7 +225,9 @@ def _show_all(as_json: bool) -> None:
 
 def _print(stored: StoredReference) -> None:
     click.echo(f"{stored.problem}: {_digits_text(stored)}")
-    click.echo(f"spec {stored.spec_hash[:12]}, made by `{stored.command}` with python-flint {stored.versions['python-flint']}")
+    click.echo(
+        f"spec {stored.spec_hash[:12]}, made by `{stored.command}` with python-flint {stored.versions['python-flint']}"
+    )
     for run in stored.certificate.get("solution", []):
         click.echo(
             f"  {run['method']}, {run['stages']} stages, {run['steps']} steps, {run['arithmetic_digits']}-digit arithmetic"

@@ -1,4 +1,4 @@
-"""What all functions of one emitted module share: names, shapes, module constants, how the flat arrays are taken apart."""
+"""What the functions of one emitted module share: names, shapes, constants, how flat arrays are taken apart."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import sympy
-from sympy import Basic, Expr, Symbol
+from sympy import Symbol
 from sympy.core.parameters import distribute
 
 from sciml_bench.emit.operators import AS_MATRIX, SPREAD
@@ -14,7 +14,7 @@ from sciml_bench.emit.printer import Printer
 from sciml_bench.emit.statements import PairTable
 from sciml_bench.emit.targets import TARGETS, Target
 from sciml_bench.problem.model import Parameter, Problem, symbol, to_double
-from sciml_bench.problem.operators import ARRAY_OPERATORS, Item
+from sciml_bench.problem.operators import ARRAY_OPERATORS, Item, Node
 from sciml_bench.problem.shapes import Shape
 
 _RESERVED = {
@@ -33,7 +33,7 @@ class Context:
     names: dict[Symbol, str]
     shapes: dict[Symbol, Shape]
     itemised: dict[str, Parameter]
-    statics: dict[Basic, Symbol] = field(default_factory=dict)
+    statics: dict[Node, Symbol] = field(default_factory=dict)
     tables: dict[str, PairTable] = field(default_factory=dict)
     matrices: dict[str, str] = field(default_factory=dict)
     extra_imports: list[str] = field(default_factory=list)
@@ -50,18 +50,18 @@ class Context:
         """A printer with its own table of shapes, for the statements of one function."""
         return Printer(self.target, self.names, dict(self.shapes))
 
-    def resolve(self, expression: Expr) -> Expr:
+    def resolve(self, expression: Node) -> Node:
         """The expression with constant elements put in and what never changes moved to the module."""
         with distribute(False):
             return self._hoist(self._elements(expression))
 
-    def all_expressions(self) -> list[Expr]:
+    def all_expressions(self) -> list[Node]:
         """Every expression of the problem's right-hand side."""
         return [definition.expr for definition in self.problem.definitions] + list(self.problem.equations.values())
 
-    def _elements(self, expression: Expr) -> Expr:
+    def _elements(self, expression: Node) -> Node:
         vectors = {symbol(constant.name): constant for constant in self.problem.constants}
-        replaced: dict[Basic, Basic] = {}
+        replaced: dict[Node, Node] = {}
         for item in expression.atoms(Item):
             array, *indices = item.args
             if array in vectors:
@@ -70,7 +70,7 @@ class Context:
                 replaced[item] = element_symbol(array.name, int(indices[0]))
         return expression.xreplace(replaced) if replaced else expression
 
-    def _hoist(self, expression: Basic) -> Basic:
+    def _hoist(self, expression: Node) -> Node:
         """Replace maximal parts that hold only coordinates and constants by arrays computed once."""
         static = {symbol(grid.name) for grid in self.problem.grids} | {symbol(c.name) for c in self.problem.constants}
         free = expression.free_symbols & {symbol(grid.name) for grid in self.problem.grids}
@@ -81,12 +81,14 @@ class Context:
             return expression if isinstance(expression, Symbol) else self._static(expression)
         arguments = list(expression.args)
         if isinstance(expression, sympy.Add | sympy.Mul | sympy.And | sympy.Or):
-            fixed = [a for a in arguments if a.free_symbols and a.free_symbols <= static and not a.has(*ARRAY_OPERATORS)]
+            fixed = [
+                a for a in arguments if a.free_symbols and a.free_symbols <= static and not a.has(*ARRAY_OPERATORS)
+            ]
             if len(fixed) > 1:
                 arguments = [a for a in arguments if a not in fixed] + [expression.func(*fixed)]
         return expression.func(*(self._hoist(argument) for argument in arguments))
 
-    def _static(self, expression: Basic) -> Symbol:
+    def _static(self, expression: Node) -> Symbol:
         if expression not in self.statics:
             static = Symbol(f"STATIC_{len(self.statics)}", real=True)
             self.statics[expression] = static
@@ -101,16 +103,21 @@ class Context:
         """Module constants: vectors, matrices, coordinates, what depends on them alone, and tables of pairs."""
         wrap = self.target.array.format
         lines = [
-            f"{self.names[symbol(constant.name)]} = {wrap(_array(constant.values))}" for constant in self.problem.constants
+            f"{self.names[symbol(constant.name)]} = {wrap(_array(constant.values))}"
+            for constant in self.problem.constants
         ]
         for name, matrix in self.problem.matrices.items():
-            rows = ", ".join("[" + ", ".join(repr(to_double(v)) for v in matrix.row(i)) + "]" for i in range(matrix.rows))
+            rows = ", ".join(
+                "[" + ", ".join(repr(to_double(v)) for v in matrix.row(i)) + "]" for i in range(matrix.rows)
+            )
             lines.append(f"{self.names[symbol(name)]} = {wrap(f'np.array([{rows}])')}")
         lines += self._coordinate_lines()
         for table in self.tables.values():
             n = table.size
             lines.append(f"# Row i of this table lists the other indices, {n - 1} of {n}.")
-            lines.append(f"{table.symbol.name} = {wrap(f'np.array([[j for j in range({n}) if j != i] for i in range({n})])')}")
+            lines.append(
+                f"{table.symbol.name} = {wrap(f'np.array([[j for j in range({n}) if j != i] for i in range({n})])')}"
+            )
         return [*([""] if lines else []), *lines]
 
     def _coordinate_lines(self) -> list[str]:
@@ -118,16 +125,17 @@ class Context:
         if not any(grid.name in used for grid in self.problem.grids):
             return []
         axes = [
-            f"np.linspace({to_double(grid.first)!r}, {to_double(grid.last)!r}, {grid.points})" for grid in self.problem.grids
+            f"np.linspace({to_double(grid.first)!r}, {to_double(grid.last)!r}, {grid.points})"
+            for grid in self.problem.grids
         ]
         names = [self.names[symbol(grid.name)] for grid in self.problem.grids]
         if len(axes) == 1:
             lines = [f"{names[0]} = {axes[0]}"]
         else:
-            lines = [f"{', '.join(names)} = np.meshgrid({', '.join(axes)}, indexing=\"ij\")"]
+            lines = [f'{", ".join(names)} = np.meshgrid({", ".join(axes)}, indexing="ij")']
         printer = Printer(TARGETS["numpy"], self.names, self.shapes)
         for expression, static in self.statics.items():
-            if isinstance(expression, Expr):
+            if isinstance(expression, sympy.Expr):
                 code = printer.code(expression)
             else:
                 code = printer._condition(expression)
@@ -190,7 +198,7 @@ class Context:
             start += size
         return lines
 
-    def pack_state(self, outputs: Mapping[str, Expr], printer: Printer) -> list[str]:
+    def pack_state(self, outputs: Mapping[str, Node], printer: Printer) -> list[str]:
         """Lines that put the derivatives of the states together and return them."""
         states = self.problem.states
         if all(state.shape == () for state in states):
@@ -209,7 +217,7 @@ class Context:
                 parts.append(self.target.fill.format(f"({printer.operand(expr)})", f"({state.size},)"))
         return [f"    return {self.target.concatenate.format(_joined(parts))}"]
 
-    def _pack_in_place(self, outputs: Mapping[str, Expr], printer: Printer) -> list[str]:
+    def _pack_in_place(self, outputs: Mapping[str, Node], printer: Printer) -> list[str]:
         lines = ["    dy = np.empty(N_STATES)"]
         start = 0
         for state in self.problem.states:
@@ -262,7 +270,7 @@ def _names(problem: Problem) -> dict[Symbol, str]:
     return names
 
 
-def _array(values: tuple[Expr, ...]) -> str:
+def _array(values: tuple[Node, ...]) -> str:
     return f"np.array([{', '.join(repr(to_double(value)) for value in values)}])"
 
 

@@ -59,11 +59,13 @@ def flint_source(system: ScalarSystem, instants: Sequence[Expr] = ()) -> FlintSo
     entries = graph.jacobian(outputs, states)
     pulled = graph.pullback(outputs, [graph.inputs[name] for name in seeds.values()], states + parameters)
     printer = _Printer(graph)
-    text = "\n\n\n".join((
-        printer.function("rhs", ("t", "y", "p"), [outputs]),
-        printer.function("jacobian", ("t", "y", "p"), [list(entries.values())]),
-        printer.function("pullback", ("t", "y", "p", "v"), [pulled[:n], pulled[n:]]),
-    ))
+    text = "\n\n\n".join(
+        (
+            printer.function("rhs", ("t", "y", "p"), [outputs]),
+            printer.function("jacobian", ("t", "y", "p"), [list(entries.values())]),
+            printer.function("pullback", ("t", "y", "p", "v"), [pulled[:n], pulled[n:]]),
+        )
+    )
     return FlintSource(text + "\n", printer.constants, tuple(entries), len(graph.reachable(outputs)))
 
 
@@ -76,7 +78,9 @@ def _decide(condition: Basic, t: Symbol, instants: Sequence[Expr]) -> bool:
         )
     answers = {bool(condition.subs(t, instant)) for instant in instants or (sympy.S.Zero,)}
     if len(answers) > 1:
-        raise UnsupportedExpression(f"the condition '{condition}' changes inside a segment: add its time to breakpoints")
+        raise UnsupportedExpression(
+            f"the condition '{condition}' changes inside a segment: add its time to breakpoints"
+        )
     return answers.pop()
 
 

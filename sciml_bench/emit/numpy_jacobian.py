@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import sympy
-from sympy import Basic, Expr, Symbol
+from sympy import Symbol
 
 from sciml_bench.emit.context import Context, element_symbol, size_of
 from sciml_bench.emit.operators import matrix_source
@@ -26,6 +26,7 @@ from sciml_bench.problem.operators import (
     Item,
     Laplacian,
     MatrixProduct,
+    Node,
     PairMatrix,
     Shift,
     Total,
@@ -73,7 +74,7 @@ class _Block:
     ``matrices`` are code for (rows, columns) arrays; coefficients inside are placeholders until they are printed.
     """
 
-    diagonal: Expr
+    diagonal: Node
     matrices: list[str]
 
     @property
@@ -88,12 +89,10 @@ class _Function:
         self.context = context
         self.variables = variables
         self.is_sparse = is_sparse
-        self.coefficients: list[Expr] = []
+        self.coefficients: list[Node] = []
         self.lines: list[str] = []
-        self.definitions = {
-            symbol(d.name): context.resolve(d.expr) for d in context.problem.definitions
-        }
-        self._memo: dict[tuple[Basic, Symbol], _Block] = {}
+        self.definitions = {symbol(d.name): context.resolve(d.expr) for d in context.problem.definitions}
+        self._memo: dict[tuple[Node, Symbol], _Block] = {}
 
     def source(self, name: str) -> str:
         """The function's text."""
@@ -131,7 +130,7 @@ class _Function:
             row += state.size
         return found
 
-    def _broadcast(self, block: _Block, expr: Expr, shape: Shape, variable: _Variable) -> _Block:
+    def _broadcast(self, block: _Block, expr: Node, shape: Shape, variable: _Variable) -> _Block:
         """A scalar right-hand side of a vector state stands in every row."""
         if block.is_zero or self._shape(expr) == shape:
             return block
@@ -140,19 +139,19 @@ class _Function:
             matrices.append(f"np.full(({size_of(shape)}, 1), {self._coefficient(block.diagonal)})")
         return _Block(sympy.S.Zero, matrices)
 
-    def _shape(self, expr: Basic) -> Shape:
-        return shape_of(expr, self.context.shapes)  # pyright: ignore[reportArgumentType]
+    def _shape(self, expr: Node) -> Shape:
+        return shape_of(expr, self.context.shapes)
 
-    def _size(self, expr: Basic) -> int:
+    def _size(self, expr: Node) -> int:
         return size_of(self._shape(expr))
 
-    def _coefficient(self, expr: Expr) -> str:
+    def _coefficient(self, expr: Node) -> str:
         """A placeholder that is replaced by the printed, shared expression."""
         if expr not in self.coefficients:
             self.coefficients.append(expr)
         return f"«{self.coefficients.index(expr)}»"
 
-    def derivative(self, expr: Basic, variable: _Variable) -> _Block:
+    def derivative(self, expr: Node, variable: _Variable) -> _Block:
         """The derivative of an expression with respect to a variable."""
         key = (expr, variable.symbol)
         if key not in self._memo:
@@ -169,7 +168,7 @@ class _Function:
             self._memo[key] = block
         return self._memo[key]
 
-    def _named(self, definition: Basic, block: _Block, variable: _Variable) -> _Block:
+    def _named(self, definition: Node, block: _Block, variable: _Variable) -> _Block:
         """Give the matrix part of a definition's derivative a name, since it may be used many times."""
         if not block.matrices:
             return block
@@ -177,12 +176,12 @@ class _Function:
         self.lines.append(f"{name} = {' + '.join(block.matrices)}")
         return _Block(block.diagonal, [name])
 
-    def _elementwise(self, expr: Basic, variable: _Variable) -> _Block:
+    def _elementwise(self, expr: Node, variable: _Variable) -> _Block:
         atoms = _array_atoms(expr)
         opaque = {atom: sympy.Dummy(f"a{i}", real=True) for i, atom in enumerate(atoms)}
         plain = expr.xreplace(opaque)
         back = {dummy: atom for atom, dummy in opaque.items()}
-        diagonal: Expr = sympy.S.Zero
+        diagonal: Node = sympy.S.Zero
         matrices: list[str] = []
         for atom in sorted(plain.free_symbols, key=lambda s: s.name):
             inner = self.derivative(back.get(atom, atom), variable)
@@ -199,7 +198,7 @@ class _Function:
                 matrices += [self._scaled(factor, code) for code in inner.matrices]
         return _Block(diagonal, matrices)
 
-    def _spread(self, factor: Expr, inner: _Block, rows: int) -> list[str]:
+    def _spread(self, factor: Node, inner: _Block, rows: int) -> list[str]:
         """A scalar inside an array: its derivative is one row, which every row takes times its own factor."""
         columns: list[str] = []
         if inner.diagonal != 0:
@@ -207,12 +206,12 @@ class _Function:
         columns += [f"{self._column(factor, rows)}*{code}" for code in inner.matrices]
         return columns
 
-    def _column(self, expr: Expr, rows: int) -> str:
+    def _column(self, expr: Node, rows: int) -> str:
         if self._shape(expr) == ():
             return f"np.full(({rows}, 1), {self._coefficient(expr)})"
         return f"np.reshape({self._coefficient(expr)}, (-1, 1))"
 
-    def _scaled(self, factor: Expr, code: str) -> str:
+    def _scaled(self, factor: Node, code: str) -> str:
         if factor == 1:
             return code
         if self._shape(factor) == ():
@@ -221,13 +220,15 @@ class _Function:
             return f"sparse.diags_array(np.ravel({self._coefficient(factor)})) @ {_grouped(code)}"
         return f"np.reshape({self._coefficient(factor)}, (-1, 1))*{_grouped(code)}"
 
-    def _operator(self, expr: Basic, variable: _Variable) -> _Block:
+    def _operator(self, expr: Node, variable: _Variable) -> _Block:
         match expr:
             case Laplacian() | Difference() | Shift():
                 return self._linear(expr, variable)
             case MatrixProduct():
                 name = self.context.names[expr.args[0]]
-                return _Block(sympy.S.Zero, self._multiplied(name, self.derivative(expr.args[1], variable), expr.args[1]))
+                return _Block(
+                    sympy.S.Zero, self._multiplied(name, self.derivative(expr.args[1], variable), expr.args[1])
+                )
             case Total():
                 return _Block(sympy.S.Zero, self._summed(self.derivative(expr.args[0], variable), expr.args[0]))
             case Dot():
@@ -242,7 +243,7 @@ class _Function:
             case _:
                 raise TypeError(f"{type(expr).__name__} has no derivative outside an indexed sum")
 
-    def _linear(self, expr: Basic, variable: _Variable) -> _Block:
+    def _linear(self, expr: Node, variable: _Variable) -> _Block:
         field = expr.args[0]
         inner = self.derivative(field, variable)
         name, column, definition = matrix_source(expr, self._shape(field), self.is_sparse)
@@ -260,7 +261,7 @@ class _Function:
                 matrices += [f"{column[0]}*({code})" for code in row]
         return _Block(sympy.S.Zero, matrices)
 
-    def _multiplied(self, matrix: str, inner: _Block, field: Basic) -> list[str]:
+    def _multiplied(self, matrix: str, inner: _Block, field: Node) -> list[str]:
         codes = [f"{matrix} @ {_grouped(code)}" for code in inner.matrices]
         if inner.diagonal == 1:
             codes.append(matrix)
@@ -268,25 +269,25 @@ class _Function:
             codes.append(self._columns_scaled(matrix, inner.diagonal, field))
         return codes
 
-    def _columns_scaled(self, matrix: str, diagonal: Expr, field: Basic) -> str:
+    def _columns_scaled(self, matrix: str, diagonal: Node, field: Node) -> str:
         if self._size(field) == 1 or self._shape(diagonal) == ():
             return f"({self._coefficient(diagonal)})*{matrix}"
         if self.is_sparse:
             return f"{matrix} @ sparse.diags_array(np.ravel({self._coefficient(diagonal)}))"
         return f"{matrix}*np.ravel({self._coefficient(diagonal)})"
 
-    def _summed(self, inner: _Block, operand: Basic) -> list[str]:
+    def _summed(self, inner: _Block, operand: Node) -> list[str]:
         codes = [f"{_grouped(code)}.sum(axis=0, keepdims=True)" for code in inner.matrices]
         if inner.diagonal != 0:
             codes.append(self._row(inner.diagonal, self._size(operand)))
         return codes
 
-    def _row(self, expr: Expr, columns: int) -> str:
+    def _row(self, expr: Node, columns: int) -> str:
         if self._shape(expr) == ():
             return f"np.full((1, {columns}), {self._coefficient(expr)})"
         return f"np.reshape({self._coefficient(expr)}, (1, -1))"
 
-    def _item(self, expr: Basic, variable: _Variable) -> _Block:
+    def _item(self, expr: Node, variable: _Variable) -> _Block:
         array, *indices = expr.args
         inner = self.derivative(array, variable)
         shape = self._shape(array)
@@ -297,13 +298,14 @@ class _Function:
             matrices.append(f"{row}*(np.arange({size_of(shape)}) == {flat})")
         return _Block(sympy.S.Zero, matrices)
 
-    def _tridiagonal(self, expr: Basic, variable: _Variable) -> _Block:
+    def _tridiagonal(self, expr: Node, variable: _Variable) -> _Block:
         """T x = b gives T dx = db - dT x."""
         lower, diagonal, upper, b = expr.args
         zero, one = sympy.S.Zero, sympy.S.One
-        before, after = Shift(expr, -one, zero, zero), Shift(expr, one, zero, zero)
+        before: Node = Shift(expr, -one, zero, zero)
+        after: Node = Shift(expr, one, zero, zero)
         parts = [(b, one), (lower, -before), (diagonal, -expr), (upper, -after)]
-        total: Expr = sympy.S.Zero
+        total: Node = sympy.S.Zero
         matrices: list[str] = []
         size = self._size(b)
         for operand, factor in parts:
@@ -324,9 +326,9 @@ class _Function:
         ]
         return _Block(sympy.S.Zero, [f"solve_tridiagonal({', '.join(bands)}, {' + '.join(matrices)})"])
 
-    def _indexed_sum(self, expr: Basic, variable: _Variable) -> _Block:
+    def _indexed_sum(self, expr: Node, variable: _Variable) -> _Block:
         body, j, excluded, size = expr.args
-        diagonal: Expr = sympy.S.Zero
+        diagonal: Node = sympy.S.Zero
         matrices: list[str] = []
         opaque = {atom: sympy.Dummy(f"e{i}", real=True) for i, atom in enumerate(sorted(body.atoms(At), key=str))}
         plain = body.xreplace(opaque)
@@ -362,7 +364,7 @@ class _Function:
                 lines.append(f"J.reshape(-1)[{start}:{stop}:{columns + 1}] += {self._raveled(block.diagonal)}")
         return [*lines, "return J"]
 
-    def _raveled(self, expr: Expr) -> str:
+    def _raveled(self, expr: Node) -> str:
         code = self._coefficient(expr)
         return f"np.ravel({code})" if len(self._shape(expr)) == 2 else code
 
@@ -392,17 +394,17 @@ class _Function:
         return " + ".join(parts)
 
 
-def _pair_sum(factor: Expr, j: Symbol, excluded: Symbol, size: Expr) -> Expr:
+def _pair_sum(factor: Node, j: Symbol, excluded: Symbol, size: Node) -> Node:
     if not factor.atoms(At):
         return factor * (size - 1 if excluded != j else size)
     return IndexedSum(factor, j, excluded, size)
 
 
-def _array_atoms(expr: Basic) -> list[Basic]:
+def _array_atoms(expr: Node) -> list[Node]:
     """The outermost array operators of an elementwise expression."""
     if isinstance(expr, ARRAY_OPERATORS):
         return [expr]
-    found: list[Basic] = []
+    found: list[Node] = []
     for argument in expr.args:
         found += [atom for atom in _array_atoms(argument) if atom not in found]
     return found

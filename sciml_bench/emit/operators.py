@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sympy import Expr
-
 from sciml_bench.problem.model import Grid, to_double
 from sciml_bench.problem.operators import (
     MIRRORED,
     PERIODIC,
     Difference,
     Laplacian,
+    Node,
     Shift,
     TridiagonalSolve,
 )
@@ -32,25 +31,25 @@ _FULL_LIKE = {
     "tensorflow": "tf.fill(tf.shape({0}), {1})",
 }
 _TRIDIAGONAL = {
-    "numpy": '''\
+    "numpy": """\
 def solve_tridiagonal(lower, diagonal, upper, b):
     bands = np.array([np.append(0.0, upper[:-1]), diagonal, np.append(lower[1:], 0.0)])
     return solve_banded((1, 1), bands, b, check_finite=False)
-''',
-    "jax": '''\
+""",
+    "jax": """\
 def solve_tridiagonal(lower, diagonal, upper, b):
     lower, upper = lower.at[0].set(0.0), upper.at[-1].set(0.0)
     return tridiagonal_solve(lower, diagonal, upper, b[:, None])[:, 0]
-''',
-    "torch": '''\
+""",
+    "torch": """\
 def solve_tridiagonal(lower, diagonal, upper, b):
     matrix = torch.diag(diagonal) + torch.diag(lower[1:], -1) + torch.diag(upper[:-1], 1)
     return torch.linalg.solve(matrix, b)
-''',
-    "tensorflow": '''\
+""",
+    "tensorflow": """\
 def solve_tridiagonal(lower, diagonal, upper, b):
     return tf.linalg.tridiagonal_solve((upper, diagonal, lower), b, diagonals_format="sequence")
-''',
+""",
 }
 TRIDIAGONAL_IMPORTS = {
     "numpy": "from scipy.linalg import solve_banded",
@@ -58,7 +57,7 @@ TRIDIAGONAL_IMPORTS = {
 }
 
 
-def operator_sources(expressions: Iterable[Expr], grids: tuple[Grid, ...], target: str) -> list[str]:
+def operator_sources(expressions: Iterable[Node], grids: tuple[Grid, ...], target: str) -> list[str]:
     """Function definitions for all operators that occur in the expressions, each once."""
     found: dict[str, str] = {}
     for expression in expressions:
@@ -93,8 +92,8 @@ def spread(pairs, table):
 '''
 
 
-def matrix_source(node: Expr, shape: tuple[int, ...], is_sparse: bool) -> tuple[str, tuple[str, str], str]:
-    """The name of a linear operator's matrix, (name, definition) of its column for the value outside, its definition."""
+def matrix_source(node: Node, shape: tuple[int, ...], is_sparse: bool) -> tuple[str, tuple[str, str], str]:
+    """The name of an operator's matrix, (name, definition) of its column for the value outside, its definition."""
     places = f"_{int(node.args[1])}".replace("-", "minus_") if isinstance(node, Shift) else ""
     call = _call(node)
     function = call.split("(")[0]
@@ -105,7 +104,7 @@ def matrix_source(node: Expr, shape: tuple[int, ...], is_sparse: bool) -> tuple[
     return name, (outside, f"{outside} = {one}.reshape(-1, 1)"), f"{name} = as_matrix(lambda u: {zero}, {shape})"
 
 
-def _call(node: Expr) -> str:
+def _call(node: Node) -> str:
     match node:
         case Laplacian():
             edges = sum(edge not in (PERIODIC, MIRRORED) for edge in node.args[1:])
@@ -120,7 +119,7 @@ def _call(node: Expr) -> str:
             return f"{name}({{0}}, {int(node.args[1])}{', {1}' if kind == 'filled' else ''})"
 
 
-def _source(node: Expr, grids: tuple[Grid, ...], target: str) -> tuple[str, str]:
+def _source(node: Node, grids: tuple[Grid, ...], target: str) -> tuple[str, str]:
     match node:
         case Laplacian():
             return "laplacian", _laplacian(node.args[1:], grids, target)
@@ -137,7 +136,7 @@ def _slice(axis: int, text: str) -> str:
     return f"[{text}]" if axis == 0 else f"[:, {text}]"
 
 
-def _padded(u: str, axis: int, edge: Expr, target: str, outside: str) -> str:
+def _padded(u: str, axis: int, edge: Node, target: str, outside: str) -> str:
     """The array with one more value at either end of an axis."""
     first, last = f"{u}{_slice(axis, ':1')}", f"{u}{_slice(axis, '-1:')}"
     if edge == PERIODIC:
@@ -149,12 +148,12 @@ def _padded(u: str, axis: int, edge: Expr, target: str, outside: str) -> str:
     return _CONCATENATE[target].format(f"{before}, {u}, {after}", axis)
 
 
-def _parameters(edges: tuple[Expr, ...]) -> list[str]:
+def _parameters(edges: tuple[Node, ...]) -> list[str]:
     inner = [edge not in (PERIODIC, MIRRORED) for edge in edges]
     return [f"outside_{axis}" if filled else "" for axis, filled in enumerate(inner)]
 
 
-def _laplacian(edges: tuple[Expr, ...], grids: tuple[Grid, ...], target: str) -> str:
+def _laplacian(edges: tuple[Node, ...], grids: tuple[Grid, ...], target: str) -> str:
     outside = _parameters(edges)
     lines = [f"def laplacian({', '.join(['u', *filter(None, outside)])}):"]
     terms: list[str] = []
@@ -167,7 +166,7 @@ def _laplacian(edges: tuple[Expr, ...], grids: tuple[Grid, ...], target: str) ->
     return "\n".join([*lines, f"    return {' + '.join(terms)}", ""])
 
 
-def _gradient(axis: int, edge: Expr, grids: tuple[Grid, ...], target: str) -> str:
+def _gradient(axis: int, edge: Node, grids: tuple[Grid, ...], target: str) -> str:
     outside = "outside" if edge not in (PERIODIC, MIRRORED) else ""
     factor = to_double(1 / (2 * grids[axis].step))
     return "\n".join([
@@ -178,7 +177,7 @@ def _gradient(axis: int, edge: Expr, grids: tuple[Grid, ...], target: str) -> st
     ])  # fmt: skip
 
 
-def _shift(axis: int, edge: Expr, two_axes: bool, target: str) -> tuple[str, str]:
+def _shift(axis: int, edge: Node, two_axes: bool, target: str) -> tuple[str, str]:
     kind = "wrapped" if edge == PERIODIC else "mirrored" if edge == MIRRORED else "filled"
     name = f"shift_{kind}" if axis == 0 else f"shift_{kind}_1"
     join = _CONCATENATE[target]

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import sympy
-from sympy import Expr, Function, Symbol
+from sympy import Function, Symbol
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pycode import PythonCodePrinter
 
 from sciml_bench.emit.targets import Target
 from sciml_bench.problem.model import to_double
-from sciml_bench.problem.operators import MIRRORED, PERIODIC
+from sciml_bench.problem.operators import MIRRORED, PERIODIC, Node
 from sciml_bench.problem.shapes import Shape, shape_of
 
 
@@ -39,29 +39,29 @@ class RowSum(Function):
 class Printer(PythonCodePrinter):
     """SymPy's Python printer with a target's functions, and doubles instead of exact numbers."""
 
-    def __init__(self, target: Target, names: Mapping[Symbol, str], shapes: Mapping[Symbol, Shape]):
+    def __init__(self, target: Target, names: Mapping[Symbol, str], shapes: dict[Symbol, Shape]):
         super().__init__({"fully_qualified_modules": False})
         self.target = target
         self.names = names
         self.shapes = shapes
 
-    def code(self, expression: Expr) -> str:
+    def code(self, expression: Node) -> str:
         """The code of an expression."""
         code = self.doprint(expression)
         return code[1:-1] if self._is_product(expression) else code
 
-    def _is_product(self, expr: Expr) -> bool:
+    def _is_product(self, expr: Node) -> bool:
         """Whether a power is printed as a product: Python's float power is several times slower."""
         scalar = not self.target.traced and expr.is_Pow and expr.base.is_Symbol and self.shape(expr.base) == ()
         return scalar and expr.exp in (2, 3)
 
-    def operand(self, expression: Expr) -> str:
+    def operand(self, expression: Node) -> str:
         """Code for a place that needs an array of the target, even for a plain number."""
         if expression.is_number:
             return self.target.constant.format(_literal(to_double(expression)))
         return self.code(expression)
 
-    def shape(self, expression: Expr) -> Shape:
+    def shape(self, expression: Node) -> Shape:
         """The shape of an expression."""
         return shape_of(expression, self.shapes)
 
@@ -70,7 +70,7 @@ class Printer(PythonCodePrinter):
         return self._print(expr)
 
     def _print(self, expr: Any, **kwargs: Any) -> str:
-        if isinstance(expr, Expr) and expr.is_number and not expr.is_Integer and expr.is_real:
+        if isinstance(expr, sympy.Expr) and expr.is_number and not expr.is_Integer and expr.is_real:
             code = _literal(to_double(expr))
             return f"({code})" if code.startswith("-") and not expr.is_Rational else code
         return super()._print(expr, **kwargs)
@@ -109,24 +109,18 @@ class Printer(PythonCodePrinter):
         fractional = not expr.exp.is_Integer and not expr.base.is_nonnegative
         return fractional and not self.target.traced and self.shape(expr.base) == ()
 
-
-    def _call(self, name: str, *arguments: Expr) -> str:
+    def _call(self, name: str, *arguments: Node) -> str:
         function = self.target.functions[name]
         scalar = not self.target.traced and all(self.shape(argument) == () for argument in arguments)
         if scalar and (name in _SAFE_SCALARS or (name == "sqrt" and arguments[0].is_nonnegative)):
             function = _SAFE_SCALARS.get(name, "math.sqrt")
         return f"{function}({', '.join(self.operand(argument) for argument in arguments)})"
 
-    def _print_Function(self, expr: Function) -> str:
+    def _print_Function(self, expr: Node) -> str:
         name = type(expr).__name__.lower()
         if name not in self.target.functions:
             raise ValueError(f"{name} cannot be printed for {self.target.name}")
         return self._call(name, *expr.args)
-
-    # The parent class has a method for each function that it knows; ours take their place.
-    _print_sin = _print_cos = _print_tan = _print_asin = _print_acos = _print_atan = _print_Function
-    _print_sinh = _print_cosh = _print_tanh = _print_exp = _print_log = _print_Function
-    _print_ExpBase = _print_sign = _print_Abs = _print_Function
 
     def _print_Where(self, expr: Any) -> str:
         condition, a, b = expr.args
@@ -151,14 +145,11 @@ class Printer(PythonCodePrinter):
         code = self._condition(condition)
         return code if condition.is_Symbol else f"({code})"
 
-    # Conditions that stand alone, as when they are shared between two branches.
-    _print_And = _print_Or = _print_Not = _print_Relational = _condition
-
     def _print_Item(self, expr: Any) -> str:
         array, *indices = expr.args
         return f"{self._atom(array)}[{', '.join(str(index) for index in indices)}]"
 
-    def _atom(self, expr: Expr) -> str:
+    def _atom(self, expr: Node) -> str:
         return self.parenthesize(expr, PRECEDENCE["Atom"], strict=True)
 
     def _print_Row(self, expr: Any) -> str:
@@ -199,7 +190,7 @@ class Printer(PythonCodePrinter):
         filled = [self._filled(diagonal, size) for diagonal in diagonals]
         return f"solve_tridiagonal({', '.join(filled)}, {self.code(b)})"
 
-    def _filled(self, expression: Expr, shape: Shape) -> str:
+    def _filled(self, expression: Node, shape: Shape) -> str:
         if self.shape(expression) == shape:
             return self.code(expression)
         return self.target.fill.format(self.operand(expression), shape)
@@ -217,7 +208,7 @@ class Printer(PythonCodePrinter):
         name = f"shift_{kind}" if int(axis) == 0 else f"shift_{kind}_1"
         return f"{name}({', '.join((self.code(field), str(int(places)), *self._edges((edge,))))})"
 
-    def _edges(self, edges: tuple[Expr, ...]) -> list[str]:
+    def _edges(self, edges: tuple[Node, ...]) -> list[str]:
         return [self.operand(edge) for edge in edges if edge not in (PERIODIC, MIRRORED)]
 
 
@@ -231,3 +222,25 @@ def _literal(value: float) -> str:
     if value == int(value) and abs(value) < 10**6:
         return f"{value:.1f}"
     return repr(value)
+
+
+# The parent class has a method of its own for each function and condition that it knows; ours take their place.
+for _name in (
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "exp",
+    "ExpBase",
+    "log",
+    "sign",
+    "Abs",
+):
+    setattr(Printer, f"_print_{_name}", Printer._print_Function)
+for _name in ("And", "Or", "Not", "Relational"):
+    setattr(Printer, f"_print_{_name}", Printer._condition)

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import product
 
 import sympy
-from sympy import Basic, Expr, Symbol
+from sympy import Symbol
 
 from sciml_bench.problem.model import Problem, symbol
 from sciml_bench.problem.operators import (
@@ -24,6 +24,7 @@ from sciml_bench.problem.operators import (
     Item,
     Laplacian,
     MatrixProduct,
+    Node,
     Shift,
     Total,
     TridiagonalSolve,
@@ -44,14 +45,14 @@ class ScalarSystem:
     t: Symbol
     y: tuple[Symbol, ...]
     p: tuple[Symbol, ...]
-    statements: tuple[tuple[Symbol, Expr], ...]
-    outputs: tuple[Expr, ...]
-    invariants: dict[str, Expr]
+    statements: tuple[tuple[Symbol, Node], ...]
+    outputs: tuple[Node, ...]
+    invariants: dict[str, Node]
 
     @cached_property
-    def rhs(self) -> tuple[Expr, ...]:
+    def rhs(self) -> tuple[Node, ...]:
         """The right-hand side in t, y and p alone."""
-        values: dict[Basic, Expr] = {}
+        values: dict[Node, Node] = {}
         for target, expr in self.statements:
             values[target] = expr.xreplace(values)
         return tuple(expr.xreplace(values) for expr in self.outputs)
@@ -66,29 +67,29 @@ class _Scalariser:
     def __init__(self, problem: Problem):
         self.problem = problem
         self.shapes = problem.shapes
-        self.statements: list[tuple[Symbol, Expr]] = []
-        self.components: dict[Symbol, dict[Index, Expr]] = {}
-        self._memo: dict[tuple[Basic, Index], Basic] = {}
-        self._solutions: dict[Basic, list[Expr]] = {}
+        self.statements: list[tuple[Symbol, Node]] = []
+        self.components: dict[Symbol, dict[Index, Node]] = {}
+        self._memo: dict[tuple[Node, Index], Node] = {}
+        self._solutions: dict[Node, list[Node]] = {}
 
     def system(self) -> ScalarSystem:
         problem = self.problem
         y = self._declare("y", [(state.name, state.shape) for state in problem.states])
         p = self._declare("p", [(parameter.name, parameter.shape) for parameter in problem.parameters])
         for constant in problem.constants:
-            self.components[symbol(constant.name)] = dict(
-                zip(_indices(constant.shape), constant.values, strict=True)
-            )
+            self.components[symbol(constant.name)] = dict(zip(_indices(constant.shape), constant.values, strict=True))
         for axis, grid in enumerate(problem.grids):
             self.components[symbol(grid.name)] = {
                 index: grid.coordinate(index[axis]) for index in _indices(problem.grid_shape)
             }
         for definition in problem.definitions:
             self.components[symbol(definition.name)] = {
-                index: self._state(f"{definition.name}_{'_'.join(map(str, index))}", self.element(definition.expr, index))
+                index: self._state(
+                    f"{definition.name}_{'_'.join(map(str, index))}", self.element(definition.expr, index)
+                )
                 for index in _indices(definition.shape)
             }
-        outputs: list[Expr] = []
+        outputs: list[Node] = []
         for state in problem.states:
             expr = problem.equations[state.name]
             outputs += [self.element(expr, index) for index in _indices(state.shape)]
@@ -98,7 +99,7 @@ class _Scalariser:
     def _declare(self, prefix: str, quantities: list[tuple[str, Shape]]) -> tuple[Symbol, ...]:
         flat: list[Symbol] = []
         for name, shape in quantities:
-            entries: dict[Index, Expr] = {}
+            entries: dict[Index, Node] = {}
             for index in _indices(shape):
                 component = Symbol(f"{prefix}_{len(flat)}", real=True)
                 flat.append(component)
@@ -106,19 +107,19 @@ class _Scalariser:
             self.components[symbol(name)] = entries
         return tuple(flat)
 
-    def _state(self, name: str, expr: Expr) -> Symbol:
+    def _state(self, name: str, expr: Node) -> Symbol:
         target = Symbol(f"d_{name}", real=True)
         self.statements.append((target, expr))
         return target
 
-    def element(self, expr: Basic, index: Index) -> Expr:
+    def element(self, expr: Node, index: Index) -> Node:
         """Component ``index`` of an expression; scalars ignore the index."""
         key = (expr, index)
         if key not in self._memo:
             self._memo[key] = self._element(expr, index)
-        return self._memo[key]  # pyright: ignore[reportReturnType]
+        return self._memo[key]
 
-    def _element(self, expr: Basic, index: Index) -> Basic:
+    def _element(self, expr: Node, index: Index) -> Node:
         match expr:
             case Symbol():
                 entries = self.components.get(expr)
@@ -152,18 +153,18 @@ class _Scalariser:
                     return expr
                 return expr.func(*(self.element(argument, index) for argument in expr.args))
 
-    def _shape(self, expr: Basic) -> Shape:
-        return shape_of(expr, self.shapes)  # pyright: ignore[reportArgumentType]
+    def _shape(self, expr: Node) -> Shape:
+        return shape_of(expr, self.shapes)
 
-    def _laplacian(self, expr: Basic, index: Index) -> Expr:
+    def _laplacian(self, expr: Node, index: Index) -> Node:
         field, *edges = expr.args
-        total: Expr = sympy.S.Zero
+        total: Node = sympy.S.Zero
         for axis, (edge, grid) in enumerate(zip(edges, self.problem.grids, strict=True)):
             ahead, behind = (self._neighbour(field, index, axis, k, edge) for k in (1, -1))
             total += (ahead - 2 * self.element(field, index) + behind) / grid.step**2
         return total
 
-    def _neighbour(self, field: Basic, index: Index, axis: int, places: int, edge: Basic) -> Expr:
+    def _neighbour(self, field: Node, index: Index, axis: int, places: int, edge: Node) -> Node:
         size = self._shape(field)[axis]
         place = index[axis] + places
         if not 0 <= place < size:
@@ -175,10 +176,10 @@ class _Scalariser:
                 return self.element(edge, ())
         return self.element(field, (*index[:axis], place, *index[axis + 1 :]))
 
-    def _indexed_sum(self, expr: Basic, index: Index) -> Expr:
+    def _indexed_sum(self, expr: Node, index: Index) -> Node:
         body, j, excluded, size = expr.args
         atoms = body.atoms(At)
-        terms: list[Expr] = []
+        terms: list[Node] = []
         for k in range(int(size)):
             if excluded != j and (k,) == index:
                 continue
@@ -186,25 +187,25 @@ class _Scalariser:
             terms.append(self._scalars(body).xreplace(values))
         return sympy.Add(*terms)
 
-    def _scalars(self, body: Basic) -> Basic:
+    def _scalars(self, body: Node) -> Node:
         """The body with scalar parameters, states and definitions put in; elements stay."""
         scalars = {s: entries[()] for s, entries in self.components.items() if () in entries}
         return body.xreplace(scalars)
 
-    def _tridiagonal(self, expr: Basic) -> list[Expr]:
+    def _tridiagonal(self, expr: Node) -> list[Node]:
         """Thomas' algorithm, with a statement for each intermediate so that expressions stay small."""
         if expr in self._solutions:
             return self._solutions[expr]
         lower, diagonal, upper, b = expr.args
         n, tag = self._shape(b)[0], len(self._solutions)
-        at: Callable[[Basic, int], Expr] = lambda array, i: self.element(array, (i,))  # noqa: E731
+        at: Callable[[Node, int], Node] = lambda array, i: self.element(array, (i,))  # noqa: E731
         c = [self._state(f"tri{tag}_c_0", at(upper, 0) / at(diagonal, 0))]
         d = [self._state(f"tri{tag}_d_0", at(b, 0) / at(diagonal, 0))]
         for i in range(1, n):
             pivot = self._state(f"tri{tag}_p_{i}", at(diagonal, i) - at(lower, i) * c[i - 1])
             c.append(self._state(f"tri{tag}_c_{i}", at(upper, i) / pivot))
             d.append(self._state(f"tri{tag}_d_{i}", (at(b, i) - at(lower, i) * d[i - 1]) / pivot))
-        x: list[Expr] = [d[-1]]
+        x: list[Node] = [d[-1]]
         for i in range(n - 2, -1, -1):
             x.insert(0, self._state(f"tri{tag}_x_{i}", d[i] - c[i] * x[0]))
         self._solutions[expr] = x

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sympy
-from sympy import Expr, Symbol
+from sympy import Symbol
 
 from sciml_bench.emit.context import Context, element_symbol
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.problem.model import symbol
+from sciml_bench.problem.operators import Node
 
 
 def scalar_jacobian_source(context: Context) -> str:
     """``jacobian(t, y, p)``, and for NumPy ``parameter_jacobian(t, y, p)``, with shared subexpressions."""
     problem = context.problem
-    values: dict[Symbol, Expr] = {}
+    values: dict[Symbol, Node] = {}
     for definition in problem.definitions:
         values[symbol(definition.name)] = context.resolve(definition.expr).xreplace(values)
     equations = [context.resolve(expr).xreplace(values) for expr in problem.equations.values()]
@@ -33,7 +34,7 @@ def scalar_jacobian_source(context: Context) -> str:
     return "\n\n".join(functions)
 
 
-def _function(context: Context, name: str, equations: list[Expr], variables: list[Symbol]) -> str:
+def _function(context: Context, name: str, equations: list[Node], variables: list[Symbol]) -> str:
     head = f"def {name}(t, y, p):"
     if not variables:
         return f"{head}\n    return np.empty((N_STATES, 0))\n"

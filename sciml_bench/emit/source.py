@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Expr, Symbol
+from sympy import Symbol
 
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.loss import loss_source
@@ -12,7 +12,7 @@ from sciml_bench.emit.scalar_jacobian import scalar_jacobian_source
 from sciml_bench.emit.statements import Program, straight_line
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.problem.model import Problem, symbol
-from sciml_bench.problem.operators import TridiagonalSolve
+from sciml_bench.problem.operators import Node, TridiagonalSolve
 
 
 def source(problem: Problem, target: str) -> str:
@@ -79,6 +79,6 @@ def _rhs(context: Context, program: Program) -> str:
 
 
 def _symbols(program: Program) -> set[Symbol]:
-    expressions: list[Expr] = [statement.expr for statement in program.statements]
+    expressions: list[Node] = [statement.expr for statement in program.statements]
     expressions += program.outputs
     return {symbol for expression in expressions for symbol in expression.free_symbols}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import sympy
-from sympy import Expr, Symbol
+from sympy import Symbol
 
 from sciml_bench.emit.printer import Column, Others, Row, RowSum, Spread
-from sciml_bench.problem.operators import At, IndexedSum, PairMatrix, Total
+from sciml_bench.problem.operators import At, IndexedSum, Node, PairMatrix, Total
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Statement:
     """``symbol = expr``; temporaries have names that start with an underscore-free prefix of our own."""
 
     symbol: Symbol
-    expr: Expr
+    expr: Node
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Program:
     """Statements in a valid order, the outputs in terms of their symbols, and the tables of pairs they need."""
 
     statements: tuple[Statement, ...]
-    outputs: tuple[Expr, ...]
+    outputs: tuple[Node, ...]
     pair_tables: tuple[PairTable, ...]
 
 
@@ -37,7 +37,7 @@ class PairTable:
     size: int
 
 
-def straight_line(named: Sequence[tuple[Symbol, Expr]], outputs: Sequence[Expr]) -> Program:
+def straight_line(named: Sequence[tuple[Symbol, Node]], outputs: Sequence[Node]) -> Program:
     """Common subexpressions of definitions and outputs as statements, each before its first use."""
     taken = {s.name for _, e in named for s in e.free_symbols} | {s.name for e in outputs for s in e.free_symbols}
     taken |= {s.name for s, _ in named}
@@ -46,17 +46,15 @@ def straight_line(named: Sequence[tuple[Symbol, Expr]], outputs: Sequence[Expr])
     expanded_outputs = [expander.expand(expr) for expr in outputs]
     targets = [symbol for symbol, _ in named] + [statement.symbol for statement in expander.statements]
     bodies = expanded + [statement.expr for statement in expander.statements]
-    shared, reduced = sympy.cse(
-        [*bodies, *expanded_outputs], symbols=_fresh("c", taken), order="none", list=False
-    )
+    everything = [*bodies, *expanded_outputs]
+    shared, reduced = sympy.cse(everything, symbols=_fresh("c", taken), order="none")
+    values: list[Node] = list(reduced)
     statements = [Statement(symbol, expr) for symbol, expr in shared]
-    statements += [Statement(symbol, expr) for symbol, expr in zip(targets, reduced, strict=False)]
-    return Program(
-        _ordered(statements), tuple(reduced[len(targets) :]), tuple(expander.tables.values())
-    )
+    statements += [Statement(symbol, expr) for symbol, expr in zip(targets, values, strict=False)]
+    return Program(_ordered(statements), tuple(values[len(targets) :]), tuple(expander.tables.values()))
 
 
-def _fresh(prefix: str, taken: set[str]):
+def _fresh(prefix: str, taken: set[str]) -> Iterator[Symbol]:
     number = 0
     while True:
         name = f"{prefix}{number}"
@@ -90,14 +88,14 @@ class _PairExpander:
         self.taken = taken
         self.statements: list[Statement] = []
         self.tables: dict[int, PairTable] = {}
-        self._symbols: dict[Expr, Symbol] = {}
+        self._symbols: dict[Node, Symbol] = {}
 
-    def expand(self, expression: Expr) -> Expr:
+    def expand(self, expression: Node) -> Node:
         """The expression with every indexed sum replaced by the symbol of a row sum."""
         sums = sorted(expression.atoms(IndexedSum, PairMatrix), key=sympy.default_sort_key)
         return expression.xreplace({total: self._total(total) for total in sums})
 
-    def _total(self, total: IndexedSum | PairMatrix) -> Expr:
+    def _total(self, total: IndexedSum | PairMatrix) -> Node:
         body, j, excluded, size = total.args
         is_matrix = isinstance(total, PairMatrix)
         if not is_matrix and excluded == j and all(atom.args[1] == j for atom in body.atoms(At)):
@@ -125,7 +123,7 @@ class _PairExpander:
             self.tables[size] = PairTable(Symbol(f"OTHERS_{size}"), size)
         return self.tables[size]
 
-    def _assign(self, name: str, expr: Expr) -> Symbol:
+    def _assign(self, name: str, expr: Node) -> Symbol:
         unique, number = name, 2
         while unique in self.taken:
             unique, number = f"{name}{number}", number + 1

@@ -106,7 +106,7 @@ class WorkerWatch:
                 ending = True
                 deadline_s = time.monotonic() + _EXIT_GRACE_S
             elif told and not ending:
-                deadline_s = time.monotonic() + self._limits.timeout_s
+                deadline_s = time.monotonic() + self._limits.of_phase(self._log.phase)
 
     def _serve(self, wait_s: float) -> bool:
         """Serve the pipes that are ready; whether the worker told something."""
@@ -202,7 +202,7 @@ class WorkerWatch:
     def _pass_deadline(self, ending: bool) -> None:
         # A worker that told its end and then cannot exit has measured everything.
         if not ending:
-            message = f"{self._log.where()} ran past {self._limits.timeout_s:g} s"
+            message = f"{self._log.where()} ran past {self._limits.of_phase(self._log.phase):g} s"
             self._failure = Outcome.TIMEOUT, message
 
     def _ending(self, killed: bool) -> Ending:

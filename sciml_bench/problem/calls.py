@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 
 import sympy
-from sympy import Expr, Symbol
+from sympy import Symbol
 
 from sciml_bench.problem.expression import Call, ExpressionError, Typed
 from sciml_bench.problem.model import Grid, symbol
@@ -19,6 +19,7 @@ from sciml_bench.problem.operators import (
     IndexedSum,
     Laplacian,
     MatrixProduct,
+    Node,
     Shift,
     Total,
     TridiagonalSolve,
@@ -51,7 +52,7 @@ def _arguments(call: Call, least: int, most: int, keywords: tuple[str, ...] = ()
             raise ExpressionError(f"{call.name} has no argument '{keyword}'")
 
 
-def _edge(grid: Grid) -> Expr:
+def _edge(grid: Grid) -> Node:
     if grid.boundary == "periodic":
         return PERIODIC
     return MIRRORED if grid.boundary == "neumann" else grid.boundary_value
@@ -102,7 +103,7 @@ def _shift(call: Call, grids: tuple[Grid, ...], shape: tuple[int, ...]) -> Typed
     if not 0 < abs(places) < operand.shape[axis]:
         raise ExpressionError(f"shift by {places} places does not fit {operand.shape[axis]} elements")
     fill = call.arguments[2] if len(call.arguments) == 3 else call.keywords.get("fill")
-    edge: Expr = _edge(grids[axis]) if on_grid else sympy.S.Zero
+    edge: Node = _edge(grids[axis]) if on_grid else sympy.S.Zero
     if fill is not None:
         value = call.parser.visit(fill)
         if value.shape:
@@ -174,5 +175,7 @@ def _solve_tridiagonal(call: Call) -> Typed:
         raise ExpressionError("the right-hand side of solve_tridiagonal must be a vector")
     for operand in operands[:3]:
         if broadcast(operand.shape, shape) != shape:
-            raise ExpressionError("the diagonals of solve_tridiagonal must be scalars or as long as its right-hand side")
+            raise ExpressionError(
+                "the diagonals of solve_tridiagonal must be scalars or as long as its right-hand side"
+            )
     return Typed(TridiagonalSolve(*(operand.expr for operand in operands)), shape)

@@ -6,11 +6,10 @@ import re
 from typing import Any
 
 import sympy
-from sympy import Expr
 
 from sciml_bench.problem.expression import Call, ExpressionError, Scope, Typed
 from sciml_bench.problem.model import Definition, State
-from sciml_bench.problem.operators import At, IndexedSum
+from sciml_bench.problem.operators import At, IndexedSum, Node
 from sciml_bench.problem.reader import Reader
 
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9_]*)(?:\[([a-z])\])?")
@@ -31,17 +30,15 @@ def load_definitions(reader: Reader) -> tuple[Definition, ...]:
     return tuple(definitions)
 
 
-def load_equations(reader: Reader, states: tuple[State, ...]) -> tuple[dict[str, Expr], dict[str, str]]:
+def load_equations(reader: Reader, states: tuple[State, ...]) -> tuple[dict[str, Node], dict[str, str]]:
     """One equation for each state, and their texts as written."""
     shapes = {state.name: state.shape for state in states}
-    equations: dict[str, Expr] = {}
+    equations: dict[str, Node] = {}
     texts: dict[str, str] = {}
     for key, text in reader.document.table("equations", True).items():
         name, index = _split(reader, key, "equations")
         if name not in shapes:
-            raise reader.document.error(
-                f"'{name}' is not a state.", "equations", key, f"States: {', '.join(shapes)}."
-            )
+            raise reader.document.error(f"'{name}' is not a state.", "equations", key, f"States: {', '.join(shapes)}.")
         if name in equations:
             raise reader.document.error(f"'{name}' has two equations.", "equations", key)
         equations[name] = reader.fits(_body(reader, text, "equations", key, index), shapes[name], "equations", key)
@@ -52,9 +49,9 @@ def load_equations(reader: Reader, states: tuple[State, ...]) -> tuple[dict[str,
     return {name: equations[name] for name in shapes}, texts
 
 
-def load_invariants(reader: Reader) -> dict[str, Expr]:
+def load_invariants(reader: Reader) -> dict[str, Node]:
     """Scalar expressions that the exact solution keeps constant."""
-    invariants: dict[str, Expr] = {}
+    invariants: dict[str, Node] = {}
     for name, text in reader.document.table("invariants").items():
         typed = reader.expression(text, "invariants", name)
         if typed.shape:
@@ -63,15 +60,15 @@ def load_invariants(reader: Reader) -> dict[str, Expr]:
     return invariants
 
 
-def load_exact(reader: Reader, states: tuple[State, ...]) -> dict[str, Expr]:
+def load_exact(reader: Reader, states: tuple[State, ...]) -> dict[str, Node]:
     """Closed-form solutions: all states or none, as expressions of t, constants, parameters and coordinates."""
     data = reader.document.table("exact")
     if not data:
         return {}
     hidden = {state.name for state in states} | set(reader.document.table("definitions"))
     names = {name: meaning for name, meaning in reader.scope.names.items() if name not in hidden}
-    scope = Scope(names, {name: _bessel for name in _BESSEL}, reader.scope.used)
-    exact: dict[str, Expr] = {}
+    scope = Scope(names, dict.fromkeys(_BESSEL, _bessel), reader.scope.used)
+    exact: dict[str, Node] = {}
     for state in states:
         if state.name not in data:
             raise reader.document.error(f"[exact] lacks '{state.name}'.", "exact", cure="Give all states, or none.")
@@ -108,10 +105,12 @@ def _body(reader: Reader, text: Any, table: str, key: str, index: str | None) ->
     free = sympy.Symbol(index, integer=True)
     # An element at the free index of the whole equation is just the array, element by element.
     plain = {
-        atom: atom.args[0] for atom in typed.expr.atoms(At) if atom.args[1] == free and not _inside_sum(typed.expr, atom)
+        atom: atom.args[0]
+        for atom in typed.expr.atoms(At)
+        if atom.args[1] == free and not _inside_sum(typed.expr, atom)
     }
     return Typed(typed.expr.xreplace(plain), typed.shape)
 
 
-def _inside_sum(expression: Expr, atom: At) -> bool:
+def _inside_sum(expression: Node, atom: At) -> bool:
     return any(atom in total.atoms(At) for total in expression.atoms(IndexedSum))

@@ -14,10 +14,10 @@ from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 
 import sympy
-from sympy import Expr, Rational, Symbol
+from sympy import Symbol
 from sympy.core.parameters import distribute
 
-from sciml_bench.problem.operators import At, Item, Where
+from sciml_bench.problem.operators import At, Item, Node, Where
 from sciml_bench.problem.shapes import Shape, broadcast, describe
 
 MAX_LENGTH = 20_000
@@ -33,7 +33,7 @@ class ExpressionError(Exception):
 class Typed:
     """An expression and its shape."""
 
-    expr: Expr
+    expr: Node
     shape: Shape = ()
 
 
@@ -73,7 +73,7 @@ class Scope:
         return Scope({**self.names, **names}, self.operators, self.used)
 
 
-def number(value: int | Decimal) -> Rational:
+def number(value: int | Decimal) -> Node:
     """An exact rational from a TOML or literal number.
 
     Raises:
@@ -86,7 +86,8 @@ def number(value: int | Decimal) -> Rational:
         raise ExpressionError(f"the number {decimal} is beyond 1e±{MAX_EXPONENT}")
     if len(decimal.as_tuple().digits) > 1000:
         raise ExpressionError("a number has more than 1000 digits")
-    return Rational(*decimal.as_integer_ratio())
+    numerator, denominator = decimal.as_integer_ratio()
+    return sympy.Integer(numerator) / denominator
 
 
 def parse(text: str, scope: Scope, free_indices: tuple[str, ...] = ()) -> Typed:
@@ -123,7 +124,7 @@ def _shorten(text: str, width: int = 60) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-_FUNCTIONS: dict[str, Callable[..., Expr]] = {
+_FUNCTIONS: dict[str, Callable[..., Node]] = {
     "sin": sympy.sin, "cos": sympy.cos, "tan": sympy.tan, "asin": sympy.asin, "acos": sympy.acos,
     "atan": sympy.atan, "sinh": sympy.sinh, "cosh": sympy.cosh, "tanh": sympy.tanh, "exp": sympy.exp,
     "log": sympy.log, "sqrt": sympy.sqrt, "abs": sympy.Abs, "sign": sympy.sign,
@@ -188,7 +189,7 @@ class Parser:
     def _piece(self, node: ast.AST) -> str:
         return _shorten(ast.get_source_segment(self.text, node) or type(node).__name__)
 
-    def _literal(self, node: ast.Constant) -> Expr:
+    def _literal(self, node: ast.Constant) -> Node:
         if isinstance(node.value, bool) or not isinstance(node.value, int | float):
             raise ExpressionError(f"'{self._piece(node)}' is not a number")
         try:
@@ -201,7 +202,9 @@ class Parser:
             raise ExpressionError(f"the index '{name}' can only be used in brackets, as in x[{name}]")
         meaning = self.scope.look_up(name)
         if bare and self.free_indices and meaning.shape:
-            raise ExpressionError(f"'{name}' is a vector: write {name}[{self.free_indices[0]}] in an indexed expression")
+            raise ExpressionError(
+                f"'{name}' is a vector: write {name}[{self.free_indices[0]}] in an indexed expression"
+            )
         return meaning
 
     def _binary(self, node: ast.BinOp) -> Typed:
@@ -226,7 +229,7 @@ class Parser:
             case _:
                 raise ExpressionError(f"'{self._piece(node)}': the operator is not part of the expression language")
 
-    def _power(self, node: ast.BinOp, base: Expr, exponent: Expr) -> Expr:
+    def _power(self, node: ast.BinOp, base: Node, exponent: Node) -> Node:
         if exponent.is_number and (not exponent.is_real or abs(exponent) > MAX_EXPONENT):
             raise ExpressionError(f"'{self._piece(node)}': the exponent is beyond ±{MAX_EXPONENT}")
         if base.is_Rational and max(abs(base.p), base.q).bit_length() > 4096:
@@ -235,7 +238,7 @@ class Parser:
             raise ExpressionError(f"'{self._piece(node)}' is not defined")
         return self._defined(node, base**exponent)
 
-    def _defined(self, node: ast.expr, expr: Expr) -> Expr:
+    def _defined(self, node: ast.expr, expr: Node) -> Node:
         """The expression, unless it is infinite, undefined or complex whatever its names stand for."""
         if expr.has(sympy.zoo, sympy.nan, sympy.oo, sympy.I) or (expr.is_number and expr.is_real is False):
             raise ExpressionError(f"'{self._piece(node)}' is not a finite real number")
@@ -253,7 +256,7 @@ class Parser:
             return Typed(At(array.expr, Symbol(index, integer=True)), array.shape)
         return Typed(self._item(node, array, entries))
 
-    def _item(self, node: ast.Subscript, array: Typed, entries: list[ast.expr]) -> Expr:
+    def _item(self, node: ast.Subscript, array: Typed, entries: list[ast.expr]) -> Node:
         indices: list[int] = []
         for entry, size in zip(entries, array.shape, strict=True):
             value = self.constant_integer(entry)
@@ -269,7 +272,7 @@ class Parser:
             raise ExpressionError(f"'{self._piece(node)}' must be a constant integer")
         return int(value)
 
-    def condition(self, node: ast.expr) -> tuple[sympy.Basic, Shape]:
+    def condition(self, node: ast.expr) -> tuple[Node, Shape]:
         """A Boolean expression and its shape."""
         match node:
             case ast.Compare() if len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS:

@@ -9,15 +9,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-
-from sympy import Expr
-
 from sciml_bench.problem import times
 from sciml_bench.problem.calls import operators
 from sciml_bench.problem.document import Document
 from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_invariants
 from sciml_bench.problem.expression import Typed, number
 from sciml_bench.problem.model import Loss, Problem, Source, State, symbol, to_double
+from sciml_bench.problem.operators import Node
 from sciml_bench.problem.published import load_published, load_published_gradients
 from sciml_bench.problem.quantities import load_constants, load_grids, load_parameters, load_states
 from sciml_bench.problem.reader import Reader
@@ -69,9 +67,9 @@ def load_problem(path: Path | str) -> Problem:
         name=name, title=document.string(document.data, "title", ""), suite=suite, tier=tier,
         tags=_tags(document), description=document.string(document.data, "description", "", "").strip(),
         source=_source(document), t0=t0, t1=t1, save_times=save_times, breakpoints=breakpoints, grids=grids,
-        constants=constants, matrices=matrices, parameters=parameters, states=states, definitions=definitions, equations=equations,
-        invariants=invariants, exact=exact, loss=_loss(reader, states), spec_hash=_spec_hash(document),
-        path=str(path), equation_texts=texts,
+        constants=constants, matrices=matrices, parameters=parameters, states=states, definitions=definitions,
+        equations=equations, invariants=invariants, exact=exact, loss=_loss(reader, states),
+        spec_hash=_spec_hash(document), path=str(path), equation_texts=texts,
     )  # fmt: skip
     return _with_published(reader, problem)
 
@@ -112,7 +110,7 @@ def _source(document: Document) -> Source:
     return Source(*(document.string(data, key, "source", "") for key in SOURCE_KEYS))
 
 
-def _time(reader: Reader) -> tuple[Expr, Expr, tuple[Expr, ...], tuple[Expr, ...]]:
+def _time(reader: Reader) -> tuple[Node, Node, tuple[Node, ...], tuple[Node, ...]]:
     document = reader.document
     data = document.table("time", True)
     document.known_keys(data, TIME_KEYS, "time")
@@ -130,7 +128,7 @@ def _time(reader: Reader) -> tuple[Expr, Expr, tuple[Expr, ...], tuple[Expr, ...
     return t0, t1, _save_times(reader, data.get("save", {"spacing": "linear", "count": 20}), t0, t1), breakpoints
 
 
-def _save_times(reader: Reader, save: Any, t0: Expr, t1: Expr) -> tuple[Expr, ...]:
+def _save_times(reader: Reader, save: Any, t0: Node, t1: Node) -> tuple[Node, ...]:
     document = reader.document
     if not isinstance(save, dict):
         raise document.error("'save' must be a table.", "time", "save", 'As in { spacing = "linear", count = 20 }.')

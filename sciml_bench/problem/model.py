@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import sympy
-from sympy import Expr, Symbol
+from sympy import Symbol
 
+from sciml_bench.problem.operators import Node
 from sciml_bench.problem.shapes import Shape
 from sciml_bench.task import Numbers
 
@@ -31,13 +32,13 @@ class Grid:
 
     name: str
     points: int
-    first: Expr
-    last: Expr
-    step: Expr
+    first: Node
+    last: Node
+    step: Node
     boundary: str
-    boundary_value: Expr
+    boundary_value: Node
 
-    def coordinate(self, i: int) -> Expr:
+    def coordinate(self, i: int) -> Node:
         """The exact coordinate of point i."""
         return self.first + (self.last - self.first) * sympy.Rational(i, max(self.points - 1, 1))
 
@@ -48,7 +49,7 @@ class Parameter:
 
     name: str
     shape: Shape
-    values: tuple[Expr, ...]
+    values: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class State:
     name: str
     shape: Shape
     grids: tuple[str, ...]
-    initial: tuple[Expr, ...]
+    initial: tuple[Node, ...]
     scale: tuple[float, ...]
     atol_scale: tuple[float, ...]
 
@@ -86,8 +87,8 @@ class Loss:
 class Published:
     """Digits from the literature at one time: component label → (value, significant digits it is good for)."""
 
-    t: Expr
-    values: Mapping[str, tuple[Expr, float]]
+    t: Node
+    values: Mapping[str, tuple[Node, float]]
     source: str
 
 
@@ -95,9 +96,9 @@ class Published:
 class PublishedGradient:
     """Published d ``of``(t) / d theta: theta label → (value, digits)."""
 
-    t: Expr
+    t: Node
     of: str
-    values: Mapping[str, tuple[Expr, float]]
+    values: Mapping[str, tuple[Node, float]]
     source: str
 
 
@@ -107,7 +108,7 @@ class Definition:
 
     name: str
     shape: Shape
-    expr: Expr
+    expr: Node
 
 
 @dataclass(frozen=True)
@@ -126,19 +127,19 @@ class Problem:
     tier: str
     description: str
     source: Source
-    t0: Expr
-    t1: Expr
-    save_times: tuple[Expr, ...]
-    breakpoints: tuple[Expr, ...]
+    t0: Node
+    t1: Node
+    save_times: tuple[Node, ...]
+    breakpoints: tuple[Node, ...]
     grids: tuple[Grid, ...]
     constants: tuple[Parameter, ...]
     matrices: Mapping[str, sympy.ImmutableDenseMatrix]
     parameters: tuple[Parameter, ...]
     states: tuple[State, ...]
     definitions: tuple[Definition, ...]
-    equations: Mapping[str, Expr]
-    invariants: Mapping[str, Expr]
-    exact: Mapping[str, Expr]
+    equations: Mapping[str, Node]
+    invariants: Mapping[str, Node]
+    exact: Mapping[str, Node]
     loss: Loss
     published: tuple[Published, ...] = ()
     published_gradients: tuple[PublishedGradient, ...] = ()
@@ -157,12 +158,12 @@ class Problem:
         return sum(len(parameter.values) for parameter in self.parameters)
 
     @property
-    def y0(self) -> tuple[Expr, ...]:
+    def y0(self) -> tuple[Node, ...]:
         """The exact initial state, flat."""
         return tuple(value for state in self.states for value in state.initial)
 
     @property
-    def p(self) -> tuple[Expr, ...]:
+    def p(self) -> tuple[Node, ...]:
         """The exact parameters, flat."""
         return tuple(value for parameter in self.parameters for value in parameter.values)
 
@@ -234,12 +235,12 @@ def labels(name: str, shape: Shape) -> list[str]:
     return [f"{name}[{i},{j}]" for i in range(shape[0]) for j in range(shape[1])]
 
 
-def to_double(value: Expr) -> float:
+def to_double(value: Node) -> float:
     """The nearest double of an exact number."""
     if value.is_Rational:
         return int(value.p) / int(value.q)
     return float(value.evalf(25))
 
 
-def _doubles(values: tuple[Expr, ...]) -> tuple[float, ...]:
+def _doubles(values: tuple[Node, ...]) -> tuple[float, ...]:
     return tuple(to_double(value) for value in values)

@@ -8,63 +8,78 @@ outside.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sympy
-from sympy import Expr, Function, Symbol
+from sympy import Function, Symbol
+
+#: A node of an expression tree. SymPy types the arguments of a node as ``Basic``, which has no arithmetic, so code that
+#: walks trees says ``Node``.
+Node: TypeAlias = Any
 
 PERIODIC = Symbol("_periodic")
 MIRRORED = Symbol("_mirrored")
 
 
-class Laplacian(Function):
+class Operator(Function):
+    """Base of the operators; opaque to algebra."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def args(self) -> tuple[Node, ...]:
+            """The operands, then the settings."""
+            ...
+
+
+class Laplacian(Operator):
     """``Laplacian(u, edge per axis…)``: second-order centred differences, summed over the axes of the grid."""
 
 
-class Difference(Function):
+class Difference(Operator):
     """``Difference(u, axis, edge)``: centred first difference along one axis of the grid, divided by 2h."""
 
 
-class Shift(Function):
+class Shift(Operator):
     """``Shift(u, k, axis, edge)``: the value k places further along an axis."""
 
 
-class Total(Function):
+class Total(Operator):
     """``Total(u)``: the sum of all elements."""
 
 
-class MatrixProduct(Function):
+class MatrixProduct(Operator):
     """``MatrixProduct(A, u)`` with A the symbol of a constant matrix: A u."""
 
 
-class Dot(Function):
+class Dot(Operator):
     """``Dot(a, b)``: the inner product of two vectors."""
 
 
-class TridiagonalSolve(Function):
+class TridiagonalSolve(Operator):
     """``TridiagonalSolve(lower, diagonal, upper, b)``: x with T x = b; lower[0] and upper[-1] are not used."""
 
 
-class Item(Function):
+class Item(Operator):
     """``Item(u, i, …)``: one element, with constant indices."""
 
 
-class At(Function):
+class At(Operator):
     """``At(u, i)``: the element of a vector at a free index; only inside indexed equations."""
 
 
-class IndexedSum(Function):
-    """``IndexedSum(body, j, excluded, size)``: sum of the body over j; ``excluded`` is j itself or the index left out."""
+class IndexedSum(Operator):
+    """``IndexedSum(body, j, excluded, size)``: the body summed over j, without the index ``excluded`` unless it is j."""
 
 
-class PairMatrix(Function):
-    """``PairMatrix(body, j, excluded, size)``: the matrix of the body over the free index and j; zero where excluded."""
+class PairMatrix(Operator):
+    """``PairMatrix(body, j, excluded, size)``: the matrix of the body over the free index and j."""
 
 
-class Where(Function):
+class Where(Operator):
     """``Where(condition, a, b)``: a where the condition holds, else b. Its derivative is taken branch by branch."""
 
-    def _eval_derivative(self, s: Any) -> Expr:
+    def _eval_derivative(self, s: Node) -> Node:
         condition, a, b = self.args
         da, db = a.diff(s), b.diff(s)
         return sympy.S.Zero if da == 0 and db == 0 else Where(condition, da, db)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Expr
-
 from sciml_bench.problem.model import Problem, Published, PublishedGradient
+from sciml_bench.problem.operators import Node
 from sciml_bench.problem.reader import Reader
 
 PUBLISHED_KEYS = ("t", "values", "digits", "source")
@@ -46,13 +45,13 @@ def _blocks(reader: Reader, table: str, keys: tuple[str, ...]) -> list[dict[str,
 
 def _block(
     reader: Reader, table: str, block: dict[str, Any], known: tuple[str, ...]
-) -> tuple[Expr, dict[str, tuple[Expr, float]], str]:
+) -> tuple[Node, dict[str, tuple[Node, float]], str]:
     document = reader.document
     t = reader.constant(block.get("t"), table, "t")
     given = block.get("values")
     if not isinstance(given, dict) or not given:
         raise document.error("'values' must be a table of component = number.", table, "values")
-    values: dict[str, tuple[Expr, float]] = {}
+    values: dict[str, tuple[Node, float]] = {}
     for label, value in given.items():
         if label.replace(" ", "") not in known:
             raise document.error(f"'{label}' is not a component here.", table, "values")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import sympy
-from sympy import Expr
 
 from sciml_bench.problem.expression import Typed
 from sciml_bench.problem.model import Grid, Parameter, State, symbol, to_double
+from sciml_bench.problem.operators import Node
 from sciml_bench.problem.reader import MAX_COMPONENTS, Reader
 from sciml_bench.problem.shapes import Shape
 
@@ -52,7 +52,7 @@ def load_parameters(reader: Reader) -> tuple[Parameter, ...]:
     return tuple(parameters)
 
 
-def _vector(reader: Reader, value: list[Any], table: str, key: str) -> tuple[Expr, ...]:
+def _vector(reader: Reader, value: list[Any], table: str, key: str) -> tuple[Node, ...]:
     if not 1 <= len(value) <= MAX_COMPONENTS:
         raise reader.document.error(f"'{key}' must have 1 to {MAX_COMPONENTS} elements.", table, key)
     return reader.constants(value, table, key)
@@ -130,7 +130,7 @@ def _state(reader: Reader, name: str, value: Any, grids: tuple[Grid, ...]) -> St
 
 def _initial(
     reader: Reader, name: str, data: dict[str, Any], grids: tuple[Grid, ...]
-) -> tuple[Shape, tuple[Expr, ...]]:
+) -> tuple[Shape, tuple[Node, ...]]:
     initial = data["initial"]
     if "grid" in data:
         if list(data["grid"]) != [grid.name for grid in grids] or not grids:
@@ -152,24 +152,24 @@ def _initial(
     return (), (reader.constant(initial, "states", name),)
 
 
-def _sequence(reader: Reader, name: str, initial: Any, size: int) -> tuple[Expr, ...]:
+def _sequence(reader: Reader, name: str, initial: Any, size: int) -> tuple[Node, ...]:
     index = symbol("i")
     typed = reader.expression(initial, "states", name, reader.constants_scope(i=Typed(index)))
     return tuple(_real(reader, typed.expr.xreplace({index: sympy.Integer(i)}), name) for i in range(size))
 
 
-def _field(reader: Reader, name: str, initial: Any, grids: tuple[Grid, ...]) -> tuple[Expr, ...]:
+def _field(reader: Reader, name: str, initial: Any, grids: tuple[Grid, ...]) -> tuple[Node, ...]:
     points = tuple(grid.points for grid in grids)
     if isinstance(initial, list):
-        values = _vector(reader, initial, "states", name)
-        if len(values) != sympy.prod(points):
+        given = _vector(reader, initial, "states", name)
+        if len(given) != sympy.prod(points):
             raise reader.document.error(f"'{name}' needs {sympy.prod(points)} initial values.", "states", name)
-        return values
+        return given
     coordinates = {grid.name: Typed(symbol(grid.name)) for grid in grids}
     expr = reader.expression(initial, "states", name, reader.constants_scope(**coordinates)).expr
     for grid in grids:
         reader.scope.used.discard(grid.name)
-    values: list[Expr] = []
+    values: list[Node] = []
     for i in range(points[0]):
         first = {symbol(grids[0].name): grids[0].coordinate(i)}
         if len(grids) == 1:
@@ -180,12 +180,14 @@ def _field(reader: Reader, name: str, initial: Any, grids: tuple[Grid, ...]) -> 
     return tuple(values)
 
 
-def _real(reader: Reader, value: Expr, name: str) -> Expr:
+def _real(reader: Reader, value: Node, name: str) -> Node:
     if value.is_Rational:
         return value
     approximate = complex(value.evalf(15)) if value.is_number else complex("nan")
     if approximate != approximate or abs(approximate.imag) > 0 or abs(approximate) == float("inf"):
-        raise reader.document.error(f"the initial value of '{name}' is {value}, not a finite real number.", "states", name)
+        raise reader.document.error(
+            f"the initial value of '{name}' is {value}, not a finite real number.", "states", name
+        )
     return value
 
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from sympy import Expr
-
 from sciml_bench.problem.document import Document
 from sciml_bench.problem.expression import ExpressionError, Scope, Typed, number, parse
 from sciml_bench.problem.model import symbol
+from sciml_bench.problem.operators import Node
 from sciml_bench.problem.shapes import Shape, describe
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
@@ -55,7 +54,7 @@ class Reader:
             raise self.document.error(f"in '{key}': {error}.", table, key) from None
         raise self.document.error(f"'{key}' must be a number or an expression in quotes.", table, key)
 
-    def constant(self, value: Any, table: str, key: str, scope: Scope | None = None) -> Expr:
+    def constant(self, value: Any, table: str, key: str, scope: Scope | None = None) -> Node:
         """An exact real number, given as a number or as an expression of constants."""
         typed = self.expression(value, table, key, self.constants_scope() if scope is None else scope)
         if typed.shape or not typed.expr.is_number:
@@ -64,7 +63,7 @@ class Reader:
             raise self.document.error(f"'{key}' is {typed.expr}, not a finite real number.", table, key)
         return typed.expr
 
-    def constants(self, values: Iterable[Any], table: str, key: str) -> tuple[Expr, ...]:
+    def constants(self, values: Iterable[Any], table: str, key: str) -> tuple[Node, ...]:
         """A list of exact real numbers."""
         return tuple(self.constant(value, table, key) for value in values)
 
@@ -73,7 +72,7 @@ class Reader:
         plain = {name: typed for name, typed in self.scope.names.items() if typed.expr.is_number and not typed.shape}
         return Scope({**plain, **extra}, {}, self.scope.used)
 
-    def fits(self, typed: Typed, shape: Shape, table: str, key: str) -> Expr:
+    def fits(self, typed: Typed, shape: Shape, table: str, key: str) -> Node:
         """The expression, when it has the shape or is a scalar to be broadcast."""
         if typed.shape not in (shape, ()):
             raise self.document.error(

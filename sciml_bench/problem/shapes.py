@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sympy import Expr, Symbol
+from sympy import Symbol
 
 from sciml_bench.problem.operators import (
     At,
@@ -14,6 +14,7 @@ from sciml_bench.problem.operators import (
     Item,
     Laplacian,
     MatrixProduct,
+    Node,
     PairMatrix,
     Shift,
     Total,
@@ -43,7 +44,7 @@ def describe(shape: Shape) -> str:
     return "×".join(str(n) for n in shape)
 
 
-def shape_of(expression: Expr, shapes: Mapping[Symbol, Shape]) -> Shape:
+def shape_of(expression: Node, shapes: Mapping[Symbol, Shape]) -> Shape:
     """The shape of an expression whose symbols have the given shapes (missing ones are scalars)."""
     match expression:
         case Symbol():

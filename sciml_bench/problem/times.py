@@ -5,17 +5,19 @@ from __future__ import annotations
 from decimal import Decimal
 
 import sympy
-from sympy import Expr, Rational
+from sympy import Rational
+
+from sciml_bench.problem.operators import Node
 
 LOG_DIGITS = 6
 
 
-def linear(t0: Expr, t1: Expr, count: int) -> tuple[Expr, ...]:
+def linear(t0: Node, t1: Node, count: int) -> tuple[Node, ...]:
     """``count`` equal intervals; t0 itself is not saved."""
-    return tuple(t0 + (t1 - t0) * Rational(k, count) for k in range(1, count)) + (t1,)
+    return (*(t0 + (t1 - t0) * Rational(k, count) for k in range(1, count)), t1)
 
 
-def logarithmic(t0: Expr, t1: Expr, first: Expr, count: int) -> tuple[Expr, ...]:
+def logarithmic(t0: Node, t1: Node, first: Node, count: int) -> tuple[Node, ...]:
     """``count`` times from t0 + first to t1, evenly spaced in the logarithm of the time since t0.
 
     Inner times are rounded to six significant digits, so that they are decimal numbers and every adapter and
@@ -23,8 +25,8 @@ def logarithmic(t0: Expr, t1: Expr, first: Expr, count: int) -> tuple[Expr, ...]
     """
     span = t1 - t0
     inner = [_rounded(first * (span / first) ** Rational(k, count - 1)) for k in range(count - 1)]
-    return tuple(t0 + value for value in inner) + (t1,)
+    return (*(t0 + value for value in inner), t1)
 
 
-def _rounded(value: Expr) -> Expr:
+def _rounded(value: Node) -> Node:
     return Rational(*Decimal(f"{Decimal(str(sympy.N(value, 30))):.{LOG_DIGITS - 1}e}").as_integer_ratio())

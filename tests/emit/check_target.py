@@ -11,6 +11,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from emit.evaluation import sample
+
 from sciml_bench.emit import source
 from sciml_bench.problem import catalog
 

@@ -50,7 +50,9 @@ def test_values_and_derivatives_are_those_of_sympy(outputs: Sequence[Expr]):
         t, y, p = exact(point[T]), [exact(point[s]) for s in Y], [exact(point[s]) for s in P]
         for value, expr in zip(segment.rhs(t, y, p), outputs, strict=True):
             assert matching_digits(value, exact(expr.subs(point))) > 35
-        entries = segment.jacobian(np.array([float(t)]), np.array([[float(x)] for x in y]), np.array(list(map(float, p))))
+        entries = segment.jacobian(
+            np.array([float(t)]), np.array([[float(x)] for x in y]), np.array(list(map(float, p)))
+        )
         dense = np.zeros((2, 2))
         dense[segment.rows, segment.columns] = entries[:, 0]
         expected = [[float(expr.diff(s).subs(point).doit()) for s in Y] for expr in outputs]
@@ -66,7 +68,7 @@ def test_statements_are_shared():
     d = Symbol("d")
     source = flint_source(system_of(d * A, d * B, statements=((d, sympy.exp(A * B)),)))
     assert source.text.count("exp(") == 3  # one in each of the three functions
-    assert source.pattern == ((0, 0), (0, 1), (1, 0), (1, 1))
+    assert tuple(sorted(source.pattern)) == ((0, 0), (0, 1), (1, 0), (1, 1))
 
 
 def test_conditions_on_the_time_are_decided_segment_by_segment():

@@ -178,3 +178,11 @@ def test_peak_memory_of_a_killed_worker_is_what_was_seen():
 def test_limit_is_handed_to_the_worker():
     script = READ_TASK + "print(sys.argv, file=sys.stderr)\n" + tells(*POINTS, OK)
     assert json.loads(measured(script).stderr_tail.replace("'", '"')) == ["-c", "60"]
+
+
+@pytest.mark.parametrize(("phase", "said"), [("import", "phase import ran past 3 s"), ("build", "build ran past 1 s")])
+def test_a_slow_import_says_nothing_about_a_solver(phase: str, said: str):
+    script = tells(encode(Enter(phase))) + "time.sleep(600)"
+    measurement = measured(script, Limits(timeout_s=1.0, import_s=3.0))
+    assert measurement.outcome is Outcome.TIMEOUT
+    assert said in measurement.message

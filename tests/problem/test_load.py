@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def test_logarithmic_times_are_decimals_that_end_at_t1(load: Load, decay: str) -
     times = load(decay.replace("t1 = 2", f"t1 = 2\n{save}")).save_times
     assert times[0] == sympy.Rational(1, 1000)
     assert times[-1] == 2
-    assert all(a < b for a, b in zip(times, times[1:], strict=False))
+    assert all(a < b for a, b in pairwise(times))
     assert all(10**9 % time.q == 0 for time in times)
 
 
@@ -101,7 +102,12 @@ def test_the_hash_is_of_the_mathematics(load: Load, decay: str) -> None:
         ("[equations]", '[invariants]\nmass = "a + c"\n[equations]', 16, "unknown name 'c'"),
         ("[equations]", '[exact]\na = "exp(-t)"\n[equations]', 15, "lacks 'b'"),
         ("[equations]", "[published]\nt = 1\n[equations]", 15, "must be written as"),
-        ("[equations]", '[[published]]\nt = 1\nvalues = { z = 1 }\ndigits = 3\nsource = "s"\n[equations]', 17, "'z' is not"),
+        (
+            "[equations]",
+            '[[published]]\nt = 1\nvalues = { z = 1 }\ndigits = 3\nsource = "s"\n[equations]',
+            17,
+            "'z' is not",
+        ),
     ],
 )
 def test_bad_files_give_one_message_with_file_and_line(

@@ -151,6 +151,8 @@ class SciPyProgram(Program):
     def _one_segment(self, system: System, segment: Segment, times: Vector, start: Vector) -> Any:
         options = system.options
         rhs = _clipped(system.rhs, segment) if segment.clipped else system.rhs
+        if self._method == "lsoda":
+            rhs = failure.watched(rhs)
         if segment.clipped and "jac" in options:
             options = {**options, "jac": _clipped(options["jac"], segment)}
         try:

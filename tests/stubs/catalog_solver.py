@@ -1,8 +1,8 @@
-"""Solves catalog problems from their emitted NumPy source with SciPy, and evaluates what is known of their solutions."""
+"""Solves catalog problems from their emitted source with SciPy, and evaluates what is known of their solutions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf, nextafter
 from types import SimpleNamespace
 from typing import Any
@@ -42,14 +42,15 @@ def integrate(
         low = nextafter(start, inf) if start in numbers.breakpoints else start
         high = nextafter(end, -inf) if end in numbers.breakpoints else end
 
-        def clipped(function: Callable[..., Any], low: float = low, high: float = high) -> Callable[..., Any]:
-            return lambda t, y: function(min(max(t, low), high), y, p)
+        def rhs(t: float, y: Array, low: float = low, high: float = high) -> Array:
+            return module.rhs(min(max(t, low), high), y, p)
 
-        jacobian = {"jac": clipped(module.jacobian)} if implicit else {}
-        solution = solve_ivp(
-            clipped(module.rhs), (start, end), y, method=method, rtol=rtol, atol=atol * np.array(numbers.atol_scale),
-            t_eval=[end], **jacobian,
-        )  # fmt: skip
+        def jacobian(t: float, y: Array, low: float = low, high: float = high) -> Any:
+            return module.jacobian(min(max(t, low), high), y, p)
+
+        options: dict[str, Any] = {"jac": jacobian} if implicit else {}
+        scaled = atol * np.array(numbers.atol_scale)
+        solution = solve_ivp(rhs, (start, end), y, method=method, rtol=rtol, atol=scaled, t_eval=[end], **options)
         assert solution.success, solution.message
         y = solution.y[:, -1]
         states[end] = y
@@ -93,7 +94,8 @@ def invariant_values(problem: Problem, y: Array) -> dict[str, float]:
         arguments.append(values if parameter.shape else values[0])
     symbols = [symbol(quantity.name) for quantity in (*problem.states, *problem.parameters)]
     modules: list[Any] = [{"Total": np.sum, "Dot": np.dot}, "numpy"]
-    return {name: float(sympy.lambdify(symbols, expr, modules)(*arguments)) for name, expr in problem.invariants.items()}
+    functions = {name: sympy.lambdify(symbols, expr, modules) for name, expr in problem.invariants.items()}
+    return {name: float(function(*arguments)) for name, function in functions.items()}
 
 
 def invariant_drift(problem: Problem, states: States) -> dict[str, float]:

@@ -1,0 +1,85 @@
+"""``sciml-bench reference``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from stubs.small_problems import ORBIT
+
+from sciml_bench.cli import exits
+from sciml_bench.cli.main import main
+
+
+@pytest.fixture
+def orbit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A problem file of the user's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = tmp_path / "orbit.toml"
+    path.write_text(ORBIT)
+    return path
+
+
+def test_compute_show_check(orbit: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["reference", "compute", str(orbit)]) == exits.OK
+    assert "orbit: certified to" in capsys.readouterr().out
+    assert main(["reference", "show", str(orbit)]) == exits.OK
+    shown = capsys.readouterr().out
+    assert "Radau IIA, 18 stages" in shown
+    assert "invariant energy holds to" in shown
+    assert "x = 0.37797774271298" in shown
+    assert main(["reference", "show", str(orbit), "--json"]) == exits.OK
+    assert json.loads(capsys.readouterr().out)["theta"] == ["w"]
+    assert main(["reference", "check", str(orbit)]) == exits.OK
+    assert "orbit: agrees to" in capsys.readouterr().out
+
+
+def test_only_what_is_stale_is_computed_again(orbit: Path, capsys: pytest.CaptureFixture[str]):
+    for expected in ("certified to", "", "certified to"):
+        assert main(["reference", "compute", "--stale", str(orbit)]) == exits.OK
+        assert expected in (out := capsys.readouterr().out)
+        assert bool(out) == bool(expected)
+        if not expected:
+            orbit.write_text(ORBIT.replace("1.7", "1.8"))
+
+
+def test_a_stale_reference_fails_the_check(orbit: Path, capsys: pytest.CaptureFixture[str]):
+    main(["reference", "compute", str(orbit)])
+    orbit.write_text(ORBIT.replace("1.7", "1.8"))
+    assert main(["reference", "check", str(orbit)]) == exits.CHECK_FAILED
+    assert "FAILED" in (out := capsys.readouterr().out)
+    assert "stale" in out
+
+
+def test_a_missing_reference_fails_the_check(orbit: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["reference", "check", str(orbit)]) == exits.CHECK_FAILED
+    assert "no reference is stored" in capsys.readouterr().out
+
+
+def test_output_to_another_file(orbit: Path, tmp_path: Path):
+    target = tmp_path / "elsewhere.json"
+    assert main(["reference", "compute", str(orbit), "--output", str(target)]) == exits.OK
+    assert json.loads(target.read_text())["problem"] == "orbit"
+    assert not orbit.with_name("orbit.reference.json").exists()
+
+
+def test_what_cannot_be_certified_is_not_written(orbit: Path, capsys: pytest.CaptureFixture[str]):
+    orbit.write_text(ORBIT.split("[invariants]")[0].replace('v = "-w*x"', 'v = "-w*x + v**3"'))
+    assert main(["reference", "compute", str(orbit)]) == exits.CHECK_FAILED
+    assert "FAILED: the reference solution stops at t = " in capsys.readouterr().out
+    assert not orbit.with_name("orbit.reference.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["compute"], "name a problem"),
+        (["compute", "--all", "--output", "x"], "exactly one problem"),
+        (["show", "no-such-problem"], "there is no problem"),
+        (["compute", "robertson", "--limit", "-3"], "positive"),
+    ],
+)
+def test_wrong_usage(words: list[str], message: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["reference", *words]) == exits.USAGE
+    assert message in capsys.readouterr().err

@@ -1,0 +1,122 @@
+"""Which truth a problem gets, and what is said about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from stubs.small_problems import ORBIT, Load
+
+from sciml_bench.errors import StoreError
+from sciml_bench.problem.model import Problem
+from sciml_bench.reference import truth as module
+from sciml_bench.reference.cost import estimate_s
+from sciml_bench.reference.case import Case
+from sciml_bench.reference.certificate import certify
+from sciml_bench.reference.store import cache_path, reference_path, stored_reference, write
+from sciml_bench.reference.truth import truth
+
+PUBLISHED = """
+[[published]]
+t = 3
+values = { x = 0.37797774, v = 0.92581468 }
+digits = 8
+source = "a table"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def plain(text: str) -> str:
+    """Without its exact solution."""
+    return text.split("[exact]")[0]
+
+
+def test_a_stored_reference_comes_first(orbit: Problem):
+    write(stored_reference(orbit, certify(Case(orbit))), reference_path(orbit))
+    found = truth(orbit, affordable_s=0)
+    assert found is not None
+    assert found.kind == "certified"
+    assert found.rows == (0, 1, 2)
+    assert min(found.solution_digits) >= 20
+    assert found.gradient is not None
+    assert found.gradient_digits >= 12
+
+
+def test_a_stale_reference_is_never_used(load: Load, orbit: Problem):
+    write(stored_reference(orbit, certify(Case(orbit))), reference_path(orbit))
+    with pytest.raises(StoreError, match="stale"):
+        truth(load(ORBIT.replace("1.7", "1.8")))
+
+
+def test_an_affordable_reference_is_announced_computed_and_kept(orbit: Problem):
+    said: list[str] = []
+    found = truth(orbit, announce=said.append)
+    assert found is not None
+    assert found.kind == "certified"
+    assert len(said) == 1
+    assert "computing a certified one, about" in said[0]
+    assert cache_path(orbit).is_file()
+    assert not reference_path(orbit).exists()
+    assert truth(orbit, affordable_s=0) == found
+
+
+def test_what_is_too_dear_is_said_and_the_exact_solution_stands_in(orbit: Problem):
+    said: list[str] = []
+    found = truth(orbit, affordable_s=1e-9, announce=said.append)
+    assert found is not None
+    assert found.kind == "exact"
+    assert found.solution[-1] == pytest.approx((0.377977742713, 0.925814682328), abs=1e-8)
+    assert "would take about" in said[0]
+
+
+def test_published_digits_cover_the_times_they_are_for(load: Load):
+    found = truth(load(plain(ORBIT) + PUBLISHED), affordable_s=0)
+    assert found is not None
+    assert (found.kind, found.rows, found.solution_digits) == ("published", (2,), (8.0, 8.0))
+    assert found.solution == ((0.37797774, 0.92581468),)
+
+
+def test_the_last_resort_is_double_precision(load: Load):
+    problem = load(plain(ORBIT))
+    assert truth(problem, affordable_s=0) is None
+    found = truth(problem, affordable_s=1e-9, announce=lambda _line: None)
+    assert found is not None
+    assert found.kind == "double"
+    assert len(found.rows) == 3
+    assert 9 < min(found.solution_digits) <= 14
+    assert found.solution[-1] == pytest.approx((0.377977742713, 0.925814682328), abs=1e-8)
+
+
+def test_a_problem_that_blows_up_has_no_truth_and_says_why(load: Load):
+    text = (
+        'spec = 1\nname = "burst"\ntitle = "Burst"\n[time]\nt1 = 2\n[states]\ny = 1\n[equations]\ny = "y**2"\n'
+    )
+    said: list[str] = []
+    assert truth(load(text), announce=said.append) is None
+    assert "not scored" in said[-1]
+
+
+def test_what_the_engine_cannot_evaluate_falls_back(load: Load):
+    text = plain(ORBIT).replace('v = "-w*x"', 'v = "where(x > 0, -w*x, -w*x)"')
+    said: list[str] = []
+    found = truth(load(text), announce=said.append)
+    assert found is not None
+    assert found.kind == "double"
+    assert "depends on the state" in said[0]
+
+
+def test_the_estimate_is_of_the_right_order(orbit: Problem):
+    assert 0.01 < estimate_s(Case(orbit)) < 60
+
+
+def test_an_engine_that_dies_is_reported(orbit: Problem, monkeypatch: pytest.MonkeyPatch):
+    said: list[str] = []
+    monkeypatch.setattr(module.sys, "executable", "/bin/false")
+    found = truth(orbit, announce=said.append)
+    assert found is not None
+    assert found.kind == "exact"
+    assert "without a word" in said[-1]
