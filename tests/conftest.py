@@ -15,5 +15,5 @@ hypothesis.settings.load_profile("steady")
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the person at the keyboard exports must not change a test."""
-    for name in ("SCIML_BENCH_DEBUG", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)

@@ -151,6 +151,14 @@ class Program(ABC):
         """How often the right-hand side has been traced or compiled so far; 0 for eager programs."""
         return 0
 
+    def phases_ns(self) -> dict[str, int]:
+        """How long the framework says that its own compile phases took so far, in nanoseconds by name.
+
+        Names are ``CALL_PHASE``: a call of this class (``solve``, ``gradient``) and ``trace``, ``lower`` or
+        ``compile``. Empty for frameworks that do not tell.
+        """
+        return {}
+
     def versions(self) -> dict[str, str]:
         """Versions and thread settings read back from the framework."""
         return {}

@@ -63,7 +63,7 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="sciml-bench")
-@click.option("--debug", is_flag=True, envvar="SCIML_BENCH_DEBUG", help="Show a traceback with every error.")
+@click.option("--debug", is_flag=True, help="Show a traceback with every error.")
 def cli(debug: bool) -> None:
     """Which solver, in which framework, with which kind of gradient, for my differential equation?"""
 
@@ -71,8 +71,6 @@ def cli(debug: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; messages go to standard error."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    # Read here too, because errors in the options themselves come before the group's own option is known.
-    debug = words[:1] == ["--debug"] or bool(os.environ.get("SCIML_BENCH_DEBUG"))
     try:
         result = cli.main(words, prog_name="sciml-bench", standalone_mode=False, obj=words)
     except click.ClickException as error:
@@ -81,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo("interrupted", err=True)
         return exits.INTERRUPTED
     except SciMLBenchError as error:
-        if debug:
+        if words[0] == "--debug":
             raise
         click.echo(f"ERROR: {error}", err=True)
         return exits.USAGE

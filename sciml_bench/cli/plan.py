@@ -34,7 +34,7 @@ def plan(files: tuple[Path, ...], selection: dict[str, Any], as_json: bool, **op
     made = planned(selection, files, **options)
     if as_json:
         order = [[slot.block, slot.order, made.cell_ids[slot.index]] for slot in made.slots]
-        print_json({**made.to_dict(), "hash": made.hash, "estimated_s": round(made.cost_s), "order": order})
+        print_json({**made.to_dict(), "hash": made.hash, "estimated_s": round(made.cost_s()), "order": order})
     if not made.planned:
         return print_nothing(made)
     if not as_json:
@@ -59,4 +59,4 @@ def _print(made: Plan) -> None:
     click.echo(
         f"planned {len(made.planned) + len(made.skipped)} = to run {len(made.planned)} + skipped {len(made.skipped)}"
     )
-    click.echo(announcement(made, len(made.slots)))
+    click.echo(announcement(made, made.slots))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +34,7 @@ class _Bar:
 
     def __init__(self, progress: Progress, plan: Plan):
         self._progress = progress
-        self._costs_s = plan.costs_s
-        self._task = progress.add_task("", total=plan.cost_s)
+        self._task = progress.add_task("", total=plan.cost_s())
         self._started_s = 0.0
 
     def start(self, slot: Slot, cell: Cell) -> None:
@@ -47,7 +46,7 @@ class _Bar:
         self._show(event.name if event.point is None else f"{event.name}, point {event.point + 1}")
 
     def finish(self, plan: Plan, place: int, record: Record) -> None:
-        self._progress.update(self._task, completed=sum(self._costs_s[s.index] for s in plan.slots[:place]))
+        self._progress.update(self._task, completed=plan.cost_s(plan.slots[:place]))
 
     def _show(self, phase: str) -> None:
         label = "/".join((self._cell.problem, self._cell.adapter, self._cell.method, self._cell.sensitivity))
@@ -103,14 +102,13 @@ def record_line(place: int, total: int, record: Record) -> str:
     return f"{head}  {', '.join(facts)}, points {ok}/{len(process.points)}"
 
 
-def announcement(plan: Plan, left: int) -> str:
-    """What a run is about to do, in one line."""
+def announcement(plan: Plan, left: Sequence[Slot]) -> str:
+    """What a run is about to do, in one line; ``left`` are the processes still to run."""
     cells, problems = len(plan.planned), len({item.cell.problem for item in plan.planned})
-    share = left / max(len(plan.slots), 1)
     text = f"profile {plan.profile.name}: {_counted(cells, 'cell')} on {_counted(problems, 'problem')}"
     text += f", {_counted(plan.profile.processes, 'process', 'es')} each"
-    text += f", {left} of {len(plan.slots)} processes to run" if left < len(plan.slots) else ""
-    return f"{text}, about {duration_text(share * plan.cost_s)}; phase limit {plan.settings.timeout_s:g} s"
+    text += f", {len(left)} of {len(plan.slots)} processes to run" if len(left) < len(plan.slots) else ""
+    return f"{text}, about {duration_text(plan.cost_s(left))}; phase limit {plan.settings.timeout_s:g} s"
 
 
 def _counted(count: int, noun: str, ending: str = "s") -> str:

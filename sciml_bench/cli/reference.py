@@ -43,7 +43,7 @@ def reference() -> None:
         os.environ.setdefault(name, value)
 
 
-@reference.command()
+@reference.command(epilog="\b\nExample:\n  sciml-bench reference show robertson\n")
 @click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
 @json_option
 def show(problems: tuple[str, ...], as_json: bool) -> None:
@@ -69,7 +69,7 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
             _print(stored)
 
 
-@reference.command()
+@reference.command(epilog="\b\nExample:\n  sciml-bench reference compute my_problem.toml\n")
 @click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
 @click.option("--all", "everything", is_flag=True, help="Every problem of the catalog that is not marked heavy.")
 @click.option("--stale", is_flag=True, help="Only those whose reference is missing, stale or changed.")
@@ -100,7 +100,7 @@ def compute(
     return exits.CHECK_FAILED if failed else exits.OK
 
 
-@reference.command()
+@reference.command(epilog="\b\nExample:\n  sciml-bench reference check robertson\n")
 @click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
 @limit_option
 def check(problems: tuple[str, ...], limit_s: float | None) -> int:
@@ -229,9 +229,8 @@ def _print(stored: StoredReference) -> None:
         f"spec {stored.spec_hash[:12]}, made by `{stored.command}` with python-flint {stored.versions['python-flint']}"
     )
     for run in stored.certificate.get("solution", []):
-        click.echo(
-            f"  {run['method']}, {run['stages']} stages, {run['steps']} steps, {run['arithmetic_digits']}-digit arithmetic"
-        )
+        arithmetic = f"{run['arithmetic_digits']}-digit arithmetic"
+        click.echo(f"  {run['method']}, {run['stages']} stages, {run['steps']} steps, {arithmetic}")
     for name, digits in stored.certificate.get("invariant_digits", {}).items():
         click.echo(f"  invariant {name} holds to {digits} digits")
     if "exact_solution_digits" in stored.certificate:

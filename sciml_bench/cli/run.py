@@ -123,7 +123,7 @@ def _open(plan: Plan, out: Path, resume: bool | None, name: str) -> Run:
             return found
         if resume:
             raise UsageError(f"nothing to resume in {out}: {reason}; leave --resume out to start a new run")
-    extra = {"hash": plan.hash, "command": typed_command(), "estimated_s": round(plan.cost_s)}
+    extra = {"hash": plan.hash, "command": typed_command(), "estimated_s": round(plan.cost_s())}
     return Run.create(out, name, plan=plan.to_dict() | extra, environment=facts)
 
 
@@ -133,7 +133,7 @@ def _carry_out(plan: Plan, run: Run, as_json: bool) -> bool:
     from sciml_bench.cli.running import execute, remaining
 
     slots = remaining(plan, run)
-    click.echo(announcement(plan, len(slots)), err=as_json)
+    click.echo(announcement(plan, slots), err=as_json)
     click.echo(f"run folder: {run.folder}", err=as_json)
     try:
         with _terminable(), watching(plan, to_stderr=as_json) as watcher:

@@ -19,6 +19,9 @@ from sciml_bench.task import Cell
 # The newest runs are looked at for one to resume, and for what cells took.
 _RUNS_LOOKED_AT = 20
 
+# Larger files of records are not read for costs alone.
+_LARGEST_COST_FILE_BYTES = 64 * 2**20
+
 
 @dataclass
 class Watcher:
@@ -109,7 +112,8 @@ def earlier_costs(folder: Path, profile: str) -> dict[str, float]:
             name = run.plan["profile"]["name"]
         except (StoreError, KeyError, TypeError):
             continue
-        if name == profile and run.records_path.is_file():
+        path = run.records_path
+        if name == profile and path.is_file() and 0 < path.stat().st_size < _LARGEST_COST_FILE_BYTES:
             return {record.cell.label: record.wall_s for record in run.records(on_damage=lambda _: None)}
     return {}
 

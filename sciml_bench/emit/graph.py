@@ -202,10 +202,10 @@ class Graph:
     def _product(self, expr: sympy.Mul) -> int:
         coefficient, factors = expr.as_coeff_mul()
         if coefficient.is_negative:
-            return self.negative(self.expression(-expr))
+            return self.negative(self.expression(cast(Expr, -expr)))
         above, below = (self.one if coefficient == 1 else self.constant(coefficient)), self.one
         for factor in factors:
-            base, exponent = cast(Expr, factor).as_base_exp()
+            _, exponent = cast(Expr, factor).as_base_exp()
             if exponent.is_negative and not isinstance(factor, sympy.exp):
                 below = self.multiply(below, self.expression(cast(Expr, 1 / factor)))
             else:

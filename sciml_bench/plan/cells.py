@@ -15,6 +15,9 @@ from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
 from sciml_bench.task import Cell
 
+# Sensitivities of one family give the same gradient by the same recurrence: checkpointing only trades memory for time.
+_SENSITIVITY_FAMILY = {"checkpointed": "discrete"}
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -106,18 +109,22 @@ def _outside(
         "first": "first recommended cell of each adapter only",
         "recommended": "recommended cells and their matched partners only",
         "suited": "method not suited to the problem, or not a recommended combination",
-    }[profile.breadth]
+    }[_breadth(entry, profile)]
+
+
+def _breadth(entry: Entry, profile: Profile) -> str:
+    return profile.core_breadth if entry.named or entry.tier == "smoke" else profile.breadth
 
 
 def _in_breadth(cell: Cell, entry: Entry, adapter: Adapter, selection: Selection, profile: Profile) -> bool:
     """Whether the profile measures this cell. An axis that the user names is free; the others follow a recipe."""
     recipes = _recipes(adapter, entry)
     free = (bool(selection.methods), bool(selection.sensitivities), bool(selection.modes))
-    if profile.breadth == "first" and not any(free):
+    if _breadth(entry, profile) == "first" and not any(free):
         recipes = recipes[:1]
     if any(_follows(cell, recipe, free) for recipe in recipes):
         return True
-    if profile.breadth != "suited":
+    if _breadth(entry, profile) != "suited":
         return False
     if any(cell.method == recipe.method for recipe in recipes):
         return True
@@ -138,7 +145,7 @@ def _partners(
     entry: Entry, adapters: Mapping[str, Adapter], selected: Mapping[str, Sequence[Cell]], profile: Profile
 ) -> set[Cell]:
     """Cells that are no recipe of their own adapter, but match one of another adapter: one per adapter and match."""
-    if profile.breadth == "first":
+    if _breadth(entry, profile) == "first":
         return set()
     partners: set[Cell] = set()
     for name, adapter in adapters.items():
@@ -163,8 +170,9 @@ def _match(wanted: tuple[str, int, str], entry: Entry, adapter: Adapter, cells: 
 
 
 def _kind(adapter: Adapter, method: str, sensitivity: str) -> tuple[str, int, str]:
+    """What two cells share that match: method family, order, and sensitivity family."""
     declared = adapter.method(method)
-    return declared.family, declared.order, sensitivity
+    return declared.family, declared.order, _SENSITIVITY_FAMILY.get(sensitivity, sensitivity)
 
 
 def _with_groups(planned: Sequence[Planned], adapters: Mapping[str, Adapter]) -> tuple[Planned, ...]:

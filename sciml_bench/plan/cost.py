@@ -20,6 +20,11 @@ CALL_S: dict[str, float] = {"scipy": 0.1, "torchdiffeq": 0.1, "diffrax": 0.01, "
 UNKNOWN_CALL_S = 0.1
 
 
+def hopeless(method: Method, stiff: bool) -> bool:
+    """Whether a cell is expected to run into its time limit, once: what fails in its solver is not repeated."""
+    return stiff and not method.implicit
+
+
 def estimate_s(
     cell: Cell, method: Method, *, stiff: bool, profile: Profile, timeout_s: float, earlier: Mapping[str, float]
 ) -> float:
@@ -27,7 +32,7 @@ def estimate_s(
     if cell.label in earlier:
         return earlier[cell.label]
     startup_s = STARTUP_S.get(cell.adapter, UNKNOWN_STARTUP_S)
-    if stiff and not method.implicit:
+    if hopeless(method, stiff):
         return startup_s + timeout_s
     call_s = CALL_S.get(cell.adapter, UNKNOWN_CALL_S)
     sampling = profile.sampling

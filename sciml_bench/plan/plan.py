@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sciml_bench import __version__
-from sciml_bench.adapters.base import Adapter
+from sciml_bench.adapters.base import Adapter, Method
+from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import Slot, blocks
 from sciml_bench.plan.cells import Planned, Skipped, choose
-from sciml_bench.plan.cost import estimate_s
+from sciml_bench.plan.cost import estimate_s, hopeless
 from sciml_bench.plan.entry import Entry, entries
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
@@ -70,12 +71,11 @@ class Plan:
     @cached_property
     def costs_s(self) -> tuple[float, ...]:
         """Estimated seconds of one process of each planned cell."""
-        stiff = {entry.name: entry.stiff for entry in self.entries}
         return tuple(
             estimate_s(
                 item.cell,
-                self.adapters[item.cell.adapter].method(item.cell.method),
-                stiff=stiff[item.cell.problem],
+                self._method(item),
+                stiff=self._stiff[item.cell.problem],
                 profile=self.profile,
                 timeout_s=self.settings.timeout_s,
                 earlier=self.earlier,
@@ -83,10 +83,21 @@ class Plan:
             for item in self.planned
         )
 
-    @property
-    def cost_s(self) -> float:
-        """Estimated seconds of the whole run."""
-        return sum(self.costs_s) * self.profile.processes
+    def cost_s(self, slots: Iterable[Slot] | None = None) -> float:
+        """Estimated seconds of these processes of the run, or of all."""
+        chosen = self.slots if slots is None else slots
+        return sum(self.costs_s[slot.index] for slot in chosen if slot.block == 0 or not self._hopeless(slot))
+
+    def _hopeless(self, slot: Slot) -> bool:
+        item = self.planned[slot.index]
+        return hopeless(self._method(item), self._stiff[item.cell.problem])
+
+    @cached_property
+    def _stiff(self) -> dict[str, bool]:
+        return {entry.name: entry.stiff for entry in self.entries}
+
+    def _method(self, item: Planned) -> Method:
+        return self.adapters[item.cell.adapter].method(item.cell.method)
 
     @cached_property
     def hash(self) -> str:
@@ -116,9 +127,7 @@ class Plan:
                 }
                 for item, cell_id, cost_s in zip(self.planned, self.cell_ids, self.costs_s, strict=True)
             ],
-            "skipped": [
-                {"label": item.cell.label, "outcome": item.outcome, "reason": item.reason} for item in self.skipped
-            ],
+            "skipped": _by_reason(self.skipped),
         }
 
 
@@ -150,6 +159,14 @@ def make_plan(
         skipped=skipped,
         earlier=earlier or {},
     )
+
+
+def _by_reason(skipped: Iterable[Skipped]) -> list[dict[str, Any]]:
+    """Skipped cells share few reasons; each is written once."""
+    labels: dict[tuple[Outcome | None, str], list[str]] = {}
+    for item in skipped:
+        labels.setdefault((item.outcome, item.reason), []).append(item.cell.label)
+    return [{"reason": reason, "outcome": outcome, "cells": cells} for (outcome, reason), cells in labels.items()]
 
 
 def _problem(entry: Entry) -> dict[str, Any]:

@@ -25,14 +25,16 @@ class Profile:
 
     ``breadth`` says which cells of an included problem are measured: ``first`` (the first recommended cell of each
     adapter), ``recommended`` (all recommended cells, and their matched partners in other adapters) or ``suited``
-    (all methods suited to the problem, and every sensitivity and mode of the recommended methods). ``comparable`` is
-    false where one process is all there is. ``timeout_s`` limits each phase of a worker, and each loop of a point.
+    (all methods suited to the problem, and every sensitivity and mode of the recommended methods); problems of tier
+    smoke, and those the user names, are measured in ``core_breadth`` instead. ``comparable`` is false where one
+    process is all there is. ``timeout_s`` limits each phase of a worker, and each loop of a point.
     """
 
     name: str
     processes: int
     sampling: Sampling
     rtols: tuple[float, ...]
+    core_breadth: str
     breadth: str
     timeout_s: float
     comparable: bool
@@ -65,8 +67,9 @@ _PROFILES = (
         processes=1,
         sampling=_sampling(1, 3, 0.0, 3),
         rtols=(1e-5, 1e-8),
+        core_breadth="first",
         breadth="first",
-        timeout_s=15.0,
+        timeout_s=30.0,
         comparable=False,
         use="check that the suite works; one process per cell, so never compared",
     ),
@@ -75,8 +78,9 @@ _PROFILES = (
         processes=3,
         sampling=_sampling(2, 5, 0.1, 200),
         rtols=(1e-4, 1e-6, 1e-8, 1e-10),
-        breadth="recommended",
-        timeout_s=20.0,
+        core_breadth="recommended",
+        breadth="first",
+        timeout_s=30.0,
         comparable=True,
         use="development; differences below a factor of two mean nothing",
     ),
@@ -85,6 +89,7 @@ _PROFILES = (
         processes=10,
         sampling=_sampling(5, 30, 1.0, 1000),
         rtols=(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11),
+        core_breadth="suited",
         breadth="suited",
         timeout_s=120.0,
         comparable=True,
@@ -95,6 +100,7 @@ _PROFILES = (
         processes=30,
         sampling=_sampling(50, 500, 5.0, 5000),
         rtols=(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11),
+        core_breadth="suited",
         breadth="suited",
         timeout_s=600.0,
         comparable=True,

@@ -70,7 +70,7 @@ def _backward(step: Step, adjoint: list[arb], start: Start, tolerance: float) ->
         matrix = newton_matrix(place, states, np.array([float(x) for x in p]), step.scale)
         source = arb_mat(s, n, [arb(0)] * ((s - 1) * n) + adjoint)
         mu = to_balls(matrix.solve_transposed(to_doubles(source, dual)), dual, s)
-        first = np.inf
+        first, pulled = np.inf, []
         for _ in range(MAX_REFINEMENTS):
             nu = (h_a * mu).mid().entries()
             pulled = [

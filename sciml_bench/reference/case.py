@@ -20,8 +20,6 @@ from sciml_bench.reference.engine import Start
 from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.numbers import exact, matching_digits, precision
 
-#: A component is not followed below this fraction of its declared scale.
-SMALLEST = 1e-32
 #: More unknowns than this are not attempted.
 MAX_STATES = 1000
 _START_BITS = 512
@@ -59,14 +57,15 @@ class Case:
         with precision(_START_BITS):
             y0 = tuple(exact(value) for value in self.problem.y0)
             p = tuple(exact(value) for value in self.problem.p)
-        return Start(y0, p, SMALLEST * self.scale)
+        return Start(y0, p, self.scale)
 
     @cached_property
     def theta_sizes(self) -> tuple[arb, ...]:
         """Size of each component of theta: its magnitude, or where it is zero the declared scale (1 for parameters)."""
         values = self.start.p if self.problem.wrt == "parameters" else self.start.y0
         typical = np.ones(len(values)) if self.problem.wrt == "parameters" else self.scale
-        return tuple(abs(value) if value != 0 else arb(float(size)) for value, size in zip(values, typical, strict=True))
+        pairs = zip(values, typical, strict=True)
+        return tuple(abs(value) if value != 0 else arb(float(size)) for value, size in pairs)
 
     def unit_directions(self) -> list[Direction]:
         """One direction for each component of theta, as long as the component is large."""

@@ -18,7 +18,7 @@ from sciml_bench.reference.adjoint import Derivatives, gradient
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.differences import Direction, central_differences
 from sciml_bench.reference.dynamics import FloatArray
-from sciml_bench.reference.engine import NEGLIGIBLE, Settings, Trajectory, solve
+from sciml_bench.reference.engine import NEGLIGIBLE, SMALLEST, Settings, Trajectory, solve
 from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.numbers import exact, matching_digits, precision
 from sciml_bench.reference.objective import DeclaredLoss
@@ -85,6 +85,7 @@ def certify(case: Case, say: Say = lambda _: None, limit_s: float = float("inf")
     """
     watch = Watch(say, limit_s, case)
     first, second = opening_settings(case)
+    digits = np.zeros((1, 1))
     for attempt in range(_ATTEMPTS):
         try:
             a, b = (compute(case, settings, watch, gradients) for settings in (first, second))
@@ -95,7 +96,7 @@ def certify(case: Case, say: Say = lambda _: None, limit_s: float = float("inf")
             first, second = _tightened(first, 4.0), _tightened(second, 4.0)
             continue
         with precision(_COMPARE_BITS):
-            negligible = NEGLIGIBLE * b.trajectory.largest * 10 + case.start.floor * 10
+            negligible = 10 * (NEGLIGIBLE * b.trajectory.largest + SMALLEST * case.scale)
             digits = compare(a.trajectory.saved, b.trajectory.saved, negligible)
         missing = SOLUTION_DIGITS + _MARGIN - float(digits.min())
         if missing <= 0 and gradients:
@@ -186,7 +187,8 @@ def theta_part(case: Case, derivatives: Derivatives) -> tuple[arb, ...]:
 
 def _adjoint_digits(case: Case, a: Computation, b: Computation) -> FloatArray:
     with precision(_COMPARE_BITS):
-        return gradient_digits(case, theta_part(case, a.derivatives), theta_part(case, b.derivatives), b.derivatives.value)
+        coarse, fine = theta_part(case, a.derivatives), theta_part(case, b.derivatives)
+        return gradient_digits(case, coarse, fine, b.derivatives.value)
 
 
 def gradient_digits(case: Case, a: Sequence[arb], b: Sequence[arb], loss: arb) -> FloatArray:
@@ -204,7 +206,13 @@ def _is_noise(case: Case, i: int, value: arb, loss: arb) -> bool:
 
 
 def _certified(
-    case: Case, a: Computation, b: Computation, digits: FloatArray, negligible: FloatArray, watch: Watch, gradients: bool
+    case: Case,
+    a: Computation,
+    b: Computation,
+    digits: FloatArray,
+    negligible: FloatArray,
+    watch: Watch,
+    gradients: bool,
 ) -> Certified:
     began = time.process_time()
     values, theta_digits, evidence = [], np.zeros(0), {}
@@ -262,9 +270,8 @@ def _certified_gradient(
     single = len(case.theta_sizes) <= SINGLE_DIRECTIONS
     directions = case.unit_directions() if single else case.random_directions(RANDOM_DIRECTIONS, SEED)
     watch.say(f"central differences along {len(directions)} directions")
-    found = central_differences(
-        case.dynamics, b.trajectory, case.start, directions, DeclaredLoss(case.problem.loss), watch.during("differences, step")
-    )
+    loss_function, progress = DeclaredLoss(case.problem.loss), watch.during("differences, step")
+    found = central_differences(case.dynamics, b.trajectory, case.start, directions, loss_function, progress)
     with precision(_COMPARE_BITS):
         loss, adjoint = b.derivatives.value, theta_part(case, a.derivatives)
         evidence: dict[str, object] = {
@@ -277,7 +284,7 @@ def _certified_gradient(
         else:
             values = list(theta_part(case, b.derivatives))
             digits = gradient_digits(case, adjoint, values, loss)
-            agreement = min(directional_digits(case, difference.direction, difference.value, values) for difference in found)
+            agreement = min(directional_digits(case, along.direction, along.value, values) for along in found)
             evidence["directional_digits"] = round(agreement, 1)
             digits = np.minimum(digits, max(agreement, 0.0))
         if digits.min() < GRADIENT_DIGITS:

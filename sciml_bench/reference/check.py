@@ -95,7 +95,8 @@ def _solution_complaints(case: Case, stored: StoredReference, digits: np.ndarray
         worst = int(digits[:, i].argmin())
         if digits[worst, i] < min(claimed, SOLUTION_DIGITS) - _SLACK:
             label, time = case.problem.state_labels[i], stored.times[worst]
-            complaints.append(f"{label} at t = {time} agrees to {digits[worst, i]:.1f} digits, {claimed:.1f} are claimed")
+            found = f"{label} at t = {time} agrees to {digits[worst, i]:.1f} digits"
+            complaints.append(f"{found}, {claimed:.1f} are claimed")
     return complaints
 
 

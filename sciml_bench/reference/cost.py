@@ -26,7 +26,7 @@ _SWEEPS_PER_DIRECTION = 10.0
 
 
 def estimate_s(case: Case) -> float:
-    """Seconds that a certified reference would take: right to a factor of three or so; infinite where it cannot be told.
+    """Seconds that a certified reference would take, right to a factor of three or so; infinite if it cannot be told.
 
     A pilot solution in double precision says how many steps there are; one evaluation and one factorisation of the
     engine, how long each takes.

@@ -99,6 +99,8 @@ class _Mesh:
                 originals.append(step.place.segment)
         self.segments = dict(zip(map(id, originals), dynamics.segments(), strict=False))
         self.p_d = np.array([float(x) for x in start.p])
+        # A perturbation spreads to components that are still much smaller than itself.
+        self.smallest = PERTURBATION * start.scale
         self.tolerance = 10.0 ** (_GUARD_DIGITS - DIGITS)
 
     def advance(self, step: Step, paths: Sequence[_Paths]) -> None:
@@ -106,7 +108,8 @@ class _Mesh:
         place: Place = replace(step.place, segment=self.segments[id(step.place.segment)], tableau=self.tableau)
         s, n = self.tableau.stages, len(step.y)
         states = (arb_mat(s, n, list(step.y) * s) + step.z).mid().entries()
-        matrix = newton_matrix(place, states, self.p_d, step.scale)
+        scale = np.maximum(step.scale, self.smallest)
+        matrix = newton_matrix(place, states, self.p_d, scale)
         base = step.z
         for path in paths:
             increments: list[arb_mat] = []
@@ -114,7 +117,7 @@ class _Mesh:
                 # Linear in the perturbation: good to its square.
                 guess = (base, 2 * base - _at(increments, 0), 2 * _at(increments, 0) - base,
                          2 * _at(increments, 1) - base)[k] if increments else base  # fmt: skip
-                stages = solve_stages(place, path.y[k], path.p[k], guess.mid(), step.scale, self.tolerance, matrix)
+                stages = solve_stages(place, path.y[k], path.p[k], guess.mid(), scale, self.tolerance, matrix)
                 increments.append(stages.z)
                 end = stages.z.entries()[(s - 1) * n :]
                 path.y[k] = [(a + b).mid() for a, b in zip(path.y[k], end, strict=True)]

@@ -57,7 +57,7 @@ def double_solution(problem: Problem, limit_s: float) -> DoubleSolution:
 def emitted_numpy(problem: Problem) -> dict[str, Callable[..., FloatArray]]:
     """The emitted NumPy functions of a problem."""
     namespace: dict[str, Callable[..., FloatArray]] = {}
-    exec(compile(source(problem, "numpy"), "<emitted NumPy source>", "exec"), namespace)  # pyright: ignore[reportArgumentType]
+    exec(compile(source(problem, "numpy"), "<emitted NumPy source>", "exec"), namespace)
     return namespace
 
 
@@ -92,12 +92,15 @@ def integrate(
             return functions["jacobian"](min(max(t, low), high), y, p)
 
         wanted = [t for t in numbers.save_times if a < t <= b]
-        options = {"jac": jacobian} if method == "Radau" else {}
         times = sorted({*wanted, b})
         with np.errstate(all="ignore"):
-            result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols, **options)
+            if method == "Radau":
+                result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols, jac=jacobian)
+            else:
+                result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols)
         if not result.success or not np.all(np.isfinite(result.y)):
-            raise ReferenceFailure(f"{method} fails at t = {result.t[-1] if len(result.t) else a:.6g}: {result.message}")
+            reached = result.t[-1] if len(result.t) else a
+            raise ReferenceFailure(f"{method} fails at t = {reached:.6g}: {result.message}")
         rows += [result.y[:, k] for k, t in enumerate(times) if t in wanted]
         y, evaluations = result.y[:, -1], evaluations + result.nfev
     return np.array(rows), evaluations

@@ -23,7 +23,11 @@ from sciml_bench.reference.tableau import Tableau, radau
 
 #: A component is followed relative to its own size down to this fraction of the largest value it has had.
 NEGLIGIBLE = 1e-30
+#: … and not below this fraction of its declared size.
+SMALLEST = 1e-32
 _UNKNOWN_SIZE = 1e-8
+#: A state so many times larger than the initial one has blown up, when the steps end there.
+_GROWN = 1e8
 _SAFETY = 0.8
 _GROWTH = 4.0
 _SHRINK = 0.15
@@ -55,11 +59,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Start:
-    """The numbers of one trajectory: initial state, parameters, and the smallest size that counts per component."""
+    """The numbers of one trajectory: initial state, parameters, and the declared size of each component (n,)."""
 
     y0: tuple[arb, ...]
     p: tuple[arb, ...]
-    floor: FloatArray
+    scale: FloatArray
 
 
 @dataclass(frozen=True)
@@ -235,7 +239,7 @@ class _March:
         """Size of each component over the step: of its end points and stages, but not below what counts."""
         y = np.array([float(value) for value in self.y])
         sizes = np.maximum(np.abs(y), np.max(np.abs(y + increments), axis=0))
-        return np.maximum(np.maximum(sizes, NEGLIGIBLE * self.largest), self.start.floor)
+        return np.maximum(np.maximum(sizes, NEGLIGIBLE * self.largest), SMALLEST * self.start.scale)
 
     def _tail(self, stages: Stages, h: arb, scale: FloatArray) -> float:
         return float(np.max(np.abs(_doubles((self.tableau.tail * stages.f) * h)) / scale))
@@ -246,7 +250,7 @@ class _March:
             return
         sizes = ", ".join(f"{float(value):.3g}" for value in self.y[:4])
         more = ", …" if len(self.y) > 4 else ""
-        grown = any(abs(float(value)) > 1e8 * max(first, 1e-30) for value, first in zip(self.y, self.first, strict=True))
+        grown = max(abs(float(value)) for value in self.y) > _GROWN * self.first.max()
         raise ReferenceFailure(
             f"the reference solution stops at t = {here:.12g}: the step size fell to {h:.2g} because {self.cause};"
             f" the state there is ({sizes}{more})."

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse
 from flint import arb, arb_mat
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
 from scipy.sparse.linalg import splu
 
 from sciml_bench.reference.dynamics import Segment
@@ -26,6 +26,7 @@ MAX_ITERATIONS = 24
 DENSE_UNKNOWNS = 420
 _GOOD_CONTRACTION = 1e-6
 _TINY = 1e-140
+_getrf, _getrs = get_lapack_funcs(("getrf", "getrs"), dtype=np.float64)
 
 
 class StepFailure(Exception):
@@ -64,10 +65,10 @@ class NewtonMatrix:
         blocks = -h * tableau.a_d[:, None, :, None] * jacobians.transpose(1, 0, 2)[None]
         matrix = np.asfortranarray(blocks.reshape(s * n, s * n))
         matrix[np.diag_indices(s * n)] += 1.0
-        factors, pivots, info = lapack.dgetrf(matrix, overwrite_a=True)
+        factors, pivots, info = _getrf(matrix, overwrite_a=True)
         if info != 0:
             raise StepFailure("the Newton matrix is singular")
-        self._solve: Callable[[FloatArray, bool], FloatArray] = lambda b, transposed: lapack.dgetrs(
+        self._solve: Callable[[FloatArray, bool], FloatArray] = lambda b, transposed: _getrs(
             factors, pivots, b, trans=int(transposed)
         )[0]
 

@@ -133,14 +133,13 @@ def read(path: Path, problem: Problem) -> StoredReference:
         content = json.loads(path.read_text(encoding="utf-8"))
         checksum = content.pop(_CHECKSUM)
         schema = content["schema"]
-        if schema == SCHEMA:
-            reference = StoredReference(**content)
+        reference = StoredReference(**content) if schema == SCHEMA else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{path}: this is no readable reference ({type(error).__name__}: {error}). {again}") from error
-    if schema != SCHEMA:
+    if reference is None:
         raise StoreError(f"{path}: its schema is {schema}, this version reads {SCHEMA}. {again}")
     if checksum != _checksum(content):
-        raise StoreError(f"{path}: its content does not match its checksum: it was changed after it was written. {again}")
+        raise StoreError(f"{path}: its content does not fit its checksum: it was changed after it was written. {again}")
     if reference.spec_hash != problem.spec_hash:
         raise StoreError(
             f"{path}: it is stale: it belongs to another version of '{problem.name}'"

@@ -54,7 +54,8 @@ def radau(stages: int, bits: int) -> Tableau:
         polynomials = [_legendre(stages, 2 * c - 1) for c in nodes]
         vandermonde = arb_mat([values[:stages] for values in polynomials])
         inverse = vandermonde.inv().mid()
-        a = (arb_mat([_integrals(stages, c, values) for c, values in zip(nodes, polynomials, strict=True)]) * inverse).mid()
+        integrals = [_integrals(stages, c, values) for c, values in zip(nodes, polynomials, strict=True)]
+        a = (arb_mat(integrals) * inverse).mid()
         # The integral of P_{s-1}(2x - 1) over x holds P_s(2x - 1) with the coefficient 1 / (2 (2s - 1)).
         last = [inverse[stages - 1, j] / (2 * (2 * stages - 1)) for j in range(stages)]
     with precision(bits):
@@ -64,7 +65,7 @@ def radau(stages: int, bits: int) -> Tableau:
         return Tableau(
             stages=stages, bits=bits, nodes=tuple((+c).mid() for c in nodes), a=_rounded(a),
             tail=_rounded(arb_mat([last])), nodes_d=nodes_d, a_d=_doubles(a),
-            legendre_d=np.linalg.inv(increments),
+            legendre_d=np.asarray(np.linalg.inv(increments), dtype=np.float64),
         )  # fmt: skip
 
 

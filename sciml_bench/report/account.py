@@ -35,11 +35,12 @@ def account(summary: RunSummary) -> Account:
     """Count every cell of a run once."""
     outcomes = [cell.outcome for cell in summary.cells.values()]
     failed = Counter(outcome for outcome in outcomes if outcome not in (None, Outcome.OK))
+    skipped = Counter({entry["reason"]: len(entry["cells"]) for entry in summary.plan["skipped"]})
     return Account(
-        planned=len(summary.cells) + len(summary.plan["skipped"]),
+        planned=len(summary.cells) + skipped.total(),
         measured=outcomes.count(Outcome.OK),
         failed={outcome: count for outcome, count in failed.most_common() if outcome is not None},
-        skipped=grouped(entry["reason"] for entry in summary.plan["skipped"]),
+        skipped=dict(skipped.most_common()),
         not_run=outcomes.count(None),
     )
 

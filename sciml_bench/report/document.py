@@ -49,9 +49,10 @@ def _row(row: Row) -> dict[str, Any]:
         "solve": _time(row.solve),
         "gradient": _time(row.gradient),
         "scd": row.scd,
-        "scd_capped_by_reference": row.scd_capped,
+        "mescd": row.mescd,
+        "solve_error_capped_by_reference": row.solve_capped,
         "gradient_error": row.gradient_error,
-        "gradient_error_capped_by_reference": row.gradient_error_capped,
+        "gradient_error_capped_by_reference": row.gradient_capped,
         "point_outcomes": dict(cell.point_outcomes),
         "peak_rss_bytes": cell.peak_rss_bytes,
     }

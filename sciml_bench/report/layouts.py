@@ -30,6 +30,7 @@ class Facts:
     solve: tuple[str, str]
     gradient: tuple[str, str]
     scd: str
+    mescd: str
     gradient_error: str
     ok: str
     failed: str
@@ -47,8 +48,9 @@ def facts(row: Row) -> Facts:
         from_built=(quantities.duration(built.median if built else None), quantities.duration_range(built)),
         solve=_time(row.solve),
         gradient=_time(row.gradient),
-        scd=(">" if row.scd_capped else "") + quantities.digits(row.scd),
-        gradient_error=("<" if row.gradient_error_capped else "") + quantities.error(row.gradient_error),
+        scd=(">" if row.solve_capped else "") + quantities.digits(row.scd),
+        mescd=(">" if row.solve_capped else "") + quantities.digits(row.mescd),
+        gradient_error=("<" if row.gradient_capped else "") + quantities.error(row.gradient_error),
         ok=ok,
         failed=failed,
         memory=quantities.size(row.summary.peak_rss_bytes),
@@ -68,6 +70,7 @@ def wide(rows: Sequence[Row]) -> Layout:
             "solve",
             "gradient",
             "scd",
+            "mescd",
             "gradient\nerror",
             "points",
             "memory",
@@ -80,6 +83,7 @@ def wide(rows: Sequence[Row]) -> Layout:
                 _stacked(*_range_only(row.solve, told.solve)),
                 _stacked(*_range_only(row.gradient, told.gradient)),
                 told.scd,
+                told.mescd,
                 told.gradient_error,
                 _stacked(told.ok, told.failed.replace(", ", "\n")),
                 told.memory,
@@ -93,13 +97,13 @@ def wide(rows: Sequence[Row]) -> Layout:
 def narrow(rows: Sequence[Row]) -> Layout:
     """Two facts above each other in every column, without ranges."""
     return Layout(
-        headings=["cell", "1st gradient\n(from built)", "solve\ngradient", "scd\ngrad. error", "points\nmemory"],
+        headings=["cell", "1st gradient\n(from built)", "solve\ngradient", "scd mescd\ngrad. error", "points\nmemory"],
         rows=[
             [
                 f"{' '.join(told.names[:2])}\n{' '.join(told.names[2:])}",
                 f"{told.first_gradient[0]}\n({told.from_built[0]})",
                 f"{told.solve[0]}\n{told.gradient[0]}",
-                f"{told.scd}\n{told.gradient_error}",
+                f"{told.scd} {told.mescd:>5}\n{told.gradient_error}",
                 _stacked(f"{told.ok}\n{told.memory}", told.failed.replace(", ", "\n")),
             ]
             for told in map(facts, rows)
@@ -117,7 +121,8 @@ def stacked(rows: Sequence[Row]) -> list[str]:
             f"  1st gradient {told.first_gradient[0]}",
             f"    from built {told.from_built[0]}",
             f"  solve {told.solve[0]}, gradient {told.gradient[0]}",
-            f"  scd {told.scd}, error {told.gradient_error}",
+            f"  scd {told.scd}, mescd {told.mescd}",
+            f"  gradient error {told.gradient_error}",
             f"  points {told.ok}, {told.memory}",
         ]
         lines += [f"    {failed}" for failed in told.failed.split(", ") if failed]
@@ -137,6 +142,7 @@ def plain(rows: Sequence[Row]) -> Layout:
             "solve",
             "gradient",
             "scd",
+            "mescd",
             "gradient error",
             "points",
             "memory",
@@ -149,13 +155,14 @@ def plain(rows: Sequence[Row]) -> Layout:
                 _bracketed(*told.solve),
                 _bracketed(*told.gradient),
                 told.scd,
+                told.mescd,
                 told.gradient_error,
                 f"{told.ok}, {told.failed}" if told.failed else told.ok,
                 told.memory,
             ]
             for told in map(facts, rows)
         ],
-        first_number=12,
+        first_number=13,
     )
 
 

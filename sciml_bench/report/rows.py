@@ -31,16 +31,17 @@ class Time:
 
 @dataclass(frozen=True)
 class Row:
-    """One cell's line. ``scd`` and ``gradient_error`` are the best of its points; ``..._capped`` that the reference
-    itself is no better."""
+    """One cell's line. ``scd``, ``mescd`` and ``gradient_error`` are the best of its points; ``..._capped`` that the
+    reference itself is no better."""
 
     summary: CellSummary
     solve: Time
     gradient: Time
     scd: float | None
-    scd_capped: bool
+    mescd: float | None
+    solve_capped: bool
     gradient_error: float | None
-    gradient_error_capped: bool
+    gradient_capped: bool
 
 
 @dataclass(frozen=True)
@@ -86,16 +87,17 @@ def _work_points(processes: Sequence[ProcessSummary], work: Work) -> list[WorkPo
 
 def _row(cell: CellSummary, solve_target: Target, gradient_target: Target) -> Row:
     points = cell.ok_points
-    scd = max((point.scd for point in points if point.scd is not None), default=None)
+    mescd = max((point.mescd for point in points if point.mescd is not None), default=None)
     error = min((point.gradient_error for point in points if point.gradient_error is not None), default=None)
     return Row(
         summary=cell,
         solve=_time(cell, solve_target, lambda point: point.solve_work, lambda point: point.solve_s),
         gradient=_time(cell, gradient_target, lambda point: point.gradient_work, lambda point: point.gradient_s),
-        scd=scd,
-        scd_capped=any(point.scd == scd and point.solve_below_reference for point in points),
+        scd=max((point.scd for point in points if point.scd is not None), default=None),
+        mescd=mescd,
+        solve_capped=any(point.mescd == mescd and point.solve_below_reference for point in points),
         gradient_error=error,
-        gradient_error_capped=any(point.gradient_error == error and point.gradient_below_reference for point in points),
+        gradient_capped=any(point.gradient_error == error and point.gradient_below_reference for point in points),
     )
 
 

@@ -21,7 +21,11 @@ from sciml_bench.task import Cell
 
 @dataclass(frozen=True)
 class PointSummary:
-    """One point of one process. Times are medians of the steady calls in seconds; ``None`` when it failed."""
+    """One point of one process. Times are medians of the steady calls in seconds; ``None`` when it failed.
+
+    ``scd`` is that at t1. ``mescd`` is taken over all saved times: at t1 alone it is flattered where a solution
+    decays or returns to where it was.
+    """
 
     rtol: float
     outcome: Outcome
@@ -45,9 +49,10 @@ class PointSummary:
     @property
     def gradient_work(self) -> WorkPoint | None:
         """Digits of the gradient (−log10 of its relative error) against time, where both are known."""
-        if self.gradient_s is None or not self.gradient_error or self.gradient_below_reference:
+        digits = _digits(self.gradient_error)
+        if self.gradient_s is None or digits is None or self.gradient_below_reference:
             return None
-        return WorkPoint(-math.log10(self.gradient_error), self.gradient_s)
+        return WorkPoint(digits, self.gradient_s)
 
 
 @dataclass(frozen=True)
@@ -177,7 +182,7 @@ def _reduce_point(point: PointResult) -> PointSummary:
         solve_s=_seconds(process_median(point.solve_ns)) if solved else None,
         gradient_s=_seconds(process_median(point.gradient_ns)) if differentiated else None,
         scd=_score(solve, "scd") if solved else None,
-        mescd=_score(solve, "mescd") if solved else None,
+        mescd=_digits(_score(solve, "trajectory_error")) if solved else None,
         gradient_error=_score(gradient, "relative_error") if differentiated else None,
         solve_below_reference=bool(solve.get("below_reference")),
         gradient_below_reference=bool(gradient.get("below_reference")),
@@ -187,6 +192,10 @@ def _reduce_point(point: PointResult) -> PointSummary:
 def _score(scores: Scores, name: str) -> float | None:
     value = scores.get(name)
     return None if value is None else float(value)
+
+
+def _digits(error: float | None) -> float | None:
+    return -math.log10(error) if error else None
 
 
 def _seconds(ns: float | None) -> float | None:

@@ -34,7 +34,8 @@ _READING_HELP = (
     "Times are compared at the achieved accuracy that most cells of a problem bracket, not at equal tolerances;",
     "log time is interpolated, never extrapolated. ≤: the loosest tolerance is already more accurate.",
     "–: no tolerance reaches that accuracy. Shown: the median over processes of each process's median, and below",
-    "it the smallest and largest process. scd: correct digits of the best point.",
+    "it the smallest and largest process. scd: correct digits at the end time; mescd: digits of the mixed error over",
+    "all saved times; both of the best point.",
 )
 
 
@@ -128,7 +129,9 @@ def print_reading_help(summary: RunSummary, console: Console) -> None:
 
 def _target_text(target: Target, what: str) -> str:
     if target.digits is not None:
-        return f"mescd {target.digits:g}" if what == "mescd" else f"{what} {10.0**-target.digits:.1e}"
+        return (
+            f"mescd {target.digits:g} over all saved times" if what == "mescd" else f"{what} {10.0**-target.digits:.1e}"
+        )
     if target.rtol is None:
         return "no accuracy (nothing was timed)"
     return f"rtol {target.rtol:g} (no reference: equal tolerance, not equal accuracy)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -79,14 +78,11 @@ def test_a_wrong_problem_file_is_named(cli, change, said):
     assert not Path("results").exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_results_folder_that_cannot_be_written(cli, tmp_path):
-    locked = tmp_path / "locked"
-    locked.mkdir()
-    locked.chmod(0o500)
-    done = cli("stiff", *SMOKE, "--out", str(locked / "results"))
+def test_a_results_folder_that_cannot_be_written(cli):
+    done = cli("stiff", *SMOKE, "--out", "/dev/null/results")
     assert done.code == exits.USAGE
-    assert done.err.startswith("ERROR: cannot create")
+    assert done.err.startswith("ERROR: cannot create /dev/null/results")
+    assert "Traceback" not in done.err
 
 
 def test_a_results_folder_that_is_a_file(cli):

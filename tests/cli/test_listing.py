@@ -95,7 +95,7 @@ def test_plan(cli):
         "\n"
         "skipped 54: not in profile smoke (first recommended cell of each adapter only)\n"
         "planned 56 = to run 2 + skipped 54\n"
-        "profile smoke: 2 cells on 1 problem, 1 process each, about 14 s; phase limit 15 s\n"
+        "profile smoke: 2 cells on 1 problem, 1 process each, about 14 s; phase limit 30 s\n"
     )
     assert not Path("results").exists()
 

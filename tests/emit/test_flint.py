@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,11 @@ A, B = Y
 K, L = P
 
 
-def system_of(*outputs: Expr, statements: tuple[tuple[Symbol, Expr], ...] = ()) -> ScalarSystem:
+def at(expr: Expr, point: dict[Symbol, Expr]) -> Expr:
+    return expr.xreplace(point).doit()
+
+
+def system_of(*outputs: Any, statements: tuple[tuple[Symbol, Expr], ...] = ()) -> ScalarSystem:
     return ScalarSystem(T, Y, P, statements, outputs, {})
 
 
@@ -44,24 +49,24 @@ PAIRS: list[Sequence[Expr]] = [
 def test_values_and_derivatives_are_those_of_sympy(outputs: Sequence[Expr]):
     system = system_of(*outputs)
     generator = random.Random(7)
-    point = {symbol: Rational(generator.randint(300, 900), 1000) for symbol in (T, *Y, *P)}
+    point: dict[Symbol, Expr] = {symbol: Rational(generator.randint(300, 900), 1000) for symbol in (T, *Y, *P)}
     with precision(128):
         segment = Dynamics(system, S.Zero, S.One).segments()[0]
         t, y, p = exact(point[T]), [exact(point[s]) for s in Y], [exact(point[s]) for s in P]
         for value, expr in zip(segment.rhs(t, y, p), outputs, strict=True):
-            assert matching_digits(value, exact(expr.subs(point))) > 35
+            assert matching_digits(value, exact(at(expr, point))) > 35
         entries = segment.jacobian(
             np.array([float(t)]), np.array([[float(x)] for x in y]), np.array(list(map(float, p)))
         )
         dense = np.zeros((2, 2))
         dense[segment.rows, segment.columns] = entries[:, 0]
-        expected = [[float(expr.diff(s).subs(point).doit()) for s in Y] for expr in outputs]
+        expected = [[float(at(expr.diff(s), point)) for s in Y] for expr in outputs]
         assert np.allclose(dense, expected, rtol=1e-12, atol=1e-14)
         v = [arb(2), arb(-3)]
         weighted = 2 * outputs[0] - 3 * outputs[1]
         by_state, by_parameter = segment.pullback(t, y, p, v)
         for value, symbol in zip((*by_state, *by_parameter), (*Y, *P), strict=True):
-            assert abs(float(value - exact(weighted.diff(symbol).subs(point).doit()))) < 1e-30
+            assert abs(float(value - exact(at(weighted.diff(symbol), point)))) < 1e-30
 
 
 def test_statements_are_shared():

@@ -45,9 +45,25 @@ def test_quick_takes_all_recommended_cells_and_their_matched_partners(suite):
     }
 
 
+def test_quick_takes_the_first_recommended_cell_on_problems_beyond_the_core(suite, tmp_path):
+    fade = tmp_path / "catalog" / "stiff" / "fade.toml"
+    fade.write_text(fade.read_text().replace('tier = "standard"', 'tier = "quick"'))
+    of_fade = [item for item in chosen(suite, QUICK, suites=("stiff",))[0] if item.cell.problem == "fade"]
+    assert labels(of_fade) == {"fade/alpha/fine/discrete/eager", "fade/beta/fine/discrete/eager"}
+    named, _ = chosen(suite, QUICK, problems=("fade",))
+    assert len(named) == 4
+
+
 def test_cells_with_a_counterpart_carry_the_name_of_their_group(suite):
     planned, _ = chosen(suite, QUICK, suites=("stiff",))
     assert {item.group for item in planned} == {"esdirk of order 1, discrete", "esdirk of order 2, discrete"}
+
+
+def test_checkpointed_and_discrete_gradients_are_of_one_family(suite):
+    recipe = Recipe("fine", "checkpointed", "eager")
+    gamma = stub_adapter("gamma", sensitivities=("checkpointed",), stiff_recipes=(recipe,))
+    planned, _ = chosen({"beta": suite["beta"], "gamma": gamma}, QUICK, problems=("decay",))
+    assert {item.group for item in planned} == {"esdirk of order 1, discrete"}
 
 
 def test_a_cell_without_a_counterpart_has_no_group(suite):

@@ -10,9 +10,9 @@ from stubs.small_problems import ORBIT, Load
 from sciml_bench.errors import StoreError
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference import truth as module
-from sciml_bench.reference.cost import estimate_s
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify
+from sciml_bench.reference.cost import estimate_s
 from sciml_bench.reference.store import cache_path, reference_path, stored_reference, write
 from sciml_bench.reference.truth import truth
 

@@ -76,8 +76,8 @@ def test_errors_below_the_references_own_are_no_errors():
     points = [*ladder(), point(1e-12, solve_ms=5000, mescd=12.0, gradient_error=1e-12, below_reference=True)]
     row = compared(record(cell(), points)).rows[0]
     assert row.scd == 11.0
-    assert row.scd_capped
-    assert row.gradient_error_capped
+    assert row.solve_capped
+    assert row.gradient_capped
     assert spread_of(row.solve).median == pytest.approx(0.1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from typing import Any
 
 from sciml_bench.measure.point import PointResult
@@ -44,7 +45,9 @@ def point(
         gradient_outcome=changes.pop("gradient_outcome", Outcome.OK),
         solve_ns=(int(solve_ms * 1e6),) * 3,
         gradient_ns=(int(gradient_ms * 1e6),) * 3,
-        solve_scores=None if mescd is None else {"scd": mescd - 1, "mescd": mescd, "below_reference": below_reference},
+        solve_scores=None
+        if mescd is None
+        else {"scd": mescd - 1, "trajectory_error": 10.0**-mescd, "below_reference": below_reference},
         gradient_scores=None
         if gradient_error is None
         else {"relative_error": gradient_error, "below_reference": below_reference},
@@ -112,5 +115,7 @@ def plan(
              "division": "idiomatic", "group": "", "estimated_s": 1.0}
             for which in cells
         ],
-        "skipped": [{"label": "x", "outcome": None, "reason": reason} for reason in skipped or []],
+        "skipped": [
+            {"reason": reason, "outcome": None, "cells": ["x"] * count} for reason, count in Counter(skipped).items()
+        ],
     }  # fmt: skip

@@ -52,7 +52,8 @@ def fixed_steps(order: int, rtol: float) -> int:
     """The number of equal steps over the whole time span that stands for ``rtol``: ceil(10 * rtol**(-1/order)).
 
     The error of a method of order q is proportional to n**-q for n steps, so equal accuracy takes this power. The
-    steps are shared out equally per unit time, and so that every saved time is the end of a step.
+    steps are shared out equally per unit time, and so that every saved time is the end of a step; multistep methods,
+    whose formulas need equal steps, interpolate at the saved times instead.
     """
     return math.ceil(STEPS_AT_UNIT_TOLERANCE * rtol ** (-1.0 / order))
 
@@ -77,7 +78,7 @@ ADAPTER = Adapter(
     name="torchdiffeq",
     title="torchdiffeq (PyTorch)",
     packages={"torch": "torch", "torchdiffeq": "torchdiffeq"},
-    extra="torchdiffeq",
+    extra="torch",
     target="torch",
     program="sciml_bench.adapters.torchdiffeq.program:build",
     methods=(*ADAPTIVE, *FIXED),

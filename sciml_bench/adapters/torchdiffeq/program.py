@@ -13,10 +13,9 @@ from torch import Tensor
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
 from sciml_bench.adapters.segments import split
-from sciml_bench.adapters.torchdiffeq import failure, tableau
+from sciml_bench.adapters.torchdiffeq import failure, grid, tableau
 from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, fixed_steps, not_released
 from sciml_bench.adapters.torchdiffeq.equation import Equation, depends_on_time, equation
-from sciml_bench.adapters.torchdiffeq.grid import grid_constructor
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
 
@@ -31,6 +30,7 @@ class Inputs(NamedTuple):
     tolerances: dict[str, Any]
     adjoint: dict[str, Any]
     calls: list[int]
+    n_steps: int
 
 
 class Solved(NamedTuple):
@@ -80,10 +80,8 @@ class TorchdiffeqProgram(Program):
             p = self._tensor(numbers.p)
             theta_leaf = y0 = leaf.requires_grad_()
         atol = point.atol * self._scale
-        options: dict[str, Any] = {}
-        if not self._method.adaptive:
-            steps = fixed_steps(self._method.order, point.rtol)
-            options["grid_constructor"] = grid_constructor(steps, numbers.t1 - numbers.t0)
+        n_steps = 0 if self._method.adaptive else fixed_steps(self._method.order, point.rtol)
+        options = grid.options(self._method, n_steps, numbers.t1 - numbers.t0)
         return Inputs(
             theta=theta_leaf,
             y0=y0,
@@ -92,6 +90,7 @@ class TorchdiffeqProgram(Program):
             tolerances={"rtol": point.rtol, "atol": atol, "method": self._method.name, "options": options},
             adjoint=self._adjoint_options(theta_leaf.detach(), p, point),
             calls=calls,
+            n_steps=n_steps,
         )
 
     def solve(self, inputs: Inputs) -> Solved:
@@ -138,6 +137,7 @@ class TorchdiffeqProgram(Program):
         }
 
     def _integrate(self, integrate: Callable[..., Any], inputs: Inputs, adjoint: dict[str, Any]) -> Tensor:
+        grid.refuse_too_many(inputs.n_steps)
         y, saved = inputs.y0, []
         for segment, times, module in zip(self._segments, self._times, inputs.equations, strict=True):
             ys = integrate(module, y, times, **inputs.tolerances, **adjoint)

@@ -1,0 +1,30 @@
+"""How long JAX took to trace, to lower and to compile, from its own monitoring events."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import jax.monitoring
+
+_PHASES = {
+    "/jax/core/compile/jaxpr_trace_duration": "trace",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
+    "/jax/core/compile/backend_compile_duration": "compile",
+}
+
+
+class CompileTimes:
+    """Collects the durations of the named outermost functions. What is compiled within a trace counts as tracing."""
+
+    def __init__(self, functions: Collection[str]):
+        self.ns: dict[str, int] = {}
+        # The tracer reports a function's own name, the compiler that of the module made of it.
+        self._functions = {*functions, *(f"jit({name})" for name in functions)}
+        jax.monitoring.register_event_duration_secs_listener(self._listen)
+
+    def _listen(self, event: str, duration_s: float, **about: str | int) -> None:
+        phase = _PHASES.get(event)
+        function = about.get("fun_name")
+        if phase and function in self._functions:
+            name = f"{str(function).removeprefix('jit(').removesuffix(')')}_{phase}"
+            self.ns[name] = self.ns.get(name, 0) + round(duration_s * 1e9)

@@ -1,0 +1,46 @@
+"""What Diffrax can do. Imports nothing of JAX.
+
+The ``-newton`` methods are the same ESDIRK methods with another of the library's root finders for their stages, see
+``solvers``. KenCarp's methods are left out: they are for equations in two parts, and a problem is one equation.
+"""
+
+from __future__ import annotations
+
+from sciml_bench.adapters.base import Adapter, Method, Recipe
+
+EXPLICIT = (
+    Method("tsit5", family="explicit_rk", order=5, implicit=False),
+    Method("dopri5", family="explicit_rk", order=5, implicit=False),
+    Method("dopri8", family="explicit_rk", order=8, implicit=False),
+)
+IMPLICIT = (
+    Method("kvaerno5", family="esdirk", order=5, implicit=True, stiff=True),
+    Method("kvaerno4", family="esdirk", order=4, implicit=True, stiff=True),
+    Method("kvaerno3", family="esdirk", order=3, implicit=True, stiff=True),
+    Method("kvaerno5-newton", family="esdirk", order=5, implicit=True, stiff=True),
+    Method("kvaerno4-newton", family="esdirk", order=4, implicit=True, stiff=True),
+    Method("kvaerno3-newton", family="esdirk", order=3, implicit=True, stiff=True),
+)
+
+# Diffrax's guide "How to choose a solver": Tsit5 is "a good general-purpose solver", "if you need accurate solutions
+# at tight tolerances then try Dopri8", "for stiff problems then try the Kvaerno3, Kvaerno4, Kvaerno5 family"; its
+# author recommends Kvaerno5 for stiff problems in general. RecursiveCheckpointAdjoint is "for most problems the
+# preferred technique", BacksolveAdjoint and DirectAdjoint are "not recommended". "Your entire computation should be
+# wrapped in a single jax.jit": there is no other mode.
+ADAPTER = Adapter(
+    name="diffrax",
+    title="Diffrax (JAX)",
+    packages={"jax": "jax", "diffrax": "diffrax"},
+    extra="jax",
+    target="jax",
+    program="sciml_bench.adapters.diffrax.program:build",
+    methods=(*EXPLICIT, *IMPLICIT),
+    sensitivities=("checkpointed", "discrete", "backsolve", "forward"),
+    modes=("compiled",),
+    precisions=("float64", "float32"),
+    stiff_recipes=(
+        Recipe("kvaerno5", "checkpointed", "compiled"),
+        Recipe("kvaerno5-newton", "checkpointed", "compiled"),
+    ),
+    nonstiff_recipes=(Recipe("tsit5", "checkpointed", "compiled"), Recipe("dopri8", "checkpointed", "compiled")),
+)

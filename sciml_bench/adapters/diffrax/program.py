@@ -1,0 +1,184 @@
+"""Worker side of the Diffrax adapter: each of solve and gradient is one compiled function of all its inputs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+# Diffrax's guide to comparing it with others: run-time checks of arguments off. What they would check is checked
+# here, and a program with checks calls back into Python, which also keeps it out of JAX's compilation cache.
+os.environ.setdefault("EQX_ON_ERROR", "nan")
+
+import diffrax
+import equinox
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optimistix
+
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
+from sciml_bench.adapters.diffrax import failure, solvers
+from sciml_bench.adapters.diffrax.compiling import CompileTimes
+from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.task import Point, Task
+
+
+class Inputs(NamedTuple):
+    """Everything that may change between calls; changing it compiles nothing."""
+
+    y0: jax.Array
+    p: jax.Array
+    rtol: jax.Array
+    atol: jax.Array
+
+
+class Report(NamedTuple):
+    """What Diffrax says of a solve."""
+
+    status: jax.Array
+    n_steps: jax.Array
+    n_accepted: jax.Array
+    n_rejected: jax.Array
+
+
+class Solved(NamedTuple):
+    """States at the saved times, (n_times, n_states)."""
+
+    ys: jax.Array
+    report: Report
+
+
+class Differentiated(NamedTuple):
+    """The loss and its gradient; the report is that of the forward solve."""
+
+    loss: jax.Array
+    gradient: jax.Array
+    report: Report
+
+
+class DiffraxProgram(Program):
+    """``diffeqsolve``, the loss and the gradient inside one ``jax.jit``."""
+
+    def __init__(self, task: Task):
+        self._numbers = numbers = task.numbers
+        self._cell = task.cell
+        self._dtype = np.dtype(task.cell.precision)
+        jax.config.update("jax_enable_x64", self._dtype == np.float64)
+        self._source = load_source(task)
+        self._scale = np.asarray(numbers.atol_scale)
+        self._solver = solvers.solver(task.cell.method)
+        self._traces = 0
+        self._compile_times = CompileTimes(("solve", "gradient"))
+        self._compiled_solve = jax.jit(_named("solve", self._solve))
+        self._compiled_gradient = jax.jit(_named("gradient", self._gradient))
+
+    def prepare(self, theta: FloatArray, point: Point) -> Inputs:
+        parameters = self._numbers.wrt == "parameters"
+        y0 = self._numbers.y0 if parameters else theta
+        p = theta if parameters else self._numbers.p
+        inputs = Inputs(*(jnp.asarray(x, self._dtype) for x in (y0, p, point.rtol, point.atol * self._scale)))
+        return jax.block_until_ready(inputs)
+
+    def solve(self, inputs: Inputs) -> Solved:
+        return self._compiled_solve(inputs)
+
+    def gradient(self, inputs: Inputs) -> Differentiated:
+        return self._compiled_gradient(inputs)
+
+    def synchronise(self, output: Any) -> None:
+        jax.block_until_ready(output)
+
+    def read_solution(self, output: Solved) -> Solution:
+        statistics = _statistics(output.report)
+        ys = np.asarray(output.ys, dtype=np.float64)
+        if not np.all(np.isfinite(ys)):
+            raise SolverFailure(Outcome.NONFINITE, "Diffrax reports success, but the solution is not finite")
+        return Solution(ys, statistics)
+
+    def read_gradient(self, output: Differentiated) -> Gradient:
+        statistics = _statistics(output.report)
+        loss, gradient = float(output.loss), np.asarray(output.gradient, dtype=np.float64)
+        if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
+            backwards = "; its solve backwards in time may have failed" * (self._cell.sensitivity == "backsolve")
+            message = f"Diffrax reports success, but the gradient is not finite{backwards}"
+            raise SolverFailure(Outcome.NONFINITE, message)
+        return Gradient(loss, gradient, statistics)
+
+    def trace_count(self) -> int:
+        return self._traces
+
+    def phases_ns(self) -> dict[str, int]:
+        return self._compile_times.ns
+
+    def versions(self) -> dict[str, str]:
+        return {
+            "jax": jax.__version__,
+            "diffrax": diffrax.__version__,
+            "equinox": equinox.__version__,
+            "optimistix": optimistix.__version__,
+            "jax_backend": jax.default_backend(),
+            "eqx_on_error": os.environ["EQX_ON_ERROR"],
+        }
+
+    def _right_hand_side(self, t: jax.Array, y: jax.Array, p: jax.Array) -> jax.Array:
+        self._traces += 1
+        return self._source.rhs(t, y, p)
+
+    def _integrate(self, inputs: Inputs, adjoint: diffrax.AbstractAdjoint, max_steps: int) -> Solved:
+        numbers = self._numbers
+        solution = diffrax.diffeqsolve(
+            diffrax.ODETerm(self._right_hand_side),
+            self._solver,
+            t0=numbers.t0,
+            t1=numbers.t1,
+            dt0=None,
+            y0=inputs.y0,
+            args=inputs.p,
+            saveat=diffrax.SaveAt(ts=jnp.asarray(numbers.save_times)),
+            stepsize_controller=solvers.controller(self._cell.method, numbers, inputs.rtol, inputs.atol),
+            adjoint=adjoint,
+            max_steps=max_steps,
+            throw=False,
+        )
+        counts = (solution.stats[f"num_{kind}steps"] for kind in ("", "accepted_", "rejected_"))
+        assert solution.ys is not None
+        return Solved(solution.ys, Report(failure.status(solution.result), *counts))
+
+    def _solve(self, inputs: Inputs) -> Solved:
+        # Without a gradient every adjoint is the same plain loop, but for DirectAdjoint, whose loop costs more.
+        return self._integrate(inputs, *solvers.adjoint("checkpointed"))
+
+    def _gradient(self, inputs: Inputs) -> Differentiated:
+        adjoint, max_steps = solvers.adjoint(self._cell.sensitivity)
+        name = "p" if self._numbers.wrt == "parameters" else "y0"
+
+        def loss(theta: jax.Array) -> tuple[jax.Array, tuple[jax.Array, Report]]:
+            solved = self._integrate(inputs._replace(**{name: theta}), adjoint, max_steps)
+            value = self._source.loss(solved.ys)
+            return value, (value, solved.report)
+
+        differentiate = jax.jacfwd if self._cell.sensitivity == "forward" else jax.grad
+        gradient, (value, report) = differentiate(loss, has_aux=True)(getattr(inputs, name))
+        return Differentiated(value, gradient, report)
+
+
+def build(task: Task) -> DiffraxProgram:
+    """The program of a Diffrax cell."""
+    return DiffraxProgram(task)
+
+
+def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function under the name by which JAX reports its compilation."""
+
+    def call(inputs: Inputs) -> Any:
+        return function(inputs)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _statistics(report: Report) -> dict[str, float]:
+    code, n_steps, n_accepted, n_rejected = (int(value) for value in report)
+    failure.check(code, n_steps)
+    return {"n_steps": n_steps, "n_accepted": n_accepted, "n_rejected": n_rejected}

@@ -1,0 +1,84 @@
+"""Diffrax's solver, step size controller and adjoint for a cell.
+
+Step size control. Diffrax's advice for its ``PIDController``: the default coefficients, an integral controller, for
+"smoothly-varying (i.e. easy to solve) problems", which the explicit methods get here. For stiff problems its author
+says to set ``pcoeff`` and ``icoeff``, within pcoeff >= 0.2, icoeff >= 0.3 and a sum of at most 0.7: the implicit
+methods get 0.3 and 0.4, as in the library's own implicit example, the nonlinear heat equation.
+
+Root finders. The default is ``VeryChord`` (one Jacobian a step). In Diffrax 0.7.2 with Optimistix 0.1.0, the only
+pair that can be installed together, it gives up after two iterations (https://github.com/patrick-kidger/diffrax/pull/754
+mends it), so that many more, smaller steps are taken: about twenty times as many on Robertson's problem. The
+``-newton`` methods use Optimistix's ``Newton`` instead, in the way that Diffrax documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import optimistix
+
+from sciml_bench.task import Numbers
+
+MAX_STEPS = 2**16
+"""Also bounds memory: reverse mode through the steps keeps about sqrt(2 * MAX_STEPS) = 362 checkpoints of the state."""
+
+# A loop that is differentiated directly costs time in proportion to its bound, so it keeps the library's default.
+MAX_STEPS_DISCRETE = 4096
+
+# A step that a controller would make smaller than this part of the time span is a failed solve. The limit only has to
+# be below every sensible step: next to a singularity steps shrink past it within a few hundred rejections.
+SMALLEST_STEP = 1e-30
+
+_NEWTON = "-newton"
+_SOLVERS: dict[str, Callable[..., diffrax.AbstractSolver]] = {
+    "tsit5": diffrax.Tsit5,
+    "dopri5": diffrax.Dopri5,
+    "dopri8": diffrax.Dopri8,
+    "kvaerno3": diffrax.Kvaerno3,
+    "kvaerno4": diffrax.Kvaerno4,
+    "kvaerno5": diffrax.Kvaerno5,
+}
+
+
+def solver(method: str) -> diffrax.AbstractSolver:
+    """Diffrax's solver for a method of the declaration."""
+    if method.endswith(_NEWTON):
+        newton = diffrax.with_stepsize_controller_tols(optimistix.Newton)()
+        return _SOLVERS[method.removesuffix(_NEWTON)](root_finder=newton)
+    return _SOLVERS[method]()
+
+
+def controller(
+    method: str, numbers: Numbers, rtol: jax.Array, atol: jax.Array
+) -> diffrax.AbstractStepSizeController:
+    """The step size controller; it steps to just before and goes on just after each breakpoint."""
+    implicit = method.startswith("kvaerno")
+    pid = diffrax.PIDController(
+        rtol=rtol,
+        atol=atol,
+        pcoeff=0.3 if implicit else 0.0,
+        icoeff=0.4 if implicit else 1.0,
+        dtmin=SMALLEST_STEP * (numbers.t1 - numbers.t0),
+        force_dtmin=False,
+    )
+    if numbers.breakpoints:
+        return diffrax.ClipStepSizeController(pid, jump_ts=jnp.asarray(numbers.breakpoints))
+    return pid
+
+
+def adjoint(sensitivity: str) -> tuple[diffrax.AbstractAdjoint, int]:
+    """How a gradient is taken, and the largest number of steps."""
+    match sensitivity:
+        case "checkpointed":
+            return diffrax.RecursiveCheckpointAdjoint(), MAX_STEPS
+        case "discrete":
+            return diffrax.DirectAdjoint(), MAX_STEPS_DISCRETE
+        case "backsolve":
+            # The result of the solve backwards is seen by nobody else: when it fails the gradient must not be finite.
+            return diffrax.BacksolveAdjoint(throw=True), MAX_STEPS
+        case "forward":
+            return diffrax.ForwardMode(), MAX_STEPS
+    raise ValueError(f"the diffrax adapter has no sensitivity '{sensitivity}'")

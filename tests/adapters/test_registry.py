@@ -1,0 +1,129 @@
+"""Finding adapters: built-in ones, third-party ones, broken ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from sciml_bench.adapters import registry
+from sciml_bench.adapters.base import Adapter
+from sciml_bench.errors import UsageError
+
+THIRD_PARTY = """
+from sciml_bench.adapters.base import Adapter, Method
+
+ADAPTER = Adapter(
+    name="{name}", title="A third party's", packages={{"no_such_module_anywhere": "their-solver"}}, extra="",
+    target="numpy", program="their_program:build", methods=(Method("euler", "explicit_rk", 1, False, False),),
+    sensitivities=("forward",), modes=("eager",),
+)
+"""
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Installs third-party declarations: ``installed(entry="module:attribute", module="source text")``."""
+    points: list[EntryPoint] = []
+
+    def install(name: str, value: str, **modules: str) -> None:
+        for module, text in modules.items():
+            (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
+        points.append(EntryPoint(name, value, registry.GROUP))
+        registry.refresh()
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
+    registry.refresh()
+    yield install
+    registry.refresh()
+
+
+def test_the_built_in_adapters_load(installed):
+    assert registry.names()[:4] == ("scipy", "torchdiffeq", "diffrax", "tensorflow")
+    assert registry.load_errors() == ()
+
+
+def test_declarations_import_no_framework():
+    code = (
+        "import sys; from sciml_bench.adapters import registry; assert len(registry.adapters()) >= 4;"
+        "[registry.missing(adapter) for adapter in registry.adapters().values()];"
+        "heavy = {'torch', 'torchdiffeq', 'jax', 'diffrax', 'tensorflow', 'tensorflow_probability', 'juliacall',"
+        "         'scipy.integrate', 'sympy'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", sorted(registry.BUILT_IN))
+def test_declarations_are_consistent(name):
+    adapter = registry.adapter(name)
+    assert adapter.name == name
+    assert len({method.name for method in adapter.methods}) == len(adapter.methods)
+    for recipe in (*adapter.stiff_recipes, *adapter.nonstiff_recipes):
+        assert adapter.method(recipe.method)
+        assert recipe.sensitivity in adapter.sensitivities
+        assert recipe.mode in adapter.modes
+
+
+def test_a_third_party_adapter_is_found(installed):
+    installed("theirs", "their_adapter:ADAPTER", their_adapter=THIRD_PARTY.format(name="theirs"))
+    assert "theirs" in registry.names()
+    assert registry.adapter("theirs").title == "A third party's"
+    assert registry.load_errors() == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "said"),
+    [
+        ("broken_one:ADAPTER", "raise RuntimeError('no licence')", "RuntimeError: no licence"),
+        ("absent_one:ADAPTER", None, "No module named 'absent_one'"),
+        ("empty_one:ADAPTER", "", "has no attribute 'ADAPTER'"),
+        ("wrong_one:ADAPTER", "ADAPTER = 3", "it is a int, not a sciml_bench.adapters.base.Adapter"),
+        ("renamed_one:ADAPTER", THIRD_PARTY.format(name="other"), "is declared as 'theirs' but calls itself 'other'"),
+    ],
+)
+def test_a_declaration_that_does_not_load_is_reported_and_stops_nobody(installed, value, text, said):
+    module = value.partition(":")[0]
+    installed("theirs", value, **({module: text} if text is not None else {}))
+    assert "scipy" in registry.names()
+    assert "theirs" not in registry.names()
+    (error,) = registry.load_errors()
+    assert error.name == "theirs"
+    assert said in error.message
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        registry.adapter("theirs")
+
+
+def test_a_third_party_cannot_take_a_name_that_is_taken(installed):
+    installed("scipy", "thief:ADAPTER", thief=THIRD_PARTY.format(name="scipy"))
+    assert registry.adapter("scipy").title == "SciPy solve_ivp"
+    assert registry.adapters()["scipy"].title == "SciPy solve_ivp"
+    (error,) = registry.load_errors()
+    assert "another adapter has this name" in error.message
+
+
+def test_an_unknown_adapter_gets_the_nearest_name(installed):
+    with pytest.raises(UsageError, match="did you mean diffrax"):
+        registry.adapter("difrax")
+    with pytest.raises(UsageError, match="there are scipy, torchdiffeq"):
+        registry.adapter("zzzz")
+
+
+def test_missing_packages_come_with_the_exact_install_line():
+    present: Adapter = registry.adapter("scipy")
+    assert registry.missing(present) is None
+    absent = {"no_such_module_anywhere": "their-solver", "scipy": "scipy"}
+    with_extra = dataclasses.replace(present, name="theirs", packages=absent, extra="torch")
+    found = registry.missing(with_extra)
+    assert found is not None
+    assert found.distributions == ("their-solver",)
+    assert found.install == 'pip install "sciml-bench[torch]"'
+    assert found.reason == 'their-solver is not installed; run: pip install "sciml-bench[torch]"'
+    without_extra = registry.missing(dataclasses.replace(with_extra, extra=""))
+    assert without_extra is not None
+    assert without_extra.install == "pip install their-solver"

@@ -1,0 +1,185 @@
+"""The SciPy adapter: its sensitivities, its Newton matrices, its failures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from adapters.cells import catalog_task, source_task
+
+from sciml_bench.adapters.scipy import newton, sensitivity
+from sciml_bench.adapters.scipy.program import build
+from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.problem import catalog
+from sciml_bench.task import Cell, Numbers, Point
+
+IMPLICIT = ("radau", "bdf", "lsoda")
+
+
+def scipy_program(problem, method):
+    return build(catalog_task(problem, "scipy", method, "forward", "eager"))
+
+
+def solved(program, theta, point):
+    return program.read_solution(program.solve(program.prepare(theta, point)))
+
+
+def differentiated(program, theta, point):
+    return program.read_gradient(program.gradient(program.prepare(theta, point)))
+
+
+@pytest.mark.parametrize(("method", "digits"), [("radau", 7.5), ("bdf", 5.0), ("lsoda", 5.5)])
+def test_robertson_reaches_the_published_end(method, digits):
+    """Significant correct digits at t = 1e5 for rtol = 1e-6."""
+    problem = catalog.load("robertson")
+    numbers = problem.numbers()
+    solution = solved(scipy_program("robertson", method), np.array(numbers.theta), Point(1e-6, 1e-8))
+    published = np.array([0.01786592114209946, 7.274751468436319e-8, 0.9821340061103859])
+    assert -np.log10(np.max(np.abs(solution.ys[-1] / published - 1))) > digits
+    assert set(solution.statistics) == {"n_rhs_evaluations", "n_jacobian_evaluations", "n_lu"}
+
+
+@pytest.mark.parametrize("method", ["rk45", "dop853", "lsoda"])
+def test_sensitivities_are_the_published_ones(method):
+    """d(x, y)(10)/d(a, b, c, d) of Lotka-Volterra, read from the augmented system itself."""
+    program = scipy_program("lotka-volterra", method)
+    numbers = catalog.load("lotka-volterra").numbers()
+    inputs = program.prepare(np.array(numbers.theta), Point(1e-9, 1e-11))
+    last = program._integrate(inputs.augmented).values[-1].reshape(5, 2)
+    published = [
+        [1.026344767575089, 0.9096910781360416],
+        [2.160557523562618, -6.256770517220816],
+        [0.1885687770780573, -0.6979775889893585],
+        [0.5631827941976804, -1.7090176805979348],
+        [0.9396512871530798, -2.7439791559201811],
+    ]
+    np.testing.assert_allclose(last, published, rtol=2e-6)
+
+
+def test_sensitivities_to_the_initial_state_start_at_the_identity():
+    problem = next(p for p in map(catalog.load, ("arenstorf", "pleiades")) if p.wrt == "initial_state")
+    program = scipy_program(problem.name, "dop853")
+    theta = np.array(problem.numbers().theta)
+    inputs = program.prepare(theta, Point(1e-9, 1e-11))
+    n = len(theta)
+    np.testing.assert_array_equal(inputs.augmented.start.reshape(n + 1, n), np.vstack([theta, np.eye(n)]))
+    direction = np.cos(np.arange(n))
+    h = 1e-7
+    ahead, behind = (differentiated(program, theta + s * h * direction, Point(1e-12, 1e-13)).loss for s in (1, -1))
+    slope = differentiated(program, theta, Point(1e-10, 1e-12)).gradient @ direction
+    assert slope == pytest.approx((ahead - behind) / (2 * h), rel=1e-3)
+
+
+@pytest.mark.parametrize("problem", ["robertson", "brusselator-1d", "medical-akzo-nobel"])
+def test_the_newton_matrix_is_the_jacobian_of_the_whole_system(problem):
+    """Against central differences of Z' along random directions."""
+    program = scipy_program(problem, "bdf")
+    numbers = catalog.load(problem).numbers()
+    random = np.random.default_rng(0)
+    inputs = program.prepare(np.array(numbers.theta), Point(1e-6, 1e-8)).augmented
+    n, rows = len(numbers.y0), 1 + len(numbers.theta)
+    z = np.concatenate([np.array(numbers.y0) + 0.1, random.normal(size=n * (rows - 1))])
+    matrix = inputs.options["jac"](0.3, z)
+    for block in range(rows):
+        # A step that suits one block row by row: states and sensitivities have other sizes.
+        direction = np.zeros_like(z)
+        direction[block * n : (block + 1) * n] = random.normal(size=n)
+        step = 1e-5
+        difference = (inputs.rhs(0.3, z + step * direction) - inputs.rhs(0.3, z - step * direction)) / (2 * step)
+        product = matrix @ direction
+        np.testing.assert_allclose(product, difference, rtol=1e-4, atol=1e-5 * np.max(np.abs(difference)))
+
+
+def test_the_sparse_and_the_dense_newton_matrix_are_the_same():
+    program = scipy_program("robertson", "bdf")
+    numbers = catalog.load("robertson").numbers()
+    shape = newton.structure(program._source, numbers)
+    matrix = newton._Coupled(program._source, shape, 3, "parameters", list(numbers.p), np.full(3, 1e-8))
+    z = np.random.default_rng(0).normal(size=12)
+    np.testing.assert_array_equal(matrix.sparse(0.0, z).toarray(), matrix.dense(0.0, z))
+
+
+def test_a_band_holds_the_diagonal_blocks():
+    program = scipy_program("heat", "lsoda")
+    numbers = catalog.load("heat").numbers()
+    shape = newton.structure(program._source, numbers)
+    assert (shape.lower, shape.upper) == (1, 1)
+    y = np.array(numbers.y0)
+    options = newton._banded(lambda t, y: program._source.jacobian(t, y, list(numbers.p)), shape, 2)
+    band = options["jac"](0.0, np.tile(y, 2))
+    expected = newton._dense(program._source.jacobian(0.0, y, list(numbers.p)))
+    n = len(y)
+    full = np.zeros((2 * n, 2 * n))
+    for j in range(2 * n):
+        for i in range(max(0, j - 1), min(2 * n, j + 2)):
+            full[i, j] = band[shape.upper + i - j, j]
+    np.testing.assert_array_equal(full, np.kron(np.eye(2), expected))
+
+
+def test_columns_of_one_group_share_no_row():
+    program = scipy_program("pollution", "radau")
+    shape = newton.structure(program._source, catalog.load("pollution").numbers())
+    for group in range(shape.n_groups):
+        rows = shape.rows[shape.group[shape.columns] == group]
+        assert len(rows) == len(set(rows.tolist()))
+    assert shape.n_groups < shape.n
+
+
+@pytest.mark.parametrize("method", ["bdf", "lsoda"])
+def test_twenty_states_and_twenty_five_parameters_are_practical(method):
+    """520 equations; without second derivatives in the Newton matrix LSODA's steps fail at this tolerance."""
+    program = scipy_program("pollution", method)
+    theta = np.array(catalog.load("pollution").numbers().theta)
+    loose, tight = (differentiated(program, theta, Point(rtol, rtol * 1e-2)).gradient for rtol in (1e-4, 1e-6))
+    np.testing.assert_allclose(theta * loose, theta * tight, atol=1e-3 * np.max(np.abs(theta * tight)))
+
+
+def test_tolerances_of_sensitivities_follow_the_size_of_the_parameter():
+    numbers = Numbers((1.0, 0.0), (2.0, 0.0), 0.0, 1.0, (1.0,), (), (1.0, 0.5), "parameters")
+    atol = 1e-6 * np.array(numbers.atol_scale)
+    found = sensitivity.absolute_tolerance(atol, np.array(numbers.p), numbers)
+    np.testing.assert_allclose(found, [1e-6, 5e-7, 5e-7, 2.5e-7, 1e-6, 5e-7])
+
+
+BLOW_UP = """
+import numpy as np
+def rhs(t, y, p): return np.array([p[0]*y[0]*y[0]])
+def jacobian(t, y, p): return np.array([[2*p[0]*y[0]]])
+def parameter_jacobian(t, y, p): return np.array([[y[0]*y[0]]])
+def loss(ys): return np.sum(ys**2)
+def loss_gradient(ys): return 2*ys
+"""
+NOT_A_NUMBER = BLOW_UP.replace("p[0]*y[0]*y[0]", "p[0]*y[0]/y[0] + (np.nan if t > 1 else 0.0)")
+
+
+def failing(text, method):
+    numbers = Numbers((1.0,), (1.0,), 0.0, 2.0, (0.5, 2.0), (), (1.0,), "parameters")
+    program = build(source_task(text, numbers, Cell("failing", "scipy", method, "forward", "eager")))
+    return program, program.prepare(np.array([1.0]), Point(1e-6, 1e-8))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("method", ["rk45", "dop853", *IMPLICIT])
+def test_a_solution_that_becomes_infinite_underflows_the_step(method):
+    program, inputs = failing(BLOW_UP, method)
+    for call, read in ((program.solve, program.read_solution), (program.gradient, program.read_gradient)):
+        with pytest.raises(SolverFailure) as raised:
+            read(call(inputs))
+        assert raised.value.outcome is Outcome.STEP_UNDERFLOW
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("method", ["rk45", "dop853", *IMPLICIT])
+def test_a_right_hand_side_that_is_not_a_number_is_a_typed_failure(method):
+    program, inputs = failing(NOT_A_NUMBER, method)
+    with pytest.raises(SolverFailure) as raised:
+        program.read_solution(program.solve(inputs))
+    assert raised.value.outcome in (Outcome.STEP_UNDERFLOW, Outcome.NONFINITE)
+
+
+def test_lsoda_says_why_it_stopped():
+    """Ten steps a call are too few when the tolerance asks for more than double precision has."""
+    numbers = catalog.load("robertson").numbers()
+    program = scipy_program("robertson", "lsoda")
+    with pytest.raises(SolverFailure, match=r"SciPy stopped.*lsoda: ") as raised:
+        program.solve(program.prepare(np.array(numbers.theta), Point(2.3e-14, 0.0)))
+    assert raised.value.outcome in (Outcome.STEP_UNDERFLOW, Outcome.MAX_STEPS)
