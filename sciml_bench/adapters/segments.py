@@ -67,5 +67,4 @@ def _segment(
 
 
 def _neighbour(time: float, towards: float, dtype: DTypeLike) -> float:
-    scalar = np.dtype(dtype).type
-    return float(np.nextafter(scalar(time), scalar(towards)))
+    return float(np.nextafter(np.array(time, dtype), np.array(towards, dtype)))

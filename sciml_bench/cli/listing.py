@@ -105,7 +105,7 @@ def runs(out: Path, as_json: bool) -> None:
                 "run": run.folder.name,
                 "profile": plan["profile"]["name"],
                 "cells": len(cells),
-                "seen": len(cells & seen),
+                "recorded": len(cells & seen),
                 "command": plan.get("command", ""),
             }
         )

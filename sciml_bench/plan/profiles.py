@@ -76,7 +76,7 @@ _PROFILES = (
     Profile(
         name="quick",
         processes=3,
-        sampling=_sampling(2, 5, 0.1, 200),
+        sampling=_sampling(1, 3, 0.2, 200),
         rtols=(1e-4, 1e-6, 1e-8, 1e-10),
         core_breadth="recommended",
         breadth="first",

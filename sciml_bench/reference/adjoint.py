@@ -15,9 +15,10 @@ from flint import arb, arb_mat
 
 from sciml_bench.reference.engine import Start, Step, Trajectory
 from sciml_bench.reference.failure import ReferenceFailure
+from sciml_bench.reference.newton import StepFailure
 from sciml_bench.reference.numbers import precision
 from sciml_bench.reference.objective import Objective
-from sciml_bench.reference.step import StepFailure, newton_matrix, to_balls, to_doubles
+from sciml_bench.reference.step import newton_matrix, to_balls, to_doubles
 
 MAX_REFINEMENTS = 12
 _GUARD_DIGITS = 8
@@ -69,7 +70,7 @@ def _backward(step: Step, adjoint: list[arb], start: Start, tolerance: float) ->
     try:
         matrix = newton_matrix(place, states, np.array([float(x) for x in p]), step.scale)
         source = arb_mat(s, n, [arb(0)] * ((s - 1) * n) + adjoint)
-        mu = to_balls(matrix.solve_transposed(to_doubles(source, dual)), dual, s)
+        mu = to_balls(matrix.solve(to_doubles(source, dual), transposed=True), dual, s)
         first, pulled = np.inf, []
         for _ in range(MAX_REFINEMENTS):
             nu = (h_a * mu).mid().entries()
@@ -77,7 +78,7 @@ def _backward(step: Step, adjoint: list[arb], start: Start, tolerance: float) ->
                 place.segment.pullback(times[j], states[j * n : j * n + n], p, nu[j * n : j * n + n]) for j in range(s)
             ]
             residual = source + arb_mat([state for state, _ in pulled]) - mu
-            correction = matrix.solve_transposed(to_doubles(residual.mid(), dual))
+            correction = matrix.solve(to_doubles(residual.mid(), dual), transposed=True)
             mu = (mu + to_balls(correction, dual, s)).mid()
             size = float(np.max(np.abs(correction)))
             reference = float(np.max(np.abs(to_doubles(mu, dual))))

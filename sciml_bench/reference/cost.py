@@ -12,7 +12,7 @@ from sciml_bench.reference.certificate import RANDOM_DIRECTIONS, SINGLE_DIRECTIO
 from sciml_bench.reference.double import emitted_numpy, integrate
 from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.numbers import exact, precision
-from sciml_bench.reference.step import NewtonMatrix, StepFailure
+from sciml_bench.reference.newton import StepFailure, factorise
 from sciml_bench.reference.tableau import radau
 
 _PILOT_S = 5.0
@@ -49,7 +49,7 @@ def estimate_s(case: Case) -> float:
         y = np.array([[float(value)] * s for value in case.start.y0])
         entries = segment.jacobian(np.full(s, float(t)), y, np.array([float(value) for value in case.start.p]))
         try:
-            NewtonMatrix(tableau, 0.0, np.nan_to_num(entries), segment, np.ones(n))
+            factorise(tableau, 0.0, np.nan_to_num(entries), segment, n)
         except StepFailure:
             return float("inf")
         matrix_s = time.perf_counter() - began

@@ -15,9 +15,10 @@ from flint import arb, arb_mat
 from sciml_bench.reference.dynamics import Dynamics
 from sciml_bench.reference.engine import Start, Step, Trajectory
 from sciml_bench.reference.failure import ReferenceFailure
+from sciml_bench.reference.newton import StepFailure
 from sciml_bench.reference.numbers import BITS_PER_DIGIT, matching_digits, precision
 from sciml_bench.reference.objective import Objective
-from sciml_bench.reference.step import Place, StepFailure, newton_matrix, solve_stages
+from sciml_bench.reference.step import Place, newton_matrix, solve_stages
 from sciml_bench.reference.tableau import radau
 
 #: Perturbations relative to the size of what is perturbed, and the arithmetic that they need.

@@ -17,8 +17,9 @@ from sympy import Expr
 from sciml_bench.problem.model import to_double
 from sciml_bench.reference.dynamics import Dynamics, FloatArray, Segment
 from sciml_bench.reference.failure import ReferenceFailure
+from sciml_bench.reference.newton import StepFailure
 from sciml_bench.reference.numbers import BITS_PER_DIGIT, exact, precision
-from sciml_bench.reference.step import Place, Stages, StepFailure, solve_stages
+from sciml_bench.reference.step import Place, Stages, solve_stages
 from sciml_bench.reference.tableau import Tableau, radau
 
 #: A component is followed relative to its own size down to this fraction of the largest value it has had.

@@ -7,30 +7,19 @@ solution's size, so that each iteration gains up to twelve digits whatever the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse
 from flint import arb, arb_mat
-from numpy.typing import NDArray
-from scipy.linalg import get_lapack_funcs
-from scipy.sparse.linalg import splu
 
-from sciml_bench.reference.dynamics import Segment
+from sciml_bench.reference.dynamics import FloatArray, Segment
+from sciml_bench.reference.newton import NewtonMatrix, StepFailure, factorise
 from sciml_bench.reference.tableau import Tableau
 
-FloatArray = NDArray[np.float64]
 MAX_ITERATIONS = 24
-#: Newton systems up to this size are factorised as dense matrices.
-DENSE_UNKNOWNS = 420
 _GOOD_CONTRACTION = 1e-6
 _TINY = 1e-140
-_getrf, _getrs = get_lapack_funcs(("getrf", "getrs"), dtype=np.float64)
-
-
-class StepFailure(Exception):
-    """The stage equations could not be solved; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -40,66 +29,6 @@ class Stages:
     z: arb_mat
     f: arb_mat
     iterations: int
-
-
-class NewtonMatrix:
-    """The factorised matrix I − h A ⊗ J of one step, in scaled variables; unknowns are ordered stage by stage."""
-
-    def __init__(self, tableau: Tableau, h: float, entries: FloatArray, segment: Segment, scale: FloatArray):
-        """``entries`` (entries × s) is the Jacobian at each stage; ``scale`` (n,) the size of each component."""
-        s, n = tableau.stages, len(scale)
-        self._s, self._n = s, n
-        ratio = scale[segment.columns] / scale[segment.rows]
-        scaled = entries * ratio[:, None]
-        if not np.all(np.isfinite(scaled)):
-            raise StepFailure("the Jacobian is not finite")
-        if s * n <= DENSE_UNKNOWNS or len(segment.rows) > 0.5 * n * n:
-            self._dense(tableau, h, scaled, segment)
-        else:
-            self._sparse(tableau, h, scaled, segment)
-
-    def _dense(self, tableau: Tableau, h: float, scaled: FloatArray, segment: Segment) -> None:
-        s, n = self._s, self._n
-        jacobians = np.zeros((s, n, n))
-        jacobians[:, segment.rows, segment.columns] = scaled.T
-        blocks = -h * tableau.a_d[:, None, :, None] * jacobians.transpose(1, 0, 2)[None]
-        matrix = np.asfortranarray(blocks.reshape(s * n, s * n))
-        matrix[np.diag_indices(s * n)] += 1.0
-        factors, pivots, info = _getrf(matrix, overwrite_a=True)
-        if info != 0:
-            raise StepFailure("the Newton matrix is singular")
-        self._solve: Callable[[FloatArray, bool], FloatArray] = lambda b, transposed: _getrs(
-            factors, pivots, b, trans=int(transposed)
-        )[0]
-
-    def _sparse(self, tableau: Tableau, h: float, scaled: FloatArray, segment: Segment) -> None:
-        s, n = self._s, self._n
-        # Component by component inside, so that the bandwidth is that of the Jacobian times the stages.
-        i, j = np.meshgrid(np.arange(s), np.arange(s), indexing="ij")
-        rows = segment.rows[:, None, None] * s + i
-        columns = segment.columns[:, None, None] * s + j
-        values = -h * tableau.a_d[None] * scaled[:, None, :]
-        matrix = scipy.sparse.coo_matrix(
-            (values.ravel(), (rows.ravel(), columns.ravel())), shape=(s * n, s * n)
-        ) + scipy.sparse.identity(s * n)
-        try:
-            factors = splu(matrix.tocsc())
-        except RuntimeError as error:
-            raise StepFailure("the Newton matrix is singular") from error
-
-        def solve(b: FloatArray, transposed: bool) -> FloatArray:
-            inner = factors.solve(b.reshape(s, n).T.ravel(), "T" if transposed else "N")
-            return inner.reshape(n, s).T.ravel()
-
-        self._solve = solve
-
-    def solve(self, b: FloatArray) -> FloatArray:
-        """The solution for a right-hand side of shape (s · n,)."""
-        return self._solve(b, False)
-
-    def solve_transposed(self, b: FloatArray) -> FloatArray:
-        """The solution with the transposed matrix."""
-        return self._solve(b, True)
 
 
 @dataclass(frozen=True)
@@ -122,7 +51,8 @@ def newton_matrix(place: Place, states: Sequence[arb], p: FloatArray, scale: Flo
     y = np.array([float(x) for x in states]).reshape(place.tableau.stages, -1).T
     times = np.array([float(t) for t in place.times])
     entries = place.segment.jacobian(times, y, p)
-    return NewtonMatrix(place.tableau, float(place.h), entries, place.segment, scale)
+    ratio = scale[place.segment.columns] / scale[place.segment.rows]
+    return factorise(place.tableau, float(place.h), entries * ratio[:, None], place.segment, len(scale))
 
 
 def solve_stages(

@@ -61,7 +61,7 @@ def test_runs(cli):
     cli("stiff", *SMOKE)
     (row,) = cli("list", "runs", "--json").json
     assert row["profile"] == "smoke"
-    assert (row["cells"], row["seen"]) == (2, 2)
+    assert (row["cells"], row["recorded"]) == (2, 2)
     assert row["command"] == "sciml-bench stiff --profile smoke"
     assert row["run"] in cli("list", "runs").out
 

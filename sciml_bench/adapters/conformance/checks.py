@@ -104,7 +104,8 @@ def _solution_is_right(task: Task, program: Program) -> str:
 
 def _gradient_is_right(task: Task, program: Program) -> str:
     """Loss and gradient, each parameter's derivative times its value, relative to the largest of these."""
-    assert task.reference is not None and task.reference.gradient is not None
+    assert task.reference is not None
+    assert task.reference.gradient is not None
     theta, expected = _theta(task), np.array(task.reference.gradient)
     found = _differentiate(task, program, theta)
     if found.gradient.shape != expected.shape:

@@ -14,7 +14,7 @@ matrix costs the same order of work.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -53,25 +53,35 @@ class Structure(NamedTuple):
 
 
 def structure(source: ModuleType, numbers: Numbers) -> Structure:
-    """The structure of the emitted Jacobian, found by evaluating it at the start, the breakpoints and the end.
+    """The structure of the emitted Jacobian, found by evaluating it."""
+    n = len(numbers.y0)
+    places = np.unique(np.concatenate(list(_places(source, numbers))))
+    columns, rows = places // n, places % n
+    group, n_groups = _groups(rows, columns, n)
+    below = rows - columns
+    lower, upper = int(np.max(below, initial=0)), int(np.max(-below, initial=0))
+    return Structure(n, rows, columns, group, n_groups, lower, upper)
 
-    Every entry that depends on y or p is NaN where these are; the others are constants. A branch of a ``where`` that
-    NaN hides is looked for at the initial state and around it.
+
+def _places(source: ModuleType, numbers: Numbers) -> Iterator[NDArray[np.intp]]:
+    """Places (column * n + row) of entries that are not zero, at the start, the breakpoints and the end.
+
+    A sparse Jacobian stores what can be non-zero. In a dense one, every entry that depends on y or p is NaN where
+    these are; the others are constants. A branch of a ``where`` that NaN hides is looked for around the initial state.
     """
     random = np.random.default_rng(0)
-    y, p = np.asarray(numbers.y0), list(numbers.p)
-    near = [y * random.uniform(0.5, 2.0, len(y)) + random.uniform(0.0, 1.0, len(y)) for _ in range(2)]
-    probes = [(np.full_like(y, np.nan), [np.nan] * len(p)), (y, p), *((state, p) for state in near)]
-    found = np.zeros((len(y), len(y)), dtype=bool)
+    n, y, p = len(numbers.y0), np.asarray(numbers.y0), list(numbers.p)
+    near = [y * random.uniform(0.5, 2.0, n) + random.uniform(0.0, 1.0, n) for _ in range(2)]
+    probes = [(np.full(n, np.nan), [np.nan] * len(p)), (y, p), *((state, p) for state in near)]
     with np.errstate(all="ignore"):
         for t in (numbers.t0, *numbers.breakpoints, numbers.t1):
             for state, parameters in probes:
-                found |= _dense(source.jacobian(t, state, parameters)) != 0
-    columns, rows = np.nonzero(found.T)
-    group = _groups(found)
-    below = rows - columns
-    lower, upper = int(np.max(below, initial=0)), int(np.max(-below, initial=0))
-    return Structure(len(y), rows, columns, group, int(np.max(group, initial=-1)) + 1, lower, upper)
+                matrix = source.jacobian(t, state, parameters)
+                if issparse(matrix):
+                    rows, columns = matrix.tocoo().coords
+                else:
+                    rows, columns = np.nonzero(np.asarray(matrix))
+                yield columns * n + rows
 
 
 def state_options(method: str, source: ModuleType, shape: Structure) -> Callable[[Parameters, Vector], dict[str, Any]]:
@@ -172,20 +182,20 @@ def _banded(jacobian: Jacobian, shape: Structure, blocks: int) -> dict[str, Any]
     return {"jac": matrix, "lband": shape.lower, "uband": shape.upper}
 
 
-def _groups(found: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """A group for each column, greedily, so that columns of one group share no row."""
-    group = np.zeros(found.shape[1], dtype=np.intp)
+def _groups(rows: NDArray[np.intp], columns: NDArray[np.intp], n: int) -> tuple[NDArray[np.intp], int]:
+    """A group for each column, greedily, so that columns of one group share no row; and the number of groups."""
+    group = np.zeros(n, dtype=np.intp)
     taken: list[NDArray[np.bool_]] = []
-    for column in range(found.shape[1]):
-        for index, rows in enumerate(taken):
-            if not np.any(rows & found[:, column]):
-                group[column] = index
-                rows |= found[:, column]
-                break
-        else:
-            group[column] = len(taken)
-            taken.append(found[:, column].copy())
-    return group
+    starts = np.searchsorted(columns, np.arange(n + 1))
+    for column in range(n):
+        used = rows[starts[column] : starts[column + 1]]
+        free = (index for index, others in enumerate(taken) if not np.any(others[used]))
+        index = next(free, len(taken))
+        if index == len(taken):
+            taken.append(np.zeros(n, dtype=bool))
+        taken[index][used] = True
+        group[column] = index
+    return group, len(taken)
 
 
 def _dense(matrix: Any) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -52,7 +53,7 @@ def _grid_constructor(n_steps: int, span: float) -> Callable[[Any, Tensor, Tenso
 
 def _grid(times: tuple[float, ...], steps_per_unit: float) -> list[float]:
     grid = [times[0]]
-    for start, end in zip(times, times[1:], strict=False):
+    for start, end in itertools.pairwise(times):
         # Less one part in 1e9, so that rounding of the time difference adds no step.
         steps = max(1, math.ceil(abs(end - start) * steps_per_unit * (1 - 1e-9)))
         grid += np.linspace(start, end, steps + 1)[1:].tolist()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch._dynamo.utils
+import torch._functorch.config
 import torchdiffeq
 from torch import Tensor
 

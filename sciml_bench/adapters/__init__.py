@@ -1,0 +1,1 @@
+"""Adapters: one framework each, the only place that imports it."""

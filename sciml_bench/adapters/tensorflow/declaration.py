@@ -1,0 +1,33 @@
+"""What TensorFlow Probability's solvers can do. Imports nothing of TensorFlow.
+
+There is no eager mode: TensorFlow's own guide is to wrap computations in ``tf.function``, and these solvers, loops of
+hundreds of small operations a step, take minutes without it. Single precision is left out: the solvers are made for
+``float64`` tolerances, and emitted constants are ``float64``, which TensorFlow does not mix with ``float32``.
+"""
+
+from __future__ import annotations
+
+from sciml_bench.adapters.base import Adapter, Method, Recipe
+
+ADAPTER = Adapter(
+    name="tensorflow",
+    title="TensorFlow Probability (TensorFlow)",
+    packages={
+        "tensorflow": "tensorflow",
+        "tensorflow_probability": "tensorflow-probability",
+        "tf_keras": "tf-keras",
+    },
+    extra="tensorflow",
+    target="tensorflow",
+    program="sciml_bench.adapters.tensorflow.program:build",
+    methods=(
+        Method("bdf", family="bdf", order=5, implicit=True, stiff=True),
+        Method("dormand_prince", family="explicit_rk", order=5, implicit=False),
+    ),
+    sensitivities=("backsolve",),
+    modes=("xla", "graph"),
+    # The guide names BDF for stiff and DormandPrince for non-stiff equations. XLA comes first: it is the documented
+    # way to make a graph of many small operations fast, here by a factor of a hundred.
+    stiff_recipes=(Recipe("bdf", "backsolve", "xla"), Recipe("bdf", "backsolve", "graph")),
+    nonstiff_recipes=(Recipe("dormand_prince", "backsolve", "xla"), Recipe("dormand_prince", "backsolve", "graph")),
+)

@@ -1,0 +1,41 @@
+"""What TensorFlow says when a solve fails, as typed outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import tensorflow as tf
+
+from sciml_bench.outcome import Outcome, SolverFailure
+
+_MAX_STEPS = "max_num_steps exceeded"
+# XLA's words for an operation that it has no kernel for or whose shape it cannot tell.
+_UNCOMPILABLE = ("not compilable", "XLA compilation", "uncompilable", "must be a compile-time constant")
+
+
+@contextmanager
+def typed(xla: bool) -> Iterator[None]:
+    """Turn an assertion of the solver, or XLA's refusal to compile a program, into a typed failure."""
+    try:
+        yield
+    except (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError) as error:
+        text = error.message
+        if _MAX_STEPS in text:
+            message = "TensorFlow Probability stopped: the maximum number of steps was exceeded"
+            raise SolverFailure(Outcome.MAX_STEPS, message) from error
+        if xla and any(words in text for words in _UNCOMPILABLE):
+            raise SolverFailure(Outcome.UNSUPPORTED, f"XLA cannot compile the program: {_short(text)}") from error
+        raise
+
+
+def check(status: int) -> None:
+    """Raise when a solver's status is not success."""
+    if status != 0:
+        message = "TensorFlow Probability stopped before the end: too many steps, or a step size that is no number"
+        raise SolverFailure(Outcome.MAX_STEPS, message)
+
+
+def _short(text: str) -> str:
+    """Without the lines that only say where in the graph it happened."""
+    return " ".join(text.split())[:500]

@@ -1,0 +1,61 @@
+"""TensorFlow Probability's solvers, bounded in a way that a compiled program can report.
+
+Left alone they fail silently or never: the adjoint solve's status is dropped and its partial result returned as the
+gradient; ``DormandPrince`` bounds its steps by an assertion, which XLA leaves out, so that a step size that has become
+not-a-number loops for ever (https://github.com/tensorflow/probability/issues/1318 is such a case).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+MAX_STEPS = 2**16
+
+Results = tfp.math.ode.Results
+
+
+class CheckedBDF(tfp.math.ode.BDF):
+    """BDF whose result is not a number when it did not reach the end."""
+
+    def solve(self, *args: Any, **kwargs: Any) -> Results:
+        """As :meth:`tfp.math.ode.Solver.solve`."""
+        results = super().solve(*args, **kwargs)
+        reached = tf.equal(results.diagnostics.status, 0)
+        return results._replace(states=_where(reached, results.states))
+
+
+class BoundedDormandPrince(tfp.math.ode.DormandPrince):
+    """DormandPrince that ends with status -1, not an assertion, when it takes too many steps or its step is no number.
+
+    It ends by setting its time to infinity, past every saved time, and its state to not-a-number.
+    """
+
+    def _step(self, solver_state: Any, diagnostics: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        state, diagnostics = super()._step(solver_state, diagnostics, *args, **kwargs)
+        most = MAX_STEPS * self.ODE_FN_EVALS_PER_STEP
+        failed = (diagnostics.num_ode_fn_evaluations >= most) | ~tf.math.is_finite(state.step_size)
+        infinity = tf.constant(float("inf"), state.current_time.dtype)
+        state = state._replace(
+            current_time=tf.where(failed, infinity, state.current_time),
+            interpolating_coefficients=_where(~failed, state.interpolating_coefficients),
+        )
+        return state, diagnostics._replace(status=tf.where(failed, -1, diagnostics.status))
+
+
+def solver(method: str, xla: bool, rtol: tf.Tensor, atol: tf.Tensor) -> tfp.math.ode.Solver:
+    """The solver for a method of the declaration; it solves the adjoint equation with itself, the library's default."""
+    if method == "bdf":
+        adjoint = CheckedBDF(rtol=rtol, atol=atol, max_num_steps=MAX_STEPS)
+        return tfp.math.ode.BDF(
+            rtol=rtol, atol=atol, max_num_steps=MAX_STEPS, make_adjoint_solver_fn=lambda: adjoint
+        )
+    if xla:
+        return BoundedDormandPrince(rtol=rtol, atol=atol)
+    return tfp.math.ode.DormandPrince(rtol=rtol, atol=atol, max_num_steps=MAX_STEPS)
+
+
+def _where(kept: tf.Tensor, values: Any) -> Any:
+    return tf.nest.map_structure(lambda value: tf.where(kept, value, tf.constant(float("nan"), value.dtype)), values)

@@ -1,0 +1,162 @@
+"""Linear algebra of one collocation step: I − h A ⊗ J in double precision, with the Jacobian at every stage.
+
+Unknowns are ordered stage by stage. Three ways, by size and sparsity: a dense factorisation; a sparse one; and, where
+the sparse factors would fill (fields in two dimensions), a Krylov method. Its preconditioner is the same matrix with one
+averaged Jacobian, which the eigenvectors of A take apart into systems of the size of the state (J. C. Butcher, On the
+implementation of implicit Runge–Kutta methods, BIT 16 (1976)).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse
+from scipy.linalg import get_lapack_funcs
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import LinearOperator, gmres, splu
+
+from sciml_bench.reference.dynamics import FloatArray, Segment
+from sciml_bench.reference.tableau import Tableau
+
+#: Systems up to this size are factorised as dense matrices.
+DENSE_UNKNOWNS = 420
+_DENSE_SHARE = 0.5
+#: Multiplications that a sparse factorisation may take, by the bandwidth of the Jacobian.
+_SPARSE_WORK = 1e8
+_KRYLOV_TOLERANCE = 1e-10
+_KRYLOV_SPACE = 40
+
+_getrf, _getrs = get_lapack_funcs(("getrf", "getrs"), dtype=np.float64)
+
+
+class StepFailure(Exception):
+    """The stage equations could not be solved; the text says why."""
+
+
+class NewtonMatrix(Protocol):
+    """A matrix ready to solve with."""
+
+    def solve(self, b: FloatArray, transposed: bool = False) -> FloatArray:
+        """The solution for a right-hand side of shape (s · n,), with the matrix or its transpose."""
+        ...
+
+
+def factorise(tableau: Tableau, h: float, entries: FloatArray, segment: Segment, n: int) -> NewtonMatrix:
+    """Factorise I − h A ⊗ J.
+
+    Args:
+        tableau: the method.
+        h: length of the step.
+        entries: the Jacobian's entries at each stage, shape (entries, s).
+        segment: their rows and columns.
+        n: number of states.
+
+    Raises:
+        StepFailure: the matrix is singular or not finite.
+    """
+    if not np.all(np.isfinite(entries)):
+        raise StepFailure("the Jacobian is not finite")
+    if tableau.stages * n <= DENSE_UNKNOWNS or len(segment.rows) > _DENSE_SHARE * n * n:
+        return _Dense(tableau, h, entries, segment, n)
+    if tableau.stages * n * (tableau.stages * _bandwidth(segment, n)) ** 2 <= _SPARSE_WORK:
+        return _Sparse(tableau, h, entries, segment, n)
+    return _Krylov(tableau, h, entries, segment, n)
+
+
+def _bandwidth(segment: Segment, n: int) -> int:
+    """Half the bandwidth of the Jacobian when its unknowns are ordered well."""
+    pattern = scipy.sparse.csr_matrix((np.ones(len(segment.rows)), (segment.rows, segment.columns)), shape=(n, n))
+    place = np.empty(n, dtype=np.intp)
+    place[reverse_cuthill_mckee(scipy.sparse.csr_matrix(pattern + pattern.T), symmetric_mode=True)] = np.arange(n)
+    return int(np.max(np.abs(place[segment.rows] - place[segment.columns]), initial=0)) + 1
+
+
+class _Dense:
+    def __init__(self, tableau: Tableau, h: float, entries: FloatArray, segment: Segment, n: int):
+        s = tableau.stages
+        jacobians = np.zeros((s, n, n))
+        jacobians[:, segment.rows, segment.columns] = entries.T
+        blocks = -h * tableau.a_d[:, None, :, None] * jacobians.transpose(1, 0, 2)[None]
+        matrix = np.asfortranarray(blocks.reshape(s * n, s * n))
+        matrix[np.diag_indices(s * n)] += 1.0
+        self._factors, self._pivots, info = _getrf(matrix, overwrite_a=True)
+        if info != 0:
+            raise StepFailure("the Newton matrix is singular")
+
+    def solve(self, b: FloatArray, transposed: bool = False) -> FloatArray:
+        return _getrs(self._factors, self._pivots, b, trans=int(transposed))[0]
+
+
+class _Sparse:
+    def __init__(self, tableau: Tableau, h: float, entries: FloatArray, segment: Segment, n: int):
+        s = tableau.stages
+        self._shape = (s, n)
+        # Component by component inside, so that the bandwidth is that of the Jacobian times the stages.
+        i, j = np.meshgrid(np.arange(s), np.arange(s), indexing="ij")
+        rows = segment.rows[:, None, None] * s + i
+        columns = segment.columns[:, None, None] * s + j
+        values = -h * tableau.a_d[None] * entries[:, None, :]
+        matrix = scipy.sparse.coo_matrix(
+            (values.ravel(), (rows.ravel(), columns.ravel())), shape=(s * n, s * n)
+        ) + scipy.sparse.identity(s * n)
+        self._factors = _sparse_factors(matrix)
+
+    def solve(self, b: FloatArray, transposed: bool = False) -> FloatArray:
+        s, n = self._shape
+        inner = self._factors.solve(b.reshape(s, n).T.ravel(), "T" if transposed else "N")
+        return inner.reshape(n, s).T.ravel()
+
+
+class _Krylov:
+    def __init__(self, tableau: Tableau, h: float, entries: FloatArray, segment: Segment, n: int):
+        s = tableau.stages
+        self._shape, self._h, self._a = (s, n), h, tableau.a_d
+        offsets = n * np.arange(s)[:, None]
+        self._jacobian = scipy.sparse.csr_matrix(
+            (entries.T.ravel(), ((segment.rows + offsets).ravel(), (segment.columns + offsets).ravel())),
+            shape=(s * n, s * n),
+        )
+        averaged = scipy.sparse.csc_matrix((entries.mean(axis=1), (segment.rows, segment.columns)), shape=(n, n))
+        values, self._vectors = np.linalg.eig(tableau.a_d)
+        self._inverse = np.linalg.inv(self._vectors)
+        # Complex eigenvalues come in pairs; one of each pair gives both.
+        self._kept = [k for k, value in enumerate(values) if value.imag >= 0]
+        self._weights = [1.0 if values[k].imag == 0 else 2.0 for k in self._kept]
+        identity = scipy.sparse.identity(n, dtype=complex)
+        self._factors = [_sparse_factors(identity - h * values[k] * averaged) for k in self._kept]
+
+    def solve(self, b: FloatArray, transposed: bool = False) -> FloatArray:
+        s, n = self._shape
+        size = float(np.max(np.abs(b)))
+        if size == 0.0 or not np.isfinite(size):
+            return b
+        shape = (s * n, s * n)
+        matrix = LinearOperator(shape, matvec=lambda x: self._product(x, transposed), dtype=np.float64)
+        preconditioner = LinearOperator(shape, matvec=lambda x: self._approximate(x, transposed), dtype=np.float64)
+        x, _ = gmres(matrix, b / size, rtol=_KRYLOV_TOLERANCE, restart=_KRYLOV_SPACE, maxiter=1, M=preconditioner)
+        # Newton's method and iterative refinement correct what is left, or see that it does not converge.
+        return x * size
+
+    def _product(self, x: FloatArray, transposed: bool) -> FloatArray:
+        s, n = self._shape
+        if transposed:
+            return x - self._h * (self._jacobian.T @ (self._a.T @ x.reshape(s, n)).ravel())
+        return x - self._h * (self._a @ (self._jacobian @ x.ravel()).reshape(s, n)).ravel()
+
+    def _approximate(self, b: FloatArray, transposed: bool) -> FloatArray:
+        s, n = self._shape
+        left, right = (self._inverse.T, self._vectors.T) if transposed else (self._vectors, self._inverse)
+        parts = right @ b.reshape(s, n)
+        total = np.zeros((s, n))
+        for k, weight, factors in zip(self._kept, self._weights, self._factors, strict=True):
+            solved = factors.solve(parts[k], "T" if transposed else "N")
+            total += weight * np.outer(left[:, k], solved).real
+        return total.ravel()
+
+
+def _sparse_factors(matrix: scipy.sparse.spmatrix) -> scipy.sparse.linalg.SuperLU:
+    try:
+        return splu(matrix.tocsc())
+    except RuntimeError as error:
+        raise StepFailure("the Newton matrix is singular") from error

@@ -1,0 +1,84 @@
+"""What is seen during a run."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+from stubs.reported import cell, point, record
+from stubs.suite import stub_adapters
+
+from sciml_bench.cli.progress import announcement, record_line, watching
+from sciml_bench.measure.protocol import Enter
+from sciml_bench.outcome import Outcome
+from sciml_bench.plan.plan import Plan, Settings, make_plan
+from sciml_bench.plan.profiles import profile_named
+from sciml_bench.plan.selection import Selection
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def plan(cli) -> Plan:
+    """Two cells, two processes; the fixture ``cli`` brings the stub problems."""
+    return make_plan(Selection(problems=("decay",)), stub_adapters(), profile_named("smoke"), Settings())
+
+
+def finish_one(plan: Plan, *, to_stderr: bool = False) -> None:
+    slot = plan.slots[0]
+    which = plan.planned[slot.index].cell
+    with watching(plan, to_stderr=to_stderr) as watcher:
+        watcher.started(1, 2, slot, which)
+        watcher.event(Enter("first_gradient"))
+        watcher.event(Enter("steady_solve", 1))
+        watcher.finished(1, 2, slot, record(which, [point(1e-4), point(1e-8)]))
+
+
+def test_without_a_terminal_there_are_only_lines(plan, capsys):
+    finish_one(plan)
+    captured = capsys.readouterr()
+    assert captured.out.startswith("[1/2] ok ")
+    assert captured.out.count("\n") == 1
+    assert captured.err == ""
+
+
+def test_on_a_terminal_the_live_line_tells_the_cell_and_its_phase(plan, capsys, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "150")
+    finish_one(plan)
+    assert "/fine/discrete: steady_solve, point 2" in terminal.getvalue()
+    assert capsys.readouterr().out.startswith("[1/2] ok "), "lines still reach the pipe"
+
+
+def test_lines_go_to_stderr_when_stdout_is_for_json(plan, capsys):
+    finish_one(plan, to_stderr=True)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("[1/2] ok ")
+
+
+def test_lines_tell_what_matters():
+    good = record(cell(), [point(1e-4, gradient_ms=2), point(1e-8, gradient_ms=30)])
+    assert record_line(3, 12, good) == (
+        "[ 3/12] ok             robertson/diffrax/kvaerno5/discrete/jit/float64/cpu  12.5 s  "
+        "1st gradient 8.00 s, gradient 30.0 ms at rtol 1e-08, points 2/2"
+    )
+    bad = record(cell(), [point(1e-4, outcome=Outcome.MAX_STEPS, message="4096 steps\nand more")])
+    assert record_line(12, 12, bad) == (
+        "[12/12] max_steps      robertson/diffrax/kvaerno5/discrete/jit/float64/cpu  12.5 s  4096 steps"
+    )
+
+
+def test_the_cost_is_told_before_the_start(plan):
+    assert announcement(plan, plan.slots) == (
+        "profile smoke: 2 cells on 1 problem, 1 process each, about 14 s; phase limit 30 s"
+    )
+    assert ", 1 of 2 processes to run, about 7 s;" in announcement(plan, plan.slots[1:])
