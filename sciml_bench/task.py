@@ -119,7 +119,7 @@ class Task:
             cell=Cell(**data["cell"]),
             program=data["program"],
             source=data["source"],
-            numbers=Numbers(**{k: tuple(v) if isinstance(v, list) else v for k, v in data["numbers"].items()}),
+            numbers=_numbers(data["numbers"]),
             points=tuple(Point(**point) for point in data["points"]),
             sampling=Sampling(**data["sampling"]),
             seed=data["seed"],
@@ -129,6 +129,11 @@ class Task:
             reference=None if reference is None else _reference(reference),
             options=data["options"],
         )
+
+
+def _numbers(data: dict[str, Any]) -> Numbers:
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+    return Numbers(**values)
 
 
 def _reference(data: dict[str, Any]) -> Reference:

@@ -69,7 +69,7 @@ class At(Operator):
 
 
 class IndexedSum(Operator):
-    """``IndexedSum(body, j, excluded, size)``: the body summed over j, without the index ``excluded`` unless it is j."""
+    """``IndexedSum(body, j, excluded, size)``: the body summed over j, which skips ``excluded`` unless it is j."""
 
 
 class PairMatrix(Operator):

@@ -100,72 +100,79 @@ def sensitivity_options(
 ) -> Callable[[Parameters, Vector], dict[str, Any]]:
     """The same for y with its sensitivities, as a function of the parameters and the absolute tolerance of y."""
     jacobian, size = source.jacobian, shape.n * (1 + n_theta)
-
-    def bind(p: Parameters, atol: Vector) -> dict[str, Any]:
-        if method == "lsoda" and size > LSODA_DENSE_UP_TO:
-            return _banded(lambda t, y: jacobian(t, y, p), shape, 1 + n_theta)
-        matrix = _Coupled(source, shape, n_theta, wrt, p, atol)
-        return {"jac": matrix.dense if method == "lsoda" or size < SPARSE_FROM else matrix.sparse}
-
-    return bind
+    if method == "lsoda" and size > LSODA_DENSE_UP_TO:
+        return lambda p, _atol: _banded(lambda t, y: jacobian(t, y, p), shape, 1 + n_theta)
+    forcing = source.parameter_jacobian if wrt == "parameters" else None
+    coupled = Coupled(jacobian, forcing, shape, n_theta, sparse=method != "lsoda" and size >= SPARSE_FROM)
+    return lambda p, atol: {"jac": coupled.matrix(p, atol)}
 
 
-class _Coupled:
-    """The Newton matrix of the whole system: J in the diagonal blocks, dG_j/dy below the first one."""
+class Coupled:
+    """The Newton matrix of the whole system: J in the diagonal blocks, dG_j/dy below the first one.
 
-    def __init__(self, source: ModuleType, shape: Structure, n_theta: int, wrt: str, p: Parameters, atol: Vector):
-        self._source, self._shape, self._p, self._atol = source, shape, p, atol
-        self._blocks = 1 + n_theta
-        self._parameters = wrt == "parameters"
-        n, size = shape.n, self._blocks * shape.n
-        offsets = n * np.arange(self._blocks)
-        # Entries in order of column: first those of block column 0 (every block row), then the diagonal blocks.
-        first_rows = (shape.rows[:, None] + offsets).ravel()
-        first_columns = np.repeat(shape.columns, self._blocks)
-        rows = np.concatenate([first_rows, (shape.rows + offsets[1:, None]).ravel()])
-        columns = np.concatenate([first_columns, (shape.columns + offsets[1:, None]).ravel()])
-        self._order = np.lexsort((rows, columns))
-        self._indices = rows[self._order].astype(np.int32)
-        counts = np.bincount(columns, minlength=size)
-        self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-        self._places = rows * size + columns
-        self._size = size
+    ``forcing`` is f_p, ``None`` for gradients with respect to the initial state. The matrix is dense, or in SciPy's
+    compressed columns.
+    """
 
-    def sparse(self, t: float, z: Vector) -> Any:
-        entries = self._entries(t, z)[self._order]
-        return csc_matrix((entries, self._indices, self._starts), shape=(self._size, self._size))
+    def __init__(
+        self, jacobian: Callable[..., Any], forcing: Callable[..., Any] | None, shape: Structure, n_theta: int,
+        sparse: bool,
+    ):  # fmt: skip
+        self._jacobian, self._forcing, self._shape, self._n_theta = jacobian, forcing, shape, n_theta
+        n, self._size = shape.n, shape.n * (1 + n_theta)
+        offsets = n * np.arange(1 + n_theta)[:, None]
+        below_rows, below_columns = shape.rows + offsets[1:], np.broadcast_to(shape.columns, (n_theta, len(shape.rows)))
+        rows, columns = shape.rows + offsets, shape.columns + offsets
+        self._columns: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
+        # Where the entries of the diagonal blocks and of the coupling go, in the flat matrix or among the stored ones.
+        self._diagonal, self._below = rows * self._size + columns, below_rows * self._size + below_columns
+        if sparse:
+            all_rows = np.concatenate([rows.ravel(), below_rows.ravel()])
+            all_columns = np.concatenate([columns.ravel(), below_columns.ravel()])
+            order = np.lexsort((all_rows, all_columns))
+            places = np.argsort(order)
+            self._diagonal, self._below = places[: rows.size].reshape(rows.shape), places[rows.size :]
+            self._below = self._below.reshape(below_rows.shape)
+            starts = np.searchsorted(all_columns[order], np.arange(self._size + 1))
+            self._columns = (all_rows[order].astype(np.int32), starts.astype(np.int32))
+        self._masks = np.arange(shape.n_groups)[:, None] == shape.group
+        self._moved_rows = shape.group[shape.columns] * n + shape.rows
 
-    def dense(self, t: float, z: Vector) -> Vector:
-        out = np.zeros(self._size * self._size)
-        out[self._places] = self._entries(t, z)
-        return out.reshape(self._size, self._size)
+    def matrix(self, p: Parameters, atol: Vector) -> Jacobian:
+        """The matrix as a function of t and the flat Z. ``atol`` is the size below which a state counts as zero."""
+        stored = self._size**2 if self._columns is None else len(self._columns[0])
+        shape = (self._size, self._size)
 
-    def _entries(self, t: float, z: Vector) -> Vector:
-        shape = self._shape
-        state = z.reshape(self._blocks, shape.n)
-        y, sensitivities = state[0], state[1:].T
-        jacobian = self._source.jacobian(t, y, self._p)
-        block = np.asarray(jacobian[shape.rows, shape.columns]).ravel()
-        first = np.empty((len(shape.rows), self._blocks))
-        first[:, 0] = block
-        first[:, 1:] = self._coupling(t, y, sensitivities, jacobian)
-        return np.concatenate([first.ravel(), np.tile(block, self._blocks - 1)])
+        def evaluate(t: float, z: Vector) -> Any:
+            entries = np.zeros(stored)
+            block, coupling = self._entries(t, z, p, atol)
+            entries[self._diagonal] = block
+            entries[self._below] = coupling
+            if self._columns is None:
+                return entries.reshape(shape)
+            return csc_matrix((entries, *self._columns), shape=shape)
 
-    def _coupling(self, t: float, y: Vector, sensitivities: Vector, jacobian: Any) -> Vector:
-        """Entries of dG_j/dy at the places of J, shape (entries, n_theta)."""
-        shape = self._shape
-        increment = DIFFERENCE * np.maximum(np.abs(y), self._atol)
-        here = self._right_hand_side(t, y, sensitivities, jacobian)
-        there = np.empty((shape.n_groups, *here.shape))
-        for group in range(shape.n_groups):
-            moved = np.where(shape.group == group, y + increment, y)
-            there[group] = self._right_hand_side(t, moved, sensitivities, self._source.jacobian(t, moved, self._p))
-        change = there[shape.group[shape.columns], shape.rows] - here[shape.rows]
-        return change / ((y + increment) - y)[shape.columns, None]
+        return evaluate
 
-    def _right_hand_side(self, t: float, y: Vector, sensitivities: Vector, jacobian: Any) -> Vector:
-        product = jacobian @ sensitivities
-        return product + self._source.parameter_jacobian(t, y, self._p) if self._parameters else product
+    def _entries(self, t: float, z: Vector, p: Parameters, atol: Vector) -> tuple[Vector, Vector]:
+        """Entries of J, and of every dG_j/dy at the places of J: (entries,) and (n_theta, entries)."""
+        shape, n = self._shape, self._shape.n
+        y, sensitivities = z[:n], z[n:].reshape(self._n_theta, n)
+        jacobian = self._jacobian(t, y, p)
+        step = (y + DIFFERENCE * np.maximum(np.abs(y), atol)) - y
+        moved = np.empty((self._n_theta, shape.n_groups * n))
+        for group, state in enumerate(y + self._masks * step):
+            there = self._derivative(t, state, sensitivities, p, self._jacobian(t, state, p))
+            moved[:, group * n : (group + 1) * n] = there
+        change = moved.take(self._moved_rows, axis=1)
+        change -= self._derivative(t, y, sensitivities, p, jacobian).take(shape.rows, axis=1)
+        change /= step[shape.columns]
+        return np.asarray(jacobian[shape.rows, shape.columns]).ravel(), change
+
+    def _derivative(self, t: float, y: Vector, sensitivities: Vector, p: Parameters, jacobian: Any) -> Vector:
+        """S', one row a theta."""
+        product = (jacobian @ sensitivities.T).T
+        return product if self._forcing is None else product + self._forcing(t, y, p).T
 
 
 def _banded(jacobian: Jacobian, shape: Structure, blocks: int) -> dict[str, Any]:

@@ -36,22 +36,23 @@ def absolute_tolerance(atol: Vector, theta: Vector, numbers: Numbers) -> Vector:
 
 def right_hand_side(source: ModuleType, p: list[float], n_states: int, n_theta: int, wrt: str) -> Callable[..., Vector]:
     """The flat Z' as a function of t and the flat Z."""
-    rhs, jacobian, parameter_jacobian = source.rhs, source.jacobian, source.parameter_jacobian
-    rows = 1 + n_theta
+    rhs, jacobian, forcing = source.rhs, source.jacobian, source.parameter_jacobian
+    n, size, shape = n_states, n_states * (1 + n_theta), (n_theta, n_states)
 
     def initial_state(t: float, z: Vector) -> Vector:
-        matrix = z.reshape(rows, n_states)
-        out = np.empty((rows, n_states))
-        out[0] = rhs(t, matrix[0], p)
-        out[1:] = (jacobian(t, matrix[0], p) @ matrix[1:].T).T
-        return out.reshape(-1)
+        y = z[:n]
+        out = np.empty(size)
+        out[:n] = rhs(t, y, p)
+        out[n:] = jacobian(t, y, p).dot(z[n:].reshape(shape).T).T.ravel()
+        return out
 
     def parameters(t: float, z: Vector) -> Vector:
-        matrix = z.reshape(rows, n_states)
-        y = matrix[0]
-        out = np.empty((rows, n_states))
-        out[0] = rhs(t, y, p)
-        out[1:] = (jacobian(t, y, p) @ matrix[1:].T + parameter_jacobian(t, y, p)).T
-        return out.reshape(-1)
+        y = z[:n]
+        product = jacobian(t, y, p).dot(z[n:].reshape(shape).T)
+        product += forcing(t, y, p)
+        out = np.empty(size)
+        out[:n] = rhs(t, y, p)
+        out[n:] = product.T.ravel()
+        return out
 
     return initial_state if wrt == "initial_state" else parameters

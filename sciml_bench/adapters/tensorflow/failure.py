@@ -7,9 +7,11 @@ from contextlib import contextmanager
 
 import tensorflow as tf
 
+from sciml_bench.adapters.tensorflow import solvers
 from sciml_bench.outcome import Outcome, SolverFailure
 
-_MAX_STEPS = "max_num_steps exceeded"
+_ASSERTION = "max_num_steps exceeded"
+_MAX_STEPS = "TensorFlow Probability stopped: the maximum number of steps was reached"
 # XLA's words for an operation that it has no kernel for or whose shape it cannot tell.
 _UNCOMPILABLE = ("not compilable", "XLA compilation", "uncompilable", "must be a compile-time constant")
 
@@ -21,9 +23,8 @@ def typed(xla: bool) -> Iterator[None]:
         yield
     except (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError) as error:
         text = error.message
-        if _MAX_STEPS in text:
-            message = "TensorFlow Probability stopped: the maximum number of steps was exceeded"
-            raise SolverFailure(Outcome.MAX_STEPS, message) from error
+        if _ASSERTION in text:
+            raise SolverFailure(Outcome.MAX_STEPS, _MAX_STEPS) from error
         if xla and any(words in text for words in _UNCOMPILABLE):
             raise SolverFailure(Outcome.UNSUPPORTED, f"XLA cannot compile the program: {_short(text)}") from error
         raise
@@ -31,9 +32,10 @@ def typed(xla: bool) -> Iterator[None]:
 
 def check(status: int) -> None:
     """Raise when a solver's status is not success."""
+    if status == solvers.NOT_A_NUMBER:
+        raise SolverFailure(Outcome.NONFINITE, "TensorFlow Probability stopped: the step size became not-a-number")
     if status != 0:
-        message = "TensorFlow Probability stopped before the end: too many steps, or a step size that is no number"
-        raise SolverFailure(Outcome.MAX_STEPS, message)
+        raise SolverFailure(Outcome.MAX_STEPS, _MAX_STEPS)
 
 
 def _short(text: str) -> str:

@@ -14,6 +14,10 @@ import tensorflow_probability as tfp
 
 MAX_STEPS = 2**16
 
+# Values of a solver's status: BDF's own, and one more of ours.
+TOO_MANY_STEPS = -1
+NOT_A_NUMBER = -2
+
 Results = tfp.math.ode.Results
 
 
@@ -28,21 +32,23 @@ class CheckedBDF(tfp.math.ode.BDF):
 
 
 class BoundedDormandPrince(tfp.math.ode.DormandPrince):
-    """DormandPrince that ends with status -1, not an assertion, when it takes too many steps or its step is no number.
+    """DormandPrince that ends with a status, not an assertion, when it takes too many steps or its step is no number.
 
-    It ends by setting its time to infinity, past every saved time, and its state to not-a-number.
+    It ends by setting its time to infinity, past every saved time, and its solution to not-a-number.
     """
 
     def _step(self, solver_state: Any, diagnostics: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         state, diagnostics = super()._step(solver_state, diagnostics, *args, **kwargs)
-        most = MAX_STEPS * self.ODE_FN_EVALS_PER_STEP
-        failed = (diagnostics.num_ode_fn_evaluations >= most) | ~tf.math.is_finite(state.step_size)
+        exhausted = diagnostics.num_ode_fn_evaluations >= MAX_STEPS * self.ODE_FN_EVALS_PER_STEP
+        status = tf.where(exhausted, TOO_MANY_STEPS, diagnostics.status)
+        status = tf.where(tf.math.is_finite(state.step_size), status, NOT_A_NUMBER)
+        failed = status < 0
         infinity = tf.constant(float("inf"), state.current_time.dtype)
         state = state._replace(
             current_time=tf.where(failed, infinity, state.current_time),
             interpolating_coefficients=_where(~failed, state.interpolating_coefficients),
         )
-        return state, diagnostics._replace(status=tf.where(failed, -1, diagnostics.status))
+        return state, diagnostics._replace(status=status)
 
 
 def solver(method: str, xla: bool, rtol: tf.Tensor, atol: tf.Tensor) -> tfp.math.ode.Solver:
