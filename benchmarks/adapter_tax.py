@@ -30,6 +30,7 @@ FRAMEWORKS = ("scipy", "torchdiffeq", "diffrax", "tensorflow")
 BOUND = 1.05
 # A sample is as many calls as fill this, so that the clock and the interpreter's pauses do not matter.
 SAMPLE_S = 0.02
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 AGREEMENT = 1e-3
 
 
@@ -40,12 +41,15 @@ def main() -> int:
     parser.add_argument("--problem", action="append", default=[], help="only this problem; may be repeated")
     parser.add_argument("--pairs", type=int, default=40, help="pairs of samples a row (default 40)")
     parser.add_argument("--row-s", type=float, default=60.0, help="most seconds a row (default 60)")
+    parser.add_argument(
+        "--clock", choices=CLOCKS, default="wall", help="cpu counts the process's own time, for a machine that is busy"
+    )
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if unknown := set(options.frameworks) - set(FRAMEWORKS):
         parser.error(f"no such framework: {', '.join(sorted(unknown))}; there are {', '.join(FRAMEWORKS)}")
     if options.worker:
-        for row in measure(options.frameworks[0], options.problem, options.pairs, options.row_s):
+        for row in measure(options):
             print(json.dumps(row), file=sys.__stdout__, flush=True)
         return 0
     print(f"{'framework':<12} {'problem':<16} {'call':<9} {'ours ms':>9} {'by hand ms':>11} {'ratio':>7}  interval")
@@ -62,7 +66,7 @@ def rows_of(framework: str, options: argparse.Namespace) -> Iterator[dict[str, A
         print(f"{framework:<12} skipped: {lacking.reason}")
         return
     command = [sys.executable, __file__, framework, "--worker", f"--pairs={options.pairs}", f"--row-s={options.row_s}"]
-    command += [f"--problem={name}" for name in options.problem]
+    command += [f"--clock={options.clock}", *(f"--problem={name}" for name in options.problem)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdout is not None
         for line in worker.stdout:
@@ -85,13 +89,14 @@ def show(row: dict[str, Any]) -> bool:
     return within
 
 
-def measure(framework: str, problems: list[str], pairs: int, row_s: float) -> Iterator[dict[str, Any]]:
+def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Worker side: every problem of one framework, solve and gradient."""
+    framework = options.frameworks[0]
     # What a framework prints goes to standard error; standard output holds the rows.
     sys.stdout = sys.stderr
     cases = importlib.import_module(f"handwritten.{framework}").CASES
     for problem, make in cases.items():
-        if problems and problem not in problems:
+        if options.problem and problem not in options.problem:
             continue
         hand = make()
         program, inputs = adapter_program(framework, problem, hand)
@@ -102,7 +107,7 @@ def measure(framework: str, problems: list[str], pairs: int, row_s: float) -> It
         for call in ("solve", "gradient"):
             ours = waited(getattr(program, call), inputs, program.synchronise)
             by_hand = waited(lambda _inputs, call=call: getattr(hand, call)(), None, hand.synchronise)
-            yield {**name, "call": call, **compare(ours, by_hand, pairs, row_s)}
+            yield {**name, "call": call, **compare(ours, by_hand, options)}
 
 
 def adapter_program(framework: str, problem: str, hand: Any) -> tuple[Any, Any]:
@@ -165,15 +170,20 @@ def waited(call: Callable[[Any], Any], inputs: Any, synchronise: Callable[[Any],
     return run
 
 
-def compare(ours: Callable[[], None], by_hand: Callable[[], None], pairs: int, row_s: float) -> dict[str, float]:
+def compare(ours: Callable[[], None], by_hand: Callable[[], None], options: argparse.Namespace) -> dict[str, float]:
     """Median times and the median of paired ratios with its interval."""
+    clock = CLOCKS[options.clock]
+
+    def sample(run: Callable[[], None], calls: int) -> float:
+        return seconds_a_call(run, calls, clock)
+
     for run in (ours, by_hand, ours, by_hand):
         run()
     calls = max(1, math.ceil(SAMPLE_S / min(sample(ours, 1), sample(by_hand, 1))))
     order = random.Random(0)
-    until = time.perf_counter() + row_s
+    until = time.perf_counter() + options.row_s
     samples: list[tuple[float, float]] = []
-    while len(samples) < pairs and (len(samples) < 8 or time.perf_counter() < until):
+    while len(samples) < options.pairs and (len(samples) < 8 or time.perf_counter() < until):
         if order.random() < 0.5:
             first = sample(ours, calls)
             samples.append((first, sample(by_hand, calls)))
@@ -191,15 +201,15 @@ def compare(ours: Callable[[], None], by_hand: Callable[[], None], pairs: int, r
     }
 
 
-def sample(run: Callable[[], None], calls: int) -> float:
-    """Seconds a call, without garbage collection."""
+def seconds_a_call(run: Callable[[], None], calls: int, clock: Callable[[], float]) -> float:
+    """The mean over some calls, without garbage collection."""
     gc.collect()
     gc.disable()
     try:
-        start = time.perf_counter()
+        start = clock()
         for _ in range(calls):
             run()
-        return (time.perf_counter() - start) / calls
+        return (clock() - start) / calls
     finally:
         gc.enable()
 

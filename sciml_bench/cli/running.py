@@ -35,8 +35,8 @@ class Watcher:
 def remaining(plan: Plan, run: Run) -> list[Slot]:
     """The processes of a plan that are still to run.
 
-    A cell that failed in an earlier block, in a way that says something about its solver, is not run again in later
-    blocks: it would fail alike, at the price of its time limit. A cell that broke is.
+    A cell of which an earlier block measured nothing, for reasons that lie in its solver, is not run again in later
+    blocks: it would fail alike, at the price of its time limit. A cell that broke is, as is one whose solves are good.
     """
     done = run.done()
     failed = _failed_blocks(run)
@@ -74,7 +74,7 @@ def execute(plan: Plan, run: Run, slots: list[Slot], watcher: Watcher) -> None:
         )
         record = Record.of(measurement, task, placement, run.environment_hash)
         run.append(record)
-        if _is_solver_failure(record.outcome):
+        if _failed_throughout(record):
             failed.add(cell_id)
         watcher.finished(place, len(plan.slots), slot, record)
 
@@ -133,13 +133,16 @@ def _plan_hash(run: Run) -> str | None:
 
 
 def _failed_blocks(run: Run) -> dict[str, int]:
-    """The first block in which each cell failed for a reason that lies in its solver."""
+    """The first block in which each cell failed throughout."""
     failed: dict[str, int] = {}
     for record in run.records(on_damage=lambda _: None):
-        if _is_solver_failure(record.outcome):
+        if _failed_throughout(record):
             failed[record.cell_id] = min(record.block, failed.get(record.cell_id, record.block))
     return failed
 
 
-def _is_solver_failure(outcome: Outcome) -> bool:
-    return outcome is not Outcome.OK and outcome in RESULTS
+def _failed_throughout(record: Record) -> bool:
+    """Whether nothing was measured, for reasons that lie in the solver."""
+    if record.outcome is Outcome.OK or record.outcome not in RESULTS:
+        return False
+    return not any(Outcome.OK in (point.solve_outcome, point.gradient_outcome) for point in record.points)

@@ -73,10 +73,10 @@ def _verdicts(
             refusal = lacking.reason if lacking else adapter.refusal(cell, entry.facts)
             if refusal:
                 yield cell, Skipped(cell, Outcome.UNSUPPORTED, refusal)
-            elif cell in partners:
-                yield cell, "matched"
+            elif _recipe(cell) in _recipes(adapter, entry):
+                yield cell, "idiomatic"
             else:
-                yield cell, "idiomatic" if _recipe(cell) in _recipes(adapter, entry) else "other"
+                yield cell, "matched" if cell in partners else "other"
 
 
 def _all_cells(entry: Entry, adapter: Adapter) -> Iterator[Cell]:
@@ -107,21 +107,28 @@ def _outside(
         return ""
     return {
         "first": "first recommended cell of each adapter only",
-        "recommended": "recommended cells and their matched partners only",
+        "matched": "first recommended cell of each adapter and its matches only",
+        "recommended": "recommended cells and their matches only",
         "suited": "method not suited to the problem, or not a recommended combination",
     }[_breadth(entry, profile)]
 
 
 def _breadth(entry: Entry, profile: Profile) -> str:
-    return profile.core_breadth if entry.named or entry.tier == "smoke" else profile.breadth
+    if entry.named:
+        return profile.named_breadth
+    return profile.core_breadth if entry.tier == "smoke" else profile.breadth
+
+
+def _taken(adapter: Adapter, entry: Entry, profile: Profile) -> tuple[Recipe, ...]:
+    """The recommended cells that a profile measures on a problem."""
+    recipes = _recipes(adapter, entry)
+    return recipes[:1] if _breadth(entry, profile) in ("first", "matched") else recipes
 
 
 def _in_breadth(cell: Cell, entry: Entry, adapter: Adapter, selection: Selection, profile: Profile) -> bool:
     """Whether the profile measures this cell. An axis that the user names is free; the others follow a recipe."""
-    recipes = _recipes(adapter, entry)
     free = (bool(selection.methods), bool(selection.sensitivities), bool(selection.modes))
-    if _breadth(entry, profile) == "first" and not any(free):
-        recipes = recipes[:1]
+    recipes = _recipes(adapter, entry) if any(free) else _taken(adapter, entry, profile)
     if any(_follows(cell, recipe, free) for recipe in recipes):
         return True
     if _breadth(entry, profile) != "suited":
@@ -149,17 +156,19 @@ def _partners(
         return set()
     partners: set[Cell] = set()
     for name, adapter in adapters.items():
-        for recipe in _recipes(adapter, entry):
+        for recipe in _taken(adapter, entry, profile):
             wanted = _kind(adapter, recipe.method, recipe.sensitivity)
             for other_name, other in adapters.items():
                 if other_name != name:
-                    partners |= _match(wanted, entry, other, selected[other_name])
+                    partners |= _match(wanted, entry, other, selected[other_name], profile)
     return partners
 
 
-def _match(wanted: tuple[str, int, str], entry: Entry, adapter: Adapter, cells: Sequence[Cell]) -> set[Cell]:
-    """The first cell of this kind, in the adapter's first recommended mode, unless a recipe is of this kind already."""
-    recipes = _recipes(adapter, entry)
+def _match(
+    wanted: tuple[str, int, str], entry: Entry, adapter: Adapter, cells: Sequence[Cell], profile: Profile
+) -> set[Cell]:
+    """The first cell of this kind, in the adapter's first recommended mode, unless a taken one is of this kind."""
+    recipes = _taken(adapter, entry, profile)
     if not recipes or any(_kind(adapter, r.method, r.sensitivity) == wanted for r in recipes):
         return set()
     for cell in cells:

@@ -16,7 +16,7 @@ STARTUP_S: dict[str, float] = {"scipy": 1.0, "torchdiffeq": 3.0, "diffrax": 8.0,
 UNKNOWN_STARTUP_S = 5.0
 
 # Seconds for one solve or gradient of a small problem. Compiled code is far faster; the minimum sampling time rules.
-CALL_S: dict[str, float] = {"scipy": 0.1, "torchdiffeq": 0.1, "diffrax": 0.01, "tensorflow": 0.3}
+CALL_S: dict[str, float] = {"scipy": 0.1, "torchdiffeq": 0.1, "diffrax": 0.01, "tensorflow": 0.02}
 UNKNOWN_CALL_S = 0.1
 
 

@@ -23,17 +23,23 @@ PERTURBATION = 1e-6
 class Profile:
     """One level of effort.
 
-    ``breadth`` says which cells of an included problem are measured: ``first`` (the first recommended cell of each
-    adapter), ``recommended`` (all recommended cells, and their matched partners in other adapters) or ``suited``
-    (all methods suited to the problem, and every sensitivity and mode of the recommended methods); problems of tier
-    smoke, and those the user names, are measured in ``core_breadth`` instead. ``comparable`` is false where one
-    process is all there is. ``timeout_s`` limits each phase of a worker, and each loop of a point.
+    ``breadth`` says which cells of an included problem are measured:
+
+    - ``first``: the first recommended cell of each adapter,
+    - ``matched``: these, and the cells of other adapters that match them,
+    - ``recommended``: all recommended cells, and the cells of other adapters that match them,
+    - ``suited``: all methods suited to the problem, and every sensitivity and mode of the recommended methods.
+
+    ``core_breadth`` is that of problems of tier smoke, ``named_breadth`` that of problems which the user names.
+    ``comparable`` is false where one process is all there is. ``timeout_s`` limits each phase of a worker, and each
+    loop of a point.
     """
 
     name: str
     processes: int
     sampling: Sampling
     rtols: tuple[float, ...]
+    named_breadth: str
     core_breadth: str
     breadth: str
     timeout_s: float
@@ -67,6 +73,7 @@ _PROFILES = (
         processes=1,
         sampling=_sampling(1, 3, 0.0, 3),
         rtols=(1e-5, 1e-8),
+        named_breadth="first",
         core_breadth="first",
         breadth="first",
         timeout_s=30.0,
@@ -78,7 +85,8 @@ _PROFILES = (
         processes=3,
         sampling=_sampling(1, 3, 0.2, 200),
         rtols=(1e-4, 1e-6, 1e-8, 1e-10),
-        core_breadth="recommended",
+        named_breadth="recommended",
+        core_breadth="matched",
         breadth="first",
         timeout_s=30.0,
         comparable=True,
@@ -89,6 +97,7 @@ _PROFILES = (
         processes=10,
         sampling=_sampling(5, 30, 1.0, 1000),
         rtols=(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11),
+        named_breadth="suited",
         core_breadth="suited",
         breadth="suited",
         timeout_s=120.0,
@@ -100,6 +109,7 @@ _PROFILES = (
         processes=30,
         sampling=_sampling(50, 500, 5.0, 5000),
         rtols=(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11),
+        named_breadth="suited",
         core_breadth="suited",
         breadth="suited",
         timeout_s=600.0,

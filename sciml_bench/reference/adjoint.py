@@ -18,7 +18,7 @@ from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.newton import StepFailure
 from sciml_bench.reference.numbers import precision
 from sciml_bench.reference.objective import Objective
-from sciml_bench.reference.step import newton_matrix, to_balls, to_doubles
+from sciml_bench.reference.step import ROUNDING, newton_matrix, to_balls, to_doubles
 
 MAX_REFINEMENTS = 12
 _GUARD_DIGITS = 8
@@ -83,10 +83,10 @@ def _backward(step: Step, adjoint: list[arb], start: Start, tolerance: float) ->
             size = float(np.max(np.abs(correction)))
             reference = float(np.max(np.abs(to_doubles(mu, dual))))
             contraction = size / first if first < np.inf else 1e-6
+            if size * contraction <= tolerance * reference or (contraction > 0.1 and size < ROUNDING * reference):
+                break
             if not np.isfinite(size) or contraction > 0.5:
                 raise StepFailure("iterative refinement does not converge")
-            if size * contraction <= tolerance * reference:
-                break
             first = size
     except StepFailure as failure:
         raise ReferenceFailure(f"the adjoint stops at t = {float(place.t):.12g}: {failure}") from failure

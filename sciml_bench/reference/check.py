@@ -86,7 +86,7 @@ def _other_settings(stored: StoredReference) -> Settings:
     runs = stored.certificate["solution"]
     finest = min(runs, key=lambda run: run["tail"])
     stages = max(run["stages"] for run in runs) + _MORE_STAGES
-    return Settings(stages, finest["tail"] * _FINER, finest["arithmetic_digits"] + 10)
+    return Settings(stages, finest["tail"] * _FINER, finest["arithmetic_digits"] + 10, finest["floor"] * _FINER)
 
 
 def _solution_complaints(case: Case, stored: StoredReference, digits: np.ndarray) -> list[str]:

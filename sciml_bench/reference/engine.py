@@ -24,8 +24,6 @@ from sciml_bench.reference.tableau import Tableau, radau
 
 #: A component is followed relative to its own size down to this fraction of the largest value it has had.
 NEGLIGIBLE = 1e-30
-#: … and not below this fraction of its declared size.
-SMALLEST = 1e-32
 _UNKNOWN_SIZE = 1e-8
 #: A state so many times larger than the initial one has blown up, when the steps end there.
 _GROWN = 1e8
@@ -39,11 +37,16 @@ _SHORTEST = 1e-26
 
 @dataclass(frozen=True)
 class Settings:
-    """How one computation is made: ``digits`` of the arithmetic and the ``tail`` that a step may leave."""
+    """How one computation is made: ``digits`` of the arithmetic and the ``tail`` that a step may leave.
+
+    The tail is relative to the size of each component over the step, or to ``floor`` times its declared size where
+    that is larger.
+    """
 
     stages: int
     tail: float
     digits: int = 38
+    floor: float = 1e-32
     max_steps: int = 200_000
     first_step: float = 1e-3
 
@@ -240,7 +243,7 @@ class _March:
         """Size of each component over the step: of its end points and stages, but not below what counts."""
         y = np.array([float(value) for value in self.y])
         sizes = np.maximum(np.abs(y), np.max(np.abs(y + increments), axis=0))
-        return np.maximum(np.maximum(sizes, NEGLIGIBLE * self.largest), SMALLEST * self.start.scale)
+        return np.maximum(np.maximum(sizes, NEGLIGIBLE * self.largest), self.settings.floor * self.start.scale)
 
     def _tail(self, stages: Stages, h: arb, scale: FloatArray) -> float:
         return float(np.max(np.abs(_doubles((self.tableau.tail * stages.f) * h)) / scale))

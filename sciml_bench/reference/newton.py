@@ -23,7 +23,7 @@ from sciml_bench.reference.tableau import Tableau
 DENSE_UNKNOWNS = 420
 _DENSE_SHARE = 0.5
 #: Multiplications that a sparse factorisation may take, by the bandwidth of the Jacobian.
-_SPARSE_WORK = 1e8
+_SPARSE_WORK = 2e7
 _KRYLOV_TOLERANCE = 1e-10
 _KRYLOV_SPACE = 40
 

@@ -65,7 +65,8 @@ def _of_cell(cell: CellSummary, plan: Mapping[str, Any]) -> list[Failure]:
         total += len(ends)
         for end in ends:
             if end.outcome is not Outcome.OK:
-                key = (end.outcome, end.phase)
+                # The first call of a kind has a phase of its own; failing there is failing alike.
+                key = (end.outcome, end.phase.removeprefix("first_") if end.phase else None)
                 counts[key] = counts.get(key, 0) + 1
                 messages.setdefault(key, end.message)
     return [

@@ -55,15 +55,15 @@ class Comparison:
 
 
 def compare(problem: str, cells: Sequence[CellSummary]) -> Comparison:
-    """The rows of the measured cells of a problem."""
-    measured = [cell for cell in cells if cell.measured]
-    solve_target = _target(measured, lambda point: point.solve_work, lambda point: point.solve_s)
-    gradient_target = _target(measured, lambda point: point.gradient_work, lambda point: point.gradient_s)
+    """The rows of the cells of a problem that have times to show."""
+    timed = [cell for cell in cells if cell.timed]
+    solve_target = _target(timed, lambda point: point.solve_work, lambda point: point.solve_s)
+    gradient_target = _target(timed, lambda point: point.gradient_work, lambda point: point.gradient_s)
     return Comparison(
         problem=problem,
         solve_target=solve_target,
         gradient_target=gradient_target,
-        rows=tuple(_row(cell, solve_target, gradient_target) for cell in measured),
+        rows=tuple(_row(cell, solve_target, gradient_target) for cell in timed),
     )
 
 
@@ -86,7 +86,7 @@ def _work_points(processes: Sequence[ProcessSummary], work: Work) -> list[WorkPo
 
 
 def _row(cell: CellSummary, solve_target: Target, gradient_target: Target) -> Row:
-    points = cell.ok_points
+    points = cell.points
     mescd = max((point.mescd for point in points if point.mescd is not None), default=None)
     error = min((point.gradient_error for point in points if point.gradient_error is not None), default=None)
     return Row(

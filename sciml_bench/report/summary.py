@@ -88,6 +88,11 @@ class CellSummary:
         return any(process.outcome is Outcome.OK for process in self.processes)
 
     @property
+    def timed(self) -> bool:
+        """Whether there is a time to show: solves may be good where every gradient failed."""
+        return any(point.solve_s is not None or point.gradient_s is not None for point in self.points)
+
+    @property
     def outcome(self) -> Outcome | None:
         """``ok`` when measured, else how most of its processes ended; ``None`` when none has run."""
         if not self.processes:
@@ -99,7 +104,7 @@ class CellSummary:
     @property
     def point_outcomes(self) -> Counter[Outcome]:
         """How the points of all processes ended."""
-        return Counter(point.outcome for process in self.processes for point in process.points)
+        return Counter(point.outcome for point in self.points)
 
     @property
     def first_gradient_process(self) -> Spread | None:
@@ -118,9 +123,9 @@ class CellSummary:
         return max(known, default=None)
 
     @property
-    def ok_points(self) -> list[PointSummary]:
-        """The points of all processes that are ok."""
-        return [point for process in self.processes for point in process.points if point.outcome is Outcome.OK]
+    def points(self) -> list[PointSummary]:
+        """The points of all processes."""
+        return [point for process in self.processes for point in process.points]
 
 
 @dataclass

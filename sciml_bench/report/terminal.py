@@ -51,7 +51,7 @@ def print_run(summary: RunSummary, folder: Path, console: Console) -> None:
     titles = {entry["name"]: entry["title"] for entry in summary.plan["problems"]}
     for name in summary.problems:
         print_problem(name, titles.get(name, ""), summary, console)
-    if any(cell.measured for cell in summary.cells.values()):
+    if any(cell.timed for cell in summary.cells.values()):
         print_reading_help(summary, console)
     print_failures(failures(summary), console)
     print_account(summary, folder, console)
@@ -66,7 +66,7 @@ def print_problem(name: str, title: str, summary: RunSummary, console: Console) 
     _say(console, "")
     _say(console, f"{name}: {title}" if title else name, "bold")
     if not comparison.rows:
-        _say(console, "no cell was measured; see the failures below")
+        _say(console, "no cell has a time to show; see the failures below")
         return
     for heading, rows in _tables(comparison):
         _say(console, heading)

@@ -75,7 +75,7 @@ def test_sensitivities_to_the_initial_state_start_at_the_identity():
 @pytest.mark.parametrize("problem", ["robertson", "brusselator-1d", "medical-akzo-nobel"])
 def test_the_newton_matrix_is_the_jacobian_of_the_whole_system(problem):
     """Against central differences of Z' along random directions."""
-    program = scipy_program(problem, "bdf")
+    program = scipy_program(problem, "radau")
     numbers = catalog.load(problem).numbers()
     random = np.random.default_rng(0)
     inputs = program.prepare(np.array(numbers.theta), Point(1e-6, 1e-8)).augmented
@@ -105,6 +105,17 @@ def test_the_sparse_and_the_dense_newton_matrix_are_the_same():
         for kind in (False, True)
     )
     np.testing.assert_array_equal(sparse.toarray(), dense)
+
+
+@pytest.mark.parametrize(("problem", "method"), [("brusselator-1d", "bdf"), ("brusselator-2d", "radau")])
+def test_fields_leave_the_coupling_out(problem, method):
+    program = scipy_program(problem, method)
+    numbers = catalog.load(problem).numbers()
+    inputs = program.prepare(np.array(numbers.theta), Point(1e-6, 1e-8))
+    blocks = 1 + len(numbers.theta)
+    z = np.tile(np.array(numbers.y0) + 0.1, blocks)
+    block = newton._dense(inputs.state.options["jac"](0.3, z[: len(numbers.y0)]))
+    np.testing.assert_array_equal(inputs.augmented.options["jac"](0.3, z).toarray(), np.kron(np.eye(blocks), block))
 
 
 def test_a_band_holds_the_diagonal_blocks():

@@ -35,27 +35,40 @@ def test_smoke_takes_the_first_recommended_cell_of_each_adapter(suite):
     assert labels(planned) == {"decay/alpha/fine/discrete/eager", "decay/beta/fine/discrete/eager"}
 
 
-def test_quick_takes_all_recommended_cells_and_their_matched_partners(suite):
-    planned, _ = chosen(suite, QUICK, suites=("stiff",))
-    assert {(item.cell.adapter, item.cell.method, item.division) for item in planned} == {
+def of(planned):
+    return {(item.cell.adapter, item.cell.method, item.division) for item in planned}
+
+
+FIRST = {("alpha", "fine", "idiomatic"), ("beta", "fine", "idiomatic")}
+
+
+def test_quick_takes_the_first_recommended_cells_and_their_matches_on_core_problems(suite):
+    first = Recipe("finer", "discrete", "eager")
+    beta = dataclasses.replace(suite["beta"], stiff_recipes=(first,))
+    planned, _ = chosen({**suite, "beta": beta}, QUICK, suites=("stiff",))
+    assert of(planned) == {
         ("alpha", "fine", "idiomatic"),
+        # A match of beta's first cell, and recommended too, though not first.
         ("alpha", "finer", "idiomatic"),
-        ("beta", "fine", "idiomatic"),
-        ("beta", "finer", "matched"),
+        ("beta", "finer", "idiomatic"),
+        ("beta", "fine", "matched"),
     }
 
 
-def test_quick_takes_the_first_recommended_cell_on_problems_beyond_the_core(suite, tmp_path):
+def test_quick_takes_the_first_recommended_cells_alone_on_problems_beyond_the_core(suite, tmp_path):
     fade = tmp_path / "catalog" / "stiff" / "fade.toml"
     fade.write_text(fade.read_text().replace('tier = "standard"', 'tier = "quick"'))
-    of_fade = [item for item in chosen(suite, QUICK, suites=("stiff",))[0] if item.cell.problem == "fade"]
-    assert labels(of_fade) == {"fade/alpha/fine/discrete/eager", "fade/beta/fine/discrete/eager"}
-    named, _ = chosen(suite, QUICK, problems=("fade",))
-    assert len(named) == 4
+    planned, _ = chosen(suite, QUICK, suites=("stiff",))
+    assert of(item for item in planned if item.cell.problem == "fade") == FIRST
+
+
+def test_quick_takes_all_recommended_cells_and_their_matches_on_a_problem_that_is_named(suite):
+    planned, _ = chosen(suite, QUICK, problems=("fade",))
+    assert of(planned) == FIRST | {("alpha", "finer", "idiomatic"), ("beta", "finer", "matched")}
 
 
 def test_cells_with_a_counterpart_carry_the_name_of_their_group(suite):
-    planned, _ = chosen(suite, QUICK, suites=("stiff",))
+    planned, _ = chosen(suite, QUICK, problems=("decay",))
     assert {item.group for item in planned} == {"esdirk of order 1, discrete", "esdirk of order 2, discrete"}
 
 
@@ -72,7 +85,7 @@ def test_a_cell_without_a_counterpart_has_no_group(suite):
 
 
 def test_a_partner_whose_counterpart_is_not_selected_is_not_called_matched(suite):
-    planned, _ = chosen(suite, QUICK, suites=("stiff",), adapters=("beta",))
+    planned, _ = chosen(suite, QUICK, problems=("decay",), adapters=("beta",))
     assert {(item.cell.method, item.division) for item in planned} == {("fine", "idiomatic"), ("finer", "other")}
 
 

@@ -84,9 +84,9 @@ def test_a_solution_that_leaves_the_domain_says_where(load: Load):
 def test_too_many_unknowns_are_refused(load: Load):
     text = (
         'spec = 1\nname = "big"\ntitle = "Big"\n[time]\nt1 = 1\n'
-        '[states]\ny = { size = 1001, initial = 1 }\n[equations]\ny = "-y"\n'
+        '[states]\ny = { size = 3001, initial = 1 }\n[equations]\ny = "-y"\n'
     )
-    with pytest.raises(ReferenceFailure, match="1001 unknowns"):
+    with pytest.raises(ReferenceFailure, match="3001 unknowns"):
         Case(load(text))
 
 

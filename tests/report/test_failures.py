@@ -27,6 +27,13 @@ def test_whole_cells_come_first_and_points_are_counted():
     assert part.reason == "max_steps at 1e-08"
 
 
+def test_failing_in_the_first_call_and_later_is_one_failure():
+    which = cell()
+    first = point(1e-4, outcome=Outcome.TIMEOUT, phase="first_gradient")
+    (failure,) = failures(summarise(plan([which]), [record(which, [first, point(1e-8, outcome=Outcome.TIMEOUT)])]))
+    assert (failure.points, failure.phase) == (2, "gradient")
+
+
 def test_a_failure_without_a_message_is_told_in_words():
     which = cell()
     empty = record(which, [], outcome=Outcome.CRASH, message="", phase="build")

@@ -97,6 +97,20 @@ def test_a_gradient_that_failed_leaves_its_solve():
     assert row.solve.seconds is not None
 
 
+def test_solves_are_shown_where_every_gradient_failed():
+    halves = [
+        dataclasses.replace(
+            p, outcome=Outcome.NONFINITE, gradient_outcome=Outcome.NONFINITE, gradient_ns=(), gradient_scores=None
+        )
+        for p in ladder()
+    ]
+    row = compared(record(cell(), halves)).rows[0]
+    assert spread_of(row.solve).median > 0
+    assert row.gradient.seconds is None
+    assert not row.summary.measured
+    assert row.mescd == 8.0
+
+
 def test_cells_that_failed_have_no_row():
     failed = record(cell("stuck"), [point(1e-4, outcome=Outcome.TIMEOUT)])
     assert [row.summary.cell.method for row in compared(record(cell(), ladder()), failed).rows] == ["kvaerno5"]

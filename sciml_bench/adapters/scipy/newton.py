@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_matrix, issparse
+from scipy.sparse import csc_matrix, eye_array, issparse
+from scipy.sparse.linalg import splu
 
 from sciml_bench.task import Numbers
 
@@ -30,6 +31,10 @@ Jacobian = Callable[[float, Vector], Any]
 
 # From this many equations on, a sparse factorisation of the system with sensitivities beats a dense one.
 SPARSE_FROM = 200
+# With many states (discretised fields) BDF does as well without the coupling, and its factors are half as large; so
+# does Radau where they are large anyway. Measured on the catalog's pde suite; kinetics have fewer states.
+MANY_STATES = 64
+LARGE_FACTORS = 20_000
 # LSODA takes no sparse matrix. Up to here it is given the whole matrix, dense; beyond, the block diagonal as a band,
 # several times as fast, but its steps can fail where sensitivities dominate (pollution, 520 equations, rtol 1e-4).
 LSODA_DENSE_UP_TO = 600
@@ -66,17 +71,21 @@ def structure(source: ModuleType, numbers: Numbers) -> Structure:
 def _places(source: ModuleType, numbers: Numbers) -> Iterator[NDArray[np.intp]]:
     """Places (column * n + row) of entries that are not zero, at the start, the breakpoints and the end.
 
-    A sparse Jacobian stores what can be non-zero. In a dense one, every entry that depends on y or p is NaN where
-    these are; the others are constants. A branch of a ``where`` that NaN hides is looked for around the initial state.
+    A sparse Jacobian stores what can be non-zero. A dense one is looked at in the initial state and at random states
+    and parameters of its size, where an entry that depends on them does not vanish by chance. An entry that lives
+    only in a branch of a ``where`` that none of them takes is missed, and slows Newton's iteration down there.
     """
     random = np.random.default_rng(0)
-    n, y, p = len(numbers.y0), np.asarray(numbers.y0), list(numbers.p)
-    near = [y * random.uniform(0.5, 2.0, n) + random.uniform(0.0, 1.0, n) for _ in range(2)]
-    probes = [(np.full(n, np.nan), [np.nan] * len(p)), (y, p), *((state, p) for state in near)]
+    n, y, p = len(numbers.y0), np.asarray(numbers.y0), np.asarray(numbers.p)
+    size_of_p = np.where(p == 0, 1.0, p)
+    probes = [(y, p)]
+    for _ in range(3):
+        state = y * random.uniform(0.5, 2.0, n) + random.uniform(0.0, 1.0, n)
+        probes.append((state, size_of_p * random.uniform(0.9, 1.1, len(p))))
     with np.errstate(all="ignore"):
         for t in (numbers.t0, *numbers.breakpoints, numbers.t1):
             for state, parameters in probes:
-                matrix = source.jacobian(t, state, parameters)
+                matrix = source.jacobian(t, state, parameters.tolist())
                 if issparse(matrix):
                     rows, columns = matrix.tocoo().coords
                 else:
@@ -102,6 +111,9 @@ def sensitivity_options(
     jacobian, size = source.jacobian, shape.n * (1 + n_theta)
     if method == "lsoda" and size > LSODA_DENSE_UP_TO:
         return lambda p, _atol: _banded(lambda t, y: jacobian(t, y, p), shape, 1 + n_theta)
+    if size >= SPARSE_FROM and shape.n >= MANY_STATES:
+        if method == "bdf" or _entries_of_factors(shape) * (1 + n_theta) > LARGE_FACTORS:
+            return lambda p, _atol: {"jac": _block_diagonal(lambda t, y: jacobian(t, y, p), shape, 1 + n_theta)}
     forcing = source.parameter_jacobian if wrt == "parameters" else None
     coupled = Coupled(jacobian, forcing, shape, n_theta, sparse=method != "lsoda" and size >= SPARSE_FROM)
     return lambda p, atol: {"jac": coupled.matrix(p, atol)}
@@ -173,6 +185,28 @@ class Coupled:
         """S', one row a theta."""
         product = (jacobian @ sensitivities.T).T
         return product if self._forcing is None else product + self._forcing(t, y, p).T
+
+
+def _block_diagonal(jacobian: Jacobian, shape: Structure, blocks: int) -> Jacobian:
+    """Equal diagonal blocks in SciPy's compressed columns."""
+    n, size = shape.n, shape.n * blocks
+    offsets = n * np.arange(blocks)[:, None]
+    indices = (shape.rows + offsets).ravel().astype(np.int32)
+    starts = np.searchsorted((shape.columns + offsets).ravel(), np.arange(size + 1)).astype(np.int32)
+
+    def matrix(t: float, z: Vector) -> Any:
+        block = jacobian(t, z[:n])
+        entries = np.asarray(block[shape.rows, shape.columns]).ravel()
+        return csc_matrix((np.tile(entries, blocks), indices, starts), shape=(size, size))
+
+    return matrix
+
+
+def _entries_of_factors(shape: Structure) -> int:
+    """How many entries the sparse triangular factors of one block have."""
+    random = np.random.default_rng(0)
+    pattern = csc_matrix((random.uniform(size=len(shape.rows)), (shape.rows, shape.columns)), shape=(shape.n, shape.n))
+    return int(splu(csc_matrix(shape.n * eye_array(shape.n) - pattern)).nnz)
 
 
 def _banded(jacobian: Jacobian, shape: Structure, blocks: int) -> dict[str, Any]:
