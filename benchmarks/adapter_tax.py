@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,14 +100,14 @@ def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         if options.problem and problem not in options.problem:
             continue
         hand = make()
-        program, inputs = adapter_program(framework, problem, hand)
         name = {"framework": framework, "problem": problem}
+        program, inputs = adapter_program(framework, problem, hand)
         if wrong := disagreement(program, inputs, hand):
             yield {**name, "error": wrong}
             continue
         for call in ("solve", "gradient"):
-            ours = waited(getattr(program, call), inputs, program.synchronise)
-            by_hand = waited(lambda _inputs, call=call: getattr(hand, call)(), None, hand.synchronise)
+            ours = waited(partial(getattr(program, call), inputs), program.synchronise)
+            by_hand = waited(getattr(hand, call), hand.synchronise)
             yield {**name, "call": call, **compare(ours, by_hand, options)}
 
 
@@ -161,11 +162,11 @@ def disagreement(program: Any, inputs: Any, hand: Any) -> str:
     return ""
 
 
-def waited(call: Callable[[Any], Any], inputs: Any, synchronise: Callable[[Any], None]) -> Callable[[], None]:
+def waited(call: Callable[[], Any], synchronise: Callable[[Any], None]) -> Callable[[], None]:
     """One call and the wait for its result."""
 
     def run() -> None:
-        synchronise(call(inputs))
+        synchronise(call())
 
     return run
 

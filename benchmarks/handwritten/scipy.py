@@ -7,10 +7,11 @@ Implicit methods get an analytic Jacobian, with sensitivities too.
 from __future__ import annotations
 
 import numpy as np
-from handwritten import Handwritten
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.sparse import csc_matrix, identity, kron
+
+from handwritten import Handwritten
 
 Vector = NDArray[np.float64]
 RTOL, ATOL = 1e-6, 1e-8

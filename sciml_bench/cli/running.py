@@ -80,10 +80,13 @@ def execute(plan: Plan, run: Run, slots: list[Slot], watcher: Watcher) -> None:
 
 
 def runs_in(folder: Path) -> Iterator[Run]:
-    """The runs below a folder, newest name first; what is no run is passed over."""
+    """The runs below a folder, newest first; what is no run is passed over.
+
+    Runs carry their date as name; those that were kept under a name of their own come last.
+    """
     if not folder.is_dir():
         return
-    for path in sorted(folder.iterdir(), key=lambda path: path.name, reverse=True):
+    for path in sorted(folder.iterdir(), key=lambda path: (path.name[:1].isdigit(), path.name), reverse=True):
         try:
             yield Run.open(path)
         except StoreError:

@@ -242,7 +242,7 @@ def _described(computation: Computation) -> dict[str, object]:
     settings, trajectory = computation.settings, computation.trajectory
     return {
         "method": "Radau IIA", "stages": settings.stages, "tail": settings.tail, "arithmetic_digits": settings.digits,
-        "floor": settings.floor,        "steps": trajectory.n_steps, "rejected_steps": trajectory.n_rejected,
+        "floor": settings.floor, "steps": trajectory.n_steps, "rejected_steps": trajectory.n_rejected,
         "newton_iterations": trajectory.n_iterations,
     }  # fmt: skip
 
@@ -287,7 +287,7 @@ def _certified_gradient(
         else:
             values = list(theta_part(case, b.derivatives))
             digits = gradient_digits(case, adjoint, values, loss)
-            agreement = min(directional_digits(case, along.direction, along.value, values) for along in found)
+            agreement = min(directional_digits(case, along.direction, along.value, values, loss) for along in found)
             evidence["directional_digits"] = round(agreement, 1)
             digits = np.minimum(digits, max(agreement, 0.0))
         if digits.min() < GRADIENT_DIGITS:
@@ -299,9 +299,11 @@ def _certified_gradient(
     return values, digits, {"gradient": evidence}
 
 
-def directional_digits(case: Case, direction: Direction, value: arb, gradient_values: Sequence[arb]) -> float:
+def directional_digits(case: Case, direction: Direction, value: arb, gradient_values: Sequence[arb], loss: arb) -> float:
     """Matching digits of a directional derivative and a gradient, relative to the magnitudes of its terms."""
     parts = direction.p if case.problem.wrt == "parameters" else direction.y0
     terms = [a * b for a, b in zip(parts, gradient_values, strict=True)]
     magnitude = sum((abs(term) for term in terms), arb(0))
+    if max(float(magnitude), abs(float(value))) <= _ZERO_DERIVATIVE * abs(float(loss)):
+        return SOLUTION_DIGITS
     return matching_digits(sum(terms, arb(0)), value, float(magnitude))

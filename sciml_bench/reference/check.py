@@ -112,7 +112,7 @@ def _difference_complaints(case: Case, stored: StoredReference, again: Computati
     )[0]
     with precision(_COMPARE_BITS):
         theta = [arb(value) for value in stored.gradient]
-        digits = directional_digits(case, found.direction, found.value, theta)
+        digits = directional_digits(case, found.direction, found.value, theta, again.derivatives.value)
     if digits >= GRADIENT_DIGITS - _SLACK:
         return []
     return [f"the gradient along {found.direction.label} agrees with central differences to {digits:.1f} digits"]

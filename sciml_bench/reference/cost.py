@@ -11,8 +11,8 @@ from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import RANDOM_DIRECTIONS, SINGLE_DIRECTIONS, opening_settings
 from sciml_bench.reference.double import emitted_numpy, integrate
 from sciml_bench.reference.failure import ReferenceFailure
-from sciml_bench.reference.numbers import exact, precision
 from sciml_bench.reference.newton import StepFailure, factorise
+from sciml_bench.reference.numbers import exact, precision
 from sciml_bench.reference.tableau import radau
 
 _PILOT_S = 5.0
@@ -33,7 +33,7 @@ def estimate_s(case: Case) -> float:
     """
     problem = case.problem
     try:
-        evaluations = integrate(problem, emitted_numpy(problem), *_PILOT, time.perf_counter() + _PILOT_S)[1]
+        evaluations = integrate(problem, emitted_numpy(problem), *_PILOT, time.process_time() + _PILOT_S)[1]
     except ReferenceFailure:
         return float("inf")
     settings = opening_settings(case)[1]
@@ -41,18 +41,18 @@ def estimate_s(case: Case) -> float:
     with precision(settings.bits):
         segment, t = case.dynamics.segments()[0], exact(problem.t0)
         tableau = radau(s, settings.bits)
-        began = time.perf_counter()
+        began = time.process_time()
         rows = [segment.rhs(t, case.start.y0, case.start.p) for _ in range(s)]
         _ = (tableau.a * arb_mat(rows)).mid()
-        sweep_s = time.perf_counter() - began
-        began = time.perf_counter()
+        sweep_s = time.process_time() - began
+        began = time.process_time()
         y = np.array([[float(value)] * s for value in case.start.y0])
         entries = segment.jacobian(np.full(s, float(t)), y, np.array([float(value) for value in case.start.p]))
         try:
             factorise(tableau, 0.0, np.nan_to_num(entries), segment, n)
         except StepFailure:
             return float("inf")
-        matrix_s = time.perf_counter() - began
+        matrix_s = time.process_time() - began
     theta = len(case.theta_sizes)
     directions = theta if theta <= SINGLE_DIRECTIONS else RANDOM_DIRECTIONS
     step_s = _RUNS * (_ITERATIONS * sweep_s + _FACTORISATIONS * matrix_s) + directions * _SWEEPS_PER_DIRECTION * sweep_s

@@ -31,7 +31,7 @@ _DIVISIONS: tuple[tuple[str, str, Callable[[CellSummary], bool]], ...] = (
 )
 
 _READING_HELP = (
-    "Times are compared at the achieved accuracy that most cells of a problem bracket, not at equal tolerances;",
+    "Times are compared at an achieved accuracy that most cells of a problem reach, not at equal tolerances;",
     "log time is interpolated, never extrapolated. ≤: the loosest tolerance is already more accurate.",
     "–: no tolerance reaches that accuracy. Shown: the median over processes of each process's median, and below",
     "it the smallest and largest process. scd: correct digits at the end time; mescd: digits of the mixed error over",

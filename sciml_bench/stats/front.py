@@ -72,19 +72,19 @@ def _interpolated(front: Sequence[WorkPoint], digits: float) -> float:
 
 
 def common_target(fronts: Iterable[Sequence[WorkPoint]], step: float = 0.5) -> float | None:
-    """The digits at which cells are compared: a multiple of ``step`` that the most fronts bracket.
+    """The digits at which cells are compared: the multiple of ``step`` at which the most can be read.
 
-    Among equals the tightest is taken. Each front is given as one sequence of points per cell; empty ones do not
-    vote. When no multiple lies inside any front, the tightest one that every voting front reaches is taken. ``None``
-    when no front has a point.
+    Each front is given as one sequence of points per cell. A front that brackets a target counts one, a front that
+    only gives an upper bound there (see :func:`time_at`) counts a half, and one that never gets there nothing. Among
+    equals the tightest target is taken. ``None`` when no front has a point.
     """
     ranges = [(front[0].digits, front[-1].digits) for front in map(pareto_front, fronts) if front]
     if not ranges:
         return None
     first = math.floor(min(low for low, _ in ranges) / step)
     last = math.floor(max(high for _, high in ranges) / step)
-    candidates = [k * step for k in range(first, last + 1)]
-    votes = {target: sum(low <= target <= high for low, high in ranges) for target in candidates}
-    if max(votes.values()) == 0:
-        return math.floor(min(high for _, high in ranges) / step) * step
-    return max(candidates, key=lambda target: (votes[target], target))
+
+    def score(target: float) -> float:
+        return sum(1.0 if low <= target <= high else 0.5 if target < low else 0.0 for low, high in ranges)
+
+    return max((k * step for k in range(first, last + 1)), key=lambda target: (score(target), target))

@@ -75,6 +75,15 @@ def test_show_finds_the_newest_run_a_name_and_a_folder(cli):
     assert cli("show", "--json").json["account"]["measured"] == 2
 
 
+def test_a_run_that_was_kept_under_a_name_is_not_the_newest(cli):
+    cli("stiff", *SMOKE)
+    (first,) = Path("results").iterdir()
+    first.rename("results/worth-keeping")
+    cli("nonstiff", *SMOKE)
+    assert [row["run"] for row in cli("list", "runs", "--json").json][-1] == "worth-keeping"
+    assert "calm: Decay of calm" in cli("show").out
+
+
 def test_show_tells_of_damaged_lines(cli):
     cli("stiff", *SMOKE)
     (folder,) = Path("results").iterdir()

@@ -75,6 +75,13 @@ def test_the_target_is_where_most_cells_can_be_read():
     assert common_target([narrow, wide, poor, []]) == 6.0
 
 
+def test_an_upper_bound_counts_half():
+    one = [WorkPoint(4, 1), WorkPoint(6, 2)]
+    other = [WorkPoint(7, 1), WorkPoint(9, 2)]
+    assert common_target([one, other]) == 6.0, "one is bracketed, the other bounded"
+    assert common_target([one, other, other, other]) == 9.0
+
+
 def test_the_target_without_a_bracket_is_one_that_all_reach():
     assert common_target([[WorkPoint(4.2, 1)], [WorkPoint(7.3, 1)]]) == 4.0
     assert common_target([[], []]) is None

@@ -22,9 +22,9 @@ class CompileTimes:
         self._functions = {*functions, *(f"jit({name})" for name in functions)}
         jax.monitoring.register_event_duration_secs_listener(self._listen)
 
-    def _listen(self, event: str, duration_s: float, **about: str | int) -> None:
+    def _listen(self, event: str, duration_secs: float, **kwargs: str | int) -> None:
         phase = _PHASES.get(event)
-        function = about.get("fun_name")
+        function = kwargs.get("fun_name")
         if phase and function in self._functions:
             name = f"{str(function).removeprefix('jit(').removesuffix(')')}_{phase}"
-            self.ns[name] = self.ns.get(name, 0) + round(duration_s * 1e9)
+            self.ns[name] = self.ns.get(name, 0) + round(duration_secs * 1e9)

@@ -23,6 +23,8 @@ from sciml_bench.adapters.diffrax.compiling import CompileTimes
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
 
+RightHandSide = Callable[[Any, jax.Array, jax.Array], jax.Array]
+
 
 class Inputs(NamedTuple):
     """Everything that may change between calls; changing it compiles nothing."""
@@ -66,7 +68,8 @@ class DiffraxProgram(Program):
         self._dtype = np.dtype(task.cell.precision)
         jax.config.update("jax_enable_x64", self._dtype == np.float64)
         self._source = load_source(task)
-        self._scale = np.asarray(numbers.atol_scale)
+        self._scale = np.asarray(numbers.atol_scale, self._dtype)
+        self._p_scale = np.array([abs(value) or 1.0 for value in numbers.p], self._dtype)
         self._solver = solvers.solver(task.cell.method)
         self._traces = 0
         self._compile_times = CompileTimes(("solve", "gradient"))
@@ -77,7 +80,7 @@ class DiffraxProgram(Program):
         parameters = self._numbers.wrt == "parameters"
         y0 = self._numbers.y0 if parameters else theta
         p = theta if parameters else self._numbers.p
-        inputs = Inputs(*(jnp.asarray(x, self._dtype) for x in (y0, p, point.rtol, point.atol * self._scale)))
+        inputs = Inputs(*(jnp.asarray(x, self._dtype) for x in (y0, p, point.rtol, point.atol)))
         return jax.block_until_ready(inputs)
 
     def solve(self, inputs: Inputs) -> Solved:
@@ -125,10 +128,46 @@ class DiffraxProgram(Program):
         self._traces += 1
         return self._source.rhs(t, y, p)
 
-    def _integrate(self, inputs: Inputs, adjoint: diffrax.AbstractAdjoint, max_steps: int) -> Solved:
+    def _scaled_right_hand_side(self, t: jax.Array, z: jax.Array, q: jax.Array) -> jax.Array:
+        return self._right_hand_side(t, z * self._scale, q * self._p_scale) / self._scale
+
+    def _solve(self, inputs: Inputs) -> Solved:
+        # Without a gradient every adjoint is the same plain loop, but for DirectAdjoint, whose loop costs more.
+        return self._integrate(inputs, "checkpointed")
+
+    def _gradient(self, inputs: Inputs) -> Differentiated:
+        sensitivity = self._cell.sensitivity
+        integrate = self._integrate_scaled if sensitivity == "backsolve" else self._integrate
+        name = "p" if self._numbers.wrt == "parameters" else "y0"
+
+        def loss(theta: jax.Array) -> tuple[jax.Array, tuple[jax.Array, Report]]:
+            solved = integrate(inputs._replace(**{name: theta}), sensitivity)
+            value = self._source.loss(solved.ys)
+            return value, (value, solved.report)
+
+        differentiate = jax.jacfwd if sensitivity == "forward" else jax.grad
+        gradient, (value, report) = differentiate(loss, has_aux=True)(getattr(inputs, name))
+        return Differentiated(value, gradient, report)
+
+    def _integrate(self, inputs: Inputs, sensitivity: str) -> Solved:
+        return self._run(self._right_hand_side, inputs, inputs.atol * self._scale, sensitivity)
+
+    def _integrate_scaled(self, inputs: Inputs, sensitivity: str) -> Solved:
+        """The same for z = y / atol_scale and parameters in units of their nominal size.
+
+        The state of the adjoint equation has y, its adjoint and the parameters' gradient as parts, for which the
+        controller takes one tolerance only. In scaled terms one is right: for y the problem's own, for the adjoints
+        that of the loss over a typical y, or a typical parameter.
+        """
+        scaled = inputs._replace(y0=inputs.y0 / self._scale, p=inputs.p / self._p_scale)
+        solved = self._run(self._scaled_right_hand_side, scaled, inputs.atol, sensitivity)
+        return solved._replace(ys=solved.ys * self._scale)
+
+    def _run(self, right_hand_side: RightHandSide, inputs: Inputs, atol: jax.Array, sensitivity: str) -> Solved:
         numbers = self._numbers
+        adjoint, max_steps = solvers.adjoint(sensitivity)
         solution = diffrax.diffeqsolve(
-            diffrax.ODETerm(self._right_hand_side),
+            diffrax.ODETerm(right_hand_side),
             self._solver,
             t0=numbers.t0,
             t1=numbers.t1,
@@ -136,7 +175,7 @@ class DiffraxProgram(Program):
             y0=inputs.y0,
             args=inputs.p,
             saveat=diffrax.SaveAt(ts=jnp.asarray(numbers.save_times)),
-            stepsize_controller=solvers.controller(self._cell.method, numbers, inputs.rtol, inputs.atol),
+            stepsize_controller=solvers.controller(self._cell.method, numbers, inputs.rtol, atol),
             adjoint=adjoint,
             max_steps=max_steps,
             throw=False,
@@ -144,23 +183,6 @@ class DiffraxProgram(Program):
         counts = (solution.stats[f"num_{kind}steps"] for kind in ("", "accepted_", "rejected_"))
         assert solution.ys is not None
         return Solved(solution.ys, Report(failure.status(solution.result), *counts))
-
-    def _solve(self, inputs: Inputs) -> Solved:
-        # Without a gradient every adjoint is the same plain loop, but for DirectAdjoint, whose loop costs more.
-        return self._integrate(inputs, *solvers.adjoint("checkpointed"))
-
-    def _gradient(self, inputs: Inputs) -> Differentiated:
-        adjoint, max_steps = solvers.adjoint(self._cell.sensitivity)
-        name = "p" if self._numbers.wrt == "parameters" else "y0"
-
-        def loss(theta: jax.Array) -> tuple[jax.Array, tuple[jax.Array, Report]]:
-            solved = self._integrate(inputs._replace(**{name: theta}), adjoint, max_steps)
-            value = self._source.loss(solved.ys)
-            return value, (value, solved.report)
-
-        differentiate = jax.jacfwd if self._cell.sensitivity == "forward" else jax.grad
-        gradient, (value, report) = differentiate(loss, has_aux=True)(getattr(inputs, name))
-        return Differentiated(value, gradient, report)
 
 
 def build(task: Task) -> DiffraxProgram:

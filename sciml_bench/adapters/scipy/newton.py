@@ -169,22 +169,23 @@ class Coupled:
     def _entries(self, t: float, z: Vector, p: Parameters, atol: Vector) -> tuple[Vector, Vector]:
         """Entries of J, and of every dG_j/dy at the places of J: (entries,) and (n_theta, entries)."""
         shape, n = self._shape, self._shape.n
-        y, sensitivities = z[:n], z[n:].reshape(self._n_theta, n)
+        y, sensitivities = z[:n], z[n:].reshape(self._n_theta, n).T
         jacobian = self._jacobian(t, y, p)
         step = (y + DIFFERENCE * np.maximum(np.abs(y), atol)) - y
-        moved = np.empty((self._n_theta, shape.n_groups * n))
+        moved = np.empty((shape.n_groups, n, self._n_theta))
         for group, state in enumerate(y + self._masks * step):
-            there = self._derivative(t, state, sensitivities, p, self._jacobian(t, state, p))
-            moved[:, group * n : (group + 1) * n] = there
-        change = moved.take(self._moved_rows, axis=1)
-        change -= self._derivative(t, y, sensitivities, p, jacobian).take(shape.rows, axis=1)
-        change /= step[shape.columns]
-        return np.asarray(jacobian[shape.rows, shape.columns]).ravel(), change
+            moved[group] = self._derivative(t, state, sensitivities, p, self._jacobian(t, state, p))
+        change = moved.reshape(-1, self._n_theta).take(self._moved_rows, axis=0)
+        change -= self._derivative(t, y, sensitivities, p, jacobian).take(shape.rows, axis=0)
+        change /= step[shape.columns, None]
+        return np.asarray(jacobian[shape.rows, shape.columns]).ravel(), change.T
 
     def _derivative(self, t: float, y: Vector, sensitivities: Vector, p: Parameters, jacobian: Any) -> Vector:
-        """S', one row a theta."""
-        product = (jacobian @ sensitivities.T).T
-        return product if self._forcing is None else product + self._forcing(t, y, p).T
+        """S', one column a theta."""
+        product = jacobian.dot(sensitivities)
+        if self._forcing is not None:
+            product += self._forcing(t, y, p)
+        return product
 
 
 def _block_diagonal(jacobian: Jacobian, shape: Structure, blocks: int) -> Jacobian:

@@ -61,9 +61,10 @@ class Differentiated(NamedTuple):
 class TensorFlowProgram(Program):
     """``solve``, the loss and the adjoint gradient inside one ``tf.function``.
 
-    The solvers' adjoint takes one absolute tolerance for every component. Where a problem's differ, the state is
-    scaled: z = y / atol_scale obeys z' = f(t, z * atol_scale, p) / atol_scale, and one tolerance for z is the
-    problem's own for y.
+    The solvers' adjoint takes one absolute tolerance for every component of its state. Where a problem's differ, the
+    state is scaled: z = y / atol_scale obeys z' = f(t, z * atol_scale, p) / atol_scale, and one tolerance for z is
+    the problem's own for y, and for the adjoint of y that of the loss over a typical y. Parameters that are
+    differentiated are scaled likewise, by their nominal size.
     """
 
     def __init__(self, task: Task):
@@ -79,8 +80,9 @@ class TensorFlowProgram(Program):
         uniform = bool(np.all(scale == scale[0]))
         self._atol_factor = float(scale[0]) if uniform else 1.0
         self._scale = None if uniform else tf.constant(scale)
-        self._compiled_solve = tf.function(self._integrate, autograph=False, jit_compile=self._xla)
-        self._compiled_gradient = tf.function(self._differentiate, autograph=False, jit_compile=self._xla)
+        self._p_scale = tf.constant([abs(value) or 1.0 for value in numbers.p], tf.float64)
+        self._compiled_solve = tf.function(self._solve, autograph=False, jit_compile=self._xla)
+        self._compiled_gradient = tf.function(self._gradient, autograph=False, jit_compile=self._xla)
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
         parameters = self._numbers.wrt == "parameters"
@@ -126,37 +128,46 @@ class TensorFlowProgram(Program):
             "threads_inter_op": str(tf.config.threading.get_inter_op_parallelism_threads()),
         }
 
-    def _differentiate(self, inputs: Inputs) -> Differentiated:
-        theta = inputs.p if self._numbers.wrt == "parameters" else inputs.y0
+    def _solve(self, inputs: Inputs) -> Solved:
+        return self._integrate(inputs, None)
+
+    def _gradient(self, inputs: Inputs) -> Differentiated:
+        parameters = self._numbers.wrt == "parameters"
+        theta = inputs.p if parameters else inputs.y0
         with tf.GradientTape() as tape:
             tape.watch(theta)
-            solved = self._integrate(inputs)
+            solved = self._integrate(inputs, inputs.p / self._p_scale if parameters else None)
             loss = self._source.loss(solved.ys)
-        return Differentiated(loss, tape.gradient(loss, theta), solved.report)
+        gradient = tf.convert_to_tensor(tape.gradient(loss, theta))
+        return Differentiated(loss, gradient, solved.report)
 
-    def _integrate(self, inputs: Inputs) -> Solved:
+    def _integrate(self, inputs: Inputs, q: tf.Tensor | None) -> Solved:
+        """Solve all segments. ``q`` are the scaled parameters, given when they are differentiated."""
         state = inputs.y0 if self._scale is None else inputs.y0 / self._scale
+        solver = solvers.solver(self._method, self._xla, inputs.rtol, inputs.atol)
         saved, diagnostics = [], []
         for segment in self._segments:
-            results = self._one_segment(segment, state, inputs)
+            results = self._one_segment(solver, segment, state, inputs.p, q)
             state = results.states[-1]
             saved.append(results.states[: segment.n_saved])
             diagnostics.append(results.diagnostics)
         ys = saved[0] if len(saved) == 1 else tf.concat(saved, axis=0)
         return Solved(ys if self._scale is None else ys * self._scale, _report(diagnostics))
 
-    def _one_segment(self, segment: Segment, state: tf.Tensor, inputs: Inputs) -> solvers.Results:
-        solver = solvers.solver(self._method, self._xla, inputs.rtol, inputs.atol)
+    def _one_segment(
+        self, solver: Any, segment: Segment, state: tf.Tensor, p: tf.Tensor, q: tf.Tensor | None
+    ) -> Any:
         right_hand_side, jacobian = self._equation(segment)
-        # Values that are not differentiated stay out of the adjoint equation.
-        parameters = self._numbers.wrt == "parameters"
+        # Only values that are passed as constants are differentiated, and only those enter the adjoint equation.
         return solver.solve(
-            right_hand_side if parameters else lambda t, z: right_hand_side(t, z, inputs.p),
+            (lambda t, z: right_hand_side(t, z, p))
+            if q is None
+            else (lambda t, z, q: right_hand_side(t, z, q * self._p_scale)),
             initial_time=segment.start,
             initial_state=state,
             solution_times=np.asarray(segment.times),
-            jacobian_fn=jacobian and (lambda t, z: jacobian(t, z, inputs.p)),
-            constants={"p": inputs.p} if parameters else None,
+            jacobian_fn=jacobian and (lambda t, z: jacobian(t, z, p)),
+            constants=None if q is None else {"q": q},
         )
 
     def _equation(self, segment: Segment) -> tuple[RightHandSide, RightHandSide | None]:

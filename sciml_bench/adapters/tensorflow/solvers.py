@@ -13,18 +13,18 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 MAX_STEPS = 2**16
+"""Of a solve; the adjoint's is that of each interval between saved times."""
+MAX_STEPS_ADJOINT = 2**13
 
 # Values of a solver's status: BDF's own, and one more of ours.
 TOO_MANY_STEPS = -1
 NOT_A_NUMBER = -2
 
-Results = tfp.math.ode.Results
-
 
 class CheckedBDF(tfp.math.ode.BDF):
     """BDF whose result is not a number when it did not reach the end."""
 
-    def solve(self, *args: Any, **kwargs: Any) -> Results:
+    def solve(self, *args: Any, **kwargs: Any) -> Any:
         """As :meth:`tfp.math.ode.Solver.solve`."""
         results = super().solve(*args, **kwargs)
         reached = tf.equal(results.diagnostics.status, 0)
@@ -37,30 +37,35 @@ class BoundedDormandPrince(tfp.math.ode.DormandPrince):
     It ends by setting its time to infinity, past every saved time, and its solution to not-a-number.
     """
 
+    def __init__(self, max_steps: int, **options: Any):
+        super().__init__(**options)
+        self._most_evaluations = max_steps * self.ODE_FN_EVALS_PER_STEP
+
     def _step(self, solver_state: Any, diagnostics: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         state, diagnostics = super()._step(solver_state, diagnostics, *args, **kwargs)
-        exhausted = diagnostics.num_ode_fn_evaluations >= MAX_STEPS * self.ODE_FN_EVALS_PER_STEP
+        exhausted = diagnostics.num_ode_fn_evaluations >= self._most_evaluations
         status = tf.where(exhausted, TOO_MANY_STEPS, diagnostics.status)
         status = tf.where(tf.math.is_finite(state.step_size), status, NOT_A_NUMBER)
         failed = status < 0
         infinity = tf.constant(float("inf"), state.current_time.dtype)
         state = state._replace(
             current_time=tf.where(failed, infinity, state.current_time),
-            interpolating_coefficients=_where(~failed, state.interpolating_coefficients),
+            interpolating_coefficients=_where(tf.logical_not(failed), state.interpolating_coefficients),
         )
         return state, diagnostics._replace(status=status)
 
 
-def solver(method: str, xla: bool, rtol: tf.Tensor, atol: tf.Tensor) -> tfp.math.ode.Solver:
-    """The solver for a method of the declaration; it solves the adjoint equation with itself, the library's default."""
+def solver(method: str, xla: bool, rtol: tf.Tensor, atol: tf.Tensor) -> Any:
+    """The solver for a method of the declaration. As by default, the adjoint equation is solved by the same one."""
+    tolerances = {"rtol": rtol, "atol": atol}
     if method == "bdf":
-        adjoint = CheckedBDF(rtol=rtol, atol=atol, max_num_steps=MAX_STEPS)
-        return tfp.math.ode.BDF(
-            rtol=rtol, atol=atol, max_num_steps=MAX_STEPS, make_adjoint_solver_fn=lambda: adjoint
-        )
+        adjoint = CheckedBDF(**tolerances, max_num_steps=MAX_STEPS_ADJOINT)
+        return tfp.math.ode.BDF(**tolerances, max_num_steps=MAX_STEPS, make_adjoint_solver_fn=lambda: adjoint)
     if xla:
-        return BoundedDormandPrince(rtol=rtol, atol=atol)
-    return tfp.math.ode.DormandPrince(rtol=rtol, atol=atol, max_num_steps=MAX_STEPS)
+        adjoint = BoundedDormandPrince(MAX_STEPS_ADJOINT, **tolerances)
+        return BoundedDormandPrince(MAX_STEPS, **tolerances, make_adjoint_solver_fn=lambda: adjoint)
+    adjoint = tfp.math.ode.DormandPrince(**tolerances, max_num_steps=MAX_STEPS_ADJOINT)
+    return tfp.math.ode.DormandPrince(**tolerances, max_num_steps=MAX_STEPS, make_adjoint_solver_fn=lambda: adjoint)
 
 
 def _where(kept: tf.Tensor, values: Any) -> Any:
