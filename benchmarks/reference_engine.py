@@ -164,7 +164,8 @@ def main() -> None:
     parser.add_argument("--worker", nargs=2, metavar=("SOLVER", "PROBLEM"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        worker(*options.worker, options.limit)
+        solver, name = options.worker
+        worker(solver, name, options.limit)
         return
     print("| problem | t1 | solver | processor time | digits | against mpmath |")
     print("|---|---|---|---|---|---|")

@@ -100,9 +100,7 @@ def robertson() -> Handwritten:
         return out
 
     def solve() -> Vector:
-        return solve_ivp(
-            rhs, (0.0, 1e5), start, method="Radau", t_eval=times, rtol=RTOL, atol=atol, jac=jacobian
-        ).y.T
+        return solve_ivp(rhs, (0.0, 1e5), start, method="Radau", t_eval=times, rtol=RTOL, atol=atol, jac=jacobian).y.T
 
     def gradient() -> tuple[float, Vector]:
         solution = solve_ivp(
@@ -169,9 +167,7 @@ def brusselator_1d() -> Handwritten:
         return kron(identity(4), csc_matrix(jacobian(t, z)), format="csc")
 
     def solve() -> Vector:
-        return solve_ivp(
-            rhs, (0.0, 10.0), start, method="BDF", t_eval=times, rtol=RTOL, atol=atol, jac=jacobian
-        ).y.T
+        return solve_ivp(rhs, (0.0, 10.0), start, method="BDF", t_eval=times, rtol=RTOL, atol=atol, jac=jacobian).y.T
 
     def gradient() -> tuple[float, Vector]:
         solution = solve_ivp(

@@ -34,7 +34,9 @@ def describe(problem: str, code: str | None, as_json: bool) -> None:
     """
     loaded = _load(problem)
     if code is not None:
-        click.echo(_source(loaded, code), nl=False)
+        text, program = _source(loaded, code)
+        click.echo(text, nl=False)
+        click.echo(f"# This is the problem; {program} calls the solver on it.", err=True)
     elif as_json:
         from sciml_bench.cli.output import print_json
 
@@ -51,11 +53,13 @@ def _load(name: str) -> Problem:
     return catalog.load(name)
 
 
-def _source(problem: Problem, adapter: str) -> str:
+def _source(problem: Problem, adapter: str) -> tuple[str, str]:
+    """The emitted source, and the module whose program runs it."""
     from sciml_bench.adapters import registry
     from sciml_bench.emit import source
 
-    return source(problem, registry.adapter(adapter).target)
+    declared = registry.adapter(adapter)
+    return source(problem, declared.target), declared.program.partition(":")[0]
 
 
 def facts(problem: Problem) -> dict[str, Any]:

@@ -299,7 +299,9 @@ def _certified_gradient(
     return values, digits, {"gradient": evidence}
 
 
-def directional_digits(case: Case, direction: Direction, value: arb, gradient_values: Sequence[arb], loss: arb) -> float:
+def directional_digits(
+    case: Case, direction: Direction, value: arb, gradient_values: Sequence[arb], loss: arb
+) -> float:
     """Matching digits of a directional derivative and a gradient, relative to the magnitudes of its terms."""
     parts = direction.p if case.problem.wrt == "parameters" else direction.y0
     terms = [a * b for a, b in zip(parts, gradient_values, strict=True)]

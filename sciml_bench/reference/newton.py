@@ -1,20 +1,21 @@
 """Linear algebra of one collocation step: I − h A ⊗ J in double precision, with the Jacobian at every stage.
 
 Unknowns are ordered stage by stage. Three ways, by size and sparsity: a dense factorisation; a sparse one; and, where
-the sparse factors would fill (fields in two dimensions), a Krylov method. Its preconditioner is the same matrix with one
-averaged Jacobian, which the eigenvectors of A take apart into systems of the size of the state (J. C. Butcher, On the
-implementation of implicit Runge–Kutta methods, BIT 16 (1976)).
+the sparse factors would fill (fields in two dimensions), a Krylov method. Its preconditioner is the same matrix with
+one averaged Jacobian, which the eigenvectors of A take apart into systems of the size of the state (J. C. Butcher, On
+the implementation of implicit Runge–Kutta methods, BIT 16 (1976)).
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse
 from scipy.linalg import get_lapack_funcs
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import LinearOperator, gmres, splu
+from scipy.sparse.linalg import LinearOperator, SuperLU, gmres, splu
 
 from sciml_bench.reference.dynamics import FloatArray, Segment
 from sciml_bench.reference.tableau import Tableau
@@ -123,7 +124,7 @@ class _Krylov:
         # Complex eigenvalues come in pairs; one of each pair gives both.
         self._kept = [k for k, value in enumerate(values) if value.imag >= 0]
         self._weights = [1.0 if values[k].imag == 0 else 2.0 for k in self._kept]
-        identity = scipy.sparse.identity(n, dtype=complex)
+        identity = scipy.sparse.csc_matrix(scipy.sparse.identity(n))
         self._factors = [_sparse_factors(identity - h * values[k] * averaged) for k in self._kept]
 
     def solve(self, b: FloatArray, transposed: bool = False) -> FloatArray:
@@ -131,9 +132,8 @@ class _Krylov:
         size = float(np.max(np.abs(b)))
         if size == 0.0 or not np.isfinite(size):
             return b
-        shape = (s * n, s * n)
-        matrix = LinearOperator(shape, matvec=lambda x: self._product(x, transposed), dtype=np.float64)
-        preconditioner = LinearOperator(shape, matvec=lambda x: self._approximate(x, transposed), dtype=np.float64)
+        matrix = _Operator(s * n, lambda x: self._product(x, transposed))
+        preconditioner = _Operator(s * n, lambda x: self._approximate(x, transposed))
         x, _ = gmres(matrix, b / size, rtol=_KRYLOV_TOLERANCE, restart=_KRYLOV_SPACE, maxiter=1, M=preconditioner)
         # Newton's method and iterative refinement correct what is left, or see that it does not converge.
         return x * size
@@ -155,8 +155,17 @@ class _Krylov:
         return total.ravel()
 
 
-def _sparse_factors(matrix: scipy.sparse.spmatrix) -> scipy.sparse.linalg.SuperLU:
+class _Operator(LinearOperator):
+    def __init__(self, size: int, product: Callable[[FloatArray], FloatArray]):
+        super().__init__(np.float64, (size, size))
+        self._product = product
+
+    def _matvec(self, x: FloatArray) -> FloatArray:
+        return self._product(x.ravel())
+
+
+def _sparse_factors(matrix: Any) -> SuperLU:
     try:
-        return splu(matrix.tocsc())
+        return splu(scipy.sparse.csc_matrix(matrix))
     except RuntimeError as error:
         raise StepFailure("the Newton matrix is singular") from error

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from numpy.typing import NDArray
-from scipy.sparse import diags, identity, kron
+from scipy.sparse import identity, kron
 
 from sciml_bench.reference import newton
 from sciml_bench.reference.dynamics import Segment
@@ -18,9 +18,9 @@ H = 0.02
 
 def grid(points: int) -> tuple[Segment, NDArray[np.float64], int]:
     """A Laplacian on a square grid with a reaction that differs from stage to stage."""
-    line = diags([np.ones(points - 1), -2 * np.ones(points), np.ones(points - 1)], [-1, 0, 1])
+    line = np.diag(np.ones(points - 1), -1) - 2 * np.eye(points) + np.diag(np.ones(points - 1), 1)
     laplacian = scipy.sparse.coo_matrix(30 * (kron(line, identity(points)) + kron(identity(points), line)))
-    entries = np.repeat(laplacian.data[:, None], 7, axis=1)
+    entries = np.repeat(np.asarray(laplacian.data, dtype=np.float64)[:, None], 7, axis=1)
     entries[laplacian.row == laplacian.col] += np.linspace(-4, 4, 7)
     segment = Segment(None, None, None, None, laplacian.row.astype(np.intp), laplacian.col.astype(np.intp))  # pyright: ignore[reportArgumentType]
     return segment, entries, points**2

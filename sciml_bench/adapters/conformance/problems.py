@@ -142,9 +142,7 @@ y = 1
 [equations]
 y = "-k*y + where(t >= 1, drive, 0)"
 """,
-    Expected(
-        solution=tuple((_switched(t),) for t in (0.5, 1.0, 1.5, 2.0)), gradient=(-1710.86566178, 57.4083819817)
-    ),
+    Expected(solution=tuple((_switched(t),) for t in (0.5, 1.0, 1.5, 2.0)), gradient=(-1710.86566178, 57.4083819817)),
 )
 
 # The solution 1/(1 - t) is infinite at t = 1: no method can report success at t = 2.

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-import torch._dynamo.utils
-import torch._functorch.config
 import torchdiffeq
 from torch import Tensor
 
@@ -67,9 +65,9 @@ class TorchdiffeqProgram(Program):
         self._refuse_inconsistent_method()
         self._rhs = self._source.rhs
         if cell.mode == "compiled":
-            # The adjoint keeps the graph of each evaluation, which a compiled function that reuses buffers forbids.
-            torch._functorch.config.donated_buffer = False
-            self._rhs = torch.compile(self._source.rhs, fullgraph=True, dynamic=False)
+            from sciml_bench.adapters.torchdiffeq.compiling import compiled
+
+            self._rhs = compiled(self._source.rhs)
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
         numbers, calls = self._numbers, [0]
@@ -127,8 +125,11 @@ class TorchdiffeqProgram(Program):
         return Gradient(loss, gradient, {"n_rhs_evaluations": float(output.n_rhs_evaluations)})
 
     def trace_count(self) -> int:
-        """Graphs that TorchDynamo has compiled in this process."""
-        return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
+        if self._cell.mode != "compiled":
+            return 0
+        from sciml_bench.adapters.torchdiffeq.compiling import graph_count
+
+        return graph_count()
 
     def versions(self) -> dict[str, str]:
         return {
@@ -166,9 +167,7 @@ class TorchdiffeqProgram(Program):
             raise SolverFailure(Outcome.UNSUPPORTED, reason)
         found = tableau.inconsistency(name)
         y0, p = self._tensor(self._numbers.y0), self._tensor(self._numbers.p)
-        if found and (
-            self._numbers.breakpoints or depends_on_time(self._source.rhs, self._numbers.t0, y0, p)
-        ):
+        if found and (self._numbers.breakpoints or depends_on_time(self._source.rhs, self._numbers.t0, y0, p)):
             raise SolverFailure(
                 Outcome.UNSUPPORTED,
                 f"the nodes of torchdiffeq's '{name}' miss the sums of its coefficients by {found:.3g}: it is wrong "
