@@ -284,6 +284,30 @@ def bending_beam(t: float, y: Array) -> Array:
     return np.concatenate([om[1:], u[1 : n + 1]])
 
 
+def diode_ring(t: float, y: Array) -> list[float]:
+    carrier, half1, half2 = 2 * sin(2e4 * pi * t), 0.5 * y[0], 0.5 * y[1]
+    u = (y[2] - y[4] - y[6] - carrier, y[5] - y[3] - y[6] - carrier, y[3] + y[4] + y[6] + carrier,
+         y[6] - y[2] - y[5] + carrier)  # fmt: skip
+    d1, d2, d3, d4 = (40.67286402e-9 * (exp(17.7493332 * v) - 1) for v in u)
+    return [
+        (y[7] + 0.5 * (y[10] - y[9]) + y[13] - y[0] / 25e3) / 1.6e-8,
+        (y[8] + 0.5 * (y[12] - y[11]) + y[14] - y[1] / 25e3) / 1.6e-8,
+        (y[9] - d1 + d4) / 2e-12,
+        (d2 - d3 - y[10]) / 2e-12,
+        (y[11] + d1 - d3) / 2e-12,
+        (d4 - d2 - y[12]) / 2e-12,
+        (d1 + d2 - d3 - d4 - y[6] / 50) / 1e-8,
+        -y[0] / 4.45,
+        -y[1] / 4.45,
+        (half1 - y[2] - 17.3 * y[9]) / 5e-4,
+        (y[3] - half1 - 17.3 * y[10]) / 5e-4,
+        (half2 - y[4] - 17.3 * y[11]) / 5e-4,
+        (y[5] - half2 - 17.3 * y[12]) / 5e-4,
+        (0.5 * sin(2e3 * pi * t) - y[0] - 86.3 * y[13]) / 2e-3,
+        (-y[1] - 636.3 * y[14]) / 2e-3,
+    ]
+
+
 TRANSCRIPTIONS: dict[str, tuple[float, Any, Callable[[float, Array], Any]]] = {
     "detest-stiff-c1": (20, ONES, lambda t, y: [
         -y[0] + y[1] ** 2 + y[2] ** 2 + y[3] ** 2, -10 * y[1] + 10 * (y[2] ** 2 + y[3] ** 2),
@@ -316,6 +340,7 @@ TRANSCRIPTIONS: dict[str, tuple[float, Any, Callable[[float, Array], Any]]] = {
                        + [27 * sqrt(i / 7 * (1 - i / 7)) ** 3 for i in range(8) for _ in range(8)], brusselator_torus),
     "medical-akzo-nobel": (20, [0] * 200 + [1] * 200, antibodies),
     "beam": (5, [0] * 80, bending_beam),
+    "ring-modulator": (1e-3, [0] * 15, diode_ring),
 }  # fmt: skip
 
 
@@ -329,7 +354,8 @@ def test_transcription(name: str) -> None:
     np.testing.assert_allclose(numbers.y0, y0, rtol=1e-14, atol=1e-15)
     rng = np.random.default_rng(20)
     scale = np.array(problem.loss.scale)
-    for t in np.concatenate([rng.uniform(0, t1, 8), [0.55, 1.05, 1.15, 4.9]]):
+    instants = [t for t in (0.55, 1.05, 1.15, 4.9) if t < t1]
+    for t in np.concatenate([rng.uniform(0, t1, 8), instants]):
         y = np.array(y0) * rng.uniform(0.8, 1.2) + scale * rng.normal(size=problem.n_states)
         expected = np.array(rhs(float(t), y), dtype=float)
         found = module.rhs(float(t), y, np.array(numbers.p))
@@ -347,8 +373,8 @@ def test_everything_is_checked() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "rtol", "relative"),
-    # The beam's undamped fast modes cost Radau two digits of omega; the ring modulator takes minutes already at 1e-6.
-    [("beam", 1e-9, 2e-6), ("medical-akzo-nobel", 1e-9, 1e-8), ("ring-modulator", 1e-6, 1e-5)],
+    # The beam's undamped fast modes cost Radau two digits of omega; the ring modulator takes a minute already at 1e-5.
+    [("beam", 1e-9, 2e-6), ("medical-akzo-nobel", 1e-9, 1e-8), ("ring-modulator", 1e-5, 1e-4)],
 )
 def test_heavy_solution(name: str, rtol: float, relative: float) -> None:
     problem = catalog.load(name)

@@ -35,28 +35,22 @@ class Inputs(NamedTuple):
     atol: jax.Array
 
 
-class Report(NamedTuple):
-    """What Diffrax says of a solve."""
-
-    status: jax.Array
-    n_steps: jax.Array
-    n_accepted: jax.Array
-    n_rejected: jax.Array
-
-
 class Solved(NamedTuple):
-    """States at the saved times, (n_times, n_states)."""
+    """States at the saved times, (n_times, n_states), and what Diffrax says: status, steps, accepted steps.
+
+    The report is one array because each output of a compiled function costs time in every call.
+    """
 
     ys: jax.Array
-    report: Report
+    report: jax.Array
 
 
 class Differentiated(NamedTuple):
-    """The loss and its gradient; the report is that of the forward solve."""
+    """The gradient, the loss and the report of the forward solve."""
 
-    loss: jax.Array
     gradient: jax.Array
-    report: Report
+    loss: jax.Array
+    report: jax.Array
 
 
 class DiffraxProgram(Program):
@@ -89,8 +83,9 @@ class DiffraxProgram(Program):
     def gradient(self, inputs: Inputs) -> Differentiated:
         return self._compiled_gradient(inputs)
 
-    def synchronise(self, output: Any) -> None:
-        jax.block_until_ready(output)
+    def synchronise(self, output: Solved | Differentiated) -> None:
+        # All outputs of one compiled function are computed together; to wait for each takes time.
+        output[0].block_until_ready()
 
     def read_solution(self, output: Solved) -> Solution:
         statistics = _statistics(output.report)
@@ -140,14 +135,14 @@ class DiffraxProgram(Program):
         integrate = self._integrate_scaled if sensitivity == "backsolve" else self._integrate
         name = "p" if self._numbers.wrt == "parameters" else "y0"
 
-        def loss(theta: jax.Array) -> tuple[jax.Array, tuple[jax.Array, Report]]:
+        def loss(theta: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
             solved = integrate(inputs._replace(**{name: theta}), sensitivity)
             value = self._source.loss(solved.ys)
             return value, (value, solved.report)
 
         differentiate = jax.jacfwd if sensitivity == "forward" else jax.grad
         gradient, (value, report) = differentiate(loss, has_aux=True)(getattr(inputs, name))
-        return Differentiated(value, gradient, report)
+        return Differentiated(gradient, value, report)
 
     def _integrate(self, inputs: Inputs, sensitivity: str) -> Solved:
         return self._run(self._right_hand_side, inputs, inputs.atol * self._scale, sensitivity)
@@ -180,9 +175,9 @@ class DiffraxProgram(Program):
             max_steps=max_steps,
             throw=False,
         )
-        counts = (solution.stats[f"num_{kind}steps"] for kind in ("", "accepted_", "rejected_"))
         assert solution.ys is not None
-        return Solved(solution.ys, Report(failure.status(solution.result), *counts))
+        counts = (jnp.asarray(solution.stats[name]) for name in ("num_steps", "num_accepted_steps"))
+        return Solved(solution.ys, jnp.stack([failure.status(solution.result), *counts]))
 
 
 def build(task: Task) -> DiffraxProgram:
@@ -200,7 +195,7 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _statistics(report: Report) -> dict[str, float]:
-    code, n_steps, n_accepted, n_rejected = (int(value) for value in report)
+def _statistics(report: jax.Array) -> dict[str, float]:
+    code, n_steps, n_accepted = np.asarray(report).tolist()
     failure.check(code, n_steps)
-    return {"n_steps": n_steps, "n_accepted": n_accepted, "n_rejected": n_rejected}
+    return {"n_steps": n_steps, "n_accepted": n_accepted, "n_rejected": n_steps - n_accepted}
