@@ -77,9 +77,7 @@ def check(case: Case, stored: StoredReference, say: Say = lambda _: None, limit_
                 f"published {published.what} agrees to {published.found:.1f} digits, {published.claimed:g} are claimed"
                 f" ({published.source})"
             )
-    return Check(
-        float(digits.min()), agreement, tuple(complaints), again.settings.stages, again.trajectory.n_steps
-    )
+    return Check(float(digits.min()), agreement, tuple(complaints), again.settings.stages, again.trajectory.n_steps)
 
 
 def _other_settings(stored: StoredReference) -> Settings:

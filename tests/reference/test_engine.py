@@ -24,7 +24,7 @@ def solved(problem: Problem, settings: Settings = SETTINGS) -> Trajectory:
 def one(equation: str, time: str = "t1 = 2", initial: str = "1", extra: str = "") -> str:
     return (
         f'spec = 1\nname = "one"\ntitle = "One equation"\n[time]\n{time}\n{extra}\n'
-        f"[states]\ny = {initial}\n[equations]\ny = \"{equation}\"\n"
+        f'[states]\ny = {initial}\n[equations]\ny = "{equation}"\n'
     )
 
 

@@ -92,9 +92,7 @@ def test_the_last_resort_is_double_precision(load: Load):
 
 
 def test_a_problem_that_blows_up_has_no_truth_and_says_why(load: Load):
-    text = (
-        'spec = 1\nname = "burst"\ntitle = "Burst"\n[time]\nt1 = 2\n[states]\ny = 1\n[equations]\ny = "y**2"\n'
-    )
+    text = 'spec = 1\nname = "burst"\ntitle = "Burst"\n[time]\nt1 = 2\n[states]\ny = 1\n[equations]\ny = "y**2"\n'
     said: list[str] = []
     assert truth(load(text), announce=said.append) is None
     assert "not scored" in said[-1]

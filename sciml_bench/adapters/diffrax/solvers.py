@@ -52,9 +52,7 @@ def solver(method: str) -> diffrax.AbstractSolver:
     return _SOLVERS[method]()
 
 
-def controller(
-    method: str, numbers: Numbers, rtol: jax.Array, atol: jax.Array
-) -> diffrax.AbstractStepSizeController:
+def controller(method: str, numbers: Numbers, rtol: jax.Array, atol: jax.Array) -> diffrax.AbstractStepSizeController:
     """The step size controller; it steps to just before and goes on just after each breakpoint."""
     if method.startswith("kvaerno"):
         smallest = SMALLEST_STEP * (numbers.t1 - numbers.t0)

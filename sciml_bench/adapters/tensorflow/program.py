@@ -154,9 +154,7 @@ class TensorFlowProgram(Program):
         ys = saved[0] if len(saved) == 1 else tf.concat(saved, axis=0)
         return Solved(ys if self._scale is None else ys * self._scale, _report(diagnostics))
 
-    def _one_segment(
-        self, solver: Any, segment: Segment, state: tf.Tensor, p: tf.Tensor, q: tf.Tensor | None
-    ) -> Any:
+    def _one_segment(self, solver: Any, segment: Segment, state: tf.Tensor, p: tf.Tensor, q: tf.Tensor | None) -> Any:
         right_hand_side, jacobian = self._equation(segment)
         # Only values that are passed as constants are differentiated, and only those enter the adjoint equation.
         return solver.solve(
