@@ -359,7 +359,9 @@ def test_transcription(name: str) -> None:
         y = np.array(y0) * rng.uniform(0.8, 1.2) + scale * rng.normal(size=problem.n_states)
         expected = np.array(rhs(float(t), y), dtype=float)
         found = module.rhs(float(t), y, np.array(numbers.p))
-        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10 * np.max(np.abs(expected)) * (len(y) > 4))
+        # Differences over a grid cancel; elsewhere every component must agree on its own.
+        cancelled = 1e-12 * np.max(np.abs(expected)) if len(y) > 20 else 0
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=cancelled)
 
 
 def test_everything_is_checked() -> None:
