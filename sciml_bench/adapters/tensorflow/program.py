@@ -34,28 +34,19 @@ class Inputs(NamedTuple):
     atol: tf.Tensor
 
 
-class Report(NamedTuple):
-    """The solver's own counts, summed over segments, and its worst status."""
-
-    n_rhs_evaluations: tf.Tensor
-    n_jacobian_evaluations: tf.Tensor
-    n_factorisations: tf.Tensor
-    status: tf.Tensor
-
-
 class Solved(NamedTuple):
-    """States at the saved times, (n_times, n_states)."""
+    """States at the saved times, (n_times, n_states), and the solver's report, see :func:`_report`."""
 
     ys: tf.Tensor
-    report: Report
+    report: tf.Tensor
 
 
 class Differentiated(NamedTuple):
-    """The loss and its gradient; the report is that of the forward solve."""
+    """The loss, its gradient, and the report of the forward solve."""
 
     loss: tf.Tensor
     gradient: tf.Tensor
-    report: Report
+    report: tf.Tensor
 
 
 class TensorFlowProgram(Program):
@@ -92,15 +83,15 @@ class TensorFlowProgram(Program):
 
     def solve(self, inputs: Inputs) -> Solved:
         with failure.typed(self._xla):
-            return self._compiled_solve(inputs)
+            return Solved(*self._compiled_solve(*inputs))
 
     def gradient(self, inputs: Inputs) -> Differentiated:
         with failure.typed(self._xla):
-            return self._compiled_gradient(inputs)
+            return Differentiated(*self._compiled_gradient(*inputs))
 
-    def synchronise(self, output: Any) -> None:
+    def synchronise(self, output: Solved | Differentiated) -> None:
         # All outputs of a function are computed when one of them can be read.
-        output.report.status.numpy()
+        output.report.numpy()
 
     def read_solution(self, output: Solved) -> Solution:
         statistics = _statistics(output.report)
@@ -128,18 +119,20 @@ class TensorFlowProgram(Program):
             "threads_inter_op": str(tf.config.threading.get_inter_op_parallelism_threads()),
         }
 
-    def _solve(self, inputs: Inputs) -> Solved:
-        return self._integrate(inputs, None)
+    # Compiled functions take and give plain tuples: for others TensorFlow packs and unpacks them at every call.
 
-    def _gradient(self, inputs: Inputs) -> Differentiated:
+    def _solve(self, *inputs: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        return tuple(self._integrate(Inputs(*inputs), None))
+
+    def _gradient(self, *inputs: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        given = Inputs(*inputs)
         parameters = self._numbers.wrt == "parameters"
-        theta = inputs.p if parameters else inputs.y0
+        theta = given.p if parameters else given.y0
         with tf.GradientTape() as tape:
             tape.watch(theta)
-            solved = self._integrate(inputs, inputs.p / self._p_scale if parameters else None)
+            solved = self._integrate(given, given.p / self._p_scale if parameters else None)
             loss = self._source.loss(solved.ys)
-        gradient = tf.convert_to_tensor(tape.gradient(loss, theta))
-        return Differentiated(loss, gradient, solved.report)
+        return loss, tf.convert_to_tensor(tape.gradient(loss, theta)), solved.report
 
     def _integrate(self, inputs: Inputs, q: tf.Tensor | None) -> Solved:
         """Solve all segments. ``q`` are the scaled parameters, given when they are differentiated."""
@@ -192,17 +185,22 @@ def build(task: Task) -> TensorFlowProgram:
     return TensorFlowProgram(task)
 
 
-def _report(diagnostics: list[Any]) -> Report:
-    return Report(
-        tf.add_n([tf.convert_to_tensor(d.num_ode_fn_evaluations) for d in diagnostics]),
-        tf.add_n([tf.convert_to_tensor(d.num_jacobian_evaluations) for d in diagnostics]),
-        tf.add_n([tf.convert_to_tensor(d.num_matrix_factorizations) for d in diagnostics]),
-        tf.reduce_min([tf.convert_to_tensor(d.status) for d in diagnostics]),
-    )
+def _report(diagnostics: list[Any]) -> tf.Tensor:
+    """Status, evaluations of the right-hand side and of the Jacobian, and factorisations, over all segments."""
+    rows = [
+        tf.stack([d.status, d.num_ode_fn_evaluations, d.num_jacobian_evaluations, d.num_matrix_factorizations])
+        for d in diagnostics
+    ]
+    if len(rows) == 1:
+        return rows[0]
+    return tf.concat([tf.reduce_min(rows, axis=0)[:1], tf.reduce_sum(rows, axis=0)[1:]], axis=0)
 
 
-def _statistics(report: Report) -> dict[str, float]:
-    failure.check(int(report.status.numpy()))
-    counts = report._asdict()
-    del counts["status"]
-    return {name: int(value.numpy()) for name, value in counts.items()}
+def _statistics(report: tf.Tensor) -> dict[str, float]:
+    status, n_rhs, n_jacobian, n_factorisations = report.numpy().tolist()
+    failure.check(status)
+    return {
+        "n_rhs_evaluations": n_rhs,
+        "n_jacobian_evaluations": n_jacobian,
+        "n_factorisations": n_factorisations,
+    }
