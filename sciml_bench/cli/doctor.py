@@ -1,0 +1,61 @@
+"""``doctor``: what makes this machine noisy."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import click
+
+from sciml_bench.cli import exits
+from sciml_bench.cli.options import Seconds, json_option
+
+# Where output is piped, lines are as long as their sentences.
+_PIPED_WIDTH = 10_000
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  sciml-bench doctor
+  sciml-bench doctor --json
+
+\b
+Exit codes:
+    0  the machine was looked at, whatever was found
+    2  wrong usage, or nothing at all could be read
+"""
+)
+@click.option(
+    "--window",
+    "window_s",
+    type=Seconds(),
+    default=1.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds between the two looks from which rates are taken.",
+)
+@json_option
+def doctor(window_s: float, as_json: bool) -> int:
+    """Tell what makes this machine noisy, and the command that cures each. Changes nothing itself.
+
+    Findings are no failures: the exit code is 0 whatever is found, so that a script can print them before a run.
+    """
+    from sciml_bench.errors import UsageError
+    from sciml_bench.report.doctor.examine import examination_document, examine
+    from sciml_bench.report.doctor.readings import gather
+    from sciml_bench.report.doctor.text import lines
+
+    readings = gather(window_s)
+    if not readings.readable:
+        raise UsageError("nothing can be read here: neither /proc nor /sys, nor the list of processes; mount /proc")
+    findings = examine(readings)
+    if as_json:
+        from sciml_bench.cli.output import print_json
+
+        print_json(examination_document(findings))
+        return exits.OK
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPED_WIDTH
+    for line in lines(findings, width):
+        click.echo(line)
+    return exits.OK
