@@ -29,7 +29,9 @@ Examples:
 @json_option
 def show(run: str | None, out: Path, as_json: bool) -> int:
     """Show the tables of a run: its folder, its name, or nothing for the newest one."""
-    print_report(_found(run, out), as_json)
+    from sciml_bench.cli.finding import found_run
+
+    print_report(found_run(run, out), as_json)
     return exits.OK
 
 
@@ -51,16 +53,3 @@ def print_report(run: Run, as_json: bool) -> RunSummary:
     for line in damaged:
         click.echo(f"left out: {line}", err=True)
     return summary
-
-
-def _found(name: str | None, out: Path) -> Run:
-    from sciml_bench.cli.running import runs_in
-    from sciml_bench.errors import UsageError
-    from sciml_bench.store import Run
-
-    if name is None:
-        for run in runs_in(out):
-            return run
-        raise UsageError(f"there is no run in {out}; make one with `sciml-bench stiff --profile smoke`")
-    given = Path(name)
-    return Run.open(given if given.is_dir() or not (out / name).is_dir() else out / name)

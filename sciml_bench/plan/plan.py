@@ -102,10 +102,7 @@ class Plan:
     @cached_property
     def hash(self) -> str:
         """SHA-256 of everything that decides what is measured and in which order; costs are left out."""
-        data = self.to_dict()
-        cells = [[cell["cell_id"], cell["label"]] for cell in data["cells"]]
-        parts = [data["schema"], data["version"], data["profile"], data["settings"], cells]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        return plan_hash(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, as kept in ``plan.json`` (which also holds the hash) and printed by ``plan --json``."""
@@ -129,6 +126,13 @@ class Plan:
             ],
             "skipped": _by_reason(self.skipped),
         }
+
+
+def plan_hash(data: Mapping[str, Any]) -> str:
+    """The hash of a plan as JSON values, as :meth:`Plan.to_dict` gives them and ``plan.json`` keeps them."""
+    cells = [[cell["cell_id"], cell["label"]] for cell in data["cells"]]
+    parts = [data["schema"], data["version"], data["profile"], data["settings"], cells]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def make_plan(

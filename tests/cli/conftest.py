@@ -50,7 +50,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "host.lock")
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
     truth = types.ModuleType("truth")
-    truth.__dict__["truth"] = lambda _problem: reference()
+    truth.__dict__["truth"] = lambda _problem, *_options: reference()
     monkeypatch.setitem(__import__("sys").modules, "sciml_bench.reference.truth", truth)
     folder = tmp_path / "here"
     folder.mkdir()

@@ -1,0 +1,63 @@
+"""What this version knows of a problem: its numbers, its stored reference, and the source that is emitted for it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sciml_bench.errors import SciMLBenchError
+from sciml_bench.task import Numbers, Reference
+
+
+@dataclass(frozen=True)
+class KnownProblem:
+    """A problem as it is today. ``reference`` is the one that is stored, exact or published; none is computed here.
+
+    ``source_hash`` gives the hash of the source that is emitted for an adapter, ``None`` where that is not known.
+    """
+
+    spec_hash: str
+    numbers: Numbers
+    reference: Reference | None
+    source_hash: Callable[[str], str | None]
+
+
+Known = Callable[[str], KnownProblem | str]
+"""The problem of a name, or the reason why it is not known here."""
+
+
+def known_problems(plan: Mapping[str, Any]) -> Known:
+    """Looks problems up in the catalog, or in the file that the plan names; each once."""
+
+    @cache
+    def find(name: str) -> KnownProblem | str:
+        files = {entry["name"]: entry.get("file") for entry in plan["problems"]}
+        try:
+            return _load(name, files.get(name))
+        except SciMLBenchError as error:
+            return str(error)
+
+    return find
+
+
+def _load(name: str, file: str | None) -> KnownProblem | str:
+    from sciml_bench.problem import catalog, load_problem
+    from sciml_bench.reference.truth import truth
+
+    if file is not None and not Path(file).is_file():
+        return f"its file {file} is not here"
+    problem = load_problem(Path(file)) if file is not None else catalog.load(name)
+
+    @cache
+    def source_hash(adapter_name: str) -> str | None:
+        from sciml_bench.adapters.registry import adapters
+        from sciml_bench.emit import source
+
+        declared = adapters().get(adapter_name)
+        return None if declared is None else hashlib.sha256(source(problem, declared.target).encode()).hexdigest()
+
+    return KnownProblem(problem.spec_hash, problem.numbers(), truth(problem, 0.0), source_hash)

@@ -1,0 +1,142 @@
+"""Checks of what was solved: scores against their bounds, and computed again from what the record keeps."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from sciml_bench.measure.point import PointResult, Scores
+from sciml_bench.measure.scoring import gradient_scores, solve_scores
+from sciml_bench.outcome import Outcome
+from sciml_bench.plan.tasks import ERROR_BOUND_FACTOR, GRADIENT_ERROR_BOUND, LARGEST_ERROR_BOUND
+from sciml_bench.report.verification.evidence import Intent
+from sciml_bench.report.verification.known import KnownProblem
+from sciml_bench.store import Record
+
+# The reference's own uncertainty is granted to a solver. Where the reference is not at hand, so much of the bound is.
+_GRANTED = 0.1
+
+# Scores travel through JSON as doubles, but another processor may round the last digits of a logarithm differently.
+_DIGITS_TOLERANCE = 1e-3
+_ERROR_TOLERANCE = 1e-2
+
+
+def accuracy(record: Record, intent: Intent) -> Iterator[str]:
+    """Halves that are ok have scores within their bounds, where there is a reference."""
+    if record.reference_kind is None:
+        return
+    bound = _error_bound(intent)
+    for point in record.points:
+        if point.solve_outcome is Outcome.OK:
+            yield from _within(point, "solution", point.solve_scores, _solution_error(point.solve_scores), bound)
+        if point.gradient_outcome is Outcome.OK and point.gradient_scores is not None:
+            error = point.gradient_scores.get("relative_error")
+            yield from _within(point, "gradient", point.gradient_scores, error, GRADIENT_ERROR_BOUND)
+
+
+def scores(record: Record, intent: Intent, known: KnownProblem) -> Iterator[str]:
+    """Scores computed again are those of the record, and within the bounds."""
+    if known.reference is None or record.reference_kind != known.reference.kind:
+        return
+    bound = _error_bound(intent)
+    for point in record.points:
+        if point.solve_outcome is Outcome.OK:
+            yield from _solution(point, known, bound)
+        if point.gradient_outcome is Outcome.OK:
+            yield from _gradient(point, known)
+
+
+def catalog(record: Record, _intent: Intent, known: KnownProblem) -> Iterator[str]:
+    """Problem and source are those of today."""
+    if record.spec_hash != known.spec_hash:
+        yield f"the problem has changed: {record.spec_hash[:12]}… then, {known.spec_hash[:12]}… now"
+        return
+    now = known.source_hash(record.cell.adapter)
+    if now is not None and record.source_hash != now:
+        yield f"the emitted source has changed: {record.source_hash[:12]}… then, {now[:12]}… now"
+
+
+def recomputable(record: Record, known: KnownProblem) -> str:
+    """Why scores cannot be computed again for this record; empty when they can."""
+    if record.spec_hash != known.spec_hash:
+        return "the problem has changed since"
+    if known.reference is None:
+        return "no reference is stored"
+    if record.reference_kind != known.reference.kind:
+        return f"it was scored against a {record.reference_kind} reference, stored is a {known.reference.kind} one"
+    if any(point.state_size > len(point.end_state) for point in record.points):
+        return "only the first components of its end states are kept"
+    return ""
+
+
+def _error_bound(intent: Intent) -> float:
+    """The bound of a solution's mixed error under the run's profile."""
+    return min(LARGEST_ERROR_BOUND, ERROR_BOUND_FACTOR * max(intent.plan["profile"]["rtols"]))
+
+
+def _within(point: PointResult, what: str, given: Scores | None, error: object, bound: float) -> Iterator[str]:
+    if given is None or not isinstance(error, int | float):
+        yield f"at rtol {point.rtol:g} the {what} is ok without a score"
+    elif error > bound * (1.0 + _GRANTED) and not given.get("below_reference"):
+        yield f"at rtol {point.rtol:g} the {what} is ok with an error of {error:.1e}, its bound is {bound:.1e}"
+
+
+def _solution_error(given: Scores | None) -> float | None:
+    """The mixed error that the bound is about: at the end time, or over all times where the end is not covered."""
+    if given is None:
+        return None
+    mescd = given.get("mescd")
+    return 10.0**-mescd if mescd is not None else given.get("trajectory_error")
+
+
+def _solution(point: PointResult, known: KnownProblem, bound: float) -> Iterator[str]:
+    reference = known.reference
+    numbers = known.numbers
+    if reference is None or not reference.rows or reference.rows[-1] != len(numbers.save_times) - 1:
+        return
+    if len(point.end_state) != len(numbers.y0) or None in point.end_state:
+        if point.state_size <= len(point.end_state):
+            yield f"at rtol {point.rtol:g} the solution is ok, but its end state has {point.state_size} finite values"
+        return
+    last = dataclasses.replace(reference, rows=(0,), solution=reference.solution[-1:])
+    ys = np.asarray([point.end_state], dtype=np.float64)
+    again, reason = solve_scores(ys, last, numbers.atol_scale, bound)
+    given = point.solve_scores or {}
+    for name in ("scd", "mescd"):
+        if _differ(given.get(name), again[name], _DIGITS_TOLERANCE):
+            yield f"at rtol {point.rtol:g} {name} {_number(given.get(name))}, computed again {_number(again[name])}"
+    trajectory, at_end = given.get("trajectory_error"), again["trajectory_error"]
+    if trajectory is not None and at_end is not None and trajectory < at_end * (1.0 - _ERROR_TOLERANCE):
+        yield f"at rtol {point.rtol:g} the error over all times is {trajectory:.1e}, at the end alone {at_end:.1e}"
+    if reason:
+        yield f"at rtol {point.rtol:g} the solution is ok, but {reason}"
+
+
+def _gradient(point: PointResult, known: KnownProblem) -> Iterator[str]:
+    reference = known.reference
+    if reference is None or reference.gradient is None or point.gradient_size > len(point.gradient):
+        return
+    if len(point.gradient) != len(reference.gradient) or None in point.gradient:
+        yield f"at rtol {point.rtol:g} the gradient is ok, but {len(reference.gradient)} finite values are needed"
+        return
+    values = np.asarray(point.gradient, dtype=np.float64)
+    again, reason = gradient_scores(values, known.numbers.theta, reference, GRADIENT_ERROR_BOUND)
+    given = (point.gradient_scores or {}).get("relative_error")
+    computed = None if again is None else again["relative_error"]
+    # Near zero the sum of cancelled digits depends on the processor; a relative error of the error is enough.
+    if given is None or computed is None or abs(given - computed) > _ERROR_TOLERANCE * max(given, computed):
+        yield f"at rtol {point.rtol:g} gradient error {_number(given)}, computed again {_number(computed)}"
+    if reason:
+        yield f"at rtol {point.rtol:g} the gradient is ok, but {reason}"
+
+
+def _differ(given: float | None, again: float | None, tolerance: float) -> bool:
+    if given is None or again is None:
+        return (given is None) != (again is None)
+    return abs(given - again) > tolerance
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3g}"

@@ -1,0 +1,95 @@
+"""``verify`` on runs that real workers measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sciml_bench.cli import exits
+from sciml_bench.report.verification.rules import edition
+
+SMOKE = ("--profile", "smoke")
+
+
+def run_folder() -> Path:
+    (path,) = Path("results").iterdir()
+    return path
+
+
+def change(**changes: Any) -> None:
+    """Change the first record of the run."""
+    path = run_folder() / "records.jsonl"
+    first, *others = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([json.dumps(json.loads(first) | changes), *others]) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def measured(cli):
+    """A smoke run of two cells."""
+    assert cli("stiff", *SMOKE).code == exits.OK
+    return cli
+
+
+def test_our_own_untouched_run_is_valid(measured):
+    done = measured("verify")
+    assert done.code == exits.OK, done.out
+    assert f"VALID: 2 records by {len(edition().rules)} rules" in done.out
+    assert "so it is never compared" in done.out
+    assert "planned 112 = measured 2 + failed 0 + skipped 110" in done.out
+    assert "not checked" not in done.out
+    assert "WARNING" not in done.out
+
+
+def test_failures_are_valid_results(cli):
+    labels = ",".join(f"decay/alpha/{method}/discrete/eager/float64/cpu" for method in ("stuck", "wrong", "dies"))
+    cli("run", "--cell", labels, *SMOKE)
+    done = cli("verify", "--all")
+    assert done.code == exits.OK, done.out
+    assert done.out.count("  VALID    decay/") == 3
+
+
+def test_a_tampered_run_gives_exit_code_1_and_the_rule(measured):
+    change(environment_hash="0")
+    done = measured("verify", str(run_folder()))
+    assert done.code == exits.CHECK_FAILED
+    assert "INVALID environment: one environment" in done.out
+    assert "INVALID: 1 of 2 records" in done.out
+
+
+def test_json(measured):
+    change(seed=1)
+    done = measured("verify", run_folder().name, "--json")
+    assert done.code == exits.CHECK_FAILED
+    assert [record["verdict"] for record in done.json["records"]] == ["INVALID", "VALID"]
+    assert done.json["breaches"][0]["rule"] == "inputs"
+
+
+def test_an_interrupted_run_is_not_complete(measured):
+    path = run_folder() / "records.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
+    done = measured("verify")
+    assert done.code == exits.CHECK_FAILED
+    assert "INVALID complete" in done.out
+    assert "has no record in block 0" in done.out
+
+
+def test_a_run_without_records(measured):
+    (run_folder() / "records.jsonl").unlink()
+    assert measured("verify").code == exits.CHECK_FAILED
+
+
+@pytest.mark.parametrize("text", ['{"schema": 1}', '{"cells": 3, "profile": []}'])
+def test_a_plan_of_another_kind_is_one_clear_error(measured, text):
+    (run_folder() / "plan.json").write_text(text, encoding="utf-8")
+    done = measured("verify")
+    assert done.code == exits.USAGE
+    assert done.err.startswith("ERROR: plan.json is not a plan of this version (")
+    assert "Traceback" not in done.err
+
+
+def test_no_run(cli):
+    assert cli("verify").code == exits.USAGE
+    assert cli("verify", "nowhere").code == exits.USAGE
