@@ -11,10 +11,17 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+WARM = "-warm"
+"""Ends the mode of a cell whose framework finds its compile cache filled on the disk."""
+
 
 @dataclass(frozen=True)
 class Cell:
-    """What is measured: problem × adapter × method × sensitivity × mode × precision × device."""
+    """What is measured: problem × adapter × method × sensitivity × mode × precision × device.
+
+    A mode that ends with :data:`WARM` is measured on a compile cache that another process filled before; every other
+    mode starts with an empty one.
+    """
 
     problem: str
     adapter: str
@@ -28,6 +35,16 @@ class Cell:
     def label(self) -> str:
         """One greppable word: ``problem/adapter/method/sensitivity/mode/precision/device``."""
         return "/".join(dataclasses.astuple(self))
+
+    @property
+    def caches(self) -> str:
+        """Whether the compile caches on the disk are ``cold`` or ``warm`` when the process starts."""
+        return "warm" if self.mode.endswith(WARM) else "cold"
+
+    @property
+    def framework_mode(self) -> str:
+        """How the framework is run: the mode without what it says of caches."""
+        return self.mode.removesuffix(WARM)
 
 
 @dataclass(frozen=True)
@@ -80,13 +97,18 @@ class Reference:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How often each call is repeated. A steady loop ends when both its minimum count and its time are reached."""
+    """How often each call is repeated. A steady loop ends when both its minimum count and its time are reached.
+
+    A warm-up loop makes ``warm_up_calls`` calls, then more until they have settled, for at most ``warm_up_s`` in all
+    loops of the process together; with 0 seconds it makes no more.
+    """
 
     warm_up_calls: int
     steady_calls: int
     steady_s: float
     max_steady_calls: int
     perturbation: float
+    warm_up_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sciml_bench.task import Cell, Point, Task
+from sciml_bench.task import WARM, Cell, Point, Task
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -72,7 +72,8 @@ class Adapter:
 
     ``packages`` maps each import name to the distribution that provides it. ``target`` is the emitter's target.
     ``refusal`` gives the reason why a cell cannot run on a problem with these facts, or ``None``; the plan asks it
-    before anything is started.
+    before anything is started. ``cached_modes`` are the modes whose compiled code the framework can keep on the disk
+    and find again in another process.
     """
 
     name: str
@@ -89,6 +90,12 @@ class Adapter:
     stiff_recipes: tuple[Recipe, ...] = ()
     nonstiff_recipes: tuple[Recipe, ...] = ()
     refusal: Callable[[Cell, Facts], str | None] = _accept_all
+    cached_modes: tuple[str, ...] = ()
+
+    @property
+    def cell_modes(self) -> tuple[str, ...]:
+        """The modes of cells: each mode, and those with a warm compile cache."""
+        return (*self.modes, *(f"{mode}{WARM}" for mode in self.cached_modes))
 
     def method(self, name: str) -> Method:
         """The method of this name; ``KeyError`` when the adapter has none."""
@@ -158,6 +165,10 @@ class Program(ABC):
         ``compile``. Empty for frameworks that do not tell.
         """
         return {}
+
+    def cache_hits(self) -> int | None:
+        """How often compiled code was found on the disk so far; ``None`` for a framework that does not tell."""
+        return None
 
     def versions(self) -> dict[str, str]:
         """Versions and thread settings read back from the framework."""

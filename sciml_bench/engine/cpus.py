@@ -32,18 +32,19 @@ def _siblings(cpu: int, system: Path) -> str:
 
 
 @contextmanager
-def pinned(threads: int) -> Iterator[None]:
+def pinned(threads: int) -> Iterator[set[int]]:
     """Pin the calling thread, so that a process started in the body is born pinned and so are all its threads.
 
-    Setting the affinity in the child instead would need code between fork and exec, which is unsafe in a program with
-    threads. Without affinity calls (macOS) nothing is pinned.
+    Gives the processors. Setting the affinity in the child instead would need code between fork and exec, which is
+    unsafe in a program with threads. Without affinity calls (macOS) nothing is pinned, and there are none to name.
     """
     if not hasattr(os, "sched_setaffinity"):
-        yield
+        yield set()
         return
     allowed = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, choose_cpus(threads, allowed))
+    chosen = choose_cpus(threads, allowed)
+    os.sched_setaffinity(0, chosen)
     try:
-        yield
+        yield chosen
     finally:
         os.sched_setaffinity(0, allowed)

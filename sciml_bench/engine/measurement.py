@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
+from typing import Any
 
+from sciml_bench.engine.conditions import Conditions
 from sciml_bench.measure.point import PointResult
 from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone, ProtocolError, Ready
 from sciml_bench.outcome import Outcome
@@ -19,6 +22,9 @@ _SUMS = {
     "warm_up_solve": "warm_up",
 }
 
+# What frameworks do inside a first call has phases of its own in the sum.
+_FRAMEWORK_PHASES = ("trace", "lower", "compile")
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -31,13 +37,34 @@ class Ending:
 
 
 @dataclass(frozen=True)
+class Surroundings:
+    """What the engine saw of a worker from outside; see :class:`Measurement`."""
+
+    started_at: str
+    wall_s: float
+    compile_cache_files: dict[str, int]
+    conditions: Conditions
+    noisy: tuple[str, ...]
+    idle_watts: float | None = None
+    peak_device_bytes: int | None = None
+
+
+@dataclass(frozen=True)
 class Measurement:
     """One cell, measured once.
 
     ``outcome`` is ok when at least one point is; ``phase`` and ``message`` then tell what ended the worker early, if
-    anything did. Every point of the task is in ``points``, in order. ``phases_ns`` has one sum per kind of phase;
-    ``time_to_first_gradient_ns`` counts to the end of the first gradient call, from the start of the process and from
-    the built program, and is empty when there was no first gradient.
+    anything did. Every point of the task is in ``points``, in order.
+
+    ``phases_ns`` has one sum per kind of phase, none of which contains another: what the framework says that it traced,
+    lowered and compiled inside a call is taken out of that call's phase and told apart, and by the framework's own
+    names in ``framework_phases_ns``. ``time_to_first_gradient_ns`` counts to the end of the first gradient call, from
+    the start of the process and from the built program, and is empty when there was no first gradient.
+
+    ``compile_cache_files`` are counted ``before`` and ``after``; ``fill_s`` is how long another worker took to fill the
+    caches. ``conditions`` are those ``before`` and ``after`` the worker and ``during`` it, ``noisy`` the reasons why
+    they count as disturbed. ``energy`` has joules and window, or ``not_measurable`` with the reason; ``None`` when the
+    worker did not get that far.
     """
 
     outcome: Outcome
@@ -53,6 +80,13 @@ class Measurement:
     threads: dict[str, str]
     versions: dict[str, str]
     compile_cache_files: dict[str, int]
+    compile_cache_hits: int | None = None
+    fill_s: float = 0.0
+    framework_phases_ns: dict[str, int] = field(default_factory=dict)
+    conditions: Conditions = field(default_factory=dict)
+    noisy: tuple[str, ...] = ()
+    energy: dict[str, Any] | None = None
+    peak_device_bytes: int | None = None
 
 
 class EventLog:
@@ -64,7 +98,9 @@ class EventLog:
         self._built_ns: int | None = None
         self.phase = "interpreter"
         self.point: int | None = None
+        self._told_ns = 0
         self.phases_ns = {"spawn": spawn_ns}
+        self.framework_phases_ns: dict[str, int] = {}
         self.time_to_first_gradient_ns: dict[str, int] = {}
         self.points: dict[int, PointResult] = {}
         self.complete: set[int] = set()
@@ -74,6 +110,7 @@ class EventLog:
         """Take one event; :class:`ProtocolError` when it is impossible."""
         match event:
             case Ready(at_ns):
+                self._check_time(at_ns - self._spawn_start_ns)
                 self.phases_ns["interpreter"] = max(0, at_ns - self._spawn_start_ns - self.phases_ns["spawn"])
             case Enter(name, point):
                 self._check_index(point)
@@ -82,6 +119,7 @@ class EventLog:
                 self._complete(event)
             case PointDone(index, result, complete):
                 self._check_index(index)
+                self._check_time(*result.solve_ns, *result.gradient_ns, sum((*result.solve_ns, *result.gradient_ns)))
                 self.points[index] = result
                 if complete:
                     self.complete.add(index)
@@ -95,8 +133,11 @@ class EventLog:
         return f"phase {self.phase} at rtol={self._task.points[self.point].rtol:g}"
 
     def _complete(self, event: PhaseDone) -> None:
+        self._told_ns += event.ns
+        self._check_time(event.ns, self._told_ns, *event.inside.values())
         name = _SUMS.get(event.name, event.name)
-        self.phases_ns[name] = self.phases_ns.get(name, 0) + event.ns
+        inside_ns = self._complete_inside(event)
+        self.phases_ns[name] = self.phases_ns.get(name, 0) + event.ns - inside_ns
         end_ns = event.start_ns + event.ns
         if event.name == "build":
             self._built_ns = end_ns
@@ -106,15 +147,33 @@ class EventLog:
                 "built": end_ns - self._built_ns,
             }
 
+    def _complete_inside(self, event: PhaseDone) -> int:
+        """Take what a framework told of a call apart; how much of the call it was."""
+        if sum(event.inside.values()) > event.ns:
+            raise ProtocolError(f"the worker told of parts of {event.name} that are longer than the whole")
+        inside_ns = 0
+        for told, ns in event.inside.items():
+            self.framework_phases_ns[told] = self.framework_phases_ns.get(told, 0) + ns
+            name = told.rpartition("_")[2]
+            if name in _FRAMEWORK_PHASES:
+                self.phases_ns[name] = self.phases_ns.get(name, 0) + ns
+                inside_ns += ns
+        return inside_ns
+
+    def _check_time(self, *durations_ns: int) -> None:
+        """No duration is negative or longer than the worker has lived: its clock is that of all processes."""
+        lived_ns = time.perf_counter_ns() - self._spawn_start_ns
+        for ns in durations_ns:
+            if not 0 <= ns <= lived_ns:
+                raise ProtocolError(f"the worker told of {ns / 1e9:g} s, {lived_ns / 1e9:g} s after it was started")
+
     def _check_index(self, index: int | None) -> None:
         if index is not None and not 0 <= index < len(self._task.points):
             raise ProtocolError(f"the worker told of point {index} of {len(self._task.points)}")
 
 
-def assemble(
-    task: Task, log: EventLog, ending: Ending, started_at: str, wall_s: float, cache_files: dict[str, int]
-) -> Measurement:
-    """The measurement of a task from its worker's events and ending."""
+def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundings) -> Measurement:
+    """The measurement of a task from its worker's events and ending, and from what was seen around it."""
     outcome, phase, message = _verdict(task, log, ending)
     points = tuple(_point(task, log, index, outcome, phase, message) for index in range(len(task.points)))
     if points:
@@ -129,16 +188,28 @@ def assemble(
         phase=phase,
         message=message,
         stderr_tail=ending.stderr_tail,
-        started_at=started_at,
-        wall_s=wall_s,
+        started_at=surroundings.started_at,
+        wall_s=surroundings.wall_s,
         phases_ns=log.phases_ns,
         time_to_first_gradient_ns=log.time_to_first_gradient_ns,
         points=points,
         peak_rss_bytes=end.peak_rss_bytes or ending.peak_rss_bytes,
         threads=end.threads,
         versions=end.versions,
-        compile_cache_files=cache_files,
+        compile_cache_files=surroundings.compile_cache_files,
+        compile_cache_hits=end.compile_cache_hits,
+        framework_phases_ns=log.framework_phases_ns,
+        conditions=surroundings.conditions,
+        noisy=surroundings.noisy,
+        energy=_energy(end, surroundings.idle_watts),
+        peak_device_bytes=surroundings.peak_device_bytes,
     )
+
+
+def _energy(end: End, idle_watts: float | None) -> dict[str, Any] | None:
+    if end.energy is None or "not_measurable" in end.energy:
+        return end.energy
+    return end.energy | {"idle_watts": idle_watts}
 
 
 def _verdict(task: Task, log: EventLog, ending: Ending) -> tuple[Outcome, str | None, str]:

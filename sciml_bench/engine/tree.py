@@ -27,6 +27,11 @@ class ProcessTree:
         with suppress(OSError), open(f"/proc/{self._pid}/oom_score_adj", "w") as file:
             file.write("1000")
 
+    @property
+    def pids(self) -> set[int]:
+        """The worker and its descendants, as last seen."""
+        return {self._pid, *self._children}
+
     def rss_bytes(self) -> int:
         """Resident memory of all processes together. Pages that forked processes share count for each of them."""
         now = time.monotonic()

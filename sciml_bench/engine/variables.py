@@ -1,4 +1,4 @@
-"""The environment variables of a worker: a whitelist of the user's, thread limits, and cold compile caches."""
+"""The environment variables of a worker: a whitelist of the user's, thread limits, and compile caches of its own."""
 
 from __future__ import annotations
 
@@ -50,21 +50,33 @@ _THREAD_COUNTS = (
     "VECLIB_MAXIMUM_THREADS",
 )
 
-CACHE_FOLDER = "compile_caches"
 _CACHES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
+
+# Caches that are off until somebody names a folder. Without the two limits JAX keeps no small or quickly compiled
+# program, and nothing here is large or slow enough.
+_ASKED_FOR_CACHES = {"JAX_COMPILATION_CACHE_DIR": "jax"}
+_KEEP_EVERYTHING = {
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
 
 _MAX_PADDING = 4096
 
 
-def worker_variables(inherited: Mapping[str, str], folder: Path, threads: int, device: str) -> dict[str, str]:
+def worker_variables(
+    inherited: Mapping[str, str], folder: Path, threads: int, device: str, *, caches: Path, warm: bool
+) -> dict[str, str]:
     """The whole environment of a worker whose private, empty folder is ``folder``.
 
-    Compile caches are cold: those that are on by default get an empty folder each, and JAX's persistent cache, which
-    is off unless a variable turns it on, stays off. ``HOME`` is kept: interpreters and Julia's depot live there.
+    ``caches`` is the folder of its compile caches, see :func:`make_caches`. Those that are on by default get a folder
+    each there. Caches that are off until they are asked for, as JAX's is, stay off unless ``warm``, which also stands
+    for the worker that fills them. ``HOME`` is kept: interpreters and Julia's depot live there.
     """
     kept = {name: value for name, value in inherited.items() if name in _KEPT or name.startswith(_KEPT_PREFIXES)}
     variables = kept | dict.fromkeys(_THREAD_COUNTS, str(threads))
-    variables |= {name: str(folder / CACHE_FOLDER / cache) for name, cache in _CACHES.items()}
+    variables |= {name: str(caches / cache) for name, cache in _CACHES.items()}
+    if warm:
+        variables |= {name: str(caches / cache) for name, cache in _ASKED_FOR_CACHES.items()} | _KEEP_EVERYTHING
     variables |= {
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": _python_path(inherited.get("PYTHONPATH", "")),
@@ -79,6 +91,8 @@ def worker_variables(inherited: Mapping[str, str], folder: Path, threads: int, d
     if threads == 1:
         # An unknown flag here ends the process, so nothing goes in that a release of XLA might not know.
         variables["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    # The same numbers for CUDA as for NVML, which is asked for clocks and energy.
+    variables["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     if device == "cpu":
         variables |= {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
     return variables
@@ -91,12 +105,12 @@ def _python_path(inherited: str) -> str:
     return os.pathsep.join([str(own), *entries])
 
 
-def make_folders(folder: Path) -> None:
-    """The empty cache folders inside a worker's private folder."""
-    for cache in _CACHES.values():
-        (folder / CACHE_FOLDER / cache).mkdir(parents=True)
+def make_caches(caches: Path) -> None:
+    """The empty folders of all compile caches."""
+    for cache in (*_CACHES.values(), *_ASKED_FOR_CACHES.values()):
+        (caches / cache).mkdir(parents=True)
 
 
-def count_cache_files(folder: Path) -> int:
-    """How many files the compile caches hold: the proof that they were cold before, and used after."""
-    return sum(len(files) for _, _, files in os.walk(folder / CACHE_FOLDER))
+def count_cache_files(caches: Path) -> int:
+    """How many files the compile caches hold: the proof that they were cold or warm before, and used after."""
+    return sum(len(files) for _, _, files in os.walk(caches))

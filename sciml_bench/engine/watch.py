@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import IO
 
+from sciml_bench.engine.device import DeviceWatch
 from sciml_bench.engine.limits import Limits, memory_limit_bytes
 from sciml_bench.engine.measurement import Ending, EventLog
 from sciml_bench.engine.tree import ProcessTree
@@ -43,11 +44,13 @@ class WorkerWatch:
         log: EventLog,
         limits: Limits,
         on_event: Callable[[Event], None] | None,
+        device: DeviceWatch | None = None,
     ):
         self._process = process
         self._log = log
         self._limits = limits
         self._on_event = on_event
+        self._device = device
         self._tree = ProcessTree(process.pid)
         self._input = memoryview(task_json.encode())
         self._line = bytearray()
@@ -189,6 +192,8 @@ class WorkerWatch:
         # Polled, and not left to setrlimit: RLIMIT_AS and RLIMIT_DATA count the address space that JAX, CUDA and
         # Julia reserve and never touch, and RLIMIT_RSS does nothing on Linux.
         held = self._tree.rss_bytes()
+        if self._device is not None:
+            self._device.look(self._tree.pids)
         # A worker that has just ended holds nothing; what it held before is what tells why.
         self._rss_bytes = held or self._rss_bytes
         self._peak_rss_bytes = max(self._peak_rss_bytes, self._rss_bytes)

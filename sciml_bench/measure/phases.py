@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from sciml_bench.measure.protocol import Enter, Event, PhaseDone
@@ -34,9 +34,11 @@ class Phases:
         self.current = name
         self._send(Enter(name, point))
 
-    def complete(self, name: str, start_ns: int, ns: int, point: int | None = None) -> None:
-        """Tell that a phase is over, with the part of it that was timed."""
-        self._send(PhaseDone(name, start_ns, ns, point))
+    def complete(
+        self, name: str, start_ns: int, ns: int, point: int | None = None, inside: Mapping[str, int] | None = None
+    ) -> None:
+        """Tell that a phase is over, with the part of it that was timed, and what the framework says it did inside."""
+        self._send(PhaseDone(name, start_ns, ns, point, dict(inside or {})))
 
     @contextmanager
     def phase(self, name: str, point: int | None = None) -> Iterator[None]:

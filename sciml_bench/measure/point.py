@@ -6,13 +6,19 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sciml_bench.outcome import Outcome
 from sciml_bench.task import Point
 
+if TYPE_CHECKING:
+    # Not imported: it needs NumPy, which a worker imports with its framework and not before.
+    from sciml_bench.measure.steady import Steady
+
 MAX_STORED_COMPONENTS = 100
 """A gradient or an end state longer than this keeps only its leading components in the record."""
+
+STEADY_CLASSES = ("flat", "warm_up", "slow_down", "none")
 
 Scores = dict[str, float | bool | None]
 
@@ -27,6 +33,8 @@ class PointResult:
     ``gradient`` and ``end_state`` come from the scored calls; long ones keep their first components, and
     ``gradient_size`` and ``state_size`` say how many there are. ``truncated`` tells that a loop was cut by the time
     limit before its minimum count. ``memory_growth_bytes`` is the worker's growth over its steady loops.
+    ``*_steady`` says whether a steady loop had settled, and from which call on (see ``measure.steady``); ``None`` for a
+    loop that is too short to judge.
     """
 
     rtol: float
@@ -53,6 +61,18 @@ class PointResult:
     state_size: int = 0
     memory_growth_bytes: int | None = None
     truncated: bool = False
+    solve_steady: Steady | None = None
+    gradient_steady: Steady | None = None
+
+    @property
+    def counted_solve_ns(self) -> tuple[int, ...]:
+        """The solves that count: those from where their loop had settled."""
+        return self.solve_ns[self.solve_steady["start"] if self.solve_steady else 0 :]
+
+    @property
+    def counted_gradient_ns(self) -> tuple[int, ...]:
+        """The gradients that count: those from where their loop had settled."""
+        return self.gradient_ns[self.gradient_steady["start"] if self.gradient_steady else 0 :]
 
     @classmethod
     def failed(cls, point: Point, outcome: Outcome, phase: str | None, message: str) -> PointResult:
@@ -99,10 +119,19 @@ class PointResult:
         for name in _SEQUENCES:
             if name in known:
                 known[name] = tuple(known[name])
+        for name in _STEADY:
+            if known.get(name) is not None:
+                _check_steady(known[name])
         return cls(**known)
 
 
+def _check_steady(steady: Mapping[str, Any]) -> None:
+    if steady["class"] not in STEADY_CLASSES or not isinstance(steady["start"], int) or steady["start"] < 0:
+        raise ValueError(f"not a steady state: {steady!r}")
+
+
 _FIELDS = tuple(item.name for item in dataclasses.fields(PointResult))
+_STEADY = ("solve_steady", "gradient_steady")
 _OUTCOMES = ("outcome", "solve_outcome", "gradient_outcome")
 _SEQUENCES = ("solve_ns", "gradient_ns", "warm_up_solve_ns", "warm_up_gradient_ns", "gradient", "end_state")
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import gc
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.measure.energy import EnergyMeter
 from sciml_bench.measure.failure import explain
 from sciml_bench.measure.memory import rss_bytes
 from sciml_bench.measure.phases import Phases
@@ -31,14 +32,18 @@ from sciml_bench.measure.sampling import (
     steady_rule,
     timed,
     varied,
-    warm_up_rule,
 )
 from sciml_bench.measure.scoring import gradient_scores, solve_scores
+from sciml_bench.measure.steady import Steady, steady_state
+from sciml_bench.measure.warm_up import WarmUp
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
 
 _STREAMS = {"solve": 0, "gradient": 1}
 _WARM_UP, _STEADY, _BLOCKING = range(3)
+
+# The parts of a first call that frameworks tell of, in the order in which they happen.
+_FRAMEWORK_PHASES = ("trace", "lower", "compile")
 
 
 @dataclass
@@ -54,6 +59,7 @@ class Half:
     scores: Scores | None = None
     statistics: dict[str, float | None] = field(default_factory=dict)
     memory_growth_bytes: int = 0
+    settled: Steady | None = None
 
     def fail(self, outcome: Outcome, phase: str | None, message: str) -> None:
         """Keep a failure, unless there is one."""
@@ -101,7 +107,19 @@ class PointLog:
             state_size=len(self.end_state),
             memory_growth_bytes=sum(half.memory_growth_bytes for half in measured) if measured else None,
             truncated=any(loop.truncated for half in measured for loop in (half.warm_up, half.steady)),
+            solve_steady=self.solve.settled,
+            gradient_steady=self.gradient.settled,
         )
+
+
+def _inside(before: Mapping[str, int], after: Mapping[str, int], limit_ns: int) -> dict[str, int]:
+    """What the framework says that it did in a call, by its own names; together no longer than the call itself."""
+    inside: dict[str, int] = {}
+    for phase in _FRAMEWORK_PHASES:
+        for name, ns in after.items():
+            if name.endswith(f"_{phase}") and ns > before.get(name, 0):
+                inside[name] = min(ns - before.get(name, 0), limit_ns - sum(inside.values()))
+    return inside
 
 
 def _stored(values: FloatArray) -> tuple[float | None, ...]:
@@ -114,12 +132,22 @@ class CellMeasurer:
     ``limit_s`` bounds each loop; the engine ends the worker when a single call runs past it.
     """
 
-    def __init__(self, task: Task, program: Program, phases: Phases, send: Callable[[Event], None], limit_s: float):
+    def __init__(
+        self,
+        task: Task,
+        program: Program,
+        phases: Phases,
+        send: Callable[[Event], None],
+        limit_s: float,
+        meter: EnergyMeter,
+    ):
         self._task = task
         self._program = program
         self._phases = phases
         self._send = send
         self._limit_s = limit_s
+        self._meter = meter
+        self._warm_up = WarmUp(task.sampling, loops=2 * len(task.points))
         self._theta = np.asarray(task.numbers.theta, dtype=np.float64)
         self._succeeded: set[str] = set()
 
@@ -150,9 +178,11 @@ class CellMeasurer:
         name = call.kind if index else f"first_{call.kind}"
         self._phases.enter(name, index)
         with self._guard(half, call):
+            told = dict(self._program.phases_ns())
             result, sample = timed(call, self._theta.copy(), self._phases.clock)
             half.first_ns = sample.ns
-            self._phases.complete(name, sample.start_ns, sample.ns, index)
+            inside = _inside(told, self._program.phases_ns(), sample.ns)
+            self._phases.complete(name, sample.start_ns, sample.ns, index, inside)
             self._succeeded.add(call.kind)
             reason = keep(result)
             if reason:
@@ -183,25 +213,38 @@ class CellMeasurer:
     def _sample(self, half: Half, call: Call, index: int) -> None:
         """Warm-up and steady loops. An inaccurate half is timed too, a half that raised is not."""
         if half.outcome not in (None, Outcome.INACCURATE):
+            self._warm_up.spend(0.0)
             return
         with self._guard(half, call):
-            self._loop(half.warm_up, call, index, _WARM_UP)
+            self._warm(half.warm_up, call, index)
             traces, rss = self._program.trace_count(), rss_bytes()
             try:
-                self._loop(half.steady, call, index, _STEADY)
+                self._measure_steady(half, call, index)
             finally:
                 half.memory_growth_bytes = rss_bytes() - rss
+            half.settled = steady_state(half.steady.ns)
             self._check_traces(traces, len(half.steady.samples), call)
             check_blocking(call, self._thetas(call, index, _BLOCKING), half.steady.samples, self._phases.clock)
         if half.outcome is None:
             half.outcome = Outcome.OK
 
-    def _loop(self, loop: Loop, call: Call, index: int, stream: int) -> None:
-        steady = stream == _STEADY
-        rule = steady_rule(self._task.sampling) if steady else warm_up_rule(self._task.sampling)
-        thetas = self._thetas(call, index, stream)
-        with self._phases.phase(f"{'steady' if steady else 'warm_up'}_{call.kind}", index):
-            loop.fill(call, thetas, self._phases.clock, self._limit_s, rule)
+    def _warm(self, loop: Loop, call: Call, index: int) -> None:
+        start_ns = self._phases.clock.now_ns()
+        try:
+            with self._phases.phase(f"warm_up_{call.kind}", index):
+                rule = self._warm_up.rule(loop)
+                loop.fill(call, self._thetas(call, index, _WARM_UP), self._phases.clock, self._limit_s, rule)
+        finally:
+            self._warm_up.spend((self._phases.clock.now_ns() - start_ns) / 1e9)
+
+    def _measure_steady(self, half: Half, call: Call, index: int) -> None:
+        thetas = self._thetas(call, index, _STEADY)
+        with (
+            self._phases.phase(f"steady_{call.kind}", index),
+            self._meter.loop(index, call.kind, lambda: len(half.steady.samples)),
+        ):
+            rule = steady_rule(self._task.sampling)
+            half.steady.fill(call, thetas, self._phases.clock, self._limit_s, rule)
 
     def _thetas(self, call: Call, index: int, stream: int) -> Iterator[FloatArray]:
         return varied(

@@ -32,12 +32,13 @@ class Enter:
 
 @dataclass(frozen=True)
 class PhaseDone:
-    """A phase is complete."""
+    """A phase is complete. ``inside`` is what the framework did in it, as ``Program.phases_ns`` names it."""
 
     name: str
     start_ns: int
     ns: int
     point: int | None = None
+    inside: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,10 @@ class PointDone:
 
 @dataclass(frozen=True)
 class End:
-    """The worker has nothing more to say. ``outcome`` is the failure that ended the cell before its points, or ok."""
+    """The worker has nothing more to say. ``outcome`` is the failure that ended the cell before its points, or ok.
+
+    ``energy`` is what ``measure.energy`` found over the steady loops.
+    """
 
     outcome: Outcome
     phase: str | None = None
@@ -59,6 +63,8 @@ class End:
     peak_rss_bytes: int | None = None
     threads: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    compile_cache_hits: int | None = None
+    energy: dict[str, Any] | None = None
 
 
 Event = Ready | Enter | PhaseDone | PointDone | End
@@ -87,7 +93,9 @@ def _event(name: str, data: dict[str, Any]) -> Event:
         case "enter":
             return Enter(name=str(data["name"]), point=_index(data.get("point")))
         case "phase":
-            return PhaseDone(str(data["name"]), int(data["start_ns"]), int(data["ns"]), _index(data.get("point")))
+            inside = {str(name): int(ns) for name, ns in data.get("inside", {}).items()}
+            start_ns, ns = int(data["start_ns"]), int(data["ns"])
+            return PhaseDone(str(data["name"]), start_ns, ns, _index(data.get("point")), inside)
         case "point":
             return PointDone(int(data["index"]), PointResult.from_dict(data["result"]), bool(data["complete"]))
         case "end":

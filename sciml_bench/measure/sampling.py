@@ -78,14 +78,20 @@ def _check(name: str, values: np.ndarray, shape: tuple[int, ...]) -> None:
 
 
 def timed(call: Call, theta: FloatArray, clock: Clock) -> tuple[Any, Sample]:
-    """Run one call and read its result. Raises what the program raises."""
+    """Run one call and read its result. Raises what the program raises, and when the clock goes backwards."""
     inputs = call.prepare(theta)
     start = clock.now_ns()
     output = call.run(inputs)
     call.synchronise(output)
     end = clock.now_ns()
     result = call.read(output)
-    return result, Sample(start, end - start, clock.now_ns() - end)
+    read = clock.now_ns()
+    if not start <= end <= read:
+        back_ns = max(start - end, end - read)
+        raise SolverFailure(
+            Outcome.CRASH, f"the clock went back by {back_ns} ns during a {call.kind}: no time is known"
+        )
+    return result, Sample(start, end - start, read - end)
 
 
 def varied(theta: FloatArray, perturbation: float, *entropy: int) -> Iterator[FloatArray]:
@@ -134,11 +140,6 @@ class Loop:
             now_s = (clock.now_ns() - start) / 1e9
             longest_s = max(longest_s, now_s - elapsed_s)
             elapsed_s = now_s
-
-
-def warm_up_rule(sampling: Sampling) -> Callable[[int, float], bool]:
-    """A fixed number of calls."""
-    return lambda calls, _seconds: calls >= sampling.warm_up_calls
 
 
 def steady_rule(sampling: Sampling) -> Callable[[int, float], bool]:

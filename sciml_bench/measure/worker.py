@@ -45,6 +45,7 @@ def measure(task: Task, send: Callable[[Event], None], clock: Clock, limit_s: fl
     """Import, build and measure the task's program, telling every event; what the program raises is told too."""
     phases = Phases(clock, send)
     program: Program | None = None
+    energy: dict[str, Any] | None = None
     outcome, phase, message = Outcome.OK, None, ""
     try:
         with _failing(phases, Outcome.IMPORT_ERROR), phases.phase("import"):
@@ -52,13 +53,17 @@ def measure(task: Task, send: Callable[[Event], None], clock: Clock, limit_s: fl
         with _failing(phases, Outcome.BUILD_ERROR), phases.phase("build"):
             program = build(task)
         with _failing(phases, Outcome.CRASH):
+            from sciml_bench.measure.energy import EnergyMeter, energy_counters
             from sciml_bench.measure.points import CellMeasurer
 
-            CellMeasurer(task, program, phases, send, limit_s).run()
+            counters, reason = energy_counters(task.cell.device)
+            meter = EnergyMeter(counters, clock, reason)
+            CellMeasurer(task, program, phases, send, limit_s, meter).run()
+            energy = meter.report()
     except _Ended as ended:
         outcome, phase, message = ended.end
     versions, threads = _settings(program)
-    send(End(outcome, phase, message, peak_rss_bytes(), threads, versions))
+    send(End(outcome, phase, message, peak_rss_bytes(), threads, versions, _cache_hits(program), energy))
 
 
 @contextmanager
@@ -99,6 +104,17 @@ def _settings(program: Program | None) -> tuple[dict[str, str], dict[str, str]]:
         for name, value in told.items():
             (threads if name.startswith("threads_") else versions)[name] = str(value)
     return versions, threads
+
+
+def _cache_hits(program: Program | None) -> int | None:
+    """How often the framework found what it needed in its compile cache on the disk; ``None`` when it does not tell."""
+    if program is None:
+        return None
+    try:
+        return program.cache_hits()
+    except Exception as error:
+        traceback.print_exception(error, file=sys.stderr)
+        return None
 
 
 def _settle() -> None:

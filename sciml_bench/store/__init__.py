@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from sciml_bench.store.counting import counting_records, supersedes
 from sciml_bench.store.environment import environment_facts, environment_hash
 from sciml_bench.store.lines import DamagedLine
-from sciml_bench.store.record import SCHEMA, Placement, Record, read_records
+from sciml_bench.store.migration import SCHEMA
+from sciml_bench.store.record import Placement, Record, read_records
 from sciml_bench.store.run import Run
 
 __all__ = [
@@ -13,7 +15,9 @@ __all__ = [
     "Placement",
     "Record",
     "Run",
+    "counting_records",
     "environment_facts",
     "environment_hash",
     "read_records",
+    "supersedes",
 ]

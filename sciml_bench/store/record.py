@@ -15,9 +15,8 @@ from sciml_bench.engine.measurement import Measurement
 from sciml_bench.measure.point import PointResult
 from sciml_bench.outcome import Outcome
 from sciml_bench.store.lines import DamagedLine, numbered_lines
+from sciml_bench.store.migration import SCHEMA, migrated
 from sciml_bench.task import Cell, Task
-
-SCHEMA = 1
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +26,8 @@ class Placement:
     """Where a record stands in its run: what the plan knows of it.
 
     ``cell_id`` names the cell with its problem's content and emitted source; ``order`` is its place in the block.
-    ``smoke_only`` marks a profile whose times must not be compared.
+    ``smoke_only`` marks a profile whose times must not be compared. ``attempt`` is 1 for the one repetition of a group
+    of cells that was disturbed.
     """
 
     cell_id: str
@@ -37,12 +37,15 @@ class Placement:
     profile: str
     smoke_only: bool
     spec_hash: str
+    attempt: int = 0
 
 
 @dataclass(frozen=True)
 class Record:
     """One cell, measured once by one worker. Attribute names are the keys in the file; see ``Measurement`` and
     ``PointResult`` for what was measured and ``Placement`` for where it stands in the run.
+
+    ``schema`` is the one that the record was written in; the other fields are those of the newest.
     """
 
     record_id: str
@@ -71,6 +74,15 @@ class Record:
     profile: str
     smoke_only: bool
     compile_cache_files: dict[str, int] = field(default_factory=dict)
+    compile_cache_hits: int | None = None
+    caches: str = "cold"
+    fill_s: float = 0.0
+    framework_phases_ns: dict[str, int] = field(default_factory=dict)
+    conditions: dict[str, Any] = field(default_factory=dict)
+    noisy: tuple[str, ...] = ()
+    attempt: int = 0
+    energy: dict[str, Any] | None = None
+    peak_device_bytes: int | None = None
     schema: int = SCHEMA
 
     @classmethod
@@ -81,6 +93,7 @@ class Record:
         return cls(
             record_id=_sha256(identity)[:16],
             cell=task.cell,
+            caches=task.cell.caches,
             seed=task.seed,
             environment_hash=environment_hash,
             source_hash=_sha256(task.source),
@@ -100,16 +113,13 @@ class Record:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Record:
         """Inverse of :meth:`to_dict`; unknown keys are ignored. ``ValueError`` when it is not a record."""
-        schema = data.get("schema")
-        if not isinstance(schema, int):
-            raise ValueError("not a record: it has no schema version")
-        if schema > SCHEMA:
-            raise ValueError(f"written by a newer version (schema {schema}, known up to {SCHEMA}): upgrade sciml-bench")
+        data = migrated(data)
         try:
             known = {name: data[name] for name in _FIELDS if name in data}
             known["cell"] = Cell(**known["cell"])
             known["outcome"] = Outcome(known["outcome"])
             known["points"] = tuple(PointResult.from_dict(point) for point in known["points"])
+            known["noisy"] = tuple(known["noisy"])
             return cls(**known)
         except KeyError as error:
             raise ValueError(f"not a record: {error} is missing") from error

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import sciml_bench
-from sciml_bench.engine.variables import count_cache_files, make_folders, worker_variables
+from sciml_bench.engine.variables import count_cache_files, make_caches, worker_variables
 
 INHERITED = {
     "HOME": "/home/ada",
@@ -23,8 +23,12 @@ INHERITED = {
 }
 
 
+def variables_of(inherited: dict[str, str] = INHERITED, threads: int = 1, device: str = "cpu", warm: bool = False):
+    return worker_variables(inherited, Path("/private"), threads, device, caches=Path("/caches"), warm=warm)
+
+
 def test_only_what_a_worker_needs_is_kept():
-    variables = worker_variables(INHERITED, Path("/private"), 2, "cuda")
+    variables = variables_of(threads=2, device="cuda")
     for name in ("HOME", "PATH", "LC_ALL", "JULIA_DEPOT_PATH", "PYTHON_JULIACALL_EXE", "CUDA_VISIBLE_DEVICES"):
         assert variables[name] == INHERITED[name]
     assert "OPENAI_API_KEY" not in variables
@@ -33,35 +37,51 @@ def test_only_what_a_worker_needs_is_kept():
 
 
 def test_every_thread_pool_is_limited():
-    variables = worker_variables(INHERITED, Path("/private"), 2, "cpu")
+    variables = variables_of(threads=2)
     names = "OMP MKL OPENBLAS NUMEXPR JULIA".split()
     assert {variables[f"{name}_NUM_THREADS"] for name in names} == {"2"}
     assert variables["TF_NUM_INTRAOP_THREADS"] == variables["TF_NUM_INTEROP_THREADS"] == "2"
-    single = worker_variables(INHERITED, Path("/private"), 1, "cpu")
+    single = variables_of()
     assert single["XLA_FLAGS"] == "--xla_cpu_multi_thread_eigen=false"
 
 
 def test_cells_on_the_cpu_see_no_gpu():
-    variables = worker_variables(INHERITED, Path("/private"), 1, "cpu")
+    variables = variables_of()
     assert (variables["CUDA_VISIBLE_DEVICES"], variables["JAX_PLATFORMS"]) == ("", "cpu")
 
 
 def test_package_comes_first_on_the_path_and_entries_are_absolute():
-    entries = worker_variables(INHERITED, Path("/private"), 1, "cpu")["PYTHONPATH"].split(os.pathsep)
+    entries = variables_of()["PYTHONPATH"].split(os.pathsep)
     assert entries == [str(Path(sciml_bench.__file__).parents[1]), os.path.abspath("relative"), "/absolute"]
 
 
 def test_length_of_the_environment_varies():
-    lengths = {len(worker_variables({}, Path("/p"), 1, "cpu")["SCIML_BENCH_PADDING"]) for _ in range(20)}
+    lengths = {len(variables_of({})["SCIML_BENCH_PADDING"]) for _ in range(20)}
     assert len(lengths) > 1
 
 
+def test_gpus_have_the_numbers_that_the_driver_gives_them():
+    assert variables_of(device="cuda")["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+
+
+def test_caches_that_must_be_asked_for_are_off_when_cold():
+    cold = variables_of(INHERITED | {"JAX_COMPILATION_CACHE_DIR": "/the/users/own"})
+    assert "JAX_COMPILATION_CACHE_DIR" not in cold
+    assert cold["TORCHINDUCTOR_CACHE_DIR"] == "/caches/inductor"
+
+
+def test_warm_caches_keep_every_program_however_small():
+    warm = variables_of(warm=True)
+    assert warm["JAX_COMPILATION_CACHE_DIR"] == "/caches/jax"
+    assert warm["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] == "-1"
+    assert warm["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] == "0"
+    assert warm["TRITON_CACHE_DIR"] == "/caches/triton"
+
+
 def test_caches_are_empty_folders(tmp_path: Path):
-    make_folders(tmp_path)
-    variables = worker_variables({}, tmp_path, 1, "cpu")
-    inductor = Path(variables["TORCHINDUCTOR_CACHE_DIR"])
-    assert inductor.is_dir()
+    make_caches(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["inductor", "jax", "triton"]
     assert count_cache_files(tmp_path) == 0
-    (inductor / "deep").mkdir()
-    (inductor / "deep" / "kernel.so").touch()
+    (tmp_path / "inductor" / "deep").mkdir()
+    (tmp_path / "inductor" / "deep" / "kernel.so").touch()
     assert count_cache_files(tmp_path) == 1

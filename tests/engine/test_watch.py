@@ -11,7 +11,7 @@ from stubs.tasks import stub_task
 
 from sciml_bench.engine import Limits, Measurement, measure_cell, watch
 from sciml_bench.measure.point import PointResult
-from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, encode
+from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, Ready, encode
 from sciml_bench.outcome import Outcome
 
 PATIENT = Limits(timeout_s=60.0)
@@ -30,6 +30,11 @@ def tells(*lines: str) -> str:
 def point(index: int) -> str:
     result = PointResult(1e-4, 1e-4, Outcome.OK, solve_outcome=Outcome.OK, gradient_outcome=Outcome.OK)
     return encode(PointDone(index, result, complete=True))
+
+
+def told_point(**samples: tuple[int, ...]) -> str:
+    """A complete point with these samples."""
+    return encode(PointDone(0, PointResult(1e-4, 1e-4, Outcome.OK, **samples), complete=True))  # pyright: ignore[reportArgumentType]
 
 
 OK = encode(End(Outcome.OK))
@@ -66,6 +71,35 @@ def test_garbage_is_a_crash_and_keeps_what_came_before(line: str):
     measurement = measured(script)
     assert [item.outcome for item in measurement.points] == [Outcome.OK, Outcome.CRASH, Outcome.CRASH]
     assert "written in phase steady_solve at rtol=0.0001" in measurement.message
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        pytest.param(encode(Ready(10**18)), "s after it was started", id="starts in the future"),
+        pytest.param(encode(PhaseDone("build", 0, -5_000_000_000)), "told of -5 s", id="goes back"),
+        pytest.param(encode(PhaseDone("build", 0, 3600 * 10**9)), "told of 3600 s", id="jumps ahead"),
+        pytest.param(told_point(solve_ns=(1000, -1000, 1000)), "told of -1e-06 s", id="a call that ends first"),
+        pytest.param(told_point(gradient_ns=(10**6,) * 3600), "told of 3.6 s", id="more calls than time"),
+        pytest.param(
+            encode(PhaseDone("first_gradient", 0, 5, 0, {"gradient_trace": 4, "gradient_compile": 2})),
+            "parts of first_gradient that are longer than the whole",
+            id="parts longer than the whole",
+        ),
+    ],
+)
+def test_clock_that_jumps_is_caught(line: str, message: str):
+    measurement = measured(tells(line, *POINTS, OK))
+    assert measurement.outcome is Outcome.CRASH
+    assert message in measurement.message
+
+
+def test_phases_longer_in_all_than_the_worker_lived_are_caught():
+    # Each of them is possible, all of them are not.
+    line = encode(PhaseDone("steady_solve", 0, 40_000_000, 0))
+    measurement = measured(READ_TASK + "time.sleep(0.05)\n" + tells(*[line] * 500, *POINTS, OK))
+    assert measurement.outcome is Outcome.CRASH
+    assert "s after it was started" in measurement.message
 
 
 def test_death_in_the_middle_of_a_line():

@@ -234,3 +234,101 @@ def test_long_gradients_are_stored_in_part():
     point = points_of(events_of("good", numbers=numbers, reference=None))[0]
     assert len(point.gradient) == len(point.end_state) == MAX_STORED_COMPONENTS
     assert point.gradient_size == point.state_size == 300
+
+
+def test_what_a_framework_did_is_told_with_the_first_call_of_its_kind():
+    events = events_of("TellsItsPhases")
+    inside = {(event.name, event.point): event.inside for event in events if isinstance(event, PhaseDone)}
+    told = {key: value for key, value in inside.items() if value}
+    assert told == {
+        ("first_gradient", 0): {"gradient_trace": 20, "gradient_lower": 30, "gradient_compile": 40},
+        ("first_solve", 0): {"solve_compile": 10},
+    }
+
+
+def test_a_framework_cannot_have_compiled_for_longer_than_the_call_took():
+    events = events_of("BoastsOfItsPhases", FakeClock(1000))
+    phase = next(event for event in events if isinstance(event, PhaseDone) and event.name == "first_gradient")
+    assert phase.inside == {"gradient_trace": 1000, "gradient_compile": 0}
+
+
+def test_cache_hits_are_told_where_the_framework_does():
+    assert end_of(events_of("good")).compile_cache_hits is None
+    assert end_of(events_of("FindsCompiledCode")).compile_cache_hits == 0
+
+
+def test_cache_hits_that_cannot_be_read_do_not_fail_the_cell(capsys: pytest.CaptureFixture[str]):
+    end = end_of(events_of("FailsToSayWhatItFound"))
+    assert (end.outcome, end.compile_cache_hits) == (Outcome.OK, None)
+    assert "no counter" in capsys.readouterr().err
+
+
+def test_energy_is_told_or_the_reason_why_not():
+    energy = end_of(events_of("good")).energy
+    assert energy is not None
+    assert "not_measurable" in energy
+
+
+def test_loops_too_short_to_judge_count_whole():
+    first = points_of(events_of("good"))[0]
+    assert first.solve_steady is None
+    assert first.counted_solve_ns == first.solve_ns
+    assert first.counted_gradient_ns == first.gradient_ns
+
+
+def test_steady_loop_has_its_class_and_counts_from_where_it_settled():
+    sampling = Sampling(warm_up_calls=0, steady_calls=40, steady_s=0.0, max_steady_calls=40, perturbation=0.0)
+    first = points_of(events_of("WarmsUp", Clock(), sampling=sampling, points=(Point(1e-4, 1e-4),)))[0]
+    assert first.outcome is Outcome.OK
+    assert first.solve_steady is not None
+    assert first.solve_steady["class"] == "warm_up"
+    # The scored call is one of the slow ones.
+    assert first.solve_steady["start"] == 6
+    assert first.counted_solve_ns == first.solve_ns[6:]
+    assert len(first.solve_ns) == 40
+
+
+def test_no_steady_state_is_a_result_and_no_failure():
+    class Worsens(FakeClock):
+        """Each look at it takes longer, by a step every ten looks."""
+
+        looks = 0
+
+        def now_ns(self) -> int:
+            self.looks += 1
+            self.ns += 10_000 * 2 ** (self.looks // 40)
+            return self.ns
+
+    sampling = Sampling(warm_up_calls=0, steady_calls=60, steady_s=0.0, max_steady_calls=60, perturbation=0.0)
+    first = points_of(events_of("good", Worsens(), limit_s=1e9, sampling=sampling, points=(Point(1e-4, 1e-4),)))[0]
+    assert first.outcome is Outcome.OK
+    assert first.solve_steady is not None
+    assert first.solve_steady["class"] == "none"
+    assert first.counted_solve_ns == first.solve_ns
+
+
+def test_warm_up_in_a_box_goes_on_until_it_has_settled():
+    sampling = Sampling(1, 3, 0.0, 100, 0.0, warm_up_s=60.0)
+    first, second = points_of(
+        events_of("WarmsUp", Clock(), sampling=sampling, points=(Point(1e-4, 1e-4), Point(1e-6, 1e-6)))
+    )
+    assert 17 <= len(first.warm_up_solve_ns) <= 40
+    assert 10 <= len(second.warm_up_solve_ns) <= 40
+    assert len(first.solve_ns) == 3
+
+
+def test_clock_that_goes_back_is_a_failure_of_the_half_in_which_it_did():
+    class Set(FakeClock):
+        """Somebody sets it back an hour, once."""
+
+        looks = 0
+
+        def now_ns(self) -> int:
+            self.looks += 1
+            self.ns += -3_600_000_000_000 if self.looks == 40 else 1000
+            return self.ns
+
+    points = points_of(events_of("good", Set()))
+    failed = [point for point in points if point.outcome is not Outcome.OK]
+    assert [point.outcome for point in failed] == [Outcome.CRASH]
+    assert "the clock went back by" in failed[0].message

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from stubs.tasks import stub_task
 
@@ -42,8 +44,10 @@ POINT = PointResult(
         Enter("steady_solve", 2),
         PhaseDone("build", 5, 6),
         PhaseDone("solve", 5, 6, 1),
+        PhaseDone("first_gradient", 5, 60, 0, {"gradient_trace": 20}),
         PointDone(0, POINT, complete=True),
         End(Outcome.BUILD_ERROR, "build", "no", 12, {"affinity": "0"}, {"python": "3.11"}),
+        End(Outcome.OK, compile_cache_hits=3, energy={"joules": 3.5, "loops": [{"point": 0}]}),
     ],
 )
 def test_events_survive_their_line(event: Event):
@@ -63,6 +67,7 @@ def test_events_survive_their_line(event: Event):
         '{"event":"nonsense"}',
         '{"event":"enter"}',
         '{"event":"phase","name":"build","start_ns":"soon","ns":1}',
+        '{"event":"phase","name":"build","start_ns":1,"ns":1,"inside":["trace"]}',
         '{"event":"point","index":0,"result":{},"complete":true}',
         '{"event":"point","index":0,"result":[],"complete":true}',
         '{"event":"end","outcome":"wonderful"}',
@@ -106,6 +111,23 @@ def test_point_of_which_nothing_was_measured():
 
 def test_point_from_a_newer_version_loses_only_what_is_unknown():
     assert PointResult.from_dict(POINT.to_dict() | {"energy_joules": 3}) == POINT
+
+
+@pytest.mark.parametrize(
+    "steady",
+    [
+        {"class": "wonderful", "start": 0, "changepoints": []},
+        {"class": "flat", "start": -1, "changepoints": []},
+        {"class": "flat", "start": "0", "changepoints": []},
+        {"class": "flat"},
+        "flat",
+    ],
+)
+def test_steady_state_that_is_none_is_refused(steady: object):
+    line = encode(PointDone(0, POINT, complete=True))
+    assert '"solve_steady":null' in line
+    with pytest.raises(ProtocolError):
+        decode(line.replace('"solve_steady":null', f'"solve_steady":{json.dumps(steady)}'))
 
 
 def test_task_survives_its_line():

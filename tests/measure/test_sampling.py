@@ -20,7 +20,6 @@ from sciml_bench.measure.sampling import (
     steady_rule,
     timed,
     varied,
-    warm_up_rule,
 )
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Sampling
@@ -82,13 +81,6 @@ def test_steady_loop_ends_when_count_and_time_are_reached(sampling: Sampling, ca
     assert not loop.truncated
 
 
-def test_warm_up_loop_makes_a_fixed_number_of_calls():
-    clock = FakeClock()
-    loop = Loop()
-    loop.fill(call_of(clock, run_s=1), varied(THETA, 0.0, 1), clock, 99.0, warm_up_rule(Sampling(4, 9, 9.0, 9, 0.0)))
-    assert len(loop.ns) == 4
-
-
 def test_loop_ends_itself_before_the_time_limit():
     clock = FakeClock()
     loop = Loop()
@@ -122,6 +114,14 @@ def test_samples_before_a_failure_are_kept():
     with pytest.raises(SolverFailure):
         loop.fill(call, varied(THETA, 0.0, 1), clock, 99.0, steady_rule(Sampling(0, 9, 0.0, 9, 0.0)))
     assert len(loop.samples) == 3
+
+
+def test_clock_that_goes_back_is_caught():
+    clock = FakeClock()
+    call = Call("solve", lambda theta: theta, lambda theta: clock.sleep(-1.0), lambda output: None, lambda output: None)
+    with pytest.raises(SolverFailure, match="the clock went back by 1000000000 ns during a solve") as caught:
+        timed(call, THETA, clock)
+    assert caught.value.outcome is Outcome.CRASH
 
 
 def blocking_check(program: type[programs.Decay]) -> None:

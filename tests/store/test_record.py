@@ -17,8 +17,9 @@ from stubs.tasks import stub_task
 from sciml_bench.measure.point import PointResult
 from sciml_bench.outcome import Outcome
 from sciml_bench.store import SCHEMA, DamagedLine, Placement, Record, read_records
+from sciml_bench.store.migration import migrated
 
-OLD = Path(__file__).parent / "data" / "records_schema_1.jsonl"
+OLD, SECOND = (Path(__file__).parent / "data" / f"records_schema_{schema}.jsonl" for schema in (1, 2))
 
 
 def test_record_of_a_measurement():
@@ -45,7 +46,7 @@ def test_record_survives_its_line():
     record = stub_record()
     line = record.to_json()
     assert "\n" not in line
-    assert line.startswith('{"schema":1,')
+    assert line.startswith('{"schema":2,')
     assert Record.from_json(line) == record
 
 
@@ -65,9 +66,46 @@ def test_record_of_the_first_schema_can_be_read():
     assert record.points[1].outcome is Outcome.MAX_STEPS
 
 
+def test_what_the_first_schema_did_not_tell_is_unknown_after_migration():
+    (record,) = read_records(OLD)
+    assert (record.caches, record.attempt, record.noisy, record.fill_s) == ("cold", 0, (), 0.0)
+    assert (record.compile_cache_hits, record.energy, record.conditions) == (None, None, {})
+    assert record.framework_phases_ns == {}
+    assert record.points[0].solve_steady is None
+    assert record.points[0].counted_solve_ns == record.points[0].solve_ns
+
+
+def test_migrated_record_survives_its_line():
+    (record,) = read_records(OLD)
+    assert Record.from_json(record.to_json()) == record
+
+
+def test_migration_gives_every_field_of_the_newest_schema():
+    data = migrated(json.loads(OLD.read_text()))
+    assert set(data) == {item.name for item in dataclasses.fields(Record)}
+    assert set(data["points"][0]) == {item.name for item in dataclasses.fields(PointResult)}
+
+
+def test_record_of_the_second_schema_can_be_read():
+    (record,) = read_records(SECOND)
+    assert record.schema == SCHEMA == 2
+    assert (record.caches, record.cell.mode, record.attempt) == ("warm", "compiled-warm", 1)
+    assert record.noisy == ("other_load: other processes kept 0.9 processors busy (limit 0.25)",)
+    assert record.compile_cache_hits == 2
+    assert record.points[0].solve_steady == {"class": "warm_up", "start": 1, "changepoints": [1]}
+    assert record.points[0].counted_solve_ns == (1_100_000, 1_050_000)
+    assert record.to_json() == SECOND.read_text().rstrip("\n")
+
+
+@pytest.mark.parametrize("schema", [None, "1", True, 0, -1])
+def test_what_has_no_schema_is_no_record(schema: object):
+    with pytest.raises(ValueError, match="no schema version"):
+        migrated({"schema": schema})
+
+
 def test_unknown_keys_are_ignored():
     record = stub_record()
-    assert Record.from_dict(record.to_dict() | {"energy_joules": 3.0}) == record
+    assert Record.from_dict(record.to_dict() | {"carbon_grams": 3.0}) == record
 
 
 @pytest.mark.parametrize(
@@ -75,9 +113,11 @@ def test_unknown_keys_are_ignored():
     [
         (b"[1, 2]\n", "not a JSON object"),
         (b"{}\n", "no schema version"),
-        (b'{"schema": 99}\n', r"written by a newer version \(schema 99, known up to 1\)"),
+        (b'{"schema": 99}\n', r"written by a newer version \(schema 99, known up to 2\)"),
         (b'{"schema": 1}\n', "'cell' is missing"),
         (b'{"schema": 1, "cell": 3}\n', "not a record"),
+        (b'{"schema": 1, "points": [3]}\n', "not a record"),
+        (b'{"schema": 1, "points": 3}\n', "not a record"),
         (b"\xff\xfe\n", "codec can't decode"),
         (b"\n", "Expecting value"),
         (b"[" * 100_000 + b"\n", ""),

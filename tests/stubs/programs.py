@@ -279,3 +279,72 @@ class WritesToCache(Decay):
         super().__init__(task)
         with open(os.path.join(os.environ["TRITON_CACHE_DIR"], "kernel"), "w") as file:
             file.write("compiled")
+
+
+class TellsItsPhases(Decay):
+    """Says that every first call of a kind traced and compiled for a while, as a just-in-time compiler does."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        self.told: dict[str, int] = {}
+
+    def solve(self, inputs: Any) -> Any:
+        self.told.setdefault("solve_compile", 10)
+        return super().solve(inputs)
+
+    def gradient(self, inputs: Any) -> Any:
+        self.told |= {"gradient_trace": 20, "gradient_lower": 30, "gradient_compile": 40, "gradient_linking": 50}
+        return super().gradient(inputs)
+
+    def phases_ns(self) -> dict[str, int]:
+        return self.told
+
+
+class BoastsOfItsPhases(Decay):
+    """Says that it compiled for longer than its call took."""
+
+    told = 0
+
+    def gradient(self, inputs: Any) -> Any:
+        self.told = 10**12
+        return super().gradient(inputs)
+
+    def phases_ns(self) -> dict[str, int]:
+        return {"gradient_trace": self.told, "gradient_compile": self.told}
+
+
+class FindsCompiledCode(Decay):
+    """Keeps its compiled code on the disk, where JAX would, and counts what it finds there."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        self.hits = 0
+        folder = os.environ.get("JAX_COMPILATION_CACHE_DIR")
+        if folder is not None:
+            path = Path(folder) / "program"
+            self.hits = int(path.exists())
+            path.write_text("compiled")
+
+    def cache_hits(self) -> int:
+        return self.hits
+
+
+class FailsToSayWhatItFound(Decay):
+    def cache_hits(self) -> int:
+        raise RuntimeError("no counter")
+
+
+class FillsNothingAndDies(Decay):
+    def __init__(self, task: Task):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class WarmsUp(Decay):
+    """Its first calls of each kind are slow."""
+
+    calls = 0
+
+    def solve(self, inputs: Any) -> Any:
+        self.calls += 1
+        time.sleep(0.004 if self.calls < 8 else 0.001)
+        return super().solve(inputs)

@@ -57,6 +57,8 @@ def stub_measurement(**changes: Any) -> Measurement:
         threads={"affinity": "1"},
         versions={"python": "3.11.7"},
         compile_cache_files={"before": 0, "after": 3},
+        conditions={"before": {"load_1min": 1.0}, "after": {"load_1min": 1.2}, "during": {"other_cpus": 0.01}},
+        energy={"not_measurable": "this machine shows no energy counter of its processor"},
     )
     return dataclasses.replace(measurement, **changes)
 

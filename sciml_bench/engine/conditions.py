@@ -1,0 +1,140 @@
+"""The machine around a worker: its state before and after, and what others did meanwhile."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from sciml_bench.measure.nvidia import Gpu
+
+Conditions = dict[str, Any]
+
+_CPU_FOLDER = Path("/sys/devices/system/cpu")
+_CPUINFO = Path("/proc/cpuinfo")
+# The names that Linux's drivers give to sensors of processors.
+_CPU_SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "acpitz")
+
+
+def state_now(cpus: Collection[int], gpu: Gpu | None = None) -> Conditions:
+    """Load, clock, throttling and temperature now; ``cpus`` are those of the worker.
+
+    Numbers that this machine does not show are ``None``. With a GPU its state is told too.
+    """
+    temperature_c, limit_c = _temperature()
+    state: Conditions = {
+        "load_1min": round(os.getloadavg()[0], 2),
+        "cpu_mhz": _clock_mhz(cpus),
+        "throttle_count": _throttle_count(cpus),
+        "temperature_c": temperature_c,
+        "temperature_limit_c": limit_c,
+    }
+    return state if gpu is None else state | {"gpus": [gpu.state()]}
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What the kernel has counted up to a moment, in seconds over all processors.
+
+    ``busy_s`` and ``stolen_s`` are the machine's; ``own_s`` and ``own_switches`` those of this process and of its
+    children that have ended. Times of two clocks show whether one of them was set.
+    """
+
+    monotonic_s: float
+    realtime_s: float
+    busy_s: float
+    stolen_s: float
+    own_s: float
+    own_switches: int
+
+    @classmethod
+    def now(cls) -> Counters:
+        """The counters now."""
+        times = psutil.cpu_times()
+        usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        busy = ("user", "nice", "system", "irq", "softirq")
+        return cls(
+            monotonic_s=time.perf_counter(),
+            realtime_s=time.time(),
+            busy_s=sum(getattr(times, name, 0.0) for name in busy),
+            stolen_s=getattr(times, "steal", 0.0),
+            own_s=sum(usage.ru_utime + usage.ru_stime for usage in usages),
+            own_switches=usages[1].ru_nivcsw,
+        )
+
+    def until(self, later: Counters) -> Conditions:
+        """What happened from these to later ones, per second: what others did, and how often the worker was displaced.
+
+        ``other_cpus`` and ``stolen_cpus`` are processors kept busy by other processes and by other virtual machines;
+        ``involuntary_switches_per_s`` counts switches of the worker that it did not ask for. ``clock_gap_s`` is by how
+        much the clock of the day went apart from the one that measures.
+        """
+        wall_s = later.monotonic_s - self.monotonic_s
+        busy_s, own_s = later.busy_s - self.busy_s, later.own_s - self.own_s
+        gap_s = (later.realtime_s - self.realtime_s) - wall_s
+        if wall_s <= 0:
+            return {"wall_s": wall_s, "clock_gap_s": round(gap_s, 3)}
+        return {
+            "wall_s": round(wall_s, 3),
+            # The machine's own counts come in ticks of a hundredth of a second and may lag behind.
+            "other_cpus": round(max(0.0, busy_s - own_s) / wall_s, 3),
+            "stolen_cpus": round(max(0.0, later.stolen_s - self.stolen_s) / wall_s, 3),
+            "involuntary_switches_per_s": round((later.own_switches - self.own_switches) / wall_s, 1),
+            "clock_gap_s": round(gap_s, 3),
+        }
+
+
+def _clock_mhz(cpus: Collection[int]) -> float | None:
+    """Mean clock of these processors."""
+    found = [_number(_CPU_FOLDER / f"cpu{cpu}/cpufreq/scaling_cur_freq") for cpu in cpus]
+    known = [khz / 1e3 for khz in found if khz is not None] or _cpuinfo_mhz(cpus)
+    return round(sum(known) / len(known), 1) if known else None
+
+
+def _cpuinfo_mhz(cpus: Collection[int]) -> list[float]:
+    """Clocks of these processors as /proc/cpuinfo has them, where a virtual machine shows no others."""
+    clocks: list[float] = []
+    processor = -1
+    try:
+        lines = _CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() == "processor":
+            processor = int(value)
+        elif name.strip() == "cpu MHz" and processor in cpus:
+            clocks.append(float(value))
+    return clocks
+
+
+def _throttle_count(cpus: Collection[int]) -> int | None:
+    """How often these processors, or their packages, were slowed for their heat since the machine started."""
+    names = ("core_throttle_count", "package_throttle_count")
+    found = [_number(_CPU_FOLDER / f"cpu{cpu}/thermal_throttle/{name}") for cpu in cpus for name in names]
+    known = [int(count) for count in found if count is not None]
+    return sum(known) if known else None
+
+
+def _temperature() -> tuple[float | None, float | None]:
+    """The hottest sensor of the processors, and the temperature at which its driver says that it is too hot."""
+    read = getattr(psutil, "sensors_temperatures", None)
+    groups = read() if read else {}
+    sensors = [sensor for name in _CPU_SENSORS for sensor in groups.get(name, ())]
+    if not sensors:
+        return None, None
+    hottest = max(sensors, key=lambda sensor: sensor.current)
+    return hottest.current, hottest.high or hottest.critical
+
+
+def _number(path: Path) -> float | None:
+    try:
+        return float(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None

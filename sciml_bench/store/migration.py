@@ -1,0 +1,52 @@
+"""Records of earlier schemas, brought to the fields of the newest one. What was not measured then stays unknown.
+
+Schema 2 (from 1): cold and warm compile caches are told apart, phases do not contain each other, and conditions,
+disturbances, energy and the attempt are recorded. All cells of schema 1 were cold and measured once; what frameworks
+did inside a first call was not told, so that call's phase is still whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+SCHEMA = 2
+"""The schema in which records are written."""
+
+
+def migrated(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The same record with the fields of the newest schema; ``schema`` keeps saying in which it was written.
+
+    ``ValueError`` when it has no schema, or one that this version does not know.
+    """
+    schema = data.get("schema")
+    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
+        raise ValueError("not a record: it has no schema version")
+    if schema > SCHEMA:
+        raise ValueError(f"written by a newer version (schema {schema}, known up to {SCHEMA}): upgrade sciml-bench")
+    record = dict(data)
+    for step in _STEPS[schema - 1 :]:
+        record = step(record)
+    return record
+
+
+def _from_1(record: dict[str, Any]) -> dict[str, Any]:
+    added: dict[str, Any] = {
+        "attempt": 0,
+        "caches": "cold",
+        "compile_cache_hits": None,
+        "conditions": {},
+        "energy": None,
+        "fill_s": 0.0,
+        "framework_phases_ns": {},
+        "noisy": [],
+        "peak_device_bytes": None,
+    }
+    points = record.get("points", [])
+    if isinstance(points, list) and all(isinstance(point, dict) for point in points):
+        steady = {"solve_steady": None, "gradient_steady": None}
+        record = record | {"points": [steady | point for point in points]}
+    return added | record
+
+
+_STEPS: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = (_from_1,)
