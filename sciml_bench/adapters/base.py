@@ -42,7 +42,10 @@ class Method:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the plan must know of a problem to ask an adapter whether it can run it."""
+    """What the plan must know of a problem to ask an adapter whether it can run it.
+
+    ``split`` tells that the problem says which terms are to be taken implicitly.
+    """
 
     name: str
     suite: str
@@ -51,6 +54,7 @@ class Facts:
     n_breakpoints: int
     wrt: str
     stiff: bool
+    split: bool = False
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,7 @@ def facts(problem: Problem) -> dict[str, Any]:
             "breakpoints": [str(t) for t in problem.breakpoints],
         },
         "equations": dict(problem.equation_texts),
+        "implicit": {name: str(terms) for name, terms in problem.implicit.items()},
         "n_states": problem.n_states,
         "n_parameters": problem.n_parameters,
         "initial": dict(zip(problem.state_labels, map(str, problem.y0), strict=True)),
@@ -100,6 +101,8 @@ def _print(problem: Problem) -> None:
     click.echo("\nequations")
     for name, text in told["equations"].items():
         click.echo(f"  d{name}/dt = {text}")
+    for name, text in told["implicit"].items():
+        click.echo(f"  implicit-explicit methods take implicitly in d{name}/dt: {text}")
     times = told["time"]
     click.echo(f"\ntime: {times['t0']} to {times['t1']}, saved at {len(times['save_times'])} times")
     if times["breakpoints"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context
@@ -14,6 +16,9 @@ from sciml_bench.emit.targets import TARGETS
 from sciml_bench.problem.model import Problem, symbol
 from sciml_bench.problem.operators import Node, TridiagonalSolve
 
+# Frameworks that have implicit-explicit methods.
+SPLIT_TARGETS = ("jax",)
+
 
 def source(problem: Problem, target: str) -> str:
     """The module that a worker runs.
@@ -21,18 +26,18 @@ def source(problem: Problem, target: str) -> str:
     ``rhs(t, y, p)`` maps the flat state (n_states,) and the flat parameters (n_parameters,) to dy/dt (n_states,);
     ``loss(ys)`` maps states at the saved times (n_times, n_states) to a number. NumPy modules also have
     ``jacobian(t, y, p)`` (n_states, n_states), ``parameter_jacobian(t, y, p)`` (n_states, n_parameters) and
-    ``loss_gradient(ys)`` (n_times, n_states); TensorFlow modules of scalar problems have ``jacobian``.
+    ``loss_gradient(ys)`` (n_times, n_states); TensorFlow modules of scalar problems have ``jacobian``; JAX modules of
+    problems with a split have ``explicit_terms(t, y, p)`` and ``implicit_terms(t, y, p)``, whose sum is ``rhs``.
 
     Raises:
         KeyError: there is no such target.
     """
     context = Context.of(problem, TARGETS[target])
-    program = straight_line(
-        [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions],
-        [context.resolve(expr) for expr in problem.equations.values()],
-    )
-    rhs = _rhs(context, program)
-    functions = [rhs, loss_source(problem, context.target)]
+    functions = [_right_hand_side(context, "rhs", problem.equations)]
+    if problem.implicit and target in SPLIT_TARGETS:
+        functions.append(_right_hand_side(context, "explicit_terms", problem.explicit))
+        functions.append(_right_hand_side(context, "implicit_terms", problem.implicit))
+    functions.append(loss_source(problem, context.target))
     if target == "numpy":
         functions.append((scalar_jacobian_source if problem.all_scalar else array_jacobian_source)(context))
     elif target == "tensorflow" and problem.all_scalar:
@@ -64,10 +69,13 @@ def _operators(context: Context) -> list[str]:
     return operator_sources(context.all_expressions(), context.problem.grids, context.target.name)
 
 
-def _rhs(context: Context, program: Program) -> str:
+def _right_hand_side(context: Context, name: str, equations: Mapping[str, Node]) -> str:
+    """The function of this name whose value is the right-hand sides of these equations."""
+    named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in context.problem.definitions]
+    program = straight_line(named, [context.resolve(expr) for expr in equations.values()]).needed()
     context.declare_tables(program.pair_tables)
     used = _symbols(program)
-    lines = ["def rhs(t, y, p):", *context.unpack_parameters(used), *context.unpack_state(used)]
+    lines = [f"def {name}(t, y, p):", *context.unpack_parameters(used), *context.unpack_state(used)]
     printer = context.printer()
     for statement in program.statements:
         printer.shapes[statement.symbol] = printer.shape(statement.expr)

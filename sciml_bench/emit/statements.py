@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sympy
 from sympy import Symbol
@@ -27,6 +27,16 @@ class Program:
     statements: tuple[Statement, ...]
     outputs: tuple[Node, ...]
     pair_tables: tuple[PairTable, ...]
+
+    def needed(self) -> Program:
+        """The same without statements that no output depends on."""
+        wanted = {symbol for output in self.outputs for symbol in output.free_symbols}
+        kept: list[Statement] = []
+        for statement in reversed(self.statements):
+            if statement.symbol in wanted:
+                kept.append(statement)
+                wanted |= statement.expr.free_symbols
+        return replace(self, statements=tuple(reversed(kept)))
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ class Entry:
             n_breakpoints=len(problem.breakpoints),
             wrt=problem.wrt,
             stiff=self.stiff,
+            split=bool(problem.implicit),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import sympy
@@ -47,6 +48,27 @@ def load_equations(reader: Reader, states: tuple[State, ...]) -> tuple[dict[str,
         if name not in equations:
             raise reader.document.error(f"the state '{name}' has no equation.", "equations", cure=f"Add `{name} = …`.")
     return {name: equations[name] for name in shapes}, texts
+
+
+def load_implicit(reader: Reader, states: tuple[State, ...], equations: Mapping[str, Node]) -> dict[str, Node]:
+    """The terms of each equation that implicit-explicit methods take implicitly; empty when no split is declared."""
+    data = reader.document.table("implicit")
+    if not data:
+        return {}
+    shapes = {state.name: state.shape for state in states}
+    implicit: dict[str, Node] = dict.fromkeys(shapes, sympy.S.Zero)
+    for key, text in data.items():
+        name, index = _split(reader, key, "implicit")
+        if name not in shapes:
+            raise reader.document.error(f"'{name}' is not a state.", "implicit", key, f"States: {', '.join(shapes)}.")
+        terms = reader.fits(_body(reader, text, "implicit", key, index), shapes[name], "implicit", key)
+        if not set(sympy.Add.make_args(terms)) <= set(sympy.Add.make_args(equations[name])):
+            cure = "Repeat terms of the sum in [equations] as they are written there."
+            raise reader.document.error(f"'{text}' is not a part of the equation of '{name}'.", "implicit", key, cure)
+        implicit[name] = terms
+    if implicit == dict(equations):
+        raise reader.document.error("every term is implicit, so there is no split.", "implicit", cure="Leave it out.")
+    return implicit
 
 
 def load_invariants(reader: Reader) -> dict[str, Node]:

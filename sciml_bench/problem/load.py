@@ -12,7 +12,7 @@ from typing import Any
 from sciml_bench.problem import times
 from sciml_bench.problem.calls import operators
 from sciml_bench.problem.document import Document
-from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_invariants
+from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
 from sciml_bench.problem.expression import Typed, number
 from sciml_bench.problem.model import Loss, Problem, Source, State, symbol, to_double
 from sciml_bench.problem.operators import Node
@@ -25,7 +25,8 @@ SUITES = ("stiff", "nonstiff", "pde", "neural")
 TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "description", "source", "time", "constants", "parameters",
-    "grids", "states", "definitions", "equations", "invariants", "exact", "loss", "published", "published_gradient",
+    "grids", "states", "definitions", "equations", "implicit", "invariants", "exact", "loss", "published",
+    "published_gradient",
 )  # fmt: skip
 TIME_KEYS = ("t0", "t1", "save", "breakpoints")
 SAVE_KEYS = ("spacing", "first", "count", "times")
@@ -59,6 +60,7 @@ def load_problem(path: Path | str) -> Problem:
     definitions = load_definitions(reader)
     equations, texts = load_equations(reader, states)
     reader.refuse_unused("parameters", [parameter.name for parameter in parameters])
+    implicit = load_implicit(reader, states, equations)
     invariants = load_invariants(reader)
     exact = load_exact(reader, states)
     reader.refuse_unused("definitions", [definition.name for definition in definitions])
@@ -68,7 +70,7 @@ def load_problem(path: Path | str) -> Problem:
         tags=_tags(document), description=document.string(document.data, "description", "", "").strip(),
         source=_source(document), t0=t0, t1=t1, save_times=save_times, breakpoints=breakpoints, grids=grids,
         constants=constants, matrices=matrices, parameters=parameters, states=states, definitions=definitions,
-        equations=equations, invariants=invariants, exact=exact, loss=_loss(reader, states),
+        equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=_loss(reader, states),
         spec_hash=_spec_hash(document), path=str(path), equation_texts=texts,
     )  # fmt: skip
     return _with_published(reader, problem)

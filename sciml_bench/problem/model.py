@@ -117,7 +117,8 @@ class Problem:
 
     The flat state holds the states in the order of the file, fields in C order; so does the flat parameter vector.
     Scalar constants are part of the expressions; ``constants`` holds the vectors
-    among them, ``matrices`` the matrices.
+    among them, ``matrices`` the matrices. ``implicit`` holds, for every state, the terms of its equation that an
+    implicit-explicit method takes implicitly; it is empty where the file declares no split.
     """
 
     name: str
@@ -143,6 +144,7 @@ class Problem:
     loss: Loss
     published: tuple[Published, ...] = ()
     published_gradients: tuple[PublishedGradient, ...] = ()
+    implicit: Mapping[str, Node] = field(default_factory=dict)
     spec_hash: str = ""
     path: str = ""
     equation_texts: Mapping[str, str] = field(default_factory=dict)
@@ -156,6 +158,15 @@ class Problem:
     def n_parameters(self) -> int:
         """Length of the flat parameter vector."""
         return sum(len(parameter.values) for parameter in self.parameters)
+
+    @property
+    def explicit(self) -> Mapping[str, Node]:
+        """The terms of each equation that are not in ``implicit``."""
+        parts: dict[str, Node] = {}
+        for name, equation in self.equations.items():
+            taken = set(sympy.Add.make_args(self.implicit.get(name, sympy.S.Zero)))
+            parts[name] = sympy.Add(*(term for term in sympy.Add.make_args(equation) if term not in taken))
+        return parts
 
     @property
     def y0(self) -> tuple[Node, ...]:

@@ -52,6 +52,7 @@ def schema() -> Schema:
         "states": {**_open(state), "minProperties": 1},
         "definitions": _open(_EXPRESSION),
         "equations": {**_open(_EXPRESSION), "minProperties": 1},
+        "implicit": _open(_EXPRESSION),
         "invariants": _open(_EXPRESSION),
         "exact": _open(_EXPRESSION),
         "loss": _object(LOSS_KEYS),

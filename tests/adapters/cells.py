@@ -1,11 +1,20 @@
-"""Tasks of catalog problems for adapters' programs."""
+"""Tasks for adapters' programs, and what comes of them; for use inside a framework's own process."""
 
 from __future__ import annotations
 
+import importlib
+
+import numpy as np
+
 from sciml_bench.adapters import registry
+from sciml_bench.adapters.base import Program
 from sciml_bench.emit import source
+from sciml_bench.outcome import SolverFailure
 from sciml_bench.problem import catalog
 from sciml_bench.task import Cell, Numbers, Point, Sampling, Task
+
+LOTKA_VOLTERRA = np.array([51.1663461398, -218.668216215, 216.225188006, -710.964203416])
+"""d(loss)/dp, on which DOP853 and Radau IIA at a relative tolerance of 1e-12 agree to these digits."""
 
 
 def catalog_task(problem: str, adapter: str, method: str, sensitivity: str, mode: str, precision="float64") -> Task:
@@ -29,3 +38,46 @@ def source_task(text: str, numbers: Numbers, cell: Cell) -> Task:
         error_bound=1e-3,
         gradient_error_bound=1e-2,
     )
+
+
+def build(task: Task) -> Program:
+    """The program of a task, as the worker builds it."""
+    module, _, function = task.program.partition(":")
+    return getattr(importlib.import_module(module), function)(task)
+
+
+def one_state(t1: float = 2.0) -> Numbers:
+    """One state that starts at 1, one parameter of 1, saved at a quarter of the time and at its end."""
+    return Numbers((1.0,), (1.0,), 0.0, t1, (t1 / 4, t1), (), (1.0,), "parameters")
+
+
+def outcome(text: str, cell: Cell, rtol: float = 1e-6) -> list[str]:
+    """How building and a gradient of hand-made source end: the outcome and the message, or the gradient."""
+    try:
+        program = build(source_task(text, one_state(), cell))
+        found = program.read_gradient(program.gradient(program.prepare(np.array([1.0]), Point(rtol, rtol))))
+    except SolverFailure as raised:
+        return [str(raised.outcome), str(raised)]
+    return ["ok", str(found.gradient)]
+
+
+def lotka_volterra_error(cell: Cell, rtol: float) -> float:
+    """Relative error of the gradient of Lotka-Volterra."""
+    theta = np.array(catalog.load("lotka-volterra").numbers().theta)
+    task = catalog_task("lotka-volterra", cell.adapter, cell.method, cell.sensitivity, cell.mode, cell.precision)
+    program = build(task)
+    found = program.read_gradient(program.gradient(program.prepare(theta, Point(rtol, rtol * 1e-2)))).gradient
+    return float(np.linalg.norm(found - LOTKA_VOLTERRA) / np.linalg.norm(LOTKA_VOLTERRA))
+
+
+def steady_traces(problem: str, cell: Cell, rtols: tuple[float, ...]) -> list[int]:
+    """Trace counts after a gradient and a solve at each tolerance, with different parameters every time."""
+    theta = np.array(catalog.load(problem).numbers().theta)
+    program = build(catalog_task(problem, cell.adapter, cell.method, cell.sensitivity, cell.mode, cell.precision))
+    counts: list[int] = []
+    for index, rtol in enumerate(rtols):
+        inputs = program.prepare((1 + 0.01 * index) * theta, Point(rtol, rtol))
+        program.synchronise(program.gradient(inputs))
+        program.synchronise(program.solve(inputs))
+        counts.append(program.trace_count())
+    return counts

@@ -9,21 +9,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from adapters.cells import catalog_task, source_task
+from adapters.cells import lotka_volterra_error, outcome, steady_traces
 from torchdiffeq._impl.odeint import SOLVERS
 
 from sciml_bench.adapters.torchdiffeq import failure, tableau
 from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, fixed_steps
 from sciml_bench.adapters.torchdiffeq.equation import depends_on_time
-from sciml_bench.adapters.torchdiffeq.program import build
 from sciml_bench.outcome import SolverFailure
-from sciml_bench.problem import catalog
-from sciml_bench.task import Cell, Numbers, Point
+from sciml_bench.task import Cell
 
 SQRT3 = 3**0.5
 # The second node belongs to the second row; a copy of the first one is the mistake that is looked for.
@@ -40,21 +37,6 @@ EXPLODING = TIME_DEPENDENT.replace("t**3 + 0*y[0]", "torch.exp(torch.exp(50*y[0]
 STIFF = TIME_DEPENDENT.replace("p[0]*t**3 + 0*y[0]", "-1e6*p[0]*(y[0] - torch.cos(t))")
 
 
-def numbers(t1: float = 2.0) -> Numbers:
-    """One state that starts at 1, one parameter of 1."""
-    return Numbers((1.0,), (1.0,), 0.0, t1, (t1 / 4, t1), (), (1.0,), "parameters")
-
-
-def outcome(text: str, method: str, rtol: float = 1e-6, sensitivity: str = "discrete") -> list[str]:
-    """How building and a gradient end: the outcome and the message."""
-    try:
-        program = build(source_task(text, numbers(), Cell("failing", "torchdiffeq", method, sensitivity, "eager")))
-        found = program.read_gradient(program.gradient(program.prepare(np.array([1.0]), Point(rtol, rtol))))
-    except SolverFailure as raised:
-        return [str(raised.outcome), str(raised)]
-    return ["ok", str(found.gradient)]
-
-
 def gauss(nodes: list[float]) -> Any:
     """A two-stage tableau in torchdiffeq's form."""
     rows = [torch.tensor(row, dtype=torch.float64) for row in GAUSS_ROWS]
@@ -66,30 +48,9 @@ def one_gauss_step(nodes: list[float], h: float) -> float:
     return abs(sum(h / 2 * (1 + node * h) ** 3 for node in nodes) - ((1 + h) ** 4 - 1) / 4)
 
 
-def published_gradient(sensitivity: str, mode: str, precision: str, rtol: float) -> float:
-    """Relative error of d(loss)/dp of Lotka-Volterra."""
-    problem = catalog.load("lotka-volterra")
-    program = build(catalog_task("lotka-volterra", "torchdiffeq", "dopri5", sensitivity, mode, precision))
-    inputs = program.prepare(np.array(problem.numbers().theta), Point(rtol, rtol * 1e-2))
-    found = program.read_gradient(program.gradient(inputs)).gradient
-    return float(np.linalg.norm(found - EXPECTED) / np.linalg.norm(EXPECTED))
-
-
-# DOP853 and Radau IIA at a relative tolerance of 1e-12 agree to these digits.
-EXPECTED = np.array([51.1663461398, -218.668216215, 216.225188006, -710.964203416])
-
-
-def steady_traces(sensitivity: str) -> list[int]:
-    """Trace counts of a compiled program with breakpoints after calls with different parameters."""
-    problem = catalog.load("beam")
-    program = build(catalog_task("beam", "torchdiffeq", "rk4", sensitivity, "compiled"))
-    counts = []
-    for factor in (1.0, 1.01, 0.99):
-        inputs = program.prepare(factor * np.array(problem.numbers().theta), Point(1.0, 1.0))
-        program.gradient(inputs)
-        program.solve(inputs)
-        counts.append(program.trace_count())
-    return counts
+def cell(method: str, sensitivity: str = "discrete", mode: str = "eager", precision: str = "float64") -> Cell:
+    """A cell of the adapter."""
+    return Cell("any", "torchdiffeq", method, sensitivity, mode, precision)
 
 
 def typed(message: str, implicit: bool = False) -> str:
@@ -119,14 +80,16 @@ def findings() -> dict[str, Any]:
         "wrong_gauss_errors": [one_gauss_step([GAUSS_NODES[0]] * 2, h) for h in (0.1, 0.05)],
         "time_dependent": depends_on_time(lambda t, y, p: t * y * p, 0.0, y, p),
         "autonomous": depends_on_time(lambda t, y, p: y * p, 0.0, y, p),
-        "methods": {method.name: outcome(TIME_DEPENDENT, method.name, _rtol(method)) for method in ADAPTER.methods},
-        "blow_up": {name: outcome(BLOW_UP, name) for name in ("dopri5", "bosh3", "rk4")},
-        "blow_up_adjoint": outcome(BLOW_UP, "dopri5", sensitivity="backsolve"),
-        "exploding": outcome(EXPLODING, "dopri5"),
-        "not_converging": outcome(STIFF, "implicit_adams", 1e-4),
-        "too_many_steps": outcome(TIME_DEPENDENT, "rk4", 1e-22),
+        "methods": {
+            method.name: outcome(TIME_DEPENDENT, cell(method.name), _rtol(method)) for method in ADAPTER.methods
+        },
+        "blow_up": {name: outcome(BLOW_UP, cell(name)) for name in ("dopri5", "bosh3", "rk4")},
+        "blow_up_adjoint": outcome(BLOW_UP, cell("dopri5", "backsolve")),
+        "exploding": outcome(EXPLODING, cell("dopri5")),
+        "not_converging": outcome(STIFF, cell("implicit_adams"), 1e-4),
+        "too_many_steps": outcome(TIME_DEPENDENT, cell("rk4"), 1e-22),
         "errors": {
-            f"{sensitivity} {precision}": published_gradient(sensitivity, "eager", precision, rtol)
+            f"{sensitivity} {precision}": lotka_volterra_error(cell("dopri5", sensitivity, "eager", precision), rtol)
             for sensitivity in ADAPTER.sensitivities
             for precision, rtol in (("float64", 1e-7), ("float32", 1e-4))
         },
@@ -137,7 +100,10 @@ def findings() -> dict[str, Any]:
             "other": typed("t must be strictly increasing or decreasing"),
             "warning": typed("Functional iteration did not converge. Solution may be incorrect.", True),
         },
-        "traces": {sensitivity: steady_traces(sensitivity) for sensitivity in ADAPTER.sensitivities},
+        "traces": {
+            sensitivity: steady_traces("beam", cell("rk4", sensitivity, "compiled"), (1.0, 1.0, 1.0))
+            for sensitivity in ADAPTER.sensitivities
+        },
     }
 
 

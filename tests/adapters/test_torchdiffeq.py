@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from adapters.findings import findings
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.torchdiffeq import ADAPTER
@@ -22,16 +19,7 @@ FACTS = Facts("any", "nonstiff", 2, 4, 0, "parameters", False)
 @pytest.fixture(scope="module")
 def found(tmp_path_factory) -> dict[str, Any]:
     """The findings of :mod:`adapters.in_torch`."""
-    script = Path(__file__).with_name("in_torch.py")
-    root = str(Path(__file__).resolve().parents[2])
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", "")))),
-        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path_factory.mktemp("inductor")),
-    }
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment, timeout=600)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    return findings("in_torch.py", TORCHINDUCTOR_CACHE_DIR=str(tmp_path_factory.mktemp("inductor")))
 
 
 def test_fixed_steps_follow_the_order():

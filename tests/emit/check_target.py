@@ -44,7 +44,7 @@ RUN = {"jax": run_jax, "torch": run_torch, "tensorflow": run_tensorflow}
 
 
 def main(target: str, names: list[str]) -> None:
-    """Print ``name error_of_rhs error_of_loss error_of_jacobian`` (relative) for every problem."""
+    """Print for every problem its name and the relative errors of right-hand side, loss, Jacobian and split."""
     if target == "jax":
         import jax
 
@@ -61,6 +61,9 @@ def main(target: str, names: list[str]) -> None:
         errors.append(_error(RUN[target](theirs, "loss", np.stack([y, 2 * y])), ours["loss"](np.stack([y, 2 * y]))))
         if "jacobian" in theirs:
             errors.append(_error(RUN[target](theirs, "jacobian", *inputs), ours["jacobian"](t, y, tuple(p))))
+        if "implicit_terms" in theirs:
+            parts = [RUN[target](theirs, part, *inputs) for part in ("explicit_terms", "implicit_terms")]
+            errors.append(_error(parts[0] + parts[1], ours["rhs"](t, y, tuple(p))))
         print(name, *(f"{error:.1e}" for error in errors), flush=True)
 
 

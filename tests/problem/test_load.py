@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -32,6 +33,30 @@ def test_without_parameters_gradients_are_taken_with_respect_to_the_initial_stat
     problem = load(decay.replace("[parameters]\nk = 0.1\n", "[constants]\nk = 0.1\n"))
     assert problem.wrt == "initial_state"
     assert problem.theta_labels == ("a(0)", "b(0)")
+
+
+def test_a_split_names_terms_of_the_equations(load: Load, decay: str) -> None:
+    problem = load(decay.replace("[equations]", '[implicit]\nb = "-b**2"\n\n[equations]'))
+    a, b, k = sympy.symbols("a b k", real=True)
+    assert problem.implicit == {"a": 0, "b": -(b**2)}
+    assert problem.explicit == {"a": -k * a, "b": k * a}
+    assert problem.spec_hash == load(decay).spec_hash
+
+
+@pytest.mark.parametrize(
+    ("terms", "told"),
+    [
+        ('b = "-b**3"', "'-b**3' is not a part of the equation of 'b'"),
+        ('b = "-2*b**2"', "is not a part of the equation"),
+        ('c = "-b**2"', "'c' is not a state"),
+        ('a = "-k*a"\nb = "k*a - b**2"', "every term is implicit"),
+        ('b = "-b**q"', "q"),
+    ],
+)
+def test_a_split_that_does_not_fit_is_refused_with_its_line(load: Load, decay: str, terms: str, told: str) -> None:
+    with pytest.raises(ProblemError, match=re.escape(told)) as raised:
+        load(decay.replace("[equations]", f"[implicit]\n{terms}\n\n[equations]"))
+    assert re.search(r":\d+", str(raised.value))
 
 
 def test_logarithmic_times_are_decimals_that_end_at_t1(load: Load, decay: str) -> None:

@@ -1,4 +1,4 @@
-"""Small problems with known answers, on which adapters are checked.
+"""Small problems with known answers, on which adapters are checked. All declare a split, for methods that need one.
 
 The numbers are good to 9 digits: double-precision results at a relative tolerance of 1e-12 on which two methods agree
 (DOP853 and Radau IIA; Radau IIA and BDF for the stiff problem). The solution of the switched problem is a closed form.
@@ -78,6 +78,10 @@ y = 1
 [equations]
 x = "a*x - b*x*y"
 y = "-c*y + d*x*y"
+
+[implicit]
+x = "a*x"
+y = "-c*y"
 """,
     Expected(
         solution=(
@@ -112,6 +116,11 @@ y3 = 0
 y1 = "-k1*y1 + k3*y2*y3"
 y2 = "k1*y1 - k3*y2*y3 - k2*y2**2"
 y3 = "k2*y2**2"
+
+[implicit]
+y1 = "k3*y2*y3"
+y2 = "-k3*y2*y3 - k2*y2**2"
+y3 = "k2*y2**2"
 """,
     Expected(
         solution=(
@@ -141,11 +150,14 @@ y = 1
 
 [equations]
 y = "-k*y + where(t >= 1, drive, 0)"
+
+[implicit]
+y = "-k*y"
 """,
     Expected(solution=tuple((_switched(t),) for t in (0.5, 1.0, 1.5, 2.0)), gradient=(-1710.86566178, 57.4083819817)),
 )
 
-# The solution 1/(1 - t) is infinite at t = 1: no method can report success at t = 2.
+# The solution 1/(2 exp(-t) - 1) is infinite at t = log 2: no method can report success at t = 2.
 BLOW_UP = KnownProblem(
     _HEAD.format(name="conformance-blow-up")
     + """
@@ -161,7 +173,10 @@ k = 1
 y = 1
 
 [equations]
-y = "k*y**2"
+y = "k*y**2 + k*y"
+
+[implicit]
+y = "k*y"
 """,
     Expected(),
 )

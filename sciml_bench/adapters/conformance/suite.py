@@ -118,6 +118,7 @@ def _facts(name: str, task: Task, stiff: bool) -> Facts:
         n_breakpoints=len(numbers.breakpoints),
         wrt=numbers.wrt,
         stiff=stiff and name == "stiff",
+        split=True,
     )
 
 

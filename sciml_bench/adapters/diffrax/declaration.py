@@ -1,12 +1,14 @@
 """What Diffrax can do. Imports nothing of JAX.
 
 The ``-newton`` methods are the same ESDIRK methods with another of the library's root finders for their stages, see
-``solvers``. KenCarp's methods are left out: they are for equations in two parts, and a problem is one equation.
+``solvers``. The KenCarp methods take an equation in two parts, one explicitly and one implicitly, so they are for
+problems whose file declares such a split.
 """
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import Adapter, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.task import Cell
 
 EXPLICIT = (
     Method("tsit5", family="explicit_rk", order=5, implicit=False),
@@ -21,6 +23,23 @@ IMPLICIT = (
     Method("kvaerno4-newton", family="esdirk", order=4, implicit=True, stiff=True),
     Method("kvaerno3-newton", family="esdirk", order=3, implicit=True, stiff=True),
 )
+SPLIT = tuple(
+    Method(f"kencarp{order}{root_finder}", family="imex_esdirk", order=order, implicit=True, stiff=True)
+    for root_finder in ("", "-newton")
+    for order in (5, 4, 3)
+)
+
+
+def refusal(cell: Cell, facts: Facts) -> str | None:
+    """Why a cell cannot run on a problem with these facts."""
+    if cell.method not in {method.name for method in SPLIT}:
+        return None
+    if not facts.split:
+        return "Diffrax's KenCarp methods need an equation in two parts; the problem declares no [implicit] terms"
+    if cell.sensitivity == "backsolve":
+        return "Diffrax's BacksolveAdjoint takes equations of one part only, not the two of a KenCarp method"
+    return None
+
 
 # Diffrax's guide "How to choose a solver": Tsit5 is "a good general-purpose solver", "if you need accurate solutions
 # at tight tolerances then try Dopri8", "for stiff problems then try the Kvaerno3, Kvaerno4, Kvaerno5 family"; its
@@ -34,7 +53,7 @@ ADAPTER = Adapter(
     extra="jax",
     target="jax",
     program="sciml_bench.adapters.diffrax.program:build",
-    methods=(*EXPLICIT, *IMPLICIT),
+    methods=(*EXPLICIT, *IMPLICIT, *SPLIT),
     sensitivities=("checkpointed", "discrete", "backsolve", "forward"),
     modes=("compiled",),
     precisions=("float64", "float32"),
@@ -43,4 +62,5 @@ ADAPTER = Adapter(
         Recipe("kvaerno5-newton", "checkpointed", "compiled"),
     ),
     nonstiff_recipes=(Recipe("tsit5", "checkpointed", "compiled"), Recipe("dopri8", "checkpointed", "compiled")),
+    refusal=refusal,
 )

@@ -23,8 +23,6 @@ from sciml_bench.adapters.diffrax.compiling import CompileTimes
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
 
-RightHandSide = Callable[[Any, jax.Array, jax.Array], jax.Array]
-
 
 class Inputs(NamedTuple):
     """Everything that may change between calls; changing it compiles nothing."""
@@ -119,11 +117,22 @@ class DiffraxProgram(Program):
             "eqx_on_error": os.environ["EQX_ON_ERROR"],
         }
 
-    def _right_hand_side(self, t: jax.Array, y: jax.Array, p: jax.Array) -> jax.Array:
+    def _right_hand_side(self, t: Any, y: jax.Array, p: jax.Array) -> jax.Array:
         self._traces += 1
         return self._source.rhs(t, y, p)
 
-    def _scaled_right_hand_side(self, t: jax.Array, z: jax.Array, q: jax.Array) -> jax.Array:
+    def _terms(self) -> diffrax.AbstractTerm:
+        """The equation as the method takes it: whole, or its explicit part and its implicit part."""
+        if not solvers.is_split(self._cell.method):
+            return diffrax.ODETerm(self._right_hand_side)
+
+        def explicit(t: Any, y: jax.Array, p: jax.Array) -> jax.Array:
+            self._traces += 1
+            return self._source.explicit_terms(t, y, p)
+
+        return diffrax.MultiTerm(diffrax.ODETerm(explicit), diffrax.ODETerm(self._source.implicit_terms))
+
+    def _scaled_right_hand_side(self, t: Any, z: jax.Array, q: jax.Array) -> jax.Array:
         return self._right_hand_side(t, z * self._scale, q * self._p_scale) / self._scale
 
     def _solve(self, inputs: Inputs) -> Solved:
@@ -145,7 +154,7 @@ class DiffraxProgram(Program):
         return Differentiated(gradient, value, report)
 
     def _integrate(self, inputs: Inputs, sensitivity: str) -> Solved:
-        return self._run(self._right_hand_side, inputs, inputs.atol * self._scale, sensitivity)
+        return self._run(self._terms(), inputs, inputs.atol * self._scale, sensitivity)
 
     def _integrate_scaled(self, inputs: Inputs, sensitivity: str) -> Solved:
         """The same for z = y / atol_scale and parameters in units of their nominal size.
@@ -155,14 +164,14 @@ class DiffraxProgram(Program):
         that of the loss over a typical y, or a typical parameter.
         """
         scaled = inputs._replace(y0=inputs.y0 / self._scale, p=inputs.p / self._p_scale)
-        solved = self._run(self._scaled_right_hand_side, scaled, inputs.atol, sensitivity)
+        solved = self._run(diffrax.ODETerm(self._scaled_right_hand_side), scaled, inputs.atol, sensitivity)
         return solved._replace(ys=solved.ys * self._scale)
 
-    def _run(self, right_hand_side: RightHandSide, inputs: Inputs, atol: jax.Array, sensitivity: str) -> Solved:
+    def _run(self, terms: diffrax.AbstractTerm, inputs: Inputs, atol: jax.Array, sensitivity: str) -> Solved:
         numbers = self._numbers
         adjoint, max_steps = solvers.adjoint(sensitivity)
         solution = diffrax.diffeqsolve(
-            diffrax.ODETerm(right_hand_side),
+            terms,
             self._solver,
             t0=numbers.t0,
             t1=numbers.t1,

@@ -41,6 +41,9 @@ _SOLVERS: dict[str, Callable[..., diffrax.AbstractSolver]] = {
     "kvaerno3": diffrax.Kvaerno3,
     "kvaerno4": diffrax.Kvaerno4,
     "kvaerno5": diffrax.Kvaerno5,
+    "kencarp3": diffrax.KenCarp3,
+    "kencarp4": diffrax.KenCarp4,
+    "kencarp5": diffrax.KenCarp5,
 }
 
 
@@ -52,9 +55,14 @@ def solver(method: str) -> diffrax.AbstractSolver:
     return _SOLVERS[method]()
 
 
+def is_split(method: str) -> bool:
+    """Whether a method takes the equation in two parts, one explicitly and one implicitly."""
+    return method.startswith("kencarp")
+
+
 def controller(method: str, numbers: Numbers, rtol: jax.Array, atol: jax.Array) -> diffrax.AbstractStepSizeController:
     """The step size controller; it steps to just before and goes on just after each breakpoint."""
-    if method.startswith("kvaerno"):
+    if method.startswith("kvaerno") or is_split(method):
         smallest = SMALLEST_STEP * (numbers.t1 - numbers.t0)
         pid = diffrax.PIDController(rtol, atol, pcoeff=0.3, icoeff=0.4, dtmin=smallest, force_dtmin=False)
     else:

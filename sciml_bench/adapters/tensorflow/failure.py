@@ -13,7 +13,13 @@ from sciml_bench.outcome import Outcome, SolverFailure
 _ASSERTION = "max_num_steps exceeded"
 _MAX_STEPS = "TensorFlow Probability stopped: the maximum number of steps was reached"
 # XLA's words for an operation that it has no kernel for or whose shape it cannot tell.
-_UNCOMPILABLE = ("not compilable", "XLA compilation", "uncompilable", "must be a compile-time constant")
+_UNCOMPILABLE = (
+    "Detected unsupported operations",
+    "not compilable",
+    "XLA compilation",
+    "uncompilable",
+    "must be a compile-time constant",
+)
 
 
 @contextmanager

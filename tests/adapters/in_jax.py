@@ -1,0 +1,91 @@
+"""Run in a process of its own: what the Diffrax adapter does, as one JSON object of named findings."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from adapters.cells import build, catalog_task, lotka_volterra_error, outcome, steady_traces
+
+from sciml_bench.adapters.diffrax.declaration import ADAPTER
+from sciml_bench.problem import catalog
+from sciml_bench.reference.truth import truth
+from sciml_bench.task import Cell, Point
+
+TIME_DEPENDENT = """
+import jax.numpy as jnp
+def rhs(t, y, p): return jnp.stack([p[0]*t**3])
+def loss(ys): return jnp.sum(ys**2)
+"""
+BLOW_UP = TIME_DEPENDENT.replace("t**3", "y[0]**2")
+EXPLODING = TIME_DEPENDENT.replace("p[0]*t**3", "p[0]*jnp.exp(jnp.exp(50*y[0]))")
+STIFF = TIME_DEPENDENT.replace("p[0]*t**3", "-1e8*p[0]*(y[0] - jnp.cos(t))")
+
+TWO_PARTS = (
+    TIME_DEPENDENT.replace("t**3", "t**3 - 5*p[0]*y[0]")
+    + """
+def explicit_terms(t, y, p): return jnp.stack([p[0]*t**3])
+def implicit_terms(t, y, p): return jnp.stack([-5*p[0]*y[0]])
+"""
+)
+
+
+def cell(method: str, sensitivity: str = "checkpointed", precision: str = "float64") -> Cell:
+    """A cell of the adapter."""
+    return Cell("any", "diffrax", method, sensitivity, "compiled", precision)
+
+
+def component_errors() -> list[float]:
+    """How far each component of Robertson's end state is off, in units of its own absolute tolerance."""
+    problem = catalog.load("robertson")
+    reference = truth(problem)
+    assert reference is not None
+    program = build(catalog_task("robertson", "diffrax", "kvaerno5-newton", "checkpointed", "compiled"))
+    inputs = program.prepare(np.array(problem.numbers().theta), Point(1e-13, 1e-7))
+    end = program.read_solution(program.solve(inputs)).ys[-1]
+    return list(np.abs(end - reference.solution[-1]) / (1e-7 * np.array(problem.numbers().atol_scale)))
+
+
+def phases() -> list[str]:
+    """Names of the phases that JAX tells of after one solve and one gradient."""
+    program = build(catalog_task("lotka-volterra", "diffrax", "tsit5", "checkpointed", "compiled"))
+    inputs = program.prepare(np.array([1.5, 1.0, 3.0, 1.0]), Point(1e-6, 1e-6))
+    program.synchronise(program.gradient(inputs))
+    program.synchronise(program.solve(inputs))
+    told = program.phases_ns()
+    assert all(ns > 0 for ns in told.values())
+    return sorted(told)
+
+
+def findings() -> dict[str, Any]:
+    """Everything, by name."""
+    return {
+        "methods": {name: outcome(TIME_DEPENDENT, cell(name)) for name in ("dopri8", "kvaerno5", "kvaerno5-newton")},
+        "blow_up": {name: outcome(BLOW_UP, cell(name)) for name in ("tsit5", "kvaerno5")},
+        "exploding": outcome(EXPLODING, cell("tsit5")),
+        "stiff": {name: outcome(STIFF, cell("tsit5", name)) for name in ("checkpointed", "discrete")},
+        "errors": {
+            f"{sensitivity} {precision}": lotka_volterra_error(cell("tsit5", sensitivity, precision), rtol)
+            for sensitivity, precision, rtol in (
+                *((sensitivity, "float64", 1e-7) for sensitivity in ADAPTER.sensitivities),
+                ("checkpointed", "float32", 1e-4),
+            )
+        },
+        "split": {name: outcome(TWO_PARTS, cell(name), 1e-5) for name in ("kencarp5", "kencarp3-newton")},
+        "component_errors": component_errors(),
+        "traces": {
+            sensitivity: steady_traces("lotka-volterra", cell("tsit5", sensitivity), (1e-4, 1e-6, 1e-8))
+            for sensitivity in ("checkpointed", "backsolve")
+        },
+        "phases": phases(),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(findings()))

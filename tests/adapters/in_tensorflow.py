@@ -1,0 +1,82 @@
+"""Run in a process of its own: what the TensorFlow adapter does, as one JSON object of named findings."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from adapters.cells import build, catalog_task, lotka_volterra_error, outcome, steady_traces
+
+from sciml_bench.problem import catalog
+from sciml_bench.reference.truth import truth
+from sciml_bench.task import Cell, Point
+
+TIME_DEPENDENT = """
+import tensorflow as tf
+def rhs(t, y, p): return tf.stack([p[0]*t**3 + 0*y[0]])
+def loss(ys): return tf.reduce_sum(ys**2)
+"""
+BLOW_UP = TIME_DEPENDENT.replace("t**3 + 0*y[0]", "y[0]**2")
+STIFF = TIME_DEPENDENT.replace("t**3 + 0*y[0]", "-1e8*(y[0] - tf.cos(t))")
+UNCOMPILABLE = TIME_DEPENDENT.replace(
+    "p[0]*t**3", "p[0]*tf.reshape(tf.numpy_function(lambda t: t**3, [t], tf.float64), ())"
+)
+
+
+def cell(method: str, mode: str = "xla") -> Cell:
+    """A cell of the adapter."""
+    return Cell("any", "tensorflow", method, "backsolve", mode)
+
+
+def component_errors() -> list[float]:
+    """How far each component of Robertson's end state is off, in units of its own absolute tolerance."""
+    problem = catalog.load("robertson")
+    reference = truth(problem)
+    assert reference is not None
+    program = build(catalog_task("robertson", "tensorflow", "bdf", "backsolve", "xla"))
+    inputs = program.prepare(np.array(problem.numbers().theta), Point(1e-11, 1e-7))
+    end = program.read_solution(program.solve(inputs)).ys[-1]
+    return list(np.abs(end - reference.solution[-1]) / (1e-7 * np.array(problem.numbers().atol_scale)))
+
+
+def failed_adjoint() -> list[str]:
+    """How the gradient of Robertson ends, whose adjoint equation the solver cannot solve backwards in time."""
+    problem = catalog.load("robertson")
+    program = build(catalog_task("robertson", "tensorflow", "bdf", "backsolve", "xla"))
+    inputs = program.prepare(np.array(problem.numbers().theta), Point(1e-6, 1e-6))
+    try:
+        return ["ok", str(program.read_gradient(program.gradient(inputs)))]
+    except Exception as raised:
+        return [str(getattr(raised, "outcome", type(raised).__name__)), str(raised)]
+
+
+def findings() -> dict[str, Any]:
+    """Everything, by name."""
+    both = (("bdf", 1e-8), ("dormand_prince", 1e-8))
+    return {
+        "methods": {
+            f"{method} {mode}": outcome(TIME_DEPENDENT, cell(method, mode), rtol)
+            for method, rtol in both
+            for mode in ("xla", "graph")
+        },
+        "blow_up": {
+            f"{method} {mode}": outcome(BLOW_UP, cell(method, mode), 1e-4)
+            for method, mode in (("dormand_prince", "xla"), ("dormand_prince", "graph"), ("bdf", "xla"))
+        },
+        "stiff": outcome(STIFF, cell("dormand_prince"), 1e-4),
+        "uncompilable": outcome(UNCOMPILABLE, cell("dormand_prince")),
+        "errors": {method: lotka_volterra_error(cell(method), rtol) for method, rtol in both},
+        "component_errors": component_errors(),
+        "failed_adjoint": failed_adjoint(),
+        "traces": steady_traces("lotka-volterra", cell("dormand_prince"), (1e-4, 1e-6, 1e-8)),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(findings()))

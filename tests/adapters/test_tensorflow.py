@@ -1,0 +1,62 @@
+"""The TensorFlow adapter. What needs TensorFlow runs in one process of its own and is judged here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from adapters.findings import findings
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    """The findings of :mod:`adapters.in_tensorflow`."""
+    return findings("in_tensorflow.py")
+
+
+@pytest.mark.parametrize("method", ["bdf", "dormand_prince"])
+@pytest.mark.parametrize("mode", ["xla", "graph"])
+def test_methods_are_right_for_a_right_hand_side_that_depends_on_time(found, method, mode):
+    """y' = p t**3: the loss is y(0.5)**2 + y(2)**2, so d(loss)/dp = 2 y(0.5)/64 + 8 y(2) with y(t) = 1 + p t**4/4."""
+    outcome, message = found["methods"][f"{method} {mode}"]
+    assert outcome == "ok", message
+    assert float(message.strip("[]")) == pytest.approx(2 * (1 + 1 / 64) / 64 + 8 * (1 + 4), rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["dormand_prince xla", "dormand_prince graph", "bdf xla"])
+def test_a_solution_that_becomes_infinite_is_a_typed_failure(found, kind):
+    """Under XLA the library's own solver loops for ever here."""
+    assert found["blow_up"][kind][0] in ("nonfinite", "max_steps", "step_underflow")
+
+
+def test_a_stiff_equation_exhausts_an_explicit_method(found):
+    outcome, message = found["stiff"]
+    assert outcome == "max_steps"
+    assert "maximum number of steps" in message
+
+
+def test_what_xla_refuses_is_unsupported(found):
+    outcome, message = found["uncompilable"]
+    assert outcome == "unsupported"
+    assert "XLA cannot compile" in message
+
+
+@pytest.mark.parametrize("method", ["bdf", "dormand_prince"])
+def test_gradients_are_right(found, method):
+    assert found["errors"][method] < 1e-4
+
+
+def test_each_component_has_its_own_absolute_tolerance(found):
+    assert max(found["component_errors"]) < 1e3
+
+
+def test_an_adjoint_solve_that_fails_is_not_a_gradient(found):
+    """The library drops the status of the solve backwards and returns what it has."""
+    assert found["failed_adjoint"][0] == "nonfinite"
+    assert "backwards in time failed" in found["failed_adjoint"][1]
+
+
+def test_a_tolerance_sweep_traces_once(found):
+    first, *later = found["traces"]
+    assert first > 0
+    assert later == [first, first]
