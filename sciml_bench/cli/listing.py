@@ -67,7 +67,7 @@ def adapters(as_json: bool) -> None:
                 "here": "no" if lacking else "yes",
                 "methods": [method.name for method in declared.methods],
                 "sensitivities": list(declared.sensitivities),
-                "modes": list(declared.modes),
+                "modes": list(declared.cell_modes),
                 "title": declared.title,
                 "note": lacking.reason if lacking else "",
             }

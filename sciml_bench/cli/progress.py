@@ -89,8 +89,13 @@ def _watcher(plan: Plan, bar: _Bar | None, to_stderr: bool) -> Watcher:
 
 
 def record_line(place: int, total: int, record: Record) -> str:
-    """One line of a finished process: place, outcome, label, what it took, and its best gradient or its failure."""
+    """One line of a finished process: place, outcome, label, what it took, and its best gradient or its failure.
+
+    It also says whether the process was disturbed, and whether it is the repetition of one that was.
+    """
     head = f"[{place:>{len(str(total))}}/{total}] {record.outcome:<14} {record.cell.label}  {record.wall_s:.1f} s"
+    head += ", again" if record.attempt else ""
+    head += ", noisy" if record.noisy else ""
     process = reduce_record(record)
     if record.outcome is not Outcome.OK:
         return f"{head}  {one_line(record.message) or record.outcome.sentence}"

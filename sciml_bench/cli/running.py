@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sciml_bench.cli.turns import History, groups
 from sciml_bench.engine import Limits, measure_cell, memory_limit_bytes
 from sciml_bench.errors import StoreError
 from sciml_bench.measure.protocol import Event
-from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import Slot
 from sciml_bench.plan.plan import Plan
-from sciml_bench.report.failures import RESULTS
 from sciml_bench.store import Placement, Record, Run
 from sciml_bench.task import Cell
 
@@ -33,50 +32,48 @@ class Watcher:
 
 
 def remaining(plan: Plan, run: Run) -> list[Slot]:
-    """The processes of a plan that are still to run.
-
-    A cell of which an earlier block measured nothing, for reasons that lie in its solver, is not run again in later
-    blocks: it would fail alike, at the price of its time limit. A cell that broke is, as is one whose solves are good.
-    """
-    done = run.done()
-    failed = _failed_blocks(run)
-    return [
-        slot
-        for slot in plan.slots
-        if (plan.cell_ids[slot.index], slot.block) not in done
-        and failed.get(plan.cell_ids[slot.index], slot.block) >= slot.block
-    ]
+    """The processes of a plan that are still to run, see :class:`History`."""
+    return list(History.of(run).left(plan))
 
 
 def execute(plan: Plan, run: Run, slots: list[Slot], watcher: Watcher) -> None:
-    """Run the given processes in order. ``KeyboardInterrupt`` leaves a valid run that can be resumed."""
-    limit = plan.settings.memory_limit_bytes or memory_limit_bytes()
-    limits = Limits(plan.settings.timeout_s, limit)
-    failed: set[str] = set()
-    before = len(plan.slots) - len(slots)
+    """Run the given processes in order, and after each group of cells that was disturbed the whole group once more.
+
+    ``KeyboardInterrupt`` leaves a valid run that can be resumed.
+    """
+    places = {(slot.block, slot.order): place for place, slot in enumerate(plan.slots, start=1)}
     plan.material.prepare(dict.fromkeys(plan.planned[slot.index].cell.problem for slot in slots))
-    for place, slot in enumerate(slots, start=before + 1):
-        cell_id = plan.cell_ids[slot.index]
-        if cell_id in failed:
+    history = History.of(run)
+    wanted = {(slot.block, plan.planned[slot.index].cell.problem) for slot in slots}
+    for group in groups(plan, plan.slots):
+        if (group[0].block, plan.planned[group[0].index].cell.problem) not in wanted:
             continue
-        planned = plan.planned[slot.index]
-        watcher.started(place, len(plan.slots), slot, planned.cell)
-        task = plan.task(slot)
-        measurement = measure_cell(task, limits, on_event=watcher.event)
-        placement = Placement(
-            cell_id=cell_id,
-            block=slot.block,
-            order=slot.order,
-            division=planned.division,
-            profile=plan.profile.name,
-            smoke_only=not plan.profile.comparable,
-            spec_hash=plan.material.entries[planned.cell.problem].problem.spec_hash,
-        )
-        record = Record.of(measurement, task, placement, run.environment_hash)
-        run.append(record)
-        if _failed_throughout(record):
-            failed.add(cell_id)
-        watcher.finished(place, len(plan.slots), slot, record)
+        while left := history.left_of(plan, group):
+            for slot in left:
+                place = places[slot.block, slot.order]
+                watcher.started(place, len(plan.slots), slot, plan.planned[slot.index].cell)
+                record = _measured(plan, run, slot, watcher)
+                run.append(record)
+                history.keep(record)
+                watcher.finished(place, len(plan.slots), slot, record)
+
+
+def _measured(plan: Plan, run: Run, slot: Slot, watcher: Watcher) -> Record:
+    planned = plan.planned[slot.index]
+    limits = Limits(plan.settings.timeout_s, plan.settings.memory_limit_bytes or memory_limit_bytes())
+    task = plan.task(slot)
+    measurement = measure_cell(task, limits, on_event=watcher.event)
+    placement = Placement(
+        cell_id=plan.cell_ids[slot.index],
+        block=slot.block,
+        order=slot.order,
+        division=planned.division,
+        profile=plan.profile.name,
+        smoke_only=not plan.profile.comparable,
+        spec_hash=plan.material.entries[planned.cell.problem].problem.spec_hash,
+        attempt=slot.attempt,
+    )
+    return Record.of(measurement, task, placement, run.environment_hash)
 
 
 def runs_in(folder: Path) -> Iterator[Run]:
@@ -117,7 +114,8 @@ def earlier_costs(folder: Path, profile: str) -> dict[str, float]:
             continue
         path = run.records_path
         if name == profile and path.is_file() and 0 < path.stat().st_size < _LARGEST_COST_FILE_BYTES:
-            return {record.cell.label: record.wall_s for record in run.records(on_damage=lambda _: None)}
+            records = run.records(on_damage=lambda _: None)
+            return {record.cell.label: record.wall_s + record.fill_s for record in records}
     return {}
 
 
@@ -133,19 +131,3 @@ def _plan_hash(run: Run) -> str | None:
         return run.plan.get("hash")
     except StoreError:
         return None
-
-
-def _failed_blocks(run: Run) -> dict[str, int]:
-    """The first block in which each cell failed throughout."""
-    failed: dict[str, int] = {}
-    for record in run.records(on_damage=lambda _: None):
-        if _failed_throughout(record):
-            failed[record.cell_id] = min(record.block, failed.get(record.cell_id, record.block))
-    return failed
-
-
-def _failed_throughout(record: Record) -> bool:
-    """Whether nothing was measured, for reasons that lie in the solver."""
-    if record.outcome is Outcome.OK or record.outcome not in RESULTS:
-        return False
-    return not any(Outcome.OK in (point.solve_outcome, point.gradient_outcome) for point in record.points)

@@ -15,11 +15,15 @@ from sciml_bench.plan.cells import Planned
 
 @dataclass(frozen=True)
 class Slot:
-    """One place in the order of a run: the cell's index in the plan, its block, its position inside the block."""
+    """One place in the order of a run: the cell's index in the plan, its block, its position inside the block.
+
+    ``attempt`` is 1 where the same place is taken once more because it was disturbed.
+    """
 
     block: int
     order: int
     index: int
+    attempt: int = 0
 
 
 def blocks(planned: Sequence[Planned], processes: int, seed: int) -> Iterator[Slot]:

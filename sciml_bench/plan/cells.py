@@ -70,7 +70,7 @@ def _verdicts(
             if reason:
                 yield cell, Skipped(cell, None, f"not in profile {profile.name} ({reason})")
                 continue
-            refusal = lacking.reason if lacking else adapter.refusal(cell, entry.facts)
+            refusal = lacking.reason if lacking else adapter.refusal(_cold(cell), entry.facts)
             if refusal:
                 yield cell, Skipped(cell, Outcome.UNSUPPORTED, refusal)
             elif _recipe(cell) in _recipes(adapter, entry):
@@ -80,7 +80,7 @@ def _verdicts(
 
 
 def _all_cells(entry: Entry, adapter: Adapter) -> Iterator[Cell]:
-    axes = product(adapter.methods, adapter.sensitivities, adapter.modes, adapter.precisions, adapter.devices)
+    axes = product(adapter.methods, adapter.sensitivities, adapter.cell_modes, adapter.precisions, adapter.devices)
     for method, sensitivity, mode, precision, device in axes:
         yield Cell(entry.name, adapter.name, method.name, sensitivity, mode, precision, device)
 
@@ -93,6 +93,11 @@ def _recipe(cell: Cell) -> Recipe:
     return Recipe(cell.method, cell.sensitivity, cell.mode)
 
 
+def _cold(cell: Cell) -> Cell:
+    """The cell that differs only in starting with an empty compile cache; itself where that is so."""
+    return replace(cell, mode=cell.framework_mode)
+
+
 def _outside(
     cell: Cell, entry: Entry, adapter: Adapter, selection: Selection, profile: Profile, partners: set[Cell]
 ) -> str:
@@ -103,6 +108,10 @@ def _outside(
         return f"tier {entry.tier}"
     if cell.precision != "float64" or cell.device != "cpu":
         return f"{cell.precision} on {cell.device}"
+    if cell.caches == "warm" and cell.mode not in selection.modes:
+        first = _recipes(adapter, entry)[:1]
+        wanted = profile.warm_caches and _recipe(_cold(cell)) in first
+        return "" if wanted else "warm compile caches only of the first recommended cell, in standard and rigorous"
     if cell in partners or _in_breadth(cell, entry, adapter, selection, profile):
         return ""
     return {
@@ -188,10 +197,12 @@ def _with_groups(planned: Sequence[Planned], adapters: Mapping[str, Adapter]) ->
     """The same cells, those that have a counterpart in another adapter with the name of their group."""
     members: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for item in planned:
-        members[_group_key(item.cell, adapters)].add(item.cell.adapter)
+        # A warm cell takes the same steps at the same speed as its cold one: it would stand in the group twice.
+        if item.cell.caches == "cold":
+            members[_group_key(item.cell, adapters)].add(item.cell.adapter)
     return tuple(
         replace(item, group=_group_name(item.cell, adapters))
-        if len(members[_group_key(item.cell, adapters)]) > 1
+        if item.cell.caches == "cold" and len(members[_group_key(item.cell, adapters)]) > 1
         else replace(item, division="other")
         if item.division == "matched"
         else item

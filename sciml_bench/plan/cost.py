@@ -19,6 +19,9 @@ UNKNOWN_STARTUP_S = 5.0
 CALL_S: dict[str, float] = {"scipy": 0.1, "torchdiffeq": 0.1, "diffrax": 0.01, "tensorflow": 0.02}
 UNKNOWN_CALL_S = 0.1
 
+# Fewer calls cannot be seen to have settled; most have by then.
+CALLS_TO_SETTLE = 10
+
 
 def hopeless(method: Method, stiff: bool) -> bool:
     """Whether a cell is expected to run into its time limit, once: what fails in its solver is not repeated."""
@@ -28,16 +31,24 @@ def hopeless(method: Method, stiff: bool) -> bool:
 def estimate_s(
     cell: Cell, method: Method, *, stiff: bool, profile: Profile, timeout_s: float, earlier: Mapping[str, float]
 ) -> float:
-    """Seconds that one process of a cell takes. ``earlier`` maps cell labels to measured seconds of this profile."""
+    """Seconds that one process of a cell takes. ``earlier`` maps cell labels to measured seconds of this profile.
+
+    A cell with warm caches needs a process more, which makes the first calls only.
+    """
     if cell.label in earlier:
         return earlier[cell.label]
     startup_s = STARTUP_S.get(cell.adapter, UNKNOWN_STARTUP_S)
+    if cell.caches == "warm":
+        startup_s *= 2
     if hopeless(method, stiff):
         return startup_s + timeout_s
     call_s = CALL_S.get(cell.adapter, UNKNOWN_CALL_S)
+    loops = 2 * len(profile.rtols)
     sampling = profile.sampling
-    loop_s = max(sampling.steady_s, (sampling.warm_up_calls + sampling.steady_calls + 1) * call_s)
-    return startup_s + 2 * len(profile.rtols) * min(loop_s, timeout_s)
+    steady_s = max(sampling.steady_s, (sampling.steady_calls + 1) * call_s)
+    settling_s = min(CALLS_TO_SETTLE * call_s, sampling.warm_up_s / loops)
+    loop_s = steady_s + max(sampling.warm_up_calls * call_s, settling_s)
+    return startup_s + loops * min(loop_s, timeout_s)
 
 
 def duration_text(seconds: float) -> str:

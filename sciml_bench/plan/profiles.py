@@ -32,7 +32,8 @@ class Profile:
 
     ``core_breadth`` is that of problems of tier smoke, ``named_breadth`` that of problems which the user names.
     ``comparable`` is false where one process is all there is. ``timeout_s`` limits each phase of a worker, and each
-    loop of a point.
+    loop of a point. ``warm_caches``: the first recommended cell is also measured on a warm compile cache, where its
+    framework has one. ``rerun_noisy``: a group of cells that was disturbed is measured once more.
     """
 
     name: str
@@ -45,6 +46,8 @@ class Profile:
     timeout_s: float
     comparable: bool
     use: str
+    warm_caches: bool = False
+    rerun_noisy: bool = False
 
     @property
     def tiers(self) -> tuple[str, ...]:
@@ -57,13 +60,14 @@ class Profile:
         return tuple(Point(rtol=rtol, atol=rtol) for rtol in self.rtols)
 
 
-def _sampling(warm_up: int, steady: int, steady_s: float, most: int) -> Sampling:
+def _sampling(warm_up: int, steady: int, steady_s: float, most: int, warm_up_s: float = 0.0) -> Sampling:
     return Sampling(
         warm_up_calls=warm_up,
         steady_calls=steady,
         steady_s=steady_s,
         max_steady_calls=most,
         perturbation=PERTURBATION,
+        warm_up_s=warm_up_s,
     )
 
 
@@ -95,7 +99,7 @@ _PROFILES = (
     Profile(
         name="standard",
         processes=10,
-        sampling=_sampling(5, 30, 1.0, 1000),
+        sampling=_sampling(2, 30, 1.0, 1000, warm_up_s=60.0),
         rtols=(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11),
         named_breadth="suited",
         core_breadth="suited",
@@ -103,11 +107,13 @@ _PROFILES = (
         timeout_s=120.0,
         comparable=True,
         use="published tables",
+        warm_caches=True,
+        rerun_noisy=True,
     ),
     Profile(
         name="rigorous",
         processes=30,
-        sampling=_sampling(50, 500, 5.0, 5000),
+        sampling=_sampling(10, 500, 5.0, 5000, warm_up_s=600.0),
         rtols=(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11),
         named_breadth="suited",
         core_breadth="suited",
@@ -115,6 +121,8 @@ _PROFILES = (
         timeout_s=600.0,
         comparable=True,
         use="study of warm-up and of the spread between processes",
+        warm_caches=True,
+        rerun_noisy=True,
     ),
 )
 

@@ -57,7 +57,7 @@ class Selection:
         see = "sciml-bench list adapters"
         check_names("method", self.methods, {m.name for a in chosen for m in a.methods}, see)
         check_names("sensitivity", self.sensitivities, {s for a in chosen for s in a.sensitivities}, see)
-        check_names("mode", self.modes, {m for a in chosen for m in a.modes}, see)
+        check_names("mode", self.modes, {m for a in chosen for m in a.cell_modes}, see)
         for label in self.cells:
             _check_label(label, adapters)
         _ = self._matches_keyword
@@ -90,6 +90,6 @@ def _check_label(label: str, adapters: Mapping[str, Adapter]) -> None:
     adapter = adapters[cell.adapter]
     check_names(f"method of {adapter.name}", [cell.method], [m.name for m in adapter.methods], see)
     check_names(f"sensitivity of {adapter.name}", [cell.sensitivity], adapter.sensitivities, see)
-    check_names(f"mode of {adapter.name}", [cell.mode], adapter.modes, see)
+    check_names(f"mode of {adapter.name}", [cell.mode], adapter.cell_modes, see)
     check_names(f"precision of {adapter.name}", [cell.precision], adapter.precisions, see)
     check_names(f"device of {adapter.name}", [cell.device], adapter.devices, see)

@@ -77,6 +77,13 @@ def test_lines_tell_what_matters():
     )
 
 
+def test_line_says_that_a_process_was_disturbed_and_that_it_is_a_repetition():
+    noisy = record(cell(), [point(1e-4)], noisy=("other_load: somebody compiles",))
+    again = record(cell(), [point(1e-4)], attempt=1)
+    assert "/float64/cpu  12.5 s, noisy  1st gradient" in record_line(1, 2, noisy)
+    assert "/float64/cpu  12.5 s, again  1st gradient" in record_line(1, 2, again)
+
+
 def test_the_cost_is_told_before_the_start(plan):
     assert announcement(plan, plan.slots) == (
         "profile smoke: 2 cells on 1 problem, 1 process each, about 14 s; phase limit 30 s"

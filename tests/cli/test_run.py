@@ -12,7 +12,6 @@ import pytest
 from stubs.suite import problem_text
 
 from sciml_bench.cli import exits, running
-from sciml_bench.plan.blocks import Slot
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.store import Run
 
@@ -199,15 +198,3 @@ def test_earlier_runs_give_the_costs(cli):
     (planned,) = cli("plan", "--cell", cell("fine"), *SMOKE, "--json").json["cells"]
     (record,) = only_run().records()
     assert planned["estimated_s"] == pytest.approx(record.wall_s, abs=0.06)
-
-
-def test_what_remains_is_what_is_not_done(cli):
-    cli("run", "--cell", cell("fine"), "--profile", "quick")
-    run = only_run()
-    (cell_id,) = {record.cell_id for record in run.records()}
-
-    class Plan:
-        cell_ids = (cell_id, "other")
-        slots = (Slot(0, 0, 0), Slot(0, 1, 1), Slot(3, 0, 0))
-
-    assert running.remaining(Plan, run) == [Slot(0, 1, 1), Slot(3, 0, 0)]  # type: ignore[arg-type]

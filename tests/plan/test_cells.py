@@ -8,9 +8,12 @@ import pytest
 from stubs.suite import stub_adapter
 
 from sciml_bench.adapters.base import Method, Recipe
+from sciml_bench.errors import UsageError
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.cells import choose
+from sciml_bench.plan.cost import UNKNOWN_STARTUP_S
 from sciml_bench.plan.entry import entries
+from sciml_bench.plan.plan import Settings, make_plan
 from sciml_bench.plan.profiles import Profile, profile_named
 from sciml_bench.plan.selection import Selection
 
@@ -171,3 +174,63 @@ def test_nonstiff_problems_take_the_nonstiff_recipes(suite):
     alpha = dataclasses.replace(suite["alpha"], nonstiff_recipes=(Recipe("limited", "discrete", "eager"),))
     planned, _ = chosen({"alpha": alpha}, SMOKE, suites=("nonstiff",))
     assert labels(planned) == {"calm/alpha/limited/discrete/eager"}
+
+
+def with_caches(suite):
+    """``alpha`` can keep what it compiles, and compiling is the mode of its recipes."""
+    recipes = tuple(dataclasses.replace(recipe, mode="compiled") for recipe in suite["alpha"].stiff_recipes)
+    return {**suite, "alpha": stub_adapter("alpha", cached_modes=("compiled",), stiff_recipes=recipes)}
+
+
+def warm(planned):
+    return {(item.cell.method, item.cell.mode) for item in planned if item.cell.caches == "warm"}
+
+
+def test_warm_caches_are_measured_for_the_first_recommended_cell_in_standard_only(suite):
+    suite = with_caches(suite)
+    for profile, expected in ((SMOKE, set()), (QUICK, set()), (STANDARD, {("fine", "compiled-warm")})):
+        planned, skipped = chosen(suite, profile, problems=("decay",))
+        assert warm(planned) == expected
+        assert any("warm compile caches only of the first" in reason for reason in reasons(skipped))
+
+
+def test_naming_the_warm_mode_measures_it_in_every_profile(suite):
+    planned, _ = chosen(with_caches(suite), QUICK, problems=("decay",), modes=("compiled-warm",))
+    assert warm(planned) == {("fine", "compiled-warm"), ("finer", "compiled-warm")}
+    assert len(planned) == 2
+
+
+def test_exact_warm_cell_can_be_named(suite):
+    label = "decay/alpha/wrong/discrete/compiled-warm/float64/cpu"
+    planned, _ = chosen(with_caches(suite), SMOKE, cells=(label,))
+    assert [item.cell.label for item in planned] == [label]
+
+
+def test_mode_whose_framework_keeps_nothing_has_no_warm_cell(suite):
+    selection = Selection(modes=("eager-warm",))
+    with pytest.raises(UsageError, match="there is no mode 'eager-warm'"):
+        selection.check(with_caches(suite))
+
+
+def test_warm_cell_is_in_no_group_and_makes_none(suite):
+    planned, _ = chosen(with_caches(suite), STANDARD, problems=("decay",))
+    (found,) = [item for item in planned if item.cell.caches == "warm"]
+    assert (found.group, found.division) == ("", "other")
+
+
+def test_what_an_adapter_refuses_cold_it_refuses_warm(suite):
+    axes = {"adapters": ("alpha",), "sensitivities": ("backsolve",), "modes": ("compiled-warm",)}
+    planned, skipped = chosen(with_caches(suite), QUICK, problems=("decay",), **axes)
+    assert planned == ()
+    assert "cannot compile the backward solve of 2 states" in reasons(skipped)
+
+
+def test_warm_cell_costs_one_more_start(suite):
+    plan = make_plan(
+        Selection(problems=("decay",), methods=("fine",), modes=("compiled", "compiled-warm")),
+        {"alpha": with_caches(suite)["alpha"]},
+        QUICK,
+        Settings(),
+    )
+    costs = {item.cell.mode: cost for item, cost in zip(plan.planned, plan.costs_s, strict=True)}
+    assert costs["compiled-warm"] == costs["compiled"] + UNKNOWN_STARTUP_S

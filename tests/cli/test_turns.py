@@ -1,0 +1,190 @@
+"""Which processes run, in which order, and which groups are measured once more: no worker is started here."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stubs.records import stub_measurement
+from stubs.suite import stub_adapters, use_catalog, write_catalog
+
+from sciml_bench.cli import running
+from sciml_bench.cli.running import Watcher, execute, remaining
+from sciml_bench.engine import Measurement
+from sciml_bench.measure.point import PointResult
+from sciml_bench.outcome import Outcome
+from sciml_bench.plan.plan import Plan, Settings, make_plan
+from sciml_bench.plan.profiles import profile_named
+from sciml_bench.plan.selection import Selection
+from sciml_bench.plan.tasks import Material
+from sciml_bench.problem import catalog
+from sciml_bench.store import Run, counting_records
+from sciml_bench.task import Task
+
+SILENT = Watcher(lambda *_: None, lambda _: None, lambda *_: None)
+NOISE = ("other_load: other processes kept 0.9 processors busy (limit 0.25)",)
+
+Measure = Callable[[Task, int], Measurement]
+
+
+@pytest.fixture(autouse=True)
+def _small_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    use_catalog(write_catalog(tmp_path / "catalog"), monkeypatch)
+    monkeypatch.setattr(Material, "_truth_of", lambda *_: None)
+    yield
+    monkeypatch.undo()
+    catalog.paths.cache_clear()
+
+
+def made_plan(processes: int = 2, problems: tuple[str, ...] = ("decay",), rerun_noisy: bool = True) -> Plan:
+    """Two adapters with one cell each on every problem."""
+    profile = dataclasses.replace(profile_named("smoke"), processes=processes, rerun_noisy=rerun_noisy)
+    return make_plan(Selection(problems=problems), stub_adapters(), profile, Settings())
+
+
+def new_run(folder: Path) -> Run:
+    return Run.create(folder, "test", plan={}, environment={})
+
+
+def use(monkeypatch: pytest.MonkeyPatch, measure: Measure) -> None:
+    """Measure with this function of the task and the number of measurements before."""
+    count = 0
+
+    def measured(task: Task, _limits: Any, **_options: Any) -> Measurement:
+        nonlocal count
+        count += 1
+        return measure(task, count - 1)
+
+    monkeypatch.setattr(running, "measure_cell", measured)
+
+
+def carry_out(plan: Plan, run: Run) -> None:
+    execute(plan, run, remaining(plan, run), SILENT)
+
+
+def told(run: Run) -> list[tuple[str, str, int, int]]:
+    """Problem, adapter, block and attempt of every record, in the order in which they were made."""
+    return [(r.cell.problem, r.cell.adapter, r.block, r.attempt) for r in run.records()]
+
+
+def noisy_at(*numbers: int) -> Measure:
+    return lambda _task, number: stub_measurement(noisy=NOISE if number in numbers else ())
+
+
+def test_quiet_run_measures_everything_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    use(monkeypatch, noisy_at())
+    plan, run = made_plan(), new_run(tmp_path)
+    carry_out(plan, run)
+    assert len(told(run)) == len(plan.slots) == 4
+    assert {attempt for *_, attempt in told(run)} == {0}
+
+
+def test_disturbed_group_is_measured_once_more_right_after_it_and_both_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # Everything is disturbed in block 1 and 2, the repetitions too: there is no second one.
+    use(monkeypatch, noisy_at(*range(2, 100)))
+    plan, run = made_plan(processes=3), new_run(tmp_path)
+    carry_out(plan, run)
+    assert [(block, attempt) for *_, block, attempt in told(run)] == [
+        (0, 0), (0, 0), (1, 0), (1, 0), (1, 1), (1, 1), (2, 0), (2, 0), (2, 1), (2, 1),
+    ]  # fmt: skip
+    orders = [(record.order, record.attempt) for record in run.records() if record.block == 1]
+    assert [order for order, attempt in orders if attempt == 1] == [order for order, attempt in orders if attempt == 0]
+    counting = counting_records(run.records()).values()
+    assert sorted(record.attempt for record in counting) == [0, 0, 1, 1, 1, 1]
+
+
+def test_one_disturbed_cell_repeats_its_whole_group_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    use(monkeypatch, noisy_at(1))
+    plan, run = made_plan(processes=1, problems=("decay", "calm")), new_run(tmp_path)
+    carry_out(plan, run)
+    first = told(run)[0][0]
+    assert sorted(record for record in told(run) if record[3] == 1) == [(first, "alpha", 0, 1), (first, "beta", 0, 1)]
+    # Right after the group, before the next problem.
+    assert [attempt for *_, attempt in told(run)] == [0, 0, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["smoke", "quick"])
+def test_profile_that_must_be_fast_repeats_nothing(name: str):
+    assert not profile_named(name).rerun_noisy
+    assert profile_named("standard").rerun_noisy
+
+
+def test_nothing_is_repeated_where_the_profile_does_not_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    use(monkeypatch, noisy_at(*range(100)))
+    plan, run = made_plan(rerun_noisy=False), new_run(tmp_path)
+    carry_out(plan, run)
+    assert {attempt for *_, attempt in told(run)} == {0}
+    assert all(record.noisy == NOISE for record in run.records())
+
+
+def failing(task: Task) -> Measurement:
+    points = tuple(PointResult.failed(point, Outcome.TIMEOUT, "gradient", "too long") for point in task.points)
+    return stub_measurement(outcome=Outcome.TIMEOUT, points=points, noisy=NOISE)
+
+
+def test_cell_that_gave_nothing_is_not_repeated_and_repeats_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def measure(task: Task, number: int) -> Measurement:
+        if task.cell.adapter == "alpha":
+            return failing(task)
+        return stub_measurement(noisy=NOISE if number > 3 else ())
+
+    use(monkeypatch, measure)
+    plan, run = made_plan(processes=3), new_run(tmp_path)
+    carry_out(plan, run)
+    adapters = [(adapter, block, attempt) for _, adapter, block, attempt in told(run)]
+    assert adapters.count(("alpha", 0, 0)) == 1
+    assert not any(adapter == "alpha" and (block or attempt) for adapter, block, attempt in adapters)
+    assert [(block, attempt) for adapter, block, attempt in adapters if adapter == "beta"][:2] == [(0, 0), (1, 0)]
+
+
+@pytest.mark.parametrize("before", range(1, 8))
+def test_run_that_was_interrupted_goes_on_as_it_would_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int
+):
+    plan = made_plan(processes=2)
+    whole = new_run(tmp_path / "whole")
+    use(monkeypatch, noisy_at(*range(100)))
+    carry_out(plan, whole)
+    assert len(told(whole)) == 8
+
+    def interrupted(_task: Task, number: int) -> Measurement:
+        if number == before:
+            raise KeyboardInterrupt
+        return stub_measurement(noisy=NOISE)
+
+    run = new_run(tmp_path / "interrupted")
+    use(monkeypatch, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(plan, run)
+    assert len(told(run)) == before
+    assert remaining(plan, run)
+    use(monkeypatch, noisy_at(*range(100)))
+    carry_out(plan, run)
+    assert told(run) == told(whole)
+    assert remaining(plan, run) == []
+
+
+def test_places_count_the_plan_and_not_the_repetitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    use(monkeypatch, noisy_at(0))
+    plan, run = made_plan(processes=1), new_run(tmp_path)
+    seen: list[tuple[int, int, int]] = []
+    watcher = Watcher(
+        lambda *_: None, lambda _: None, lambda place, total, slot, _: seen.append((place, total, slot.attempt))
+    )
+    execute(plan, run, remaining(plan, run), watcher)
+    assert seen == [(1, 2, 0), (2, 2, 0), (1, 2, 1), (2, 2, 1)]
+
+
+def test_damaged_line_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    use(monkeypatch, noisy_at())
+    plan, run = made_plan(processes=1), new_run(tmp_path)
+    carry_out(plan, run)
+    lines = run.records_path.read_text().splitlines(keepends=True)
+    run.records_path.write_text(lines[0] + '{"schema": 2, "cell_id": 3}\n')
+    (slot,) = remaining(plan, run)
+    assert slot.attempt == 0
