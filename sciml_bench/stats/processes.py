@@ -22,6 +22,44 @@ class Spread:
     maximum: float
 
 
+@dataclass(frozen=True)
+class Iterations:
+    """The iterations of one process, reduced: how many, their median in the unit of the input, and how they vary.
+
+    ``variation`` is their coefficient of variation (standard deviation over mean); ``None`` for a single iteration.
+    """
+
+    count: int
+    median: float
+    variation: float | None
+
+
+def iterations(samples: Sequence[float]) -> Iterations | None:
+    """Reduce the iterations of one process; ``None`` without samples.
+
+    Raises:
+        ValueError: a sample is negative or not finite, so it is not a duration.
+    """
+    middle = process_median(samples)
+    if middle is None:
+        return None
+    return Iterations(len(samples), middle, variation(samples))
+
+
+def variation(values: Sequence[float]) -> float | None:
+    """The coefficient of variation: standard deviation (n − 1) over mean; ``None`` for fewer than two values.
+
+    The values are durations; when all of them are 0, so is their variation.
+    """
+    if len(values) < 2:
+        return None
+    mean = math.fsum(values) / len(values)
+    if mean == 0:
+        return 0.0
+    # Divided first, so that the squares of very long or short times neither overflow nor vanish.
+    return math.sqrt(math.fsum([(value / mean - 1) ** 2 for value in values]) / (len(values) - 1))
+
+
 def process_median(samples: Sequence[float]) -> float | None:
     """The median of the iterations of one process; ``None`` without samples.
 
@@ -29,9 +67,9 @@ def process_median(samples: Sequence[float]) -> float | None:
         ValueError: a sample is negative or not finite, so it is not a duration.
     """
     for sample in samples:
-        if not math.isfinite(sample) or sample < 0:
+        if not 0 <= sample < math.inf:
             raise ValueError(f"a duration must be finite and not negative, got {sample!r}")
-    return float(median(samples)) if samples else None
+    return float(median(samples)) if len(samples) else None
 
 
 def spread(values: Iterable[float | None]) -> Spread | None:
@@ -43,19 +81,3 @@ def spread(values: Iterable[float | None]) -> Spread | None:
     if not known:
         return None
     return Spread(processes=len(known), median=float(median(known)), minimum=min(known), maximum=max(known))
-
-
-def geometric_mean(values: Iterable[float]) -> float:
-    """The geometric mean of positive numbers, the only mean under which ratios can be averaged.
-
-    Raises:
-        ValueError: there are no values, or one is not positive.
-    """
-    logs: list[float] = []
-    for value in values:
-        if not value > 0 or not math.isfinite(value):
-            raise ValueError(f"a geometric mean needs positive finite values, got {value!r}")
-        logs.append(math.log(value))
-    if not logs:
-        raise ValueError("a geometric mean needs at least one value")
-    return math.exp(math.fsum(logs) / len(logs))
