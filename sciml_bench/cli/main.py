@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("sciml_bench.cli.run:run", "Run selected cells, or problem files of your own."),
     "plan": ("sciml_bench.cli.plan:plan", "Show what would run, what it would cost, and what is skipped."),
     "show": ("sciml_bench.cli.show:show", "Show the tables of a run."),
+    "compare": ("sciml_bench.cli.compare:compare", "Compare two runs, or two selections of one run, in four verdicts."),
     "verify": ("sciml_bench.cli.verify:verify", "Check a run against the rules of measurement."),
     "doctor": ("sciml_bench.cli.doctor:doctor", "Tell what makes this machine noisy, and the command that cures each."),
     "list": ("sciml_bench.cli.listing:listing", "List problems, adapters, suites or runs."),

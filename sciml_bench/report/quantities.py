@@ -40,6 +40,12 @@ def error(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.1e}"
 
 
+def tolerance(value: float) -> str:
+    """A tolerance, such as ``1e-4`` or ``2.5e-7``."""
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent)}"
+
+
 def digits(value: float | None) -> str:
     """Correct digits, such as ``8.4``."""
     return NOTHING if value is None else f"{value:.1f}"

@@ -68,7 +68,7 @@ def compare(problem: str, cells: Sequence[CellSummary]) -> Comparison:
 
 
 def _target(cells: Sequence[CellSummary], work: Work, seconds: Callable[[PointSummary], float | None]) -> Target:
-    digits = common_target(_work_points(cell.processes, work) for cell in cells)
+    digits = common_target(work_points(cell.processes, work) for cell in cells)
     if digits is not None:
         return Target(digits, None)
     # Without a reference errors are unknown: the tightest tolerance at which the most cells have a time.
@@ -80,7 +80,8 @@ def _target(cells: Sequence[CellSummary], work: Work, seconds: Callable[[PointSu
     return Target(None, max(votes, key=lambda rtol: (votes[rtol], -rtol), default=None))
 
 
-def _work_points(processes: Sequence[ProcessSummary], work: Work) -> list[WorkPoint]:
+def work_points(processes: Sequence[ProcessSummary], work: Work) -> list[WorkPoint]:
+    """The points of these processes whose error and time are both known."""
     points = (work(point) for process in processes for point in process.points)
     return [point for point in points if point is not None]
 
@@ -103,18 +104,19 @@ def _row(cell: CellSummary, solve_target: Target, gradient_target: Target) -> Ro
 
 def _time(cell: CellSummary, target: Target, work: Work, seconds: Callable[[PointSummary], float | None]) -> Time:
     """One reading per process, then their spread."""
-    readings = [_reading(process, target, work, seconds) for process in cell.processes]
-    found = spread(reading.time for reading in readings)
+    readings = [reading(process, target, work, seconds) for process in cell.processes]
+    found = spread(item.time for item in readings)
     if found is None:
-        return Time(None, reason=next((reading.reason for reading in readings if reading.reason), "not measured"))
-    return Time(found, at_most=any(reading.at_most for reading in readings))
+        return Time(None, reason=next((item.reason for item in readings if item.reason), "not measured"))
+    return Time(found, at_most=any(item.at_most for item in readings))
 
 
-def _reading(
+def reading(
     process: ProcessSummary, target: Target, work: Work, seconds: Callable[[PointSummary], float | None]
 ) -> Reading:
+    """The time of one process at a target, or why it has none."""
     if target.digits is not None:
-        return time_at(_work_points([process], work), target.digits)
+        return time_at(work_points([process], work), target.digits)
     for point in process.points:
         if point.rtol == target.rtol and seconds(point) is not None:
             return Reading(seconds(point))

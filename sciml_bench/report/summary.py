@@ -9,22 +9,28 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sciml_bench.measure.point import PointResult, Scores
 from sciml_bench.outcome import Outcome
 from sciml_bench.stats.front import WorkPoint
 from sciml_bench.stats.processes import Spread, process_median, spread
 from sciml_bench.store import Record
+from sciml_bench.store.counting import supersedes
 from sciml_bench.task import Cell
+
+if TYPE_CHECKING:
+    # Not imported: it needs NumPy, and a table is printed without.
+    from sciml_bench.measure.steady import Steady
 
 
 @dataclass(frozen=True)
 class PointSummary:
-    """One point of one process. Times are medians of the steady calls in seconds; ``None`` when it failed.
+    """One point of one process. Times are medians of the calls that count, in seconds; ``None`` when it failed.
 
     ``scd`` is that at t1. ``mescd`` is taken over all saved times: at t1 alone it is flattered where a solution
-    decays or returns to where it was.
+    decays or returns to where it was. ``*_counts`` are the solver's own. ``unsteady`` tells that a loop of it was long
+    enough to judge and never settled.
     """
 
     rtol: float
@@ -38,6 +44,9 @@ class PointSummary:
     gradient_error: float | None
     solve_below_reference: bool
     gradient_below_reference: bool
+    solve_counts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    gradient_counts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    unsteady: bool = False
 
     @property
     def solve_work(self) -> WorkPoint | None:
@@ -67,6 +76,10 @@ class ProcessSummary:
     first_gradient_built_s: float | None
     peak_rss_bytes: int | None
     points: tuple[PointSummary, ...]
+    wall_s: float = 0.0
+    phases_s: Mapping[str, float] = field(default_factory=dict[str, float])
+    noisy: tuple[str, ...] = ()
+    attempt: int = 0
 
 
 @dataclass
@@ -79,8 +92,11 @@ class CellSummary:
     processes: list[ProcessSummary] = field(default_factory=list[ProcessSummary])
 
     def keep(self, process: ProcessSummary) -> None:
-        """Add a process; one that was measured again takes the place of its earlier record."""
-        self.processes = [known for known in self.processes if known.block != process.block] + [process]
+        """Add a process; one that was measured again takes the place of its earlier record, by the fixed rule."""
+        known = next((item for item in self.processes if item.block == process.block), None)
+        if known is not None and not supersedes(process.attempt, known.attempt):
+            return
+        self.processes = [item for item in self.processes if item is not known] + [process]
 
     @property
     def measured(self) -> bool:
@@ -171,6 +187,10 @@ def reduce_record(record: Record) -> ProcessSummary:
         first_gradient_built_s=_seconds(first.get("built")),
         peak_rss_bytes=record.peak_rss_bytes,
         points=tuple(_reduce_point(point) for point in record.points),
+        wall_s=record.wall_s,
+        phases_s={name: ns / 1e9 for name, ns in record.phases_ns.items()},
+        noisy=tuple(record.noisy),
+        attempt=record.attempt,
     )
 
 
@@ -184,14 +204,21 @@ def _reduce_point(point: PointResult) -> PointSummary:
         outcome=point.outcome,
         phase=point.phase,
         message=point.message,
-        solve_s=_seconds(process_median(point.solve_ns)) if solved else None,
-        gradient_s=_seconds(process_median(point.gradient_ns)) if differentiated else None,
+        solve_s=_seconds(process_median(point.counted_solve_ns)) if solved else None,
+        gradient_s=_seconds(process_median(point.counted_gradient_ns)) if differentiated else None,
         scd=_score(solve, "scd") if solved else None,
         mescd=_digits(_score(solve, "trajectory_error")) if solved else None,
         gradient_error=_score(gradient, "relative_error") if differentiated else None,
         solve_below_reference=bool(solve.get("below_reference")),
         gradient_below_reference=bool(gradient.get("below_reference")),
+        solve_counts=point.solve_statistics,
+        gradient_counts=point.gradient_statistics,
+        unsteady=any(found is not None and found["class"] == "none" for found in _classes(point)),
     )
+
+
+def _classes(point: PointResult) -> tuple[Steady | None, ...]:
+    return point.solve_steady, point.gradient_steady
 
 
 def _score(scores: Scores, name: str) -> float | None:

@@ -226,11 +226,14 @@ def _inherited(environment: Mapping[str, str]) -> Iterator[str]:
     """Variables that change what a worker gets: those without which its environment would be another."""
     from sciml_bench.engine.variables import worker_variables
 
-    folder = Path("private")
-    with_all = worker_variables(environment, folder, 1, "gpu")
+    def worker(inherited: Mapping[str, str]) -> dict[str, str]:
+        folder = Path("private")
+        return worker_variables(inherited, folder, 1, "gpu", caches=folder, warm=True)
+
+    with_all = worker(environment)
     for name in environment:
         without = {other: value for other, value in environment.items() if other != name}
-        if with_all.get(name) != worker_variables(without, folder, 1, "gpu").get(name):
+        if with_all.get(name) != worker(without).get(name):
             yield name
 
 

@@ -1,0 +1,165 @@
+"""``compare``: two runs, or two selections of one run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sciml_bench.cli import exits
+from sciml_bench.cli.options import json_option, out_option
+
+if TYPE_CHECKING:
+    from sciml_bench.report.comparison.compare import Comparison
+    from sciml_bench.report.comparison.side import Side
+
+_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
+
+
+class Percent(click.ParamType):
+    """A share written as percent, such as ``5%``."""
+
+    name = "percent"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read the share; fails on what is not above 0 % and at most 100 %."""
+        if isinstance(value, float):
+            return value
+        match = _PERCENT.fullmatch(value)
+        share = float(match[1]) / 100 if match else 0.0
+        if not 0 < share <= 1:
+            self.fail(f"'{value}' is not a share between 0% and 100%; write for example 5%", param, ctx)
+        return share
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  sciml-bench compare 2026-11-21T10-31-05_stiff_quick 2026-11-22T09-12-44_stiff_quick
+  sciml-bench compare results/old results/new -k 'not torch' --band 3%
+  sciml-bench compare results/old --of 'scipy and radau' --with 'diffrax and kvaerno5'
+
+\b
+Exit codes:
+    0  nothing is slower in NEW, and nothing is lost; always with --of and --with
+    1  something is slower in NEW, or worked in BASE and no longer works
+    2  wrong usage, a folder that is not a run, or runs that cannot be compared
+    4  nothing to compare: no cell matches
+"""
+)
+@click.argument("base", metavar="BASE")
+@click.argument("new", required=False, metavar="[NEW]")
+@click.option("--of", "of", metavar="EXPR", help="Within one run: the cells to compare with, as in -k.")
+@click.option("--with", "others", metavar="EXPR", help="Within one run: the cells that are compared with them.")
+@click.option("-k", "keyword", default="", metavar="EXPR", help="Only cells whose label matches, as in `pytest -k`.")
+@click.option(
+    "--band", type=Percent(), default="5%", show_default=True, help="Ratios within this of 1 count as the same."
+)
+@click.option("--each-tolerance", is_flag=True, help="A line for each tolerance, not one over all of them.")
+@out_option
+@json_option
+def compare(
+    base: str,
+    new: str | None,
+    of: str | None,
+    others: str | None,
+    keyword: str,
+    band: float,
+    each_tolerance: bool,
+    out: Path,
+    as_json: bool,
+) -> int:
+    """Compare two runs, or two selections of one run, in four verdicts: faster, slower, same, undecided.
+
+    Times are compared at equal accuracy only. Runs of different machines, schemas, problems or profiles are refused,
+    and the difference is shown.
+    """
+    from sciml_bench.errors import UsageError
+
+    selecting = of is not None or others is not None
+    if selecting and (of is None or others is None):
+        raise UsageError("--of and --with go together: they are the two selections of one run")
+    if selecting == (new is not None):
+        raise UsageError("give two runs, BASE and NEW, or one run with --of and --with")
+    base_side = _side(base, out, keyword)
+    if of is not None and others is not None:
+        comparison = _selections(base_side, of, others, band)
+    else:
+        comparison = _runs(base_side, _side(str(new), out, keyword), band, each_tolerance)
+    if comparison is None:
+        click.echo("nothing to compare: no cell matches on both sides", err=True)
+        return exits.NOTHING_SELECTED
+    _print(comparison, as_json)
+    return exits.CHECK_FAILED if comparison.between_runs and comparison.worse else exits.OK
+
+
+def _side(name: str, out: Path, keyword: str) -> Side:
+    from sciml_bench.cli.finding import found_run
+    from sciml_bench.errors import UsageError
+    from sciml_bench.plan.keyword import compile_keyword
+    from sciml_bench.report.comparison.side import read_side
+
+    matches = compile_keyword(keyword)
+    run = found_run(name, out)
+    side = read_side(run, on_damage=lambda line: click.echo(f"left out: {line}", err=True))
+    if not side.plan["profile"]["comparable"]:
+        raise UsageError(
+            f"{run.folder} was made with profile {side.plan['profile']['name']}, one process per cell: its times are "
+            "never compared. Use --profile quick or more."
+        )
+    return side.chosen(matches)
+
+
+def _runs(base: Side, new: Side, band: float, each_tolerance: bool) -> Comparison | None:
+    from sciml_bench.errors import UsageError
+    from sciml_bench.report.comparison.compare import compare_runs
+    from sciml_bench.report.comparison.refusal import refusals
+
+    if base.record_ids & new.record_ids:
+        raise UsageError(f"{base.name} and {new.name} hold the same records: one is a copy of the other")
+    found = refusals(base, new)
+    if found:
+        listed = "\n".join(f"  {item}" for item in found)
+        raise UsageError(
+            f"{base.name} and {new.name} cannot be compared:\n{listed}\n"
+            "Measure both on the same machine with the same version of the problems and the same profile; "
+            "-k leaves problems out."
+        )
+    if not set(base.cells) & set(new.cells):
+        return None
+    return compare_runs(base, new, band=band, each_tolerance=each_tolerance)
+
+
+def _selections(run: Side, of: str, others: str, band: float) -> Comparison | None:
+    from sciml_bench.plan.keyword import compile_keyword
+    from sciml_bench.report.comparison.compare import compare_selections
+
+    comparison = compare_selections(run.chosen(compile_keyword(of)), run.chosen(compile_keyword(others)), band=band)
+    return comparison if comparison.lines or comparison.uncompared else None
+
+
+def _print(comparison: Comparison, as_json: bool) -> None:
+    from sciml_bench.cli.output import print_json, print_table
+    from sciml_bench.report.comparison import text
+    from sciml_bench.report.comparison.document import comparison_document
+
+    if as_json:
+        print_json(comparison_document(comparison))
+        return
+    on_terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if on_terminal else 10_000
+    for line in text.head(comparison, width):
+        click.echo(line)
+    if on_terminal:
+        for line in text.table(comparison, width):
+            click.echo(line)
+        return
+    if comparison.lines:
+        click.echo()
+        print_table(text.HEADINGS, text.plain(comparison))
+    for line in text.tail(comparison):
+        click.echo(line)

@@ -1,0 +1,242 @@
+"""The comparison itself: ratios, verdicts over the stated family, and what was lost or gained."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from sciml_bench.report.comparison.refusal import Difference, changes
+from sciml_bench.report.comparison.series import Quantity, Series, different_cells, same_cell
+from sciml_bench.report.comparison.side import Side
+from sciml_bench.report.failures import one_line
+from sciml_bench.report.quantities import tolerance
+from sciml_bench.report.summary import CellSummary
+from sciml_bench.stats.across import GeometricMean, geometric_mean
+from sciml_bench.stats.bootstrap import Check, hierarchical_ratio
+from sciml_bench.stats.ratio import Ratio, pair, paired_ratio, unpaired_ratio
+from sciml_bench.stats.verdict import Judgement, Verdict, judge
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One line: a quantity of a cell on either side, judged.
+
+    ``base_s`` and ``new_s`` are medians over the processes that count. ``check`` is the bootstrap interval where
+    there is one; ``disagrees`` tells that it and the t interval say different things of a ratio of 1.
+    """
+
+    series: Series
+    judgement: Judgement
+    base_s: float
+    new_s: float
+    check: Check | None
+    left_out: tuple[int, ...]
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether only one of the two intervals holds 1."""
+        ratio = self.judgement.ratio
+        return self.check is not None and (ratio.low <= 1 <= ratio.high) != (self.check.low <= 1 <= self.check.high)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A cell, or tolerances of one, that worked on one side only."""
+
+    label: str
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that a comparison says. ``uncompared`` are quantities with no number on a side, with the reason."""
+
+    base: str
+    new: str
+    paired: bool
+    band: float
+    family: str
+    changes: tuple[Difference, ...]
+    lost: tuple[Change, ...]
+    gained: tuple[Change, ...]
+    only_base: tuple[str, ...]
+    only_new: tuple[str, ...]
+    lines: tuple[Compared, ...]
+    uncompared: tuple[Change, ...]
+    means: Mapping[Quantity, GeometricMean]
+    noisy: tuple[int, int]
+    between_runs: bool
+
+    @property
+    def worse(self) -> bool:
+        """Whether anything is slower, or no longer works."""
+        return bool(self.lost) or any(line.judgement.verdict is Verdict.SLOWER for line in self.lines)
+
+    def count(self, verdict: Verdict) -> int:
+        """How many lines have this verdict."""
+        return sum(line.judgement.verdict is verdict for line in self.lines)
+
+
+def compare_runs(base: Side, new: Side, *, band: float, each_tolerance: bool = False) -> Comparison:
+    """Compare the cells that two runs share."""
+    shared = [label for label in base.cells if label in new.cells]
+    series = [item for label in shared for item in same_cell(base, new, label, each_tolerance)]
+    pairs = [(base.cells[label], new.cells[label]) for label in shared]
+    return _comparison(base, new, series, pairs, band, paired=base.order == new.order, between_runs=True)
+
+
+def compare_selections(of: Side, others: Side, *, band: float) -> Comparison:
+    """Compare the cells of two selections of one run, problem by problem, each pair once."""
+    pairs = [
+        (a, b)
+        for a in of.cells.values()
+        for b in others.cells.values()
+        if a.cell.problem == b.cell.problem and a.cell != b.cell
+    ]
+    series = [item for a, b in pairs for item in different_cells(of, others, a.cell.label, b.cell.label)]
+    return _comparison(of, others, series, pairs, band, paired=True, between_runs=False)
+
+
+def _comparison(
+    base: Side,
+    new: Side,
+    series: Sequence[Series],
+    pairs: Sequence[tuple[CellSummary, CellSummary]],
+    band: float,
+    *,
+    paired: bool,
+    between_runs: bool,
+) -> Comparison:
+    lines, uncompared = _judged(series, band, paired)
+    lost = [change for a, b in pairs for change in _changed(a, b)] if between_runs else []
+    gained = [change for a, b in pairs for change in _changed(b, a)] if between_runs else []
+    shared = {cell.cell.label for pair in pairs for cell in pair}
+    return Comparison(
+        base=base.name,
+        new=new.name,
+        paired=paired,
+        band=band,
+        family=_family(lines, between_runs),
+        changes=tuple(changes(base, new)),
+        lost=tuple(lost),
+        gained=tuple(gained),
+        only_base=tuple(label for label in base.cells if label not in shared) if between_runs else (),
+        only_new=tuple(label for label in new.cells if label not in shared) if between_runs else (),
+        lines=tuple(lines),
+        uncompared=tuple(uncompared),
+        means=dict(_means(lines, uncompared)),
+        noisy=(_noisy(base), _noisy(new)),
+        between_runs=between_runs,
+    )
+
+
+def _judged(series: Sequence[Series], band: float, paired: bool) -> tuple[list[Compared], list[Change]]:
+    ratios: dict[tuple[str, str, str, str], Ratio] = {}
+    found: list[tuple[Series, list[float], list[float], Check | None, tuple[int, ...]]] = []
+    uncompared: list[Change] = []
+    for item in series:
+        base, new, left_out = _sides(item, paired)
+        if not base or not new:
+            uncompared.append(Change(_pair_text(item), item.quantity, _why_not(item)))
+            continue
+        ratios[item.key] = (paired_ratio if paired else unpaired_ratio)(base, new)
+        found.append((item, base, new, _check(item, paired), left_out))
+    judgements = judge(ratios, band=band)
+    lines = [
+        Compared(item, _with_bound(judgements[item.key], item.bound), median(base), median(new), check, left_out)
+        for item, base, new, check, left_out in found
+    ]
+    return lines, uncompared
+
+
+def _sides(item: Series, paired: bool) -> tuple[list[float], list[float], tuple[int, ...]]:
+    """The numbers of both sides, and the blocks that are left out since one of them has none."""
+    if paired:
+        pairs = pair(item.base, item.new)
+        return list(pairs.base), list(pairs.new), pairs.alone
+    base, new = ([s for s in side.values() if s is not None] for side in (item.base, item.new))
+    return base, new, tuple(sorted({b for side in (item.base, item.new) for b, s in side.items() if s is None}))
+
+
+def _check(item: Series, paired: bool) -> Check | None:
+    if not paired:
+        return None
+    blocks = sorted(block for block, calls in item.samples_base.items() if calls and item.samples_new.get(block))
+    return hierarchical_ratio([item.samples_base[b] for b in blocks], [item.samples_new[b] for b in blocks])
+
+
+def _with_bound(judgement: Judgement, bound: str) -> Judgement:
+    """Where a side is known from above only, just one direction can be said."""
+    safe = {"new": Verdict.FASTER, "base": Verdict.SLOWER}.get(bound)
+    if safe is None or judgement.verdict is safe:
+        return judgement
+    return dataclasses.replace(judgement, verdict=Verdict.UNDECIDED, more_processes=None)
+
+
+def _why_not(item: Series) -> str:
+    sides = (("BASE", item.base), ("NEW", item.new))
+    absent = [name for name, side in sides if all(seconds is None for seconds in side.values())]
+    return f"no time in {' and '.join(absent)}" if absent else "no block has a time on both sides"
+
+
+def _changed(base: CellSummary, new: CellSummary) -> Iterator[Change]:
+    """What works in ``base`` and not in ``new``: the cell, or some of its tolerances."""
+    if not base.measured or not new.processes:
+        return
+    label = base.cell.label
+    if not new.measured:
+        reason = next((one_line(process.message) for process in new.processes if process.message), "")
+        yield Change(label, str(new.outcome), reason)
+        return
+    for what, ok in _HALVES:
+        worked, works = (_working(cell, ok) for cell in (base, new))
+        gone = [rtol for rtol in worked if rtol not in works]
+        if gone:
+            failed = next(point for point in new.points if point.rtol in gone and not ok(point))
+            at = ", ".join(map(tolerance, gone))
+            yield Change(label, f"{what} at rtol {at}", one_line(failed.message) or failed.outcome.sentence)
+
+
+def _working(cell: CellSummary, ok: Callable[..., bool]) -> list[float]:
+    """Tolerances at which most processes have a time."""
+    rtols = dict.fromkeys(point.rtol for point in cell.points)
+    found: list[float] = []
+    for rtol in rtols:
+        points = [point for point in cell.points if point.rtol == rtol]
+        if 2 * sum(map(ok, points)) > len(points):
+            found.append(rtol)
+    return found
+
+
+_HALVES: tuple[tuple[str, Callable[..., bool]], ...] = (
+    ("solve", lambda point: point.solve_s is not None),
+    ("gradient", lambda point: point.gradient_s is not None),
+)
+
+
+def _family(lines: Sequence[Compared], between_runs: bool) -> str:
+    tested = sum(line.judgement.ratio.n > 1 for line in lines)
+    cells = len({(line.series.base_label, line.series.new_label) for line in lines})
+    what = "cells" if between_runs else "pairs of cells"
+    quantities = ", ".join(dict.fromkeys(line.series.quantity.value for line in lines))
+    return f"{tested} comparisons: {cells} {what} × {quantities}"
+
+
+def _means(lines: Sequence[Compared], uncompared: Sequence[Change]) -> Iterator[tuple[Quantity, GeometricMean]]:
+    """Over all cells; a quantity without a ratio is counted as missing."""
+    for quantity in Quantity:
+        ratios = [line.judgement.ratio.estimate for line in lines if line.series.quantity is quantity]
+        missing = sum(item.what == quantity for item in uncompared)
+        if len(ratios) > 1:
+            yield quantity, geometric_mean([*ratios, *[None] * missing])
+
+
+def _noisy(side: Side) -> int:
+    return sum(bool(process.noisy) for cell in side.summary.cells.values() for process in cell.processes)
+
+
+def _pair_text(item: Series) -> str:
+    return item.base_label if item.base_label == item.new_label else f"{item.base_label} → {item.new_label}"

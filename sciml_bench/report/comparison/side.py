@@ -1,0 +1,92 @@
+"""One side of a comparison: a run, reduced, with the samples that the bootstrap draws from."""
+
+from __future__ import annotations
+
+import dataclasses
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sciml_bench.outcome import Outcome
+from sciml_bench.report.summary import CellSummary, RunSummary, summarise
+from sciml_bench.store import DamagedLine, Record, Run
+from sciml_bench.store.counting import supersedes
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The calls of one point that count, in nanoseconds; empty where its half failed."""
+
+    rtol: float
+    solve_ns: array[int]
+    gradient_ns: array[int]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A run to compare. ``samples`` are by cell label and block; ``schemas`` those that its records were written in."""
+
+    name: str
+    plan: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    summary: RunSummary
+    samples: Mapping[tuple[str, int], tuple[Samples, ...]] = field(
+        default_factory=dict[tuple[str, int], tuple[Samples, ...]]
+    )
+    schemas: frozenset[int] = frozenset()
+    record_ids: frozenset[str] = frozenset()
+
+    @property
+    def cells(self) -> dict[str, CellSummary]:
+        """The planned cells by label, in the plan's order."""
+        return {cell.cell.label: cell for cell in self.summary.cells.values()}
+
+    @property
+    def spec_hashes(self) -> dict[str, str]:
+        """The hash of each problem's specification."""
+        return {entry["name"]: entry["spec_hash"] for entry in self.plan["problems"]}
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """What the seeded order of a run follows from: equal orders have blocks that can be paired."""
+        cells = tuple(entry["cell_id"] for entry in self.plan["cells"])
+        return self.plan["settings"]["seed"], cells
+
+    def chosen(self, matches: Callable[[str], bool]) -> Side:
+        """The same run, only with the cells whose label matches."""
+        kept = {key: cell for key, cell in self.summary.cells.items() if matches(cell.cell.label)}
+        problems = {cell.cell.problem for cell in kept.values()}
+        plan = {**self.plan, "problems": [entry for entry in self.plan["problems"] if entry["name"] in problems]}
+        return dataclasses.replace(self, plan=plan, summary=RunSummary(plan, kept))
+
+
+def read_side(run: Run, on_damage: Callable[[DamagedLine], None]) -> Side:
+    """Read a run once, and keep of each record what a comparison needs."""
+    kept: dict[tuple[str, int], tuple[int, tuple[Samples, ...]]] = {}
+    schemas: set[int] = set()
+    record_ids: set[str] = set()
+
+    def passing() -> Iterator[Record]:
+        for record in run.records(on_damage):
+            schemas.add(record.schema)
+            record_ids.add(record.record_id)
+            key = (record.cell.label, record.block)
+            if key not in kept or supersedes(record.attempt, kept[key][0]):
+                kept[key] = record.attempt, _samples(record)
+            yield record
+
+    summary = summarise(run.plan, passing())
+    samples = {key: points for key, (_, points) in kept.items()}
+    return Side(run.folder.name, run.plan, run.environment, summary, samples, frozenset(schemas), frozenset(record_ids))
+
+
+def _samples(record: Record) -> tuple[Samples, ...]:
+    return tuple(
+        Samples(
+            point.rtol,
+            array("q", point.counted_solve_ns if point.solve_outcome is Outcome.OK else ()),
+            array("q", point.counted_gradient_ns if point.gradient_outcome is Outcome.OK else ()),
+        )
+        for point in record.points
+    )

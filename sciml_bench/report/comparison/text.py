@@ -1,0 +1,220 @@
+"""A comparison for people: failures first, then verdicts, then one line per cell and quantity."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from sciml_bench.report import quantities
+from sciml_bench.report.comparison.compare import Change, Compared, Comparison
+from sciml_bench.report.comparison.series import Quantity
+from sciml_bench.stats.ratio import Ratio
+from sciml_bench.stats.verdict import Verdict
+
+_SHORT = {
+    Quantity.FIRST_FROM_START: "1st grad. start",
+    Quantity.FIRST_FROM_BUILT: "1st grad. built",
+    Quantity.SOLVE: "solve",
+    Quantity.GRADIENT: "gradient",
+}
+
+_LOOPS = (Quantity.SOLVE, Quantity.GRADIENT)
+
+# Cells with what a reader looks for come first.
+_ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNDECIDED, Verdict.SAME)
+
+HEADINGS = ["base cell", "new cell", "quantity", "at", "base", "new", "ratio", "95 % interval", "verdict", "p", "n",
+            "notes"]  # fmt: skip
+
+
+def head(comparison: Comparison, width: int) -> Iterator[str]:
+    """What was compared, what failed, what changed, and the verdicts in numbers."""
+    if comparison.between_runs:
+        yield f"BASE  {comparison.base}"
+        yield f"NEW   {comparison.new}"
+    else:
+        yield f"run   {comparison.base}"
+    yield from _failures(comparison, width)
+    if comparison.changes:
+        yield ""
+        yield "changed between the runs"
+        for item in comparison.changes:
+            yield from _wrapped(f"{item.what}: {item.base} → {item.new}", width, "  ")
+    yield ""
+    counts = ", ".join(f"{comparison.count(verdict)} {verdict}" for verdict in _ORDER)
+    yield from _wrapped(f"{counts}  (NEW against BASE)" if comparison.between_runs else counts, width, "")
+    yield from _wrapped(
+        f"family: {comparison.family}; p by Benjamini–Hochberg; same: within ±{100 * comparison.band:g} %", width, ""
+    )
+    yield from _wrapped(_pairing(comparison), width, "")
+    if any(comparison.noisy):
+        told = f"{comparison.noisy[0]}"
+        if comparison.between_runs:
+            told += f" in BASE, {comparison.noisy[1]} in NEW"
+        yield from _wrapped(f"disturbed processes among them: {told}", width, "")
+
+
+def table(comparison: Comparison, width: int) -> Iterator[str]:
+    """Lines of a terminal: a heading per cell, and below it one line per quantity."""
+    groups: dict[tuple[str, str], list[Compared]] = {}
+    for line in comparison.lines:
+        groups.setdefault((line.series.base_label, line.series.new_label), []).append(line)
+    for labels, lines in sorted(groups.items(), key=lambda group: min(_rank(line) for line in group[1])):
+        yield ""
+        yield _heading(labels)
+        places = {line.series.at for line in lines if line.series.quantity in _LOOPS}
+        if len(places) == 1:
+            yield from _wrapped(f"solve and gradient at {places.pop()}", width, "  ")
+        for line in lines:
+            yield _row(line)
+            for note in _notes(line, at=bool(places)):
+                yield from _wrapped(note, width, "    ")
+    yield from _tail(comparison, width)
+
+
+def plain(comparison: Comparison) -> list[list[str]]:
+    """One row per cell and quantity, for pipes, under :data:`HEADINGS`."""
+    return [
+        [
+            line.series.base_label,
+            line.series.new_label,
+            line.series.quantity,
+            line.series.at,
+            quantities.duration(line.base_s),
+            quantities.duration(line.new_s),
+            _number(line.judgement.ratio.estimate),
+            _interval(line.judgement.ratio),
+            line.judgement.verdict,
+            _p(line),
+            str(line.judgement.ratio.n),
+            "; ".join(_notes(line, at=False)),
+        ]
+        for line in comparison.lines
+    ]
+
+
+def tail(comparison: Comparison) -> Iterator[str]:
+    """What follows a plain table."""
+    yield from _tail(comparison, 10_000)
+
+
+def _failures(comparison: Comparison, width: int) -> Iterator[str]:
+    for heading, found in (
+        ("LOST: worked in BASE, not in NEW", comparison.lost),
+        ("gained: works in NEW, not in BASE", comparison.gained),
+    ):
+        if found:
+            yield ""
+            yield heading
+            yield from _listed(found, width)
+    for name, labels in (("BASE", comparison.only_base), ("NEW", comparison.only_new)):
+        if labels:
+            yield ""
+            yield f"only in {name}"
+            yield from (f"  {label}" for label in labels)
+
+
+def _listed(found: Sequence[Change], width: int) -> Iterator[str]:
+    for item in found:
+        yield f"  {item.label}"
+        yield from _wrapped(f"{item.what}{f': {item.reason}' if item.reason else ''}", width, "    ")
+
+
+def _pairing(comparison: Comparison) -> str:
+    if not comparison.between_runs:
+        return "paired by block: both cells of a pair were measured next to each other in time"
+    how = "paired by block (same plan and seed)" if comparison.paired else "not paired (other plan or seed)"
+    return f"{how}; two runs at different times: a change of the machine between them looks like one of the program"
+
+
+def _heading(labels: tuple[str, str]) -> str:
+    base, new = labels
+    if base == new:
+        return base
+    problem, _, rest = base.partition("/")
+    return f"{problem}: {rest}\n  → {new.partition('/')[2]}"
+
+
+def _row(line: Compared) -> str:
+    times = f"{quantities.duration(line.base_s)} → {quantities.duration(line.new_s)}"
+    ratio = line.judgement.ratio
+    measured = f"{_number(ratio.estimate)} {_interval(ratio)}"
+    name = _SHORT[line.series.quantity]
+    return f"  {name:<15} {times:<17}  {measured:<18} {line.judgement.verdict:<9} p {_p(line):<6} n {ratio.n}"
+
+
+def _notes(line: Compared, at: bool = True) -> Iterator[str]:
+    series = line.series
+    if at and series.quantity in _LOOPS:
+        yield f"at {series.at}"
+    if series.bound:
+        side = "the first" if series.bound == "base" else "the second"
+        yield f"{side} is known from above only: its loosest tolerance is already more accurate"
+    if line.judgement.verdict is Verdict.UNDECIDED and not series.bound:
+        more = line.judgement.more_processes
+        yield (
+            "undecided: a single process shows no spread"
+            if line.judgement.ratio.n < 2
+            else (
+                f"{more} more processes would decide"
+                if more
+                else "at the edge of the band, or too few processes to decide"
+            )
+        )
+    if line.disagrees and line.check is not None:
+        yield f"the bootstrap disagrees: [{_number(line.check.low)}, {_number(line.check.high)}]"
+    if line.left_out:
+        yield f"without block {', '.join(map(str, line.left_out))}: no time on both sides"
+    yield from series.notes
+
+
+def _tail(comparison: Comparison, width: int) -> Iterator[str]:
+    if comparison.uncompared:
+        yield ""
+        yield "not compared"
+        grouped: dict[tuple[str, str], list[str]] = {}
+        for item in comparison.uncompared:
+            grouped.setdefault((item.label, item.reason), []).append(item.what)
+        for (label, reason), whats in grouped.items():
+            yield f"  {label}"
+            yield from _wrapped(f"{', '.join(whats)}: {reason}", width, "    ")
+    if comparison.means:
+        yield ""
+        yield "geometric mean of the ratios, with its interval over the lines above"
+        for quantity, mean in comparison.means.items():
+            missing = f", {mean.missing} without a ratio" if mean.missing else ""
+            interval = f"[{_number(mean.low)}, {_number(mean.high)}]"
+            yield f"  {_SHORT[quantity]:<15}  {_number(mean.estimate)} {interval} over {mean.n}{missing}"
+
+
+def _rank(line: Compared) -> int:
+    return _ORDER.index(line.judgement.verdict)
+
+
+def _p(line: Compared) -> str:
+    p = line.judgement.adjusted_p
+    return "<0.001" if p < 0.001 else f"{p:.3f}" if line.judgement.ratio.n > 1 else "–"
+
+
+def _interval(ratio: Ratio) -> str:
+    return f"[{_number(ratio.low)}, {_number(ratio.high)}]"
+
+
+def _number(value: float) -> str:
+    """A ratio with three digits; two decimals near 1."""
+    if value >= 1e5 or 0 < value < 1e-3:
+        return f"{value:.0e}" if value < float("inf") else "∞"
+    if value >= 9.95:
+        return f"{value:.0f}" if value >= 99.5 else f"{value:.1f}"
+    return f"{value:.2f}" if value >= 0.0995 or value == 0 else f"{value:.3f}"
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        max(width, 40),
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,108 @@
+"""``compare``: usage, refusals and exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from stubs import compared as stub
+
+from sciml_bench.cli import exits
+
+RESULTS = Path("results")
+
+
+def made(name: str, **options) -> str:
+    return stub.run(RESULTS, name, **options).folder.name
+
+
+def test_nothing_slower_is_0_and_something_slower_is_1(cli):
+    base, same, slow = made("base"), made("same", seed=2), made("slow", seed=3, factors=1.5)
+    done = cli("compare", base, same)
+    assert done.code == exits.OK, done.err
+    assert "0 slower, 0 faster, 0 undecided, 8 same  (NEW against BASE)" in done.out
+    done = cli("compare", base, slow)
+    assert done.code == exits.CHECK_FAILED
+    assert "8 slower" in done.out
+    assert cli("compare", slow, base).code == exits.OK
+
+
+def test_piped_output_is_one_line_per_cell_and_quantity(cli):
+    done = cli("compare", made("base"), made("slow", seed=3, factors=1.5))
+    lines = [line for line in done.out.splitlines() if line.startswith("robertson/")]
+    assert len(lines) == 8
+    assert all("slower" in line for line in lines)
+
+
+def test_json(cli):
+    done = cli("compare", made("base"), made("new", seed=2), "--json")
+    assert done.json["counts"] == {"faster": 0, "slower": 0, "same": 8, "undecided": 0}
+
+
+def test_the_band_decides_what_is_the_same(cli):
+    base, new = made("base"), made("new", seed=2, factors=1.15)
+    assert cli("compare", base, new).code == exits.CHECK_FAILED
+    assert cli("compare", base, new, "--band", "30%").code == exits.OK
+
+
+def test_a_lost_cell_is_1(cli):
+    base = made("base")
+    new = made("new", make=lambda _cell, _block: stub.failed_points())
+    done = cli("compare", base, new)
+    assert done.code == exits.CHECK_FAILED
+    assert "LOST: worked in BASE, not in NEW" in done.out
+
+
+def test_other_machines_are_refused_and_the_difference_is_shown(cli):
+    other = {**stub.MACHINE, "cpu": {"model": "Another", "governor": "performance"}}
+    done = cli("compare", made("base"), made("new", environment=other))
+    assert done.code == exits.USAGE
+    assert "cannot be compared:\n  cpu.model: Some processor in BASE, Another in NEW\n" in done.err
+    assert done.out == ""
+
+
+def test_two_selections_of_one_run(cli):
+    name = made("base", factors={stub.CELLS[1]: 3.0})
+    done = cli("compare", name, "--of", "diffrax", "--with", "scipy")
+    assert done.code == exits.OK, done.err
+    assert "4 slower" in done.out
+
+
+def test_damaged_lines_are_named_and_the_rest_is_compared(cli):
+    base, new = made("base"), made("new", seed=2)
+    path = RESULTS / new / "records.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join([*lines[:3], lines[3][:100] + "\n", *lines[4:]]), encoding="utf-8")
+    done = cli("compare", base, new)
+    assert done.code == exits.OK
+    assert f"left out: results/{new}/records.jsonl:4: " in done.err
+    assert "without block 1" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "Missing argument 'BASE'"),
+        (("{base}",), "give two runs, BASE and NEW, or one run with --of and --with"),
+        (("{base}", "{base}", "--of", "a", "--with", "b"), "give two runs"),
+        (("{base}", "--of", "a"), "--of and --with go together"),
+        (("{base}", "nowhere"), "there is no run folder nowhere"),
+        (("{base}", "{base}"), "hold the same records: one is a copy of the other"),
+        (("{base}", "{smoke}"), "its times are never compared"),
+        (("{base}", "{base}", "--band", "5"), "'5' is not a share between 0% and 100%; write for example 5%"),
+        (("{base}", "{base}", "--band", "0%"), "is not a share"),
+        (("{base}", "{base}", "-k", "a and"), "column 6: a word is missing"),
+    ],
+)
+def test_wrong_usage_is_one_clear_message(cli, words, said):
+    names = {"base": made("base", blocks=1), "smoke": made("smoke", blocks=1, profile="smoke")}
+    done = cli("compare", *(word.format(**names) for word in words))
+    assert done.code == exits.USAGE
+    assert said in done.err
+    assert "Traceback" not in done.err
+
+
+def test_nothing_in_common(cli):
+    done = cli("compare", made("base"), made("new", seed=2), "-k", "nothing_like_this")
+    assert done.code == exits.NOTHING_SELECTED
+    assert done.err == "nothing to compare: no cell matches on both sides\n"
