@@ -93,7 +93,7 @@ def adapters(as_json: bool) -> None:
 @json_option
 def runs(out: Path, as_json: bool) -> None:
     """List the runs in a folder, newest first."""
-    from sciml_bench.cli.running import runs_in
+    from sciml_bench.cli.finding import runs_in
 
     rows: list[dict[str, Any]] = []
     for run in runs_in(out):

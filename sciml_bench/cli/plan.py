@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,22 +35,51 @@ def plan(files: tuple[Path, ...], selection: dict[str, Any], as_json: bool, **op
     made = planned(selection, files, **options)
     if as_json:
         order = [[slot.block, slot.order, made.cell_ids[slot.index]] for slot in made.slots]
-        print_json({**made.to_dict(), "hash": made.hash, "estimated_s": round(made.cost_s()), "order": order})
+        design = _design(options["out"])
+        print_json({**made.to_dict(), "hash": made.hash, "estimated_s": round(made.cost_s()), "order": order, **design})
     if not made.planned:
         return print_nothing(made)
     if not as_json:
-        _print(made)
+        _print(made, _design(options["out"]))
     return exits.OK
 
 
-def _print(made: Plan) -> None:
+def _design(out: Path) -> dict[str, Any]:
+    """The spread between processes, and the smallest change that each profile sees; ``None`` for none."""
+    from sciml_bench.cli.running import newest_spread
+    from sciml_bench.plan.profiles import NAMES, profile_named
+    from sciml_bench.report.design import ASSUMED, sights
+
+    spread = newest_spread(out) or ASSUMED
+    return {
+        "spread": {"sd_log": spread.sd_log, "source": spread.source},
+        "smallest_change": [
+            {
+                "profile": sight.profile,
+                "processes": sight.processes,
+                "change": sight.change if math.isfinite(sight.change) else None,
+                "note": sight.note,
+            }
+            for sight in sights(spread, map(profile_named, NAMES))
+        ],
+    }
+
+
+def _change_text(change: float | None) -> str:
+    """A relative change: ``3.1 %``, or a factor where it is large."""
+    if change is None:
+        return "none"
+    return f"{100 * change:.2g} %" if change < 0.995 else f"factor {1 + change:.2g}"
+
+
+def _print(made: Plan, design: dict[str, Any]) -> None:
     from sciml_bench.cli.output import print_table
     from sciml_bench.cli.progress import announcement
-    from sciml_bench.plan.cost import duration_text
     from sciml_bench.report.account import grouped
+    from sciml_bench.report.quantities import rough_duration
 
     rows = [
-        [item.cell.label, item.division, item.group or "-", duration_text(cost_s)]
+        [item.cell.label, item.division, item.group or "-", rough_duration(cost_s)]
         for item, cost_s in zip(made.planned, made.costs_s, strict=True)
     ]
     print_table(["cell", "division", "matched as", "per process"], rows)
@@ -60,3 +90,13 @@ def _print(made: Plan) -> None:
         f"planned {len(made.planned) + len(made.skipped)} = to run {len(made.planned)} + skipped {len(made.skipped)}"
     )
     click.echo(announcement(made, made.slots))
+    click.echo()
+    click.echo("smallest change between two cells that is found with a probability of 80 %, at equal accuracy")
+    for sight in design["smallest_change"]:
+        chosen = "*" if sight["profile"] == made.profile.name else " "
+        note = f"  ({sight['note']})" if sight["note"] else ""
+        noun = "process" if sight["processes"] == 1 else "processes"
+        head = f"{chosen} {sight['profile']:<9} {sight['processes']:>3} {noun:<9}"
+        click.echo(f"{head}  {_change_text(sight['change']):>10}{note}")
+    spread = design["spread"]
+    click.echo(f"  spread of a ratio in one block: {100 * spread['sd_log']:.2g} %, {spread['source']}")

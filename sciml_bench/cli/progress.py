@@ -14,7 +14,6 @@ from sciml_bench.cli.running import Watcher
 from sciml_bench.measure.protocol import Enter, Event
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import Slot
-from sciml_bench.plan.cost import duration_text
 from sciml_bench.plan.plan import Plan
 from sciml_bench.report import quantities
 from sciml_bench.report.failures import one_line
@@ -113,7 +112,7 @@ def announcement(plan: Plan, left: Sequence[Slot]) -> str:
     text = f"profile {plan.profile.name}: {_counted(cells, 'cell')} on {_counted(problems, 'problem')}"
     text += f", {_counted(plan.profile.processes, 'process', 'es')} each"
     text += f", {len(left)} of {len(plan.slots)} processes to run" if len(left) < len(plan.slots) else ""
-    return f"{text}, about {duration_text(plan.cost_s(left))}; phase limit {plan.settings.timeout_s:g} s"
+    return f"{text}, about {quantities.rough_duration(plan.cost_s(left))}; phase limit {plan.settings.timeout_s:g} s"
 
 
 def _counted(count: int, noun: str, ending: str = "s") -> str:

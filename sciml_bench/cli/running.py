@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from sciml_bench.cli.finding import runs_in
 from sciml_bench.cli.turns import History, groups
 from sciml_bench.engine import Limits, measure_cell, memory_limit_bytes
 from sciml_bench.errors import StoreError
@@ -14,6 +16,9 @@ from sciml_bench.plan.blocks import Slot
 from sciml_bench.plan.plan import Plan
 from sciml_bench.store import Placement, Record, Run
 from sciml_bench.task import Cell
+
+if TYPE_CHECKING:
+    from sciml_bench.report.design import Spread
 
 # The newest runs are looked at for one to resume, and for what cells took.
 _RUNS_LOOKED_AT = 20
@@ -76,20 +81,6 @@ def _measured(plan: Plan, run: Run, slot: Slot, watcher: Watcher) -> Record:
     return Record.of(measurement, task, placement, run.environment_hash)
 
 
-def runs_in(folder: Path) -> Iterator[Run]:
-    """The runs below a folder, newest first; what is no run is passed over.
-
-    Runs carry their date as name; those that were kept under a name of their own come last.
-    """
-    if not folder.is_dir():
-        return
-    for path in sorted(folder.iterdir(), key=lambda path: (path.name[:1].isdigit(), path.name), reverse=True):
-        try:
-            yield Run.open(path)
-        except StoreError:
-            continue
-
-
 def unfinished(plan: Plan, folder: Path, environment_hash: str) -> tuple[Run | None, str]:
     """The newest run of this plan that is not finished, and why there is none where one was near."""
     reason = ""
@@ -117,6 +108,25 @@ def earlier_costs(folder: Path, profile: str) -> dict[str, float]:
             records = run.records(on_damage=lambda _: None)
             return {record.cell.label: record.wall_s + record.fill_s for record in records}
     return {}
+
+
+def newest_spread(folder: Path) -> Spread | None:
+    """How processes spread in the newest run that shows it."""
+    from sciml_bench.report.design import spread_of
+    from sciml_bench.report.summary import summarise
+
+    for run in _newest(folder):
+        try:
+            plan = run.plan
+            comparable = plan["profile"]["comparable"]
+        except (StoreError, KeyError, TypeError):
+            continue
+        path = run.records_path
+        if comparable and path.is_file() and 0 < path.stat().st_size < _LARGEST_COST_FILE_BYTES:
+            found = spread_of(summarise(plan, run.records(on_damage=lambda _: None)), run.folder.name)
+            if found is not None:
+                return found
+    return None
 
 
 def _newest(folder: Path) -> Iterator[Run]:

@@ -49,12 +49,3 @@ def estimate_s(
     settling_s = min(CALLS_TO_SETTLE * call_s, sampling.warm_up_s / loops)
     loop_s = steady_s + max(sampling.warm_up_calls * call_s, settling_s)
     return startup_s + loops * min(loop_s, timeout_s)
-
-
-def duration_text(seconds: float) -> str:
-    """A rough duration for people: ``40 s``, ``12 min``, ``3.5 h``."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if seconds < 6000:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

@@ -3,41 +3,113 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sciml_bench.report.account import account
+from sciml_bench.report.choice import choice
 from sciml_bench.report.failures import failures
-from sciml_bench.report.rows import Row, Time, compare
+from sciml_bench.report.rows import Comparison, Row, Time, compare
+from sciml_bench.report.stacks import stack
+from sciml_bench.report.standing import Standing, standings
 from sciml_bench.report.summary import RunSummary
+from sciml_bench.report.tables import RowTable, tables
 from sciml_bench.stats.processes import Spread
 
 
 def run_document(summary: RunSummary, folder: Path) -> dict[str, Any]:
     """Everything that the tables show. Times are seconds, sizes bytes."""
     counts = account(summary)
+    comparable = bool(summary.plan["profile"]["comparable"])
+    compared = [compare(name, summary.of_problem(name)) for name in summary.problems]
+    shown = [tuple(tables(comparison)) for comparison in compared]
+    judged = standings([table for of_problem in shown for table in of_problem] if comparable else [])
+    of_table = iter(judged.of_table)
     return {
         "folder": str(folder),
         "profile": summary.plan["profile"]["name"],
-        "comparable": summary.plan["profile"]["comparable"],
-        "problems": [_problem(name, summary) for name in summary.problems],
+        "comparable": comparable,
+        "comparisons_in_family": judged.family,
+        "problems": [
+            _problem(comparison, [_table(table, next(of_table, ()), comparable) for table in of_problem])
+            for comparison, of_problem in zip(compared, shown, strict=True)
+        ],
         "failures": [dataclasses.asdict(failure) for failure in failures(summary)],
         "account": {**dataclasses.asdict(counts), "sentence": counts.sentence},
     }
 
 
-def _problem(name: str, summary: RunSummary) -> dict[str, Any]:
-    comparison = compare(name, summary.of_problem(name))
+def _problem(comparison: Comparison, of_tables: list[dict[str, Any]]) -> dict[str, Any]:
     return {
-        "problem": name,
+        "problem": comparison.problem,
         "solve_target": dataclasses.asdict(comparison.solve_target),
         "gradient_target": dataclasses.asdict(comparison.gradient_target),
         "cells": [_row(row) for row in comparison.rows],
+        "tables": of_tables,
     }
+
+
+def _table(table: RowTable, found: Sequence[Standing], comparable: bool) -> dict[str, Any]:
+    """One table: its cells, the verdicts between them, and the best choice among them."""
+    return {
+        "name": table.name,
+        "cells": [_label(row) for row in table.rows],
+        "verdicts": [
+            {
+                "quantity": item.quantity,
+                "fastest": _label(item.fastest),
+                "cell": _label(item.row),
+                "verdict": item.judgement.verdict.value,
+                "ratio": finite(dataclasses.asdict(item.judgement.ratio)),
+                "adjusted_p": item.judgement.adjusted_p,
+                "more_processes": item.judgement.more_processes,
+            }
+            for item in found
+        ],
+        "best_choice": _choice(table) if comparable else None,
+    }
+
+
+def _choice(table: RowTable) -> dict[str, Any] | None:
+    found = choice(table.rows)
+    if found is None:
+        return None
+    return {
+        "best": [
+            {
+                "gradients": item.gradients,
+                "cell": _label(item.row),
+                "total_s": item.total_s,
+                "within_5_percent": [_label(row) for row in item.near],
+            }
+            for item in found.best
+        ],
+        "overtakings": [
+            {
+                "gradients": item.gradients,
+                "early": _label(item.early),
+                "late": _label(item.late),
+                "spread": None if item.spread is None else finite(dataclasses.asdict(item.spread)),
+            }
+            for item in found.overtakings
+        ],
+    }
+
+
+def _label(row: Row) -> str:
+    return row.summary.cell.label
+
+
+def finite(data: dict[str, Any]) -> dict[str, Any]:
+    """The same values, those that JSON has no word for as ``None``."""
+    return {key: value if not isinstance(value, float) or math.isfinite(value) else None for key, value in data.items()}
 
 
 def _row(row: Row) -> dict[str, Any]:
     cell = row.summary
+    stacked = stack(cell)
     return {
         "label": cell.cell.label,
         **dataclasses.asdict(cell.cell),
@@ -55,6 +127,7 @@ def _row(row: Row) -> dict[str, Any]:
         "gradient_error_capped_by_reference": row.gradient_capped,
         "point_outcomes": dict(cell.point_outcomes),
         "peak_rss_bytes": cell.peak_rss_bytes,
+        "where_time_went_s": None if stacked is None else {"wall": stacked.total_s, **stacked.parts_s},
     }
 
 

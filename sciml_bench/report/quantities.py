@@ -19,6 +19,15 @@ def duration(seconds: float | None) -> str:
     return _with_unit(seconds, _TIME_UNITS)
 
 
+def rough_duration(seconds: float) -> str:
+    """A duration as people say it: ``40 s``, ``12 min``, ``3.5 h``."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
 def duration_range(spread: Spread | None) -> str:
     """Smallest and largest of the processes in the unit of their median, such as ``11.9–13.0``.
 
@@ -44,6 +53,15 @@ def tolerance(value: float) -> str:
     """A tolerance, such as ``1e-4`` or ``2.5e-7``."""
     mantissa, _, exponent = f"{value:.1e}".partition("e")
     return f"{mantissa.removesuffix('.0')}e{int(exponent)}"
+
+
+def ratio(value: float) -> str:
+    """A ratio, such as ``1.02``, ``0.013`` or ``346``: two or three digits that mean something."""
+    if value >= 1e5 or 0 < value < 1e-3:
+        return f"{value:.0e}" if math.isfinite(value) else "∞"
+    if value >= 9.95:
+        return f"{value:.0f}" if value >= 99.5 else f"{value:.1f}"
+    return f"{value:.2f}" if value >= 0.0995 or value == 0 else f"{value:.3f}"
 
 
 def digits(value: float | None) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary
 from sciml_bench.stats.front import Reading, WorkPoint, common_target, time_at
@@ -22,11 +22,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Time:
-    """Seconds per call over the processes at the target; ``reason`` says why there are none."""
+    """Seconds per call over the processes at the target; ``reason`` says why there are none.
+
+    ``blocks`` has the process of each block by itself, which is what cells are compared by.
+    """
 
     seconds: Spread | None
     at_most: bool = False
     reason: str = ""
+    blocks: Mapping[int, float | None] = field(default_factory=dict[int, "float | None"])
 
 
 @dataclass(frozen=True)
@@ -104,11 +108,12 @@ def _row(cell: CellSummary, solve_target: Target, gradient_target: Target) -> Ro
 
 def _time(cell: CellSummary, target: Target, work: Work, seconds: Callable[[PointSummary], float | None]) -> Time:
     """One reading per process, then their spread."""
-    readings = [reading(process, target, work, seconds) for process in cell.processes]
-    found = spread(item.time for item in readings)
+    readings = {process.block: reading(process, target, work, seconds) for process in cell.processes}
+    found = spread(item.time for item in readings.values())
     if found is None:
-        return Time(None, reason=next((item.reason for item in readings if item.reason), "not measured"))
-    return Time(found, at_most=any(item.at_most for item in readings))
+        return Time(None, reason=next((item.reason for item in readings.values() if item.reason), "not measured"))
+    blocks = {block: item.time for block, item in readings.items()}
+    return Time(found, at_most=any(item.at_most for item in readings.values()), blocks=blocks)
 
 
 def reading(

@@ -1,11 +1,12 @@
 """Prints a run: tables per problem and division, the failures, the sum of all cells, and where the data is.
 
-On a terminal the widest layout that fits is taken; elsewhere one plain line per cell, without colour or boxes.
+On a terminal the widest layout that fits is taken; elsewhere one plain line per cell, without colour or boxes. Below
+each table stand the verdicts between its rows and the best choice, below the tables of a problem where its time went.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -15,20 +16,16 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from sciml_bench.report import layouts
+from sciml_bench.report import layouts, remarks, stacks
 from sciml_bench.report.account import account
 from sciml_bench.report.failures import Failure, failures
 from sciml_bench.report.rows import Comparison, Row, Target, compare
-from sciml_bench.report.summary import CellSummary, RunSummary
+from sciml_bench.report.standing import Standing, standings
+from sciml_bench.report.summary import RunSummary
+from sciml_bench.report.tables import RowTable, tables
+from sciml_bench.report.wrapping import wrapped
 
 _UNLIMITED = 10_000
-
-# Titles of the tables of a problem. Divisions are never mixed in one table.
-_DIVISIONS: tuple[tuple[str, str, Callable[[CellSummary], bool]], ...] = (
-    ("idiomatic", "each library's recommended way", lambda cell: cell.division == "idiomatic"),
-    ("matched", "same method family, order and sensitivity", lambda cell: bool(cell.group)),
-    ("other", "further combinations", lambda cell: cell.division == "other" and not cell.group),
-)
 
 _READING_HELP = (
     "Times are compared at an achieved accuracy that most cells of a problem reach, not at equal tolerances;",
@@ -49,48 +46,51 @@ def console_for(stream: TextIO) -> Console:
 def print_run(summary: RunSummary, folder: Path, console: Console) -> None:
     """Print everything that is known of a run."""
     titles = {entry["name"]: entry["title"] for entry in summary.plan["problems"]}
-    for name in summary.problems:
-        print_problem(name, titles.get(name, ""), summary, console)
+    compared = {name: compare(name, summary.of_problem(name)) for name in summary.problems}
+    shown = {name: tuple(tables(comparison)) for name, comparison in compared.items()}
+    judged = standings([table for of_problem in shown.values() for table in of_problem] if _comparable(summary) else [])
+    of_table = iter(judged.of_table)
+    for name, comparison in compared.items():
+        pairs = [(table, next(of_table, ())) for table in shown[name]]
+        print_problem(name, titles.get(name, ""), summary, comparison, pairs, console)
+    if judged.family:
+        print_lines(remarks.family(judged), console)
     if any(cell.timed for cell in summary.cells.values()):
         print_reading_help(summary, console)
     print_failures(failures(summary), console)
     print_account(summary, folder, console)
 
 
-def print_problem(name: str, title: str, summary: RunSummary, console: Console) -> None:
-    """Print the tables of one problem, and how to read them."""
+def print_problem(
+    name: str,
+    title: str,
+    summary: RunSummary,
+    comparison: Comparison,
+    shown: Sequence[tuple[RowTable, Sequence[Standing]]],
+    console: Console,
+) -> None:
+    """Print the tables of one problem with what follows from them, and how to read them."""
     cells = summary.of_problem(name)
     if not any(cell.processes for cell in cells):
         return
-    comparison = compare(name, cells)
     _say(console, "")
     _say(console, f"{name}: {title}" if title else name, "bold")
     if not comparison.rows:
         _say(console, "no cell has a time to show; see the failures below")
+    for number, (table, of_table) in enumerate(shown):
+        if number:
+            _say(console, "")
+        _say(console, table.heading)
+        _print_rows(table.rows, console)
+        if _comparable(summary):
+            print_lines(remarks.verdicts(of_table), console)
+            print_lines(remarks.best_choice(table.rows), console)
+    _print_stacks(summary, name, console)
+    if not comparison.rows:
         return
-    for heading, rows in _tables(comparison):
-        _say(console, heading)
-        _print_rows(rows, console)
     solve, gradient = comparison.solve_target, comparison.gradient_target
     targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
     _say(console, targets, "dim")
-
-
-def _tables(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
-    """Heading and rows of each table: one per division, and within the matched one, one per group."""
-    for division, meaning, belongs in _DIVISIONS:
-        rows = sorted((row for row in comparison.rows if belongs(row.summary)), key=_gradient_key)
-        if division != "matched":
-            if rows:
-                yield f"{division} ({meaning})", rows
-            continue
-        for group in sorted({row.summary.group for row in rows}):
-            yield f"{division}: {group} ({meaning})", [row for row in rows if row.summary.group == group]
-
-
-def _gradient_key(row: Row) -> tuple[bool, float]:
-    seconds = row.gradient.seconds
-    return (True, 0.0) if seconds is None else (False, seconds.median)
 
 
 def _print_rows(rows: Sequence[Row], console: Console) -> None:
@@ -116,15 +116,42 @@ def _table(layout: layouts.Layout, frame: box.Box | None) -> Table:
     return table
 
 
+def _print_stacks(summary: RunSummary, name: str, console: Console) -> None:
+    """Print where the time of each cell went."""
+    found = [item for item in map(stacks.stack, summary.of_problem(name)) if item is not None]
+    if not found:
+        return
+    _say(console, "")
+    _say(console, "where the time of a process went (median over the processes)")
+    if not console.is_terminal:
+        print_lines([stacks.plain(item) for item in found], console)
+        return
+    print_lines(stacks.lines(found, console.width), console)
+
+
+def print_lines(lines: Iterable[str], console: Console) -> None:
+    """Print lines of text; those that a terminal cannot hold are wrapped at words, and indented below themselves."""
+    for line in lines:
+        indent = line[: len(line) - len(line.lstrip())]
+        for part in wrapped(line.strip(), console.width, indent) if console.is_terminal else [line]:
+            _say(console, part)
+
+
 def print_reading_help(summary: RunSummary, console: Console) -> None:
     """Say once how the tables are to be read."""
     profile = summary.plan["profile"]
     _say(console, "")
     for line in _READING_HELP:
         _say(console, line, "dim")
-    if not profile["comparable"]:
+    for line in wrapped(stacks.legend(), console.width):
+        _say(console, line, "dim")
+    if not _comparable(summary):
         warning = f"NOT COMPARABLE: profile {profile['name']} runs one process per cell; use quick or more"
         _say(console, warning, "bold")
+
+
+def _comparable(summary: RunSummary) -> bool:
+    return bool(summary.plan["profile"]["comparable"])
 
 
 def _target_text(target: Target, what: str) -> str:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import jsonschema
+from stubs import compared
 from stubs.suite import stub_adapter, stub_adapters
 
 from sciml_bench.adapters import registry
@@ -105,8 +106,27 @@ def test_plan(cli):
         "skipped 54: not in profile smoke (first recommended cell of each adapter only)\n"
         "planned 56 = to run 2 + skipped 54\n"
         "profile smoke: 2 cells on 1 problem, 1 process each, about 14 s; phase limit 30 s\n"
+        "\n"
+        "smallest change between two cells that is found with a probability of 80 %, at equal accuracy\n"
+        "* smoke       1 process          none  (one process: its times are never compared)\n"
+        "  quick       3 processes    factor 2  (fewer than 5 processes name no winner below a factor of 2)\n"
+        "  standard   10 processes       2.9 %\n"
+        "  rigorous   30 processes       1.5 %\n"
+        "  spread of a ratio in one block: 2.8 %, assumed: 2 % between the processes of a cell; "
+        "no earlier run shows it\n"
     )
     assert not Path("results").exists()
+
+
+def test_the_spread_of_an_earlier_run_says_what_a_plan_can_see(cli):
+    compared.run(Path("results"), "earlier", spread=0.2)
+    done = cli("plan", "--suite", "nonstiff", "--json")
+    told = done.json["spread"]
+    assert told["source"] == "from 2 pairs of cells in 2026-01-01T12-00-00_earlier"
+    assert told["sd_log"] > 0.1
+    standard = next(item for item in done.json["smallest_change"] if item["profile"] == "standard")
+    assert standard["change"] > 0.1
+    assert done.json["smallest_change"][0]["change"] is None
 
 
 def test_plan_as_json(cli):

@@ -11,7 +11,6 @@ from stubs.suite import problem_text
 
 from sciml_bench.adapters.base import Method
 from sciml_bench.errors import UsageError
-from sciml_bench.plan.cost import duration_text
 from sciml_bench.plan.plan import Settings, make_plan
 from sciml_bench.plan.profiles import NAMES, TIERS, profile_named
 from sciml_bench.plan.selection import Selection
@@ -116,8 +115,3 @@ def test_every_profile_but_none_is_a_tier():
 def test_unknown_profile():
     with pytest.raises(UsageError, match="did you mean quick"):
         profile_named("quik")
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(4, "4 s"), (99, "99 s"), (600, "10 min"), (9000, "2.5 h")])
-def test_durations(seconds, text):
-    assert duration_text(seconds) == text

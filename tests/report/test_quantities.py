@@ -46,3 +46,22 @@ def test_sizes():
     assert quantities.size(None) == "–"
     assert quantities.size(312 * 2**20) == "312 MiB"
     assert quantities.size(3 * 2**29) == "1.50 GiB"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(4, "4 s"), (99, "99 s"), (600, "10 min"), (9000, "2.5 h")])
+def test_rough_durations(seconds, text):
+    assert quantities.rough_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0, "1.00"), (0.0131, "0.013"), (9.951, "10.0"), (346.2, "346"), (1e-5, "1e-05"), (2e6, "2e+06"), (0.0, "0.00")],
+)
+def test_ratios(value, text):
+    assert quantities.ratio(value) == text
+    assert quantities.ratio(math.inf) == "∞"
+
+
+@pytest.mark.parametrize(("value", "text"), [(1e-4, "1e-4"), (2.5e-7, "2.5e-7"), (1e-11, "1e-11")])
+def test_tolerances(value, text):
+    assert quantities.tolerance(value) == text

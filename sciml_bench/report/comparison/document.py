@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 from sciml_bench.report.comparison.compare import Compared, Comparison
+from sciml_bench.report.document import finite
 from sciml_bench.stats.verdict import Verdict
 
 
@@ -29,7 +29,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "noisy_processes": {"base": comparison.noisy[0], "new": comparison.noisy[1]},
         "comparisons": [_line(line) for line in comparison.lines],
         "not_compared": [dataclasses.asdict(item) for item in comparison.uncompared],
-        "geometric_means": {name: _finite(dataclasses.asdict(mean)) for name, mean in comparison.means.items()},
+        "geometric_means": {name: finite(dataclasses.asdict(mean)) for name, mean in comparison.means.items()},
     }
 
 
@@ -42,19 +42,13 @@ def _line(line: Compared) -> dict[str, Any]:
         "at": series.at,
         "base_s": line.base_s,
         "new_s": line.new_s,
-        "ratio": _finite(dataclasses.asdict(judgement.ratio)),
+        "ratio": finite(dataclasses.asdict(judgement.ratio)),
         "verdict": judgement.verdict.value,
         "adjusted_p": judgement.adjusted_p,
         "more_processes": judgement.more_processes,
         "bound": series.bound,
-        "bootstrap": None if line.check is None else _finite(dataclasses.asdict(line.check)),
+        "bootstrap": None if line.check is None else finite(dataclasses.asdict(line.check)),
         "bootstrap_disagrees": line.disagrees,
         "blocks_left_out": list(line.left_out),
         "notes": list(series.notes),
-    }
-
-
-def _finite(data: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in data.items()
     }

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sciml_bench.report.comparison.side import Side
-
-# Parts of the environment that make the machine. Everything else is software, whose changes are what users compare.
-_MACHINE = ("cpu", "memory_gib", "gpus", "numa_nodes", "system.machine", "system.name", "threads")
+from sciml_bench.report.machine import flat, is_machine
 
 
 @dataclass(frozen=True)
@@ -32,11 +30,11 @@ def refusals(base: Side, new: Side) -> list[Difference]:
 
 def changes(base: Side, new: Side) -> list[Difference]:
     """Differences of software and settings that a comparison is about, or that its reader should know."""
-    return [item for item in _differences(base.environment, new.environment) if not _is_machine(item.what)]
+    return [item for item in _differences(base.environment, new.environment) if not is_machine(item.what)]
 
 
 def _machine(base: Side, new: Side) -> Iterator[Difference]:
-    yield from (item for item in _differences(base.environment, new.environment) if _is_machine(item.what))
+    yield from (item for item in _differences(base.environment, new.environment) if is_machine(item.what))
 
 
 def _schemas(base: Side, new: Side) -> Iterator[Difference]:
@@ -65,23 +63,11 @@ def _profiles(base: Side, new: Side) -> Iterator[Difference]:
             yield Difference(what, _text(a), _text(b))
 
 
-def _is_machine(what: str) -> bool:
-    return any(what == name or what.startswith(f"{name}.") for name in _MACHINE)
-
-
 def _differences(base: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
-    mine, theirs = dict(_flat(base)), dict(_flat(new))
+    mine, theirs = dict(flat(base)), dict(flat(new))
     for what in dict.fromkeys([*mine, *theirs]):
         if mine.get(what) != theirs.get(what):
             yield Difference(what, _text(mine.get(what)), _text(theirs.get(what)))
-
-
-def _flat(data: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in data.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{path}{key}.")
-        else:
-            yield f"{path}{key}", value
 
 
 def _text(value: Any) -> str:

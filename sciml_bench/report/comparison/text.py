@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from sciml_bench.report import quantities
 from sciml_bench.report.comparison.compare import Change, Compared, Comparison
 from sciml_bench.report.comparison.series import Quantity
+from sciml_bench.report.wrapping import wrapped
 from sciml_bench.stats.ratio import Ratio
 from sciml_bench.stats.verdict import Verdict
 
@@ -39,19 +39,19 @@ def head(comparison: Comparison, width: int) -> Iterator[str]:
         yield ""
         yield "changed between the runs"
         for item in comparison.changes:
-            yield from _wrapped(f"{item.what}: {item.base} → {item.new}", width, "  ")
+            yield from wrapped(f"{item.what}: {item.base} → {item.new}", width, "  ")
     yield ""
     counts = ", ".join(f"{comparison.count(verdict)} {verdict}" for verdict in _ORDER)
-    yield from _wrapped(f"{counts}  (NEW against BASE)" if comparison.between_runs else counts, width, "")
-    yield from _wrapped(
+    yield from wrapped(f"{counts}  (NEW against BASE)" if comparison.between_runs else counts, width, "")
+    yield from wrapped(
         f"family: {comparison.family}; p by Benjamini–Hochberg; same: within ±{100 * comparison.band:g} %", width, ""
     )
-    yield from _wrapped(_pairing(comparison), width, "")
+    yield from wrapped(_pairing(comparison), width, "")
     if any(comparison.noisy):
         told = f"{comparison.noisy[0]}"
         if comparison.between_runs:
             told += f" in BASE, {comparison.noisy[1]} in NEW"
-        yield from _wrapped(f"disturbed processes among them: {told}", width, "")
+        yield from wrapped(f"disturbed processes among them: {told}", width, "")
 
 
 def table(comparison: Comparison, width: int) -> Iterator[str]:
@@ -64,11 +64,11 @@ def table(comparison: Comparison, width: int) -> Iterator[str]:
         yield _heading(labels)
         places = {line.series.at for line in lines if line.series.quantity in _LOOPS}
         if len(places) == 1:
-            yield from _wrapped(f"solve and gradient at {places.pop()}", width, "  ")
+            yield from wrapped(f"solve and gradient at {places.pop()}", width, "  ")
         for line in lines:
             yield _row(line)
             for note in _notes(line, at=bool(places)):
-                yield from _wrapped(note, width, "    ")
+                yield from wrapped(note, width, "    ")
     yield from _tail(comparison, width)
 
 
@@ -82,7 +82,7 @@ def plain(comparison: Comparison) -> list[list[str]]:
             line.series.at,
             quantities.duration(line.base_s),
             quantities.duration(line.new_s),
-            _number(line.judgement.ratio.estimate),
+            quantities.ratio(line.judgement.ratio.estimate),
             _interval(line.judgement.ratio),
             line.judgement.verdict,
             _p(line),
@@ -117,7 +117,7 @@ def _failures(comparison: Comparison, width: int) -> Iterator[str]:
 def _listed(found: Sequence[Change], width: int) -> Iterator[str]:
     for item in found:
         yield f"  {item.label}"
-        yield from _wrapped(f"{item.what}{f': {item.reason}' if item.reason else ''}", width, "    ")
+        yield from wrapped(f"{item.what}{f': {item.reason}' if item.reason else ''}", width, "    ")
 
 
 def _pairing(comparison: Comparison) -> str:
@@ -138,7 +138,7 @@ def _heading(labels: tuple[str, str]) -> str:
 def _row(line: Compared) -> str:
     times = f"{quantities.duration(line.base_s)} → {quantities.duration(line.new_s)}"
     ratio = line.judgement.ratio
-    measured = f"{_number(ratio.estimate)} {_interval(ratio)}"
+    measured = f"{quantities.ratio(ratio.estimate)} {_interval(ratio)}"
     name = _SHORT[line.series.quantity]
     return f"  {name:<15} {times:<17}  {measured:<18} {line.judgement.verdict:<9} p {_p(line):<6} n {ratio.n}"
 
@@ -162,7 +162,7 @@ def _notes(line: Compared, at: bool = True) -> Iterator[str]:
             )
         )
     if line.disagrees and line.check is not None:
-        yield f"the bootstrap disagrees: [{_number(line.check.low)}, {_number(line.check.high)}]"
+        yield f"the bootstrap disagrees: [{quantities.ratio(line.check.low)}, {quantities.ratio(line.check.high)}]"
     if line.left_out:
         yield f"without block {', '.join(map(str, line.left_out))}: no time on both sides"
     yield from series.notes
@@ -177,14 +177,14 @@ def _tail(comparison: Comparison, width: int) -> Iterator[str]:
             grouped.setdefault((item.label, item.reason), []).append(item.what)
         for (label, reason), whats in grouped.items():
             yield f"  {label}"
-            yield from _wrapped(f"{', '.join(whats)}: {reason}", width, "    ")
+            yield from wrapped(f"{', '.join(whats)}: {reason}", width, "    ")
     if comparison.means:
         yield ""
         yield "geometric mean of the ratios, with its interval over the lines above"
         for quantity, mean in comparison.means.items():
             missing = f", {mean.missing} without a ratio" if mean.missing else ""
-            interval = f"[{_number(mean.low)}, {_number(mean.high)}]"
-            yield f"  {_SHORT[quantity]:<15}  {_number(mean.estimate)} {interval} over {mean.n}{missing}"
+            interval = f"[{quantities.ratio(mean.low)}, {quantities.ratio(mean.high)}]"
+            yield f"  {_SHORT[quantity]:<15}  {quantities.ratio(mean.estimate)} {interval} over {mean.n}{missing}"
 
 
 def _rank(line: Compared) -> int:
@@ -197,24 +197,4 @@ def _p(line: Compared) -> str:
 
 
 def _interval(ratio: Ratio) -> str:
-    return f"[{_number(ratio.low)}, {_number(ratio.high)}]"
-
-
-def _number(value: float) -> str:
-    """A ratio with three digits; two decimals near 1."""
-    if value >= 1e5 or 0 < value < 1e-3:
-        return f"{value:.0e}" if value < float("inf") else "∞"
-    if value >= 9.95:
-        return f"{value:.0f}" if value >= 99.5 else f"{value:.1f}"
-    return f"{value:.2f}" if value >= 0.0995 or value == 0 else f"{value:.3f}"
-
-
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        max(width, 40),
-        initial_indent=indent,
-        subsequent_indent=f"{indent}  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return f"[{quantities.ratio(ratio.low)}, {quantities.ratio(ratio.high)}]"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from sciml_bench.report.doctor.finding import Cure, Finding, Status
+from sciml_bench.report.wrapping import wrapped
 
 _HEADINGS = {Status.DISTURBS: "disturbs", Status.NOTE: "to know"}
 _INDENT = "  "
@@ -15,24 +15,24 @@ def lines(findings: Sequence[Finding], width: int) -> Iterator[str]:
     """The lines to print; commands are never broken, so that they can be copied."""
     counts = {status: sum(finding.status is status for finding in findings) for status in Status}
     total = f"{counts[Status.DISTURBS]} disturb, {counts[Status.NOTE]} to know, {counts[Status.FINE]} fine, "
-    yield from _wrapped(f"{total}{counts[Status.UNKNOWN]} not visible from here", width, "")
+    yield from wrapped(f"{total}{counts[Status.UNKNOWN]} not visible from here", width, "")
     for status, heading in _HEADINGS.items():
         chosen = [finding for finding in findings if finding.status is status]
         if chosen:
             yield ""
-            yield from _wrapped(f"{heading} ({status.sentence})", width, "")
+            yield from wrapped(f"{heading} ({status.sentence})", width, "")
         for finding in chosen:
             yield from _told(finding, width)
     fine = [finding for finding in findings if finding.status is Status.FINE]
     unknown = [finding for finding in findings if finding.status is Status.UNKNOWN]
     if fine:
         yield ""
-        yield from _wrapped(f"fine ({Status.FINE.sentence})", width, "")
+        yield from wrapped(f"fine ({Status.FINE.sentence})", width, "")
         for finding in fine:
             yield from _short(finding, width)
     if unknown:
         yield ""
-        yield from _wrapped(f"not visible ({Status.UNKNOWN.sentence})", width, "")
+        yield from wrapped(f"not visible ({Status.UNKNOWN.sentence})", width, "")
         for finding in unknown:
             yield from _short(finding, width)
     yield ""
@@ -40,17 +40,17 @@ def lines(findings: Sequence[Finding], width: int) -> Iterator[str]:
 
 
 def _told(finding: Finding, width: int) -> Iterator[str]:
-    yield from _wrapped(f"{finding.title}: {finding.found}", width, _INDENT)
+    yield from wrapped(f"{finding.title}: {finding.found}", width, _INDENT)
     if finding.why:
-        yield from _wrapped(f"why: {finding.why}", width, 2 * _INDENT)
+        yield from wrapped(f"why: {finding.why}", width, 2 * _INDENT)
     if finding.cure:
         yield from _cure(finding.cure, width)
 
 
 def _short(finding: Finding, width: int) -> Iterator[str]:
-    yield from _wrapped(f"{finding.title}: {finding.found}", width, _INDENT)
+    yield from wrapped(f"{finding.title}: {finding.found}", width, _INDENT)
     if finding.why:
-        yield from _wrapped(finding.why, width, 2 * _INDENT)
+        yield from wrapped(finding.why, width, 2 * _INDENT)
 
 
 def _cure(cure: Cure, width: int) -> Iterator[str]:
@@ -59,15 +59,4 @@ def _cure(cure: Cure, width: int) -> Iterator[str]:
     if cure.undo:
         yield f"{2 * _INDENT}afterwards: {cure.undo}"
     if cure.advice:
-        yield from _wrapped(f"{'and' if cure.command else 'cure'}: {cure.advice}", width, 2 * _INDENT)
-
-
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        max(width, 40),
-        initial_indent=indent,
-        subsequent_indent=indent + _INDENT,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        yield from wrapped(f"{'and' if cure.command else 'cure'}: {cure.advice}", width, 2 * _INDENT)

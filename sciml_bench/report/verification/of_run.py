@@ -152,7 +152,8 @@ def rerun(seen: Sequence[Seen], intent: Intent) -> Found:
     for item in seen:
         groups[item.problem, item.block].append(item)
     for (problem, block), items in groups.items():
-        noisy = [item for item in items if item.attempt == 0 and item.noisy]
+        useful = [item for item in items if item.attempt == 0 and not item.failed_throughout]
+        noisy = [item for item in useful if item.noisy]
         again = [item for item in items if item.attempt > 0]
         for item in again:
             first = [other.line for other in items if other.cell_id == item.cell_id and other.attempt == 0]
@@ -160,8 +161,10 @@ def rerun(seen: Sequence[Seen], intent: Intent) -> Found:
                 yield item.line, f"attempt {item.attempt} without a noisy first attempt of {problem} in block {block}"
             elif item.attempt > 1:
                 yield item.line, f"attempt {item.attempt}; a group is run again once"
-        if noisy and intent.plan["profile"].get("rerun_noisy") and not again:
-            yield noisy[0].line, f"{problem} was noisy in block {block} and was not run again"
+        missing = {item.cell_id: item for item in useful if item.cell_id not in {other.cell_id for other in again}}
+        if noisy and intent.plan["profile"].get("rerun_noisy"):
+            for item in missing.values():
+                yield item.line, f"{problem} was noisy in block {block}, and this cell was not run again"
 
 
 def source(seen: Sequence[Seen], _intent: Intent) -> Found:

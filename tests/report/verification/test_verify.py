@@ -248,6 +248,9 @@ def test_a_noisy_group_that_was_run_again_by_the_rule(tmp_path: Path):
     run = made_run()
     run.records[5]["noisy"] = ["other_load: something else ran"]
     run.records += [_again(run.records[4], 1), _again(run.records[5], 1)]
+    without = copy.deepcopy(run)
+    without.records.pop()
+    assert broken(without.verified(tmp_path)) == {"rerun"}
     for number, record in enumerate(run.records[6:]):
         record["record_id"] = f"again {number}"
         record["started_at"] = f"2026-02-0{number + 1}T00:00:00.000+00:00"

@@ -1,0 +1,85 @@
+"""What follows from a table, in sentences: verdicts between its rows, and the best choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from sciml_bench.report import quantities
+from sciml_bench.report.choice import Best, Overtaking, choice
+from sciml_bench.report.rows import Row
+from sciml_bench.report.standing import QUANTITIES, Standing, Standings
+from sciml_bench.stats.verdict import Verdict
+
+# Below this a total is shown to three digits, above it as people say it.
+_EXACT_S = 100.0
+
+
+def row_name(row: Row) -> str:
+    """How a row is called in a sentence."""
+    cell = row.summary.cell
+    return f"{cell.adapter} {cell.method} {cell.sensitivity} {cell.mode}"
+
+
+def verdicts(found: Sequence[Standing]) -> Iterator[str]:
+    """Each row against the fastest, for gradients and for solves."""
+    for quantity in QUANTITIES:
+        of_quantity = [item for item in found if item.quantity == quantity]
+        if of_quantity:
+            yield f"{quantity}: fastest is {row_name(of_quantity[0].fastest)}; against it"
+        for item in of_quantity:
+            ratio = item.judgement.ratio
+            interval = f"[{quantities.ratio(ratio.low)}, {quantities.ratio(ratio.high)}]"
+            measured = f"{quantities.ratio(ratio.estimate):>5} {interval:<14}"
+            yield f"  {item.judgement.verdict:<9} {measured}  {row_name(item.row)}{_more(item)}"
+
+
+def family(judged: Standings) -> Iterator[str]:
+    """By which rule the verdicts were reached."""
+    yield ""
+    yield (
+        "verdicts: time over that of the fastest, with its 95 % interval, paired by block; p below 5 % by "
+        f"Benjamini–Hochberg over all {judged.family} pairs of rows of these tables; same: within ±5 %"
+    )
+
+
+def best_choice(rows: Sequence[Row]) -> Iterator[str]:
+    """The cheapest for 10, 1000 and 100 000 gradients from nothing, and who overtakes whom."""
+    found = choice(rows)
+    if found is None:
+        return
+    yield "cheapest from process start, the first gradient and all after it"
+    for item in found.best:
+        count = _count(item.gradients)
+        yield f"  for {count:>7} gradients {_total(item):>8}  {row_name(item.row)}{_near(item)}"
+    for item in found.overtakings:
+        yield f"  {row_name(item.late)} overtakes {row_name(item.early)} from {_number(item)}"
+
+
+def _total(item: Best) -> str:
+    return quantities.duration(item.total_s) if item.total_s < _EXACT_S else quantities.rough_duration(item.total_s)
+
+
+def _near(item: Best) -> str:
+    return f" (within 5 %: {', '.join(map(row_name, item.near))})" if item.near else ""
+
+
+def _number(item: Overtaking) -> str:
+    text = f"{_count(item.gradients)} gradients on"
+    spread = item.spread
+    if spread is None or spread.n < 2:
+        return text
+    return f"{text} ({_count(spread.low)} to {_count(spread.high)} in single blocks)"
+
+
+def _count(number: float) -> str:
+    return f"{number:,.0f}".replace(",", " ") if math.isfinite(number) else "never"
+
+
+def _more(item: Standing) -> str:
+    judgement = item.judgement
+    if judgement.verdict is not Verdict.UNDECIDED:
+        return ""
+    if item.row_bound:
+        return " (known from above only)"
+    return f" ({judgement.more_processes} more processes would decide)" if judgement.more_processes else ""
