@@ -16,6 +16,7 @@ from sciml_bench.cli.options import json_option, out_option
 if TYPE_CHECKING:
     from sciml_bench.report.comparison.compare import Comparison
     from sciml_bench.report.comparison.side import Side
+    from sciml_bench.store import Run
 
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 
@@ -85,19 +86,19 @@ def compare(
         raise UsageError("--of and --with go together: they are the two selections of one run")
     if selecting == (new is not None):
         raise UsageError("give two runs, BASE and NEW, or one run with --of and --with")
-    base_side = _side(base, out, keyword)
+    run, base_side = _side(base, out, keyword)
     if of is not None and others is not None:
         comparison = _selections(base_side, of, others, band)
     else:
-        comparison = _runs(base_side, _side(str(new), out, keyword), band, each_tolerance)
+        comparison = _runs(base_side, _side(str(new), out, keyword)[1], band, each_tolerance)
     if comparison is None:
         click.echo("nothing to compare: no cell matches on both sides", err=True)
         return exits.NOTHING_SELECTED
-    _print(comparison, as_json)
+    _print(comparison, run, as_json)
     return exits.CHECK_FAILED if comparison.between_runs and comparison.worse else exits.OK
 
 
-def _side(name: str, out: Path, keyword: str) -> Side:
+def _side(name: str, out: Path, keyword: str) -> tuple[Run, Side]:
     from sciml_bench.cli.finding import found_run
     from sciml_bench.errors import UsageError
     from sciml_bench.plan.keyword import compile_keyword
@@ -111,7 +112,7 @@ def _side(name: str, out: Path, keyword: str) -> Side:
             f"{run.folder} was made with profile {side.plan['profile']['name']}, one process per cell: its times are "
             "never compared. Use --profile quick or more."
         )
-    return side.chosen(matches)
+    return run, side.chosen(matches)
 
 
 def _runs(base: Side, new: Side, band: float, each_tolerance: bool) -> Comparison | None:
@@ -142,16 +143,20 @@ def _selections(run: Side, of: str, others: str, band: float) -> Comparison | No
     return comparison if comparison.lines or comparison.uncompared else None
 
 
-def _print(comparison: Comparison, as_json: bool) -> None:
+def _print(comparison: Comparison, run: Run, as_json: bool) -> None:
+    from sciml_bench.cli.heading import selftest_document, selftest_line
     from sciml_bench.cli.output import print_json, print_table
     from sciml_bench.report.comparison import text
     from sciml_bench.report.comparison.document import comparison_document
+    from sciml_bench.report.wrapping import wrapped
 
     if as_json:
-        print_json(comparison_document(comparison))
+        print_json({**comparison_document(comparison), "selftest": selftest_document(run)})
         return
     on_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if on_terminal else 10_000
+    for line in wrapped(selftest_line(run), width):
+        click.echo(line)
     for line in text.head(comparison, width):
         click.echo(line)
     if on_terminal:

@@ -28,6 +28,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("sciml_bench.cli.compare:compare", "Compare two runs, or two selections of one run, in four verdicts."),
     "verify": ("sciml_bench.cli.verify:verify", "Check a run against the rules of measurement."),
     "doctor": ("sciml_bench.cli.doctor:doctor", "Tell what makes this machine noisy, and the command that cures each."),
+    "selftest": (
+        "sciml_bench.cli.selftest:selftest",
+        "Measure how often verdicts are wrong on this machine, and what slow-down they find.",
+    ),
     "list": ("sciml_bench.cli.listing:listing", "List problems, adapters, suites or runs."),
     "describe": ("sciml_bench.cli.describe:describe", "Describe a problem, or print the source that is run."),
     "schema": ("sciml_bench.cli.schema:schema", "Print the JSON Schema of problem files."),

@@ -37,6 +37,7 @@ def show(run: str | None, out: Path, as_json: bool) -> int:
 
 def print_report(run: Run, as_json: bool) -> RunSummary:
     """Print the report of a run, as tables or as JSON; returns what it is made of."""
+    from sciml_bench.cli.heading import selftest_document, selftest_line
     from sciml_bench.report.summary import summarise
 
     damaged: list[str] = []
@@ -45,11 +46,13 @@ def print_report(run: Run, as_json: bool) -> RunSummary:
         from sciml_bench.cli.output import print_json
         from sciml_bench.report.document import run_document
 
-        print_json(run_document(summary, run.folder))
+        print_json({**run_document(summary, run.folder), "selftest": selftest_document(run)})
     else:
-        from sciml_bench.report.terminal import console_for, print_run
+        from sciml_bench.report.terminal import console_for, print_lines, print_run
 
-        print_run(summary, run.folder, console_for(sys.stdout))
+        console = console_for(sys.stdout)
+        print_lines([selftest_line(run)], console)
+        print_run(summary, run.folder, console)
     for line in damaged:
         click.echo(f"left out: {line}", err=True)
     return summary

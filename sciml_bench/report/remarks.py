@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from sciml_bench.report import quantities
 from sciml_bench.report.choice import Best, Overtaking, choice
 from sciml_bench.report.rows import Row
 from sciml_bench.report.standing import QUANTITIES, Standing, Standings
+from sciml_bench.report.summary import RunSummary
 from sciml_bench.stats.verdict import Verdict
 
 # Below this a total is shown to three digits, above it as people say it.
@@ -41,6 +43,25 @@ def family(judged: Standings) -> Iterator[str]:
         "verdicts: time over that of the fastest, with its 95 % interval, paired by block; p below 5 % by "
         f"Benjamini–Hochberg over all {judged.family} pairs of rows of these tables; same: within ±5 %"
     )
+
+
+def doubts(summary: RunSummary) -> Iterator[str]:
+    """What makes times of this run less certain: processes that were disturbed, and loops that never settled."""
+    processes = [process for cell in summary.cells.values() for process in cell.processes]
+    noisy = [process for process in processes if process.noisy]
+    points = [point for process in processes for point in process.points]
+    unsteady = sum(point.unsteady for point in points)
+    if noisy or unsteady:
+        yield ""
+    if noisy:
+        kinds = Counter(reason.partition(":")[0] for process in noisy for reason in process.noisy)
+        listed = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+        yield f"disturbed: {len(noisy)} of {len(processes)} processes ({listed}); see `sciml-bench doctor`"
+    again = sum(process.attempt > 0 for process in processes)
+    if again:
+        yield f"measured again after a disturbance: {again} of {len(processes)} processes; the second attempt counts"
+    if unsteady:
+        yield f"never settled: {unsteady} of {len(points)} points; all their calls count"
 
 
 def best_choice(rows: Sequence[Row]) -> Iterator[str]:

@@ -58,7 +58,8 @@ def test_help_tells_the_exit_codes(cli):
         assert all(f"{code}  " in out for code in (0, 1, 2, 3, 4, 130))
 
 
-LISTINGS = [path for path, command in ALL if path[0] in {"list", "plan", "show", "describe"} and path != ("list",)]
+READING = {"list", "plan", "show", "describe", "compare", "verify", "doctor", "selftest"}
+LISTINGS = [path for path, command in ALL if path[0] in READING and path != ("list",)]
 
 
 @pytest.mark.parametrize("path", LISTINGS, ids=" ".join)

@@ -1,0 +1,127 @@
+"""``selftest``: the harness tested on this machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sciml_bench.cli import exits
+from sciml_bench.cli.options import json_option, out_option
+
+if TYPE_CHECKING:
+    from sciml_bench.cli.selftesting import Measured
+    from sciml_bench.report.selftest.stored import Writer
+
+_DEFAULT_MINUTES = 8.0
+_TOLD_EVERY = 5
+
+Tell = Callable[["Measured", float], None]
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  sciml-bench selftest
+  sciml-bench selftest --minutes 20 --json
+
+\b
+Exit codes:
+    0  passed: at most 7 % false positives, and a slow-down of 10 % found in
+       at least 90 % of the trials
+    1  not passed
+    2  wrong usage, too little time to tell, or a host that measures already
+  130  interrupted; the figures of what was measured are kept
+"""
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True, max=24 * 60),
+    default=_DEFAULT_MINUTES,
+    show_default=True,
+    help="How long to measure. More blocks tell more.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of order and trials.")
+@out_option
+@json_option
+def selftest(minutes: float, seed: int, out: Path, as_json: bool) -> int:
+    """Measure how often verdicts are wrong on this machine, and what slow-down they find.
+
+    Blocks of the same cheap cells are measured in fresh processes: twice as they are, and slowed down by 3 % and by
+    10 % with work that is really done inside the timed calls. Trials drawn from these processes give the rate of false
+    positives and of slow-downs found. The figures are kept, and head the reports of runs on this machine.
+    """
+    from datetime import datetime
+
+    from sciml_bench.cli.main import typed_command
+    from sciml_bench.cli.selftesting import Measured, measure, workloads
+    from sciml_bench.engine import host_lock
+    from sciml_bench.report.selftest.stored import Writer
+    from sciml_bench.store import environment_facts
+
+    measured, interrupted = Measured(), False
+    chosen = workloads()
+    with host_lock(label=typed_command()):
+        writer = Writer(out, environment_facts(), datetime.now())
+        click.echo(f"measuring for {minutes:g} minutes; Ctrl-C ends it early and keeps what there is", err=True)
+        try:
+            with _telling() as tell:
+                measure(chosen, writer, measured, seconds=60 * minutes, seed=seed, tell=tell)
+        except KeyboardInterrupt:
+            interrupted = True
+    return _finish(writer, measured, seed, interrupted, as_json)
+
+
+def _finish(writer: Writer, measured: Measured, seed: int, interrupted: bool, as_json: bool) -> int:
+    from sciml_bench.cli.output import print_json
+    from sciml_bench.errors import UsageError
+    from sciml_bench.report.selftest.figures import figures
+    from sciml_bench.report.selftest.stored import document
+    from sciml_bench.report.selftest.text import lines
+
+    try:
+        found = figures(measured.series, seed)
+    except ValueError as error:
+        if interrupted:
+            click.echo(f"interrupted, too early for figures: {error}", err=True)
+            return exits.INTERRUPTED
+        raise UsageError(f"too little to tell: {error}; give more --minutes, or see {writer.folder}") from error
+    done = writer.finish(found, processes=measured.processes, noisy=measured.noisy, interrupted=interrupted)
+    if as_json:
+        print_json({"folder": str(done.folder), **document(done)})
+    else:
+        for line in lines(done):
+            click.echo(line)
+    if interrupted:
+        return exits.INTERRUPTED
+    return exits.OK if found.passed else exits.CHECK_FAILED
+
+
+@contextmanager
+def _telling() -> Iterator[Tell]:
+    """What tells of progress: a bar on a terminal, now and then a line elsewhere."""
+    if not sys.stderr.isatty():
+        yield _lines
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(30), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(),
+               TextColumn("{task.description}"))  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), refresh_per_second=1, transient=True) as progress:
+        task = progress.add_task("first block", total=1.0)
+
+        def bar(measured: Measured, share: float) -> None:
+            progress.update(task, completed=share, description=f"{measured.blocks} blocks")
+
+        yield bar
+
+
+def _lines(measured: Measured, share: float) -> None:
+    if measured.blocks % _TOLD_EVERY == 0:
+        told = f"{measured.blocks} blocks, {measured.processes} processes, {100 * share:.0f} % of the time"
+        click.echo(told, err=True)

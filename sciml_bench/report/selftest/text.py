@@ -1,0 +1,97 @@
+"""A self-test in words: whole, and as the lines that head a report."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sciml_bench import __version__
+from sciml_bench.report.machine import machine_hash
+from sciml_bench.report.selftest.figures import LEAST_FOUND, MOST_FALSE_POSITIVES, NOMINAL, SLOW_DOWNS, Series
+from sciml_bench.report.selftest.stored import STALE_DAYS, SelfTest
+from sciml_bench.stats.share import Share
+
+
+def head(test: SelfTest | None, environment: Mapping[str, Any], now: datetime.datetime) -> str:
+    """The line above a report: what the harness is worth on the machine of this run, or why that is not known."""
+    if test is None:
+        return "self-test: none here yet; `sciml-bench selftest` measures how often verdicts are wrong on this machine"
+    when = f"self-test of {test.made_at:%Y-%m-%d}"
+    if test.machine != machine_hash(environment):
+        return f"{when}: made on another machine, so it says nothing of this run; `sciml-bench selftest` repeats it"
+    return f"{when}: {_summary(test)}{_doubts(test, now)}"
+
+
+def lines(test: SelfTest) -> Iterator[str]:
+    """Everything that a self-test found."""
+    found = test.figures
+    yield f"{'PASSED' if found.passed else 'NOT PASSED'}{', but interrupted' if test.interrupted else ''}"
+    yield (
+        f"  same cell on both sides: {_percent(found.false_positives)} false positives at a nominal "
+        f"{100 * NOMINAL:g} % (at most {100 * MOST_FALSE_POSITIVES:g} % is asked for)"
+    )
+    yield f"    false winners, which also leave the band of 5 %: {_percent(found.false_winners)}"
+    for role, share in SLOW_DOWNS.items():
+        asked = f" (at least {100 * LEAST_FOUND:g} % is asked for)" if role == "slower-10" else ""
+        yield f"  slow-down of {100 * share:g} %: found in {_percent(found.found(role))}{asked}"
+        yield f"    called slower, which needs an estimate outside the band: {_percent(found.named(role))}"
+    changes = ", ".join(f"{_change(change)} with {n}" for n, change in found.smallest_change.items())
+    yield f"  smallest change that processes find here, four times of five: {changes}"
+    yield (
+        f"  trials of {found.blocks_per_trial} blocks each, drawn from {test.processes} measured processes, "
+        f"{test.noisy_processes} of them disturbed"
+    )
+    yield ""
+    yield "ratios over all blocks, with 95 % intervals; spread: of the ratio of a cell to itself in one block"
+    for item in found.series:
+        yield from _of_series(item)
+    yield f"kept in: {test.folder}"
+
+
+def _of_series(item: Series) -> Iterator[str]:
+    yield f"  {item.name}: {item.blocks} blocks, spread {100 * item.sd_log:.1f} %"
+    yield f"    the same cell again  {_interval(item.again)}"
+    for role, share in SLOW_DOWNS.items():
+        yield f"    slowed down by {100 * share:>2g} %  {_interval(item.slower[role])}"
+
+
+def _summary(test: SelfTest) -> str:
+    found = test.figures
+    slow = ", ".join(
+        f"{100 * share:g} % slower found in {_short(found.found(role))}" for role, share in SLOW_DOWNS.items()
+    )
+    return (
+        f"{_short(found.false_positives)} false positives (nominal {100 * NOMINAL:g} %), {slow}; "
+        f"10 processes see {_change(found.smallest_change[10])}"
+    )
+
+
+def _doubts(test: SelfTest, now: datetime.datetime) -> str:
+    doubts: list[str] = []
+    if test.age_days(now) > STALE_DAYS:
+        doubts.append(f"{test.age_days(now):.0f} days old")
+    if test.version != __version__:
+        doubts.append(f"made by version {test.version}")
+    if test.interrupted:
+        doubts.append("interrupted")
+    if not test.figures.passed:
+        doubts.append("NOT PASSED")
+    return f" ({', '.join(doubts)}: repeat it)" if doubts else ""
+
+
+def _short(share: Share) -> str:
+    return f"{100 * share.share:.1f} %" if share.share < 0.995 else "100 %"
+
+
+def _percent(share: Share) -> str:
+    return f"{_short(share)} of {share.total} trials [{100 * share.low:.1f}, {100 * share.high:.1f}]"
+
+
+def _interval(ratio: tuple[float, float, float]) -> str:
+    estimate, low, high = ratio
+    return f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _change(change: float) -> str:
+    return f"{100 * change:.2g} %" if change < 0.995 else f"factor {1 + change:.2g}"

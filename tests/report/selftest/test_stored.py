@@ -1,0 +1,93 @@
+"""Self-tests on the disk, and the line with which they head a report."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+import pytest
+from stubs.compared import MACHINE
+from stubs.records import stub_record
+from stubs.selftests import drawn
+
+from sciml_bench.errors import StoreError
+from sciml_bench.report.selftest import stored
+from sciml_bench.report.selftest.figures import figures
+from sciml_bench.report.selftest.text import head, lines
+
+NOW = datetime.datetime(2026, 3, 1, 12, 0, 0)
+
+
+def made(results: Path, now=NOW, interrupted=False, **options):
+    writer = stored.Writer(results, MACHINE, now)
+    writer.append(stub_record())
+    return writer.finish(figures({"scipy, solve": drawn(**options)}), processes=240, noisy=3, interrupted=interrupted)
+
+
+def told(test, environment=MACHINE, days=1.0):
+    return head(test, environment, NOW.astimezone() + datetime.timedelta(days=days))
+
+
+def test_what_is_written_is_read(tmp_path):
+    done = made(tmp_path)
+    assert stored.read(done.folder) == done
+    assert stored.newest(tmp_path) == done
+    assert len((done.folder / "records.jsonl").read_text().splitlines()) == 1
+    data = json.loads((done.folder / "figures.json").read_text())
+    assert data["passed"]
+    assert data["false_positives"]["total"] == 500
+
+
+def test_the_newest_counts_and_damaged_ones_are_passed_over(tmp_path):
+    first = made(tmp_path)
+    second = made(tmp_path, NOW + datetime.timedelta(days=1))
+    assert stored.newest(tmp_path) == second
+    (second.folder / "figures.json").write_text("{}")
+    assert stored.newest(tmp_path) == first
+    with pytest.raises(StoreError, match="holds no figures of a self-test"):
+        stored.read(second.folder)
+
+
+def test_there_is_none(tmp_path):
+    assert stored.newest(tmp_path) is None
+    assert "none here yet; `sciml-bench selftest`" in told(None)
+
+
+def test_the_heading_has_the_figures(tmp_path):
+    line = told(made(tmp_path))
+    assert line.startswith("self-test of 2026-03-01: ")
+    assert "% false positives (nominal 5 %), 3 % slower found in " in line
+    assert "10 % slower found in 100 %; 10 processes see " in line
+    assert "repeat it" not in line
+
+
+def test_another_machine_is_said(tmp_path):
+    line = told(made(tmp_path), {**MACHINE, "memory_gib": 99})
+    assert "made on another machine, so it says nothing of this run" in line
+    assert "%" not in line.partition(":")[2].partition(";")[0]
+
+
+def test_other_software_is_the_same_machine(tmp_path):
+    assert "another machine" not in told(made(tmp_path), {**MACHINE, "packages": {}})
+
+
+def test_doubts_are_said(tmp_path):
+    assert "(40 days old: repeat it)" in told(made(tmp_path), days=40)
+    other = made(tmp_path, NOW + datetime.timedelta(hours=1), interrupted=True, spread=0.3)
+    assert "(interrupted, NOT PASSED: repeat it)" in told(other)
+
+
+def test_the_whole_text(tmp_path):
+    text = "\n".join(lines(made(tmp_path)))
+    assert text.startswith("PASSED\n")
+    for part in (
+        "same cell on both sides: ",
+        "slow-down of 10 %: found in 100 % of 500 trials",
+        "slow-down of 3 %: found in ",
+        "smallest change that processes find here, four times of five: ",
+        "drawn from 240 measured processes, 3 of them disturbed",
+        "scipy, solve: 60 blocks, spread ",
+    ):
+        assert part in text
+    assert "\n".join(lines(made(tmp_path, NOW + datetime.timedelta(hours=1), spread=0.3))).startswith("NOT PASSED")
