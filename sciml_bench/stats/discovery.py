@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 
 def adjusted(probabilities: Sequence[float]) -> tuple[float, ...]:
     """Benjamini–Hochberg adjusted p, in the order given.
@@ -19,11 +17,13 @@ def adjusted(probabilities: Sequence[float]) -> tuple[float, ...]:
     Raises:
         ValueError: a probability is not within 0 … 1.
     """
-    p = np.asarray(probabilities, dtype=np.float64)
-    if not np.all((p >= 0) & (p <= 1)):
-        raise ValueError(f"probabilities lie between 0 and 1, got {min(probabilities)!r} to {max(probabilities)!r}")
-    falling = np.argsort(-p, kind="stable")
-    scaled = p[falling] * (p.size / np.arange(p.size, 0, -1))
-    result = np.empty_like(p)
-    result[falling] = np.minimum(np.minimum.accumulate(scaled), 1)
-    return tuple(result.tolist())
+    for p in probabilities:
+        if not 0 <= p <= 1:
+            raise ValueError(f"probabilities lie between 0 and 1, got {p!r}")
+    falling = sorted(range(len(probabilities)), key=lambda place: -probabilities[place])
+    result = [1.0] * len(probabilities)
+    least = 1.0
+    for rank, place in zip(range(len(falling), 0, -1), falling, strict=True):
+        least = min(least, probabilities[place] * (len(falling) / rank))
+        result[place] = least
+    return tuple(result)

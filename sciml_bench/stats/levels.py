@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-from numpy.polynomial.legendre import leggauss
-
 from sciml_bench.stats.logs import exp, logs, mean_and_sd
 from sciml_bench.stats.student import check_confidence, critical_t
 
@@ -173,6 +170,10 @@ def _outside(edge: float, shift: float) -> float:
 @lru_cache(maxsize=256)
 def _spreads(df: int) -> tuple[tuple[float, float], ...]:
     """Nodes and weights of estimated over true standard deviation: √(χ²/df), by Gauss–Legendre quadrature."""
+    # NumPy is not imported for those who do not ask for power.
+    import numpy as np
+    from numpy.polynomial.legendre import leggauss
+
     nodes, weights = leggauss(96)
     reach = 9 / math.sqrt(2 * df)
     low, high = max(0.0, 1 - reach), 1 + reach

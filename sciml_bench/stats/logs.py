@@ -28,7 +28,7 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
     mean = math.fsum(values) / n
     if n == 1:
         return mean, 0.0
-    return mean, math.sqrt(math.fsum([(value - mean) ** 2 for value in values]) / (n - 1))
+    return mean, math.dist(values, [mean] * n) / math.sqrt(n - 1)
 
 
 def t_interval(values: Sequence[float], confidence: float) -> tuple[float, float, float]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-
-import numpy as np
 
 
 class Label(StrEnum):
@@ -17,9 +17,6 @@ class Label(StrEnum):
     ORDINARY = "ordinary"
     HIGH_MILD = "high mild"
     HIGH_SEVERE = "high severe"
-
-
-_LABELS = tuple(Label)
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,16 @@ def label(samples: Sequence[float]) -> tuple[Label, ...]:
     Raises:
         ValueError: a sample is not finite.
     """
-    return tuple(_LABELS[place] for place in _places(samples))
+    low_severe, low_mild, high_mild, high_severe = _fences(sorted(_checked(samples)))
+
+    def of(sample: float) -> Label:
+        if sample < low_mild:
+            return Label.LOW_SEVERE if sample < low_severe else Label.LOW_MILD
+        if sample > high_mild:
+            return Label.HIGH_SEVERE if sample > high_severe else Label.HIGH_MILD
+        return Label.ORDINARY
+
+    return tuple(map(of, samples))
 
 
 def count(samples: Sequence[float]) -> Outliers:
@@ -57,18 +63,30 @@ def count(samples: Sequence[float]) -> Outliers:
     Raises:
         ValueError: a sample is not finite.
     """
-    low_severe, low_mild, _, high_mild, high_severe = np.bincount(_places(samples), minlength=5).tolist()
-    return Outliers(len(samples), low_severe, low_mild, high_mild, high_severe)
+    ordered = sorted(_checked(samples))
+    low_severe, low_mild, high_mild, high_severe = _fences(ordered)
+    n, below, above = len(ordered), bisect_left(ordered, low_severe), bisect_right(ordered, high_severe)
+    return Outliers(
+        n, below, bisect_left(ordered, low_mild) - below, above - bisect_right(ordered, high_mild), n - above
+    )
 
 
-def _places(samples: Sequence[float]) -> list[int]:
-    values = np.asarray(samples, dtype=np.float64)
-    if not np.all(np.isfinite(values)):
+def _checked(samples: Sequence[float]) -> Sequence[float]:
+    if not all(map(math.isfinite, samples)):
         raise ValueError("outliers are labelled among finite samples only")
-    if values.size < 4:
-        return [2] * values.size
-    first, third = np.quantile(values, (0.25, 0.75))
+    return samples
+
+
+def _fences(ordered: Sequence[float]) -> tuple[float, float, float, float]:
+    """Outer and inner fence below, inner and outer fence above; infinitely far for fewer than 4 samples."""
+    if len(ordered) < 4:
+        return -math.inf, -math.inf, math.inf, math.inf
+    first, third = _quantile(ordered, 0.25), _quantile(ordered, 0.75)
     reach = third - first
-    high = (values > third + 1.5 * reach).astype(np.intp) + (values > third + 3 * reach)
-    low = (values < first - 1.5 * reach).astype(np.intp) + (values < first - 3 * reach)
-    return (2 + high - low).tolist()
+    return first - 3 * reach, first - 1.5 * reach, third + 1.5 * reach, third + 3 * reach
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    return ordered[below] + (place - below) * (ordered[min(below + 1, len(ordered) - 1)] - ordered[below])

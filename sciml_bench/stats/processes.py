@@ -56,8 +56,8 @@ def variation(values: Sequence[float]) -> float | None:
     mean = math.fsum(values) / len(values)
     if mean == 0:
         return 0.0
-    # Divided first, so that the squares of very long or short times neither overflow nor vanish.
-    return math.sqrt(math.fsum([(value / mean - 1) ** 2 for value in values]) / (len(values) - 1))
+    # A distance is scaled inside, so that the squares of very long or short times neither overflow nor vanish.
+    return math.dist(values, [mean] * len(values)) / math.sqrt(len(values) - 1) / mean
 
 
 def process_median(samples: Sequence[float]) -> float | None:
@@ -66,9 +66,9 @@ def process_median(samples: Sequence[float]) -> float | None:
     Raises:
         ValueError: a sample is negative or not finite, so it is not a duration.
     """
-    for sample in samples:
-        if not 0 <= sample < math.inf:
-            raise ValueError(f"a duration must be finite and not negative, got {sample!r}")
+    if not all(map(math.isfinite, samples)) or min(samples, default=0) < 0:
+        bad = next(sample for sample in samples if not 0 <= sample < math.inf)
+        raise ValueError(f"a duration must be finite and not negative, got {bad!r}")
     return float(median(samples)) if len(samples) else None
 
 

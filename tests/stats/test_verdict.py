@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from stats.noise import process_medians
 
@@ -133,6 +133,7 @@ def test_that_many_processes_do_decide(truth, word):
     assert 0.74 < words.count(word) / 400 < 0.95
 
 
+@settings(max_examples=50)
 @given(families)
 def test_exchanging_the_sides_exchanges_faster_and_slower(family):
     one, other = judge(ratios(family)), judge(ratios(family, turned=True))
@@ -142,6 +143,7 @@ def test_exchanging_the_sides_exchanges_faster_and_slower(family):
     assert [result.more_processes for result in one.values()] == [result.more_processes for result in other.values()]
 
 
+@settings(max_examples=50)
 @given(families, st.randoms(use_true_random=False))
 def test_the_order_of_the_family_does_not_matter(family, random):
     shuffled = dict(random.sample(list(family.items()), len(family)))
@@ -150,6 +152,7 @@ def test_the_order_of_the_family_does_not_matter(family, random):
     assert one == other
 
 
+@settings(max_examples=50)
 @given(families)
 def test_a_winner_is_significant_and_outside_the_band(family):
     for result in judge(ratios(family)).values():
