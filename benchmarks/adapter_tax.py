@@ -106,6 +106,8 @@ def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield {**name, "error": wrong}
             continue
         for call in ("solve", "gradient"):
+            if getattr(hand, call) is None:
+                continue
             ours = waited(partial(getattr(program, call), inputs), program.synchronise)
             by_hand = waited(getattr(hand, call), hand.synchronise)
             yield {**name, "call": call, **compare(ours, by_hand, options)}
@@ -149,12 +151,14 @@ def disagreement(program: Any, inputs: Any, hand: Any) -> str:
     ours, by_hand = program.read_solution(output).ys, np.asarray(hand.solve())
     if ours.shape != by_hand.shape:
         return f"our solution has shape {ours.shape}, the hand-written one {by_hand.shape}"
-    output = program.gradient(inputs)
-    program.synchronise(output)
-    found = program.read_gradient(output)
-    loss, gradient = hand.gradient()
-    pairs = {"solution": (ours, by_hand), "gradient": (found.gradient, np.asarray(gradient))}
-    pairs["loss"] = (np.array(found.loss), np.asarray(loss))
+    pairs = {"solution": (ours, by_hand)}
+    if hand.gradient is not None:
+        output = program.gradient(inputs)
+        program.synchronise(output)
+        found = program.read_gradient(output)
+        loss, gradient = hand.gradient()
+        pairs["gradient"] = (found.gradient, np.asarray(gradient))
+        pairs["loss"] = (np.array(found.loss), np.asarray(loss))
     for name, (one, other) in pairs.items():
         error = float(np.linalg.norm(one - other) / np.linalg.norm(other))
         if not error < AGREEMENT:

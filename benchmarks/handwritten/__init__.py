@@ -17,7 +17,8 @@ class Handwritten(NamedTuple):
     ``solve()`` integrates at the problem's nominal numbers and returns the states at the saved times,
     ``gradient()`` returns ``(loss, gradient)``; both return the framework's own arrays without waiting for them, and
     ``synchronise(output)`` blocks until ``output`` is computed. Inputs are made before the first call, as
-    ``Program.prepare`` does, so neither call converts them.
+    ``Program.prepare`` does, so neither call converts them. ``gradient`` is ``None`` where the library has none that
+    works.
     """
 
     method: str
@@ -26,5 +27,5 @@ class Handwritten(NamedTuple):
     rtol: float
     atol: float
     solve: Callable[[], object]
-    gradient: Callable[[], object]
+    gradient: Callable[[], object] | None
     synchronise: Callable[[object], None]

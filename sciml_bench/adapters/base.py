@@ -165,8 +165,8 @@ class Program(ABC):
     def phases_ns(self) -> dict[str, int]:
         """How long the framework says that its own compile phases took so far, in nanoseconds by name.
 
-        Names are ``CALL_PHASE``: a call of this class (``solve``, ``gradient``) and ``trace``, ``lower`` or
-        ``compile``. Empty for frameworks that do not tell.
+        Names are ``trace``, ``lower`` and ``compile``, or ``CALL_PHASE`` (``gradient_trace``) where the framework tells
+        the calls of this class apart. Phases do not contain each other. Empty for frameworks that do not tell.
         """
         return {}
 

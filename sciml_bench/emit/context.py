@@ -19,8 +19,9 @@ from sciml_bench.problem.shapes import Shape
 
 _RESERVED = {
     "t", "y", "p", "ys", "dy", "np", "jnp", "torch", "tf", "math", "sparse", "abs", "rhs", "loss", "jacobian",
-    "parameter_jacobian", "loss_gradient", "explicit_terms", "implicit_terms", "laplacian", "solve_tridiagonal",
-    "N_STATES", "N_PARAMETERS", "LOSS_SCALE", "LOSS_TARGET", "as_matrix", "spread", "J",
+    "parameter_jacobian", "linearised", "f", "j", "f_p", "loss_gradient", "explicit_terms", "implicit_terms",
+    "laplacian", "solve_tridiagonal", "N_STATES", "N_PARAMETERS", "LOSS_SCALE", "LOSS_TARGET", "as_matrix",
+    "spread", "J",
 }  # fmt: skip
 
 

@@ -31,6 +31,7 @@ def scalar_jacobian_source(context: Context) -> str:
             )
         ]
         functions.append(_function(context, "parameter_jacobian", equations, parameters))
+        functions.append(_linearised(context, equations, states, parameters))
     return "\n\n".join(functions)
 
 
@@ -46,8 +47,8 @@ def _function(context: Context, name: str, equations: list[Node], variables: lis
     for statement in program.statements:
         lines.append(f"    {printer.code(statement.symbol)} = {printer.code(statement.expr)}")
     codes = [printer.operand(entry) for entry in program.outputs]
+    rows = _rows(codes, len(variables))
     columns = len(variables)
-    rows = [", ".join(codes[start : start + columns]) for start in range(0, len(codes), columns)]
     if context.target.name == "numpy":
         lines += ["    return np.array([", *(f"        [{row}]," for row in rows), "    ])"]
     else:
@@ -55,3 +56,28 @@ def _function(context: Context, name: str, equations: list[Node], variables: lis
         lines += ["    entries = tf.stack([", *stacked, "    ])"]
         lines.append(f"    return tf.reshape(entries, ({len(equations)}, {columns}))")
     return "\n".join(lines) + "\n"
+
+
+def _rows(codes: list[str], columns: int) -> list[str]:
+    """The entries of each row of a matrix, joined."""
+    return [", ".join(codes[start : start + columns]) for start in range(0, len(codes), columns)]
+
+
+def _linearised(context: Context, equations: list[Node], states: list[Symbol], parameters: list[Symbol]) -> str:
+    """One function for all that the sensitivity equations need in every evaluation; its parts share what they can."""
+    n, m = len(states), len(parameters)
+    entries = [sympy.diff(equation, x) for x in (*states, *parameters) for equation in equations]
+    program = straight_line([], [*equations, *entries])
+    used = {s for e in (*program.outputs, *(st.expr for st in program.statements)) for s in e.free_symbols}
+    printer = context.printer()
+    lines = ["def linearised(t, y, p):", *context.unpack_parameters(used), *context.unpack_state(used)]
+    for statement in program.statements:
+        lines.append(f"    {printer.code(statement.symbol)} = {printer.code(statement.expr)}")
+    codes = [printer.operand(entry) for entry in program.outputs]
+    lines.append(f"    f = {', '.join(codes[:n])},")
+    for name, columns, part in (("j", n, codes[n : n + n * n]), ("f_p", m, codes[n + n * n :])):
+        # Transposed, as the sensitivities are: one row for each variable.
+        if not columns:
+            continue
+        lines += [f"    {name} = np.array([", *(f"        [{row}]," for row in _rows(part, n)), "    ])"]
+    return "\n".join([*lines, f"    return f, j, {'f_p' if m else 'None'}"]) + "\n"

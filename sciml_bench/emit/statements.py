@@ -57,11 +57,31 @@ def straight_line(named: Sequence[tuple[Symbol, Node]], outputs: Sequence[Node])
     targets = [symbol for symbol, _ in named] + [statement.symbol for statement in expander.statements]
     bodies = expanded + [statement.expr for statement in expander.statements]
     everything = [*bodies, *expanded_outputs]
-    shared, reduced = sympy.cse(everything, symbols=_fresh("c", taken), order="none")
-    values: list[Node] = list(reduced)
-    statements = [Statement(symbol, expr) for symbol, expr in shared]
+    # Where most terms of a sum are negative, SymPy looks at its opposite and misses products that others share with it.
+    hidden = [_with_sums(expr, sympy.Add, _HiddenSum) for expr in everything]
+    shared, reduced = sympy.cse(hidden, symbols=_fresh("c", taken), order="none")
+    values = [_with_sums(expr, _HiddenSum, sympy.Add) for expr in reduced]
+    statements = [Statement(symbol, _with_sums(expr, _HiddenSum, sympy.Add)) for symbol, expr in shared]
     statements += [Statement(symbol, expr) for symbol, expr in zip(targets, values, strict=False)]
     return Program(_ordered(statements), tuple(values[len(targets) :]), tuple(expander.tables.values()))
+
+
+class _HiddenSum(sympy.Function):
+    """A sum whose sign is left alone."""
+
+
+def _with_sums(expr: Node, old: type[Node], new: type[Node]) -> Node:
+    """The expression with sums of one kind made into another, those that SymPy would turn into their opposite."""
+
+    def visit(node: Node) -> Node:
+        if not node.args:
+            return node
+        arguments = [visit(argument) for argument in node.args]
+        if isinstance(node, old) and (old is _HiddenSum or node.could_extract_minus_sign()):
+            return new(*arguments)
+        return node if tuple(arguments) == node.args else node.func(*arguments)
+
+    return visit(expr)
 
 
 def _fresh(prefix: str, taken: set[str]) -> Iterator[Symbol]:

@@ -50,6 +50,22 @@ def test_the_right_hand_side_and_its_jacobians(name: str) -> None:
         assert relative(jacobian @ direction, (ahead - behind) / (2 * step)) < 1e-5
 
 
+@pytest.mark.parametrize(
+    "name", ["robertson", "arenstorf", "pendulum", "detest-nonstiff-a1", "pollution", "ring-modulator"]
+)
+def test_all_that_sensitivities_need_at_once(name: str) -> None:
+    problem = catalog.load(name)
+    emitted = module(problem)
+    t, y, p = sample(problem)
+    values, by_state, by_parameter = emitted["linearised"](t, y, tuple(p))
+    assert relative(np.array(values), emitted["rhs"](t, y, tuple(p))) < 1e-14
+    assert relative(by_state.T, emitted["jacobian"](t, y, tuple(p))) < 1e-14
+    if problem.n_parameters:
+        assert relative(by_parameter.T, emitted["parameter_jacobian"](t, y, tuple(p))) < 1e-14
+    else:
+        assert by_parameter is None
+
+
 @pytest.mark.parametrize("name", ["robertson", "lotka-volterra", "brusselator-1d", "pollution"])
 def test_the_gradient_of_the_loss(name: str) -> None:
     problem = catalog.load(name)

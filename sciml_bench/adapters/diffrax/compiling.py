@@ -1,4 +1,4 @@
-"""How long JAX took to trace, to lower and to compile, from its own monitoring events."""
+"""How long JAX took to trace, to lower and to compile, and what it found compiled, from its own monitoring events."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ _PHASES = {
     "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
     "/jax/core/compile/backend_compile_duration": "compile",
 }
+
+
+_CACHE_HIT = "/jax/compilation_cache/cache_hits"
 
 
 class CompileTimes:
@@ -28,3 +31,17 @@ class CompileTimes:
         if phase and function in self._functions:
             name = f"{str(function).removeprefix('jit(').removesuffix(')')}_{phase}"
             self.ns[name] = self.ns.get(name, 0) + round(duration_secs * 1e9)
+
+
+class CacheHits:
+    """Counts programs that were found in the persistent compilation cache.
+
+    The duration of a compilation is also reported for those: it is then that of reading them.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        jax.monitoring.register_event_listener(self._listen)
+
+    def _listen(self, event: str, **_kwargs: str | int) -> None:
+        self.count += event == _CACHE_HIT

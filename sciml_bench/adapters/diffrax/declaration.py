@@ -63,4 +63,5 @@ ADAPTER = Adapter(
     ),
     nonstiff_recipes=(Recipe("tsit5", "checkpointed", "compiled"), Recipe("dopri8", "checkpointed", "compiled")),
     refusal=refusal,
+    cached_modes=("compiled",),
 )

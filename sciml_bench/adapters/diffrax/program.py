@@ -19,13 +19,16 @@ import optimistix
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
 from sciml_bench.adapters.diffrax import failure, solvers
-from sciml_bench.adapters.diffrax.compiling import CompileTimes
+from sciml_bench.adapters.diffrax.compiling import CacheHits, CompileTimes
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
 
+N_REPORT = 3
+"""What Diffrax says of a solve: status, steps, accepted steps."""
 
-class Inputs(NamedTuple):
-    """Everything that may change between calls; changing it compiles nothing."""
+
+class Values(NamedTuple):
+    """What one solve depends on, inside the compiled function."""
 
     y0: jax.Array
     p: jax.Array
@@ -34,25 +37,18 @@ class Inputs(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """States at the saved times, (n_times, n_states), and what Diffrax says: status, steps, accepted steps.
-
-    The report is one array because each output of a compiled function costs time in every call.
-    """
+    """States at the saved times, (n_times, n_states), and the report, (N_REPORT,)."""
 
     ys: jax.Array
     report: jax.Array
 
 
-class Differentiated(NamedTuple):
-    """The gradient, the loss and the report of the forward solve."""
-
-    gradient: jax.Array
-    loss: jax.Array
-    report: jax.Array
-
-
 class DiffraxProgram(Program):
-    """``diffeqsolve``, the loss and the gradient inside one ``jax.jit``."""
+    """``diffeqsolve``, the loss and the gradient inside one ``jax.jit``.
+
+    The compiled functions take one array, theta followed by rtol and atol, and give one, the result followed by the
+    report: each argument and each result costs time in every call. A change of the input compiles nothing.
+    """
 
     def __init__(self, task: Task):
         self._numbers = numbers = task.numbers
@@ -65,47 +61,48 @@ class DiffraxProgram(Program):
         self._solver = solvers.solver(task.cell.method)
         self._traces = 0
         self._compile_times = CompileTimes(("solve", "gradient"))
+        self._cache_hits = CacheHits()
         self._compiled_solve = jax.jit(_named("solve", self._solve))
         self._compiled_gradient = jax.jit(_named("gradient", self._gradient))
 
-    def prepare(self, theta: FloatArray, point: Point) -> Inputs:
-        parameters = self._numbers.wrt == "parameters"
-        y0 = self._numbers.y0 if parameters else theta
-        p = theta if parameters else self._numbers.p
-        inputs = Inputs(*(jnp.asarray(x, self._dtype) for x in (y0, p, point.rtol, point.atol)))
-        return jax.block_until_ready(inputs)
+    def prepare(self, theta: FloatArray, point: Point) -> jax.Array:
+        return jax.block_until_ready(jnp.asarray([*theta, point.rtol, point.atol], self._dtype))
 
-    def solve(self, inputs: Inputs) -> Solved:
+    def solve(self, inputs: jax.Array) -> jax.Array:
         return self._compiled_solve(inputs)
 
-    def gradient(self, inputs: Inputs) -> Differentiated:
+    def gradient(self, inputs: jax.Array) -> jax.Array:
         return self._compiled_gradient(inputs)
 
-    def synchronise(self, output: Solved | Differentiated) -> None:
-        # All outputs of one compiled function are computed together; to wait for each takes time.
-        output[0].block_until_ready()
+    def synchronise(self, output: jax.Array) -> None:
+        output.block_until_ready()
 
-    def read_solution(self, output: Solved) -> Solution:
-        statistics = _statistics(output.report)
-        ys = np.asarray(output.ys, dtype=np.float64)
+    def read_solution(self, output: jax.Array) -> Solution:
+        values = np.asarray(output, dtype=np.float64)
+        statistics = _statistics(values[-N_REPORT:])
+        ys = values[:-N_REPORT].reshape(-1, len(self._numbers.y0))
         if not np.all(np.isfinite(ys)):
             raise SolverFailure(Outcome.NONFINITE, "Diffrax reports success, but the solution is not finite")
         return Solution(ys, statistics)
 
-    def read_gradient(self, output: Differentiated) -> Gradient:
-        statistics = _statistics(output.report)
-        loss, gradient = float(output.loss), np.asarray(output.gradient, dtype=np.float64)
-        if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
+    def read_gradient(self, output: jax.Array) -> Gradient:
+        values = np.asarray(output, dtype=np.float64)
+        statistics = _statistics(values[-N_REPORT:])
+        *gradient, loss = values[:-N_REPORT]
+        if not np.all(np.isfinite(values)):
             backwards = "; its solve backwards in time may have failed" * (self._cell.sensitivity == "backsolve")
             message = f"Diffrax reports success, but the gradient is not finite{backwards}"
             raise SolverFailure(Outcome.NONFINITE, message)
-        return Gradient(loss, gradient, statistics)
+        return Gradient(float(loss), np.array(gradient), statistics)
 
     def trace_count(self) -> int:
         return self._traces
 
     def phases_ns(self) -> dict[str, int]:
         return self._compile_times.ns
+
+    def cache_hits(self) -> int:
+        return self._cache_hits.count
 
     def versions(self) -> dict[str, str]:
         return {
@@ -135,39 +132,44 @@ class DiffraxProgram(Program):
     def _scaled_right_hand_side(self, t: Any, z: jax.Array, q: jax.Array) -> jax.Array:
         return self._right_hand_side(t, z * self._scale, q * self._p_scale) / self._scale
 
-    def _solve(self, inputs: Inputs) -> Solved:
+    def _solve(self, inputs: jax.Array) -> jax.Array:
         # Without a gradient every adjoint is the same plain loop, but for DirectAdjoint, whose loop costs more.
-        return self._integrate(inputs, "checkpointed")
+        solved = self._integrate(self._values(inputs[:-2], inputs[-2:]), "checkpointed")
+        return jnp.concatenate([solved.ys.ravel(), solved.report])
 
-    def _gradient(self, inputs: Inputs) -> Differentiated:
+    def _gradient(self, inputs: jax.Array) -> jax.Array:
         sensitivity = self._cell.sensitivity
         integrate = self._integrate_scaled if sensitivity == "backsolve" else self._integrate
-        name = "p" if self._numbers.wrt == "parameters" else "y0"
 
-        def loss(theta: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-            solved = integrate(inputs._replace(**{name: theta}), sensitivity)
+        def loss(theta: jax.Array) -> tuple[jax.Array, jax.Array]:
+            solved = integrate(self._values(theta, inputs[-2:]), sensitivity)
             value = self._source.loss(solved.ys)
-            return value, (value, solved.report)
+            return value, jnp.append(value, solved.report)
 
         differentiate = jax.jacfwd if sensitivity == "forward" else jax.grad
-        gradient, (value, report) = differentiate(loss, has_aux=True)(getattr(inputs, name))
-        return Differentiated(gradient, value, report)
+        return jnp.concatenate(differentiate(loss, has_aux=True)(inputs[:-2]))
 
-    def _integrate(self, inputs: Inputs, sensitivity: str) -> Solved:
-        return self._run(self._terms(), inputs, inputs.atol * self._scale, sensitivity)
+    def _values(self, theta: jax.Array, tolerances: jax.Array) -> Values:
+        parameters = self._numbers.wrt == "parameters"
+        y0 = jnp.asarray(self._numbers.y0, self._dtype) if parameters else theta
+        p = theta if parameters else jnp.asarray(self._numbers.p, self._dtype)
+        return Values(y0, p, tolerances[0], tolerances[1])
 
-    def _integrate_scaled(self, inputs: Inputs, sensitivity: str) -> Solved:
+    def _integrate(self, values: Values, sensitivity: str) -> Solved:
+        return self._run(self._terms(), values, values.atol * self._scale, sensitivity)
+
+    def _integrate_scaled(self, values: Values, sensitivity: str) -> Solved:
         """The same for z = y / atol_scale and parameters in units of their nominal size.
 
         The state of the adjoint equation has y, its adjoint and the parameters' gradient as parts, for which the
         controller takes one tolerance only. In scaled terms one is right: for y the problem's own, for the adjoints
         that of the loss over a typical y, or a typical parameter.
         """
-        scaled = inputs._replace(y0=inputs.y0 / self._scale, p=inputs.p / self._p_scale)
-        solved = self._run(diffrax.ODETerm(self._scaled_right_hand_side), scaled, inputs.atol, sensitivity)
+        scaled = values._replace(y0=values.y0 / self._scale, p=values.p / self._p_scale)
+        solved = self._run(diffrax.ODETerm(self._scaled_right_hand_side), scaled, values.atol, sensitivity)
         return solved._replace(ys=solved.ys * self._scale)
 
-    def _run(self, terms: diffrax.AbstractTerm, inputs: Inputs, atol: jax.Array, sensitivity: str) -> Solved:
+    def _run(self, terms: diffrax.AbstractTerm, values: Values, atol: jax.Array, sensitivity: str) -> Solved:
         numbers = self._numbers
         adjoint, max_steps = solvers.adjoint(sensitivity)
         solution = diffrax.diffeqsolve(
@@ -176,17 +178,18 @@ class DiffraxProgram(Program):
             t0=numbers.t0,
             t1=numbers.t1,
             dt0=None,
-            y0=inputs.y0,
-            args=inputs.p,
+            y0=values.y0,
+            args=values.p,
             saveat=diffrax.SaveAt(ts=jnp.asarray(numbers.save_times)),
-            stepsize_controller=solvers.controller(self._cell.method, numbers, inputs.rtol, atol),
+            stepsize_controller=solvers.controller(self._cell.method, numbers, values.rtol, atol),
             adjoint=adjoint,
             max_steps=max_steps,
             throw=False,
         )
         assert solution.ys is not None
         counts = (jnp.asarray(solution.stats[name]) for name in ("num_steps", "num_accepted_steps"))
-        return Solved(solution.ys, jnp.stack([failure.status(solution.result), *counts]))
+        report = jnp.stack([failure.status(solution.result), *counts])
+        return Solved(solution.ys, report.astype(self._dtype))
 
 
 def build(task: Task) -> DiffraxProgram:
@@ -194,17 +197,17 @@ def build(task: Task) -> DiffraxProgram:
     return DiffraxProgram(task)
 
 
-def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _named(name: str, function: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
     """The function under the name by which JAX reports its compilation."""
 
-    def call(inputs: Inputs) -> Any:
+    def call(inputs: jax.Array) -> jax.Array:
         return function(inputs)
 
     call.__name__ = call.__qualname__ = name
     return call
 
 
-def _statistics(report: jax.Array) -> dict[str, float]:
-    code, n_steps, n_accepted = np.asarray(report).tolist()
+def _statistics(report: FloatArray) -> dict[str, float]:
+    code, n_steps, n_accepted = (int(number) for number in report)
     failure.check(code, n_steps)
     return {"n_steps": n_steps, "n_accepted": n_accepted, "n_rejected": n_steps - n_accepted}

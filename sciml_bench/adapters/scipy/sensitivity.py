@@ -55,4 +55,16 @@ def right_hand_side(source: ModuleType, p: list[float], n_states: int, n_theta: 
         out[n:] = product.T.ravel()
         return out
 
+    def linearised(t: float, z: Vector) -> Vector:
+        f, j, f_p = source.linearised(t, z[:n], p)
+        sensitivities = z[n:].reshape(shape).dot(j)
+        if wrt == "parameters":
+            sensitivities += f_p
+        out = np.empty(size)
+        out[:n] = f
+        out[n:] = sensitivities.ravel()
+        return out
+
+    if hasattr(source, "linearised"):
+        return linearised
     return initial_state if wrt == "initial_state" else parameters

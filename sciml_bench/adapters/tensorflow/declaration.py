@@ -26,6 +26,8 @@ ADAPTER = Adapter(
     ),
     sensitivities=("backsolve",),
     modes=("xla", "graph"),
+    # TensorFlow's persistent cache of XLA programs. It does not tell of hits; that it adds no file shows them.
+    cached_modes=("xla",),
     # The guide names BDF for stiff and DormandPrince for non-stiff equations. XLA comes first: it is the documented
     # way to make a graph of many small operations fast, here by a factor of a hundred.
     stiff_recipes=(Recipe("bdf", "backsolve", "xla"), Recipe("bdf", "backsolve", "graph")),

@@ -16,6 +16,7 @@ import tensorflow_probability as tfp
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
 from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.adapters.tensorflow import failure, solvers
+from sciml_bench.adapters.tensorflow.compiling import TraceTimes
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
 
@@ -25,27 +26,14 @@ tf.get_logger().setLevel(logging.ERROR)
 RightHandSide = Callable[..., tf.Tensor]
 
 
-class Inputs(NamedTuple):
-    """Everything that may change between calls; changing it traces nothing."""
-
-    y0: tf.Tensor
-    p: tf.Tensor
-    rtol: tf.Tensor
-    atol: tf.Tensor
+N_REPORT = 4
+"""What the solver says of a solve, see :func:`_report_of`."""
 
 
 class Solved(NamedTuple):
-    """States at the saved times, (n_times, n_states), and the solver's report, see :func:`_report`."""
+    """States at the saved times, (n_times, n_states), and the solver's report, (N_REPORT,)."""
 
     ys: tf.Tensor
-    report: tf.Tensor
-
-
-class Differentiated(NamedTuple):
-    """The loss, its gradient, and the report of the forward solve."""
-
-    loss: tf.Tensor
-    gradient: tf.Tensor
     report: tf.Tensor
 
 
@@ -56,6 +44,9 @@ class TensorFlowProgram(Program):
     state is scaled: z = y / atol_scale obeys z' = f(t, z * atol_scale, p) / atol_scale, and one tolerance for z is
     the problem's own for y, and for the adjoint of y that of the loss over a typical y. Parameters that are
     differentiated are scaled likewise, by their nominal size.
+
+    The functions take one tensor, theta followed by rtol and atol, and give one, the result followed by the report:
+    each argument and each result costs time in every call. A change of the input traces nothing.
     """
 
     def __init__(self, task: Task):
@@ -63,53 +54,56 @@ class TensorFlowProgram(Program):
         tf.config.threading.set_inter_op_parallelism_threads(task.threads)
         self._numbers = numbers = task.numbers
         self._method = task.cell.method
-        self._xla = task.cell.mode == "xla"
+        self._xla = task.cell.framework_mode == "xla"
         self._source = load_source(task)
         self._segments = split(numbers)
         self._traces = 0
+        self._trace_times = TraceTimes()
         scale = np.asarray(numbers.atol_scale)
         uniform = bool(np.all(scale == scale[0]))
         self._atol_factor = float(scale[0]) if uniform else 1.0
         self._scale = None if uniform else tf.constant(scale)
         self._p_scale = tf.constant([abs(value) or 1.0 for value in numbers.p], tf.float64)
-        self._compiled_solve = tf.function(self._solve, autograph=False, jit_compile=self._xla)
-        self._compiled_gradient = tf.function(self._gradient, autograph=False, jit_compile=self._xla)
+        timed, options = self._trace_times.timed, {"autograph": False, "jit_compile": self._xla}
+        self._compiled_solve = tf.function(timed("solve", self._solve), **options)
+        self._compiled_gradient = tf.function(timed("gradient", self._gradient), **options)
 
-    def prepare(self, theta: FloatArray, point: Point) -> Inputs:
-        parameters = self._numbers.wrt == "parameters"
-        y0 = self._numbers.y0 if parameters else theta
-        p = theta if parameters else self._numbers.p
-        return Inputs(*(tf.constant(x, tf.float64) for x in (y0, p, point.rtol, point.atol * self._atol_factor)))
+    def prepare(self, theta: FloatArray, point: Point) -> tf.Tensor:
+        return tf.constant([*theta, point.rtol, point.atol * self._atol_factor], tf.float64)
 
-    def solve(self, inputs: Inputs) -> Solved:
+    def solve(self, inputs: tf.Tensor) -> tf.Tensor:
         with failure.typed(self._xla):
-            return Solved(*self._compiled_solve(*inputs))
+            return self._compiled_solve(inputs)
 
-    def gradient(self, inputs: Inputs) -> Differentiated:
+    def gradient(self, inputs: tf.Tensor) -> tf.Tensor:
         with failure.typed(self._xla):
-            return Differentiated(*self._compiled_gradient(*inputs))
+            return self._compiled_gradient(inputs)
 
-    def synchronise(self, output: Solved | Differentiated) -> None:
-        # All outputs of a function are computed when one of them can be read.
-        output.report.numpy()
+    def synchronise(self, output: tf.Tensor) -> None:
+        output.numpy()
 
-    def read_solution(self, output: Solved) -> Solution:
-        statistics = _statistics(output.report)
-        ys = output.ys.numpy()
+    def read_solution(self, output: tf.Tensor) -> Solution:
+        values = output.numpy()
+        statistics = _statistics(values[-N_REPORT:])
+        ys = values[:-N_REPORT].reshape(-1, len(self._numbers.y0))
         if not np.all(np.isfinite(ys)):
             raise SolverFailure(Outcome.NONFINITE, "TensorFlow Probability reports success, but the solution is not")
         return Solution(ys, statistics)
 
-    def read_gradient(self, output: Differentiated) -> Gradient:
-        statistics = _statistics(output.report)
-        loss, gradient = float(output.loss.numpy()), output.gradient.numpy()
-        if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
+    def read_gradient(self, output: tf.Tensor) -> Gradient:
+        values = output.numpy()
+        statistics = _statistics(values[-N_REPORT:])
+        *gradient, loss = values[:-N_REPORT]
+        if not np.all(np.isfinite(values)):
             message = "the gradient is not finite: TensorFlow Probability's adjoint solve backwards in time failed"
             raise SolverFailure(Outcome.NONFINITE, message)
-        return Gradient(loss, gradient, statistics)
+        return Gradient(float(loss), np.array(gradient), statistics)
 
     def trace_count(self) -> int:
         return self._traces
+
+    def phases_ns(self) -> dict[str, int]:
+        return self._trace_times.ns
 
     def versions(self) -> dict[str, str]:
         return {
@@ -119,33 +113,41 @@ class TensorFlowProgram(Program):
             "threads_inter_op": str(tf.config.threading.get_inter_op_parallelism_threads()),
         }
 
-    # Compiled functions take and give plain tuples: for others TensorFlow packs and unpacks them at every call.
+    def _solve(self, inputs: tf.Tensor) -> tf.Tensor:
+        y0, p = self._values(inputs[:-2])
+        solved = self._integrate(y0, p, inputs[-2:], None)
+        return tf.concat([tf.reshape(solved.ys, (-1,)), solved.report], axis=0)
 
-    def _solve(self, *inputs: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        return tuple(self._integrate(Inputs(*inputs), None))
-
-    def _gradient(self, *inputs: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        given = Inputs(*inputs)
-        parameters = self._numbers.wrt == "parameters"
-        theta = given.p if parameters else given.y0
+    def _gradient(self, inputs: tf.Tensor) -> tf.Tensor:
+        theta = inputs[:-2]
         with tf.GradientTape() as tape:
             tape.watch(theta)
-            solved = self._integrate(given, given.p / self._p_scale if parameters else None)
+            y0, p = self._values(theta)
+            q = theta / self._p_scale if self._numbers.wrt == "parameters" else None
+            solved = self._integrate(y0, p, inputs[-2:], q)
             loss = self._source.loss(solved.ys)
-        return loss, tf.convert_to_tensor(tape.gradient(loss, theta)), solved.report
+        gradient = tf.convert_to_tensor(tape.gradient(loss, theta))
+        return tf.concat([gradient, loss[None], solved.report], axis=0)
 
-    def _integrate(self, inputs: Inputs, q: tf.Tensor | None) -> Solved:
+    def _values(self, theta: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Initial state and parameters."""
+        if self._numbers.wrt == "parameters":
+            return tf.constant(self._numbers.y0, tf.float64), theta
+        return theta, tf.constant(self._numbers.p, tf.float64)
+
+    def _integrate(self, y0: tf.Tensor, p: tf.Tensor, tolerances: tf.Tensor, q: tf.Tensor | None) -> Solved:
         """Solve all segments. ``q`` are the scaled parameters, given when they are differentiated."""
-        state = inputs.y0 if self._scale is None else inputs.y0 / self._scale
-        solver = solvers.solver(self._method, self._xla, inputs.rtol, inputs.atol)
+        state = y0 if self._scale is None else y0 / self._scale
+        rtol, atol = tf.unstack(tolerances)
+        solver = solvers.solver(self._method, self._xla, rtol, atol)
         saved, diagnostics = [], []
         for segment in self._segments:
-            results = self._one_segment(solver, segment, state, inputs.p, q)
+            results = self._one_segment(solver, segment, state, p, q)
             state = results.states[-1]
             saved.append(results.states[: segment.n_saved])
             diagnostics.append(results.diagnostics)
         ys = saved[0] if len(saved) == 1 else tf.concat(saved, axis=0)
-        return Solved(ys if self._scale is None else ys * self._scale, _report(diagnostics))
+        return Solved(ys if self._scale is None else ys * self._scale, _report_of(diagnostics))
 
     def _one_segment(self, solver: Any, segment: Segment, state: tf.Tensor, p: tf.Tensor, q: tf.Tensor | None) -> Any:
         right_hand_side, jacobian = self._equation(segment)
@@ -185,20 +187,21 @@ def build(task: Task) -> TensorFlowProgram:
     return TensorFlowProgram(task)
 
 
-def _report(diagnostics: list[Any]) -> tf.Tensor:
+def _report_of(diagnostics: list[Any]) -> tf.Tensor:
     """Status, evaluations of the right-hand side and of the Jacobian, and factorisations, over all segments."""
-    rows = [
-        tf.stack([d.status, d.num_ode_fn_evaluations, d.num_jacobian_evaluations, d.num_matrix_factorizations])
+    counts = [
+        (d.status, d.num_ode_fn_evaluations, d.num_jacobian_evaluations, d.num_matrix_factorizations)
         for d in diagnostics
     ]
+    rows = [tf.stack([tf.cast(count, tf.float64) for count in row]) for row in counts]
     if len(rows) == 1:
         return rows[0]
     return tf.concat([tf.reduce_min(rows, axis=0)[:1], tf.reduce_sum(rows, axis=0)[1:]], axis=0)
 
 
-def _statistics(report: tf.Tensor) -> dict[str, float]:
-    status, n_rhs, n_jacobian, n_factorisations = report.numpy().tolist()
-    failure.check(status)
+def _statistics(report: FloatArray) -> dict[str, float]:
+    status, n_rhs, n_jacobian, n_factorisations = (float(number) for number in report)
+    failure.check(int(status))
     return {
         "n_rhs_evaluations": n_rhs,
         "n_jacobian_evaluations": n_jacobian,

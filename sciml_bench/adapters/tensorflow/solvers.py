@@ -34,7 +34,8 @@ class CheckedBDF(tfp.math.ode.BDF):
 class BoundedDormandPrince(tfp.math.ode.DormandPrince):
     """DormandPrince that ends with a status, not an assertion, when it takes too many steps or its step is no number.
 
-    It ends by setting its time to infinity, past every saved time, and its solution to not-a-number.
+    It ends by setting its time to infinity, past every saved time; its solution is then not-a-number. What need not be
+    done in every step is done once, after the last: every operation in the loop counts.
     """
 
     def __init__(self, max_steps: int, **options: Any):
@@ -43,16 +44,22 @@ class BoundedDormandPrince(tfp.math.ode.DormandPrince):
 
     def _step(self, solver_state: Any, diagnostics: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         state, diagnostics = super()._step(solver_state, diagnostics, *args, **kwargs)
-        exhausted = diagnostics.num_ode_fn_evaluations >= self._most_evaluations
-        status = tf.where(exhausted, TOO_MANY_STEPS, diagnostics.status)
-        status = tf.where(tf.math.is_finite(state.step_size), status, NOT_A_NUMBER)
-        failed = status < 0
-        infinity = tf.constant(float("inf"), state.current_time.dtype)
-        state = state._replace(
-            current_time=tf.where(failed, infinity, state.current_time),
-            interpolating_coefficients=_where(tf.logical_not(failed), state.interpolating_coefficients),
+        going_on = tf.logical_and(
+            diagnostics.num_ode_fn_evaluations < self._most_evaluations, tf.math.is_finite(state.step_size)
         )
-        return state, diagnostics._replace(status=status)
+        infinity = tf.constant(float("inf"), state.current_time.dtype)
+        return state._replace(current_time=tf.where(going_on, state.current_time, infinity)), diagnostics
+
+    def solve(self, *args: Any, **kwargs: Any) -> Any:
+        """As :meth:`tfp.math.ode.Solver.solve`, with a status."""
+        results = super().solve(*args, **kwargs)
+        last = results.solver_internal_state
+        stopped = tf.where(tf.math.is_finite(last.step_size), TOO_MANY_STEPS, NOT_A_NUMBER)
+        status = tf.where(tf.math.is_finite(last.current_time), results.diagnostics.status, stopped)
+        return results._replace(
+            states=_where(tf.equal(status, 0), results.states),
+            diagnostics=results.diagnostics._replace(status=status),
+        )
 
 
 def solver(method: str, xla: bool, rtol: tf.Tensor, atol: tf.Tensor) -> Any:

@@ -94,4 +94,5 @@ ADAPTER = Adapter(
         Recipe("dopri5", "backsolve", "compiled"),
     ),
     refusal=_refusal,
+    cached_modes=("compiled",),
 )

@@ -64,7 +64,8 @@ class TorchdiffeqProgram(Program):
         self._scale = self._tensor(numbers.atol_scale)
         self._refuse_inconsistent_method()
         self._rhs = self._source.rhs
-        if cell.mode == "compiled":
+        self._compiled = cell.framework_mode == "compiled"
+        if self._compiled:
             from sciml_bench.adapters.torchdiffeq.compiling import compiled
 
             self._rhs = compiled(self._source.rhs)
@@ -125,11 +126,25 @@ class TorchdiffeqProgram(Program):
         return Gradient(loss, gradient, {"n_rhs_evaluations": float(output.n_rhs_evaluations)})
 
     def trace_count(self) -> int:
-        if self._cell.mode != "compiled":
+        if not self._compiled:
             return 0
         from sciml_bench.adapters.torchdiffeq.compiling import graph_count
 
         return graph_count()
+
+    def phases_ns(self) -> dict[str, int]:
+        if not self._compiled:
+            return {}
+        from sciml_bench.adapters.torchdiffeq.compiling import phases_ns
+
+        return phases_ns()
+
+    def cache_hits(self) -> int | None:
+        if not self._compiled:
+            return None
+        from sciml_bench.adapters.torchdiffeq.compiling import cache_hits
+
+        return cache_hits()
 
     def versions(self) -> dict[str, str]:
         return {
