@@ -42,8 +42,8 @@ def state_now(cpus: Collection[int], gpu: Gpu | None = None) -> Conditions:
 class Counters:
     """What the kernel has counted up to a moment, in seconds over all processors.
 
-    ``busy_s`` and ``stolen_s`` are the machine's; ``own_s`` and ``own_switches`` those of this process and of its
-    children that have ended. Times of two clocks show whether one of them was set.
+    ``busy_s`` and ``stolen_s`` are the machine's; ``own_s`` is that of this process and of its children that have
+    ended. Times of two clocks show whether one of them was set.
     """
 
     monotonic_s: float
@@ -51,7 +51,6 @@ class Counters:
     busy_s: float
     stolen_s: float
     own_s: float
-    own_switches: int
 
     @classmethod
     def now(cls) -> Counters:
@@ -65,15 +64,13 @@ class Counters:
             busy_s=sum(getattr(times, name, 0.0) for name in busy),
             stolen_s=getattr(times, "steal", 0.0),
             own_s=sum(usage.ru_utime + usage.ru_stime for usage in usages),
-            own_switches=usages[1].ru_nivcsw,
         )
 
     def until(self, later: Counters) -> Conditions:
-        """What happened from these to later ones, per second: what others did, and how often the worker was displaced.
+        """What others did from these to later ones.
 
-        ``other_cpus`` and ``stolen_cpus`` are processors kept busy by other processes and by other virtual machines;
-        ``involuntary_switches_per_s`` counts switches of the worker that it did not ask for. ``clock_gap_s`` is by how
-        much the clock of the day went apart from the one that measures.
+        ``other_cpus`` and ``stolen_cpus`` are processors kept busy by other processes and by other virtual machines.
+        ``clock_gap_s`` is by how much the clock of the day went apart from the one that measures.
         """
         wall_s = later.monotonic_s - self.monotonic_s
         busy_s, own_s = later.busy_s - self.busy_s, later.own_s - self.own_s
@@ -85,7 +82,6 @@ class Counters:
             # The machine's own counts come in ticks of a hundredth of a second and may lag behind.
             "other_cpus": round(max(0.0, busy_s - own_s) / wall_s, 3),
             "stolen_cpus": round(max(0.0, later.stolen_s - self.stolen_s) / wall_s, 3),
-            "involuntary_switches_per_s": round((later.own_switches - self.own_switches) / wall_s, 1),
             "clock_gap_s": round(gap_s, 3),
         }
 

@@ -13,14 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
-from sciml_bench.engine.conditions import Conditions, Counters, state_now
+from sciml_bench.engine.conditions import Counters, state_now
 from sciml_bench.engine.cpus import pinned
 from sciml_bench.engine.device import DeviceWatch
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.measurement import EventLog, Measurement, Surroundings, assemble
-from sciml_bench.engine.noise import disturbances
 from sciml_bench.engine.variables import count_cache_files, make_caches, worker_variables
 from sciml_bench.engine.watch import WorkerWatch
 from sciml_bench.errors import SciMLBenchError
@@ -131,13 +128,11 @@ def _measure(task: Task, place: _Place, on_event: OnEvent | None) -> Measurement
     during = counters.until(Counters.now())
     if device is not None:
         during["gpu_throttle_reasons"] = sorted(device.throttle_reasons)
-    conditions: Conditions = {"before": before, "after": state_now(cpus, gpu), "during": during}
     surroundings = Surroundings(
         started_at=started_at,
         wall_s=wall_s,
         compile_cache_files=files | {"after": count_cache_files(place.caches)},
-        conditions=conditions,
-        noisy=tuple(disturbances(conditions, threads=task.threads, processors=psutil.cpu_count() or 1)),
+        conditions={"before": before, "after": state_now(cpus, gpu), "during": during},
         idle_watts=idle_watts,
         peak_device_bytes=None if device is None else device.peak_bytes,
     )

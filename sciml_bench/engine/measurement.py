@@ -6,7 +6,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+import psutil
+
 from sciml_bench.engine.conditions import Conditions
+from sciml_bench.engine.noise import disturbances
 from sciml_bench.measure.point import PointResult
 from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone, ProtocolError, Ready
 from sciml_bench.outcome import Outcome
@@ -44,7 +47,6 @@ class Surroundings:
     wall_s: float
     compile_cache_files: dict[str, int]
     conditions: Conditions
-    noisy: tuple[str, ...]
     idle_watts: float | None = None
     peak_device_bytes: int | None = None
 
@@ -183,6 +185,8 @@ def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundin
             phase, message = first.phase, first.message
         outcome = Outcome.OK if ok else first.outcome
     end = log.end or End(Outcome.CRASH)
+    during = surroundings.conditions["during"] | {"involuntary_switches_per_s": _rounded(end.displaced_per_s)}
+    conditions = surroundings.conditions | {"during": during}
     return Measurement(
         outcome=outcome,
         phase=phase,
@@ -199,11 +203,15 @@ def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundin
         compile_cache_files=surroundings.compile_cache_files,
         compile_cache_hits=end.compile_cache_hits,
         framework_phases_ns=log.framework_phases_ns,
-        conditions=surroundings.conditions,
-        noisy=surroundings.noisy,
+        conditions=conditions,
+        noisy=tuple(disturbances(conditions, threads=task.threads, processors=psutil.cpu_count() or 1)),
         energy=_energy(end, surroundings.idle_watts),
         peak_device_bytes=surroundings.peak_device_bytes,
     )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)
 
 
 def _energy(end: End, idle_watts: float | None) -> dict[str, Any] | None:

@@ -18,8 +18,8 @@ OTHER_SHARE = 0.05
 STOLEN_CPUS = 0.02
 """Processors that the host gives to other virtual machines on average."""
 
-SWITCHES_PER_S = 250.0
-"""Times a second that the worker was taken off its processors, per thread that it may run."""
+SWITCHES_PER_S = 50.0
+"""Times a second that the worker was taken off its processors in its steady loops, per thread that it may run."""
 
 LOAD_ABOVE_CPUS = 1.0
 """Runnable processes above the number of processors, on average over the minute before."""

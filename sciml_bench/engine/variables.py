@@ -54,7 +54,7 @@ _CACHES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
 
 # Caches that are off until somebody names a folder. Without the two limits JAX keeps no small or quickly compiled
 # program, and nothing here is large or slow enough.
-_ASKED_FOR_CACHES = {"JAX_COMPILATION_CACHE_DIR": "jax"}
+_JAX_CACHE, _TENSORFLOW_CACHE = "jax", "tensorflow"
 _KEEP_EVERYTHING = {
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
@@ -69,14 +69,17 @@ def worker_variables(
     """The whole environment of a worker whose private, empty folder is ``folder``.
 
     ``caches`` is the folder of its compile caches, see :func:`make_caches`. Those that are on by default get a folder
-    each there. Caches that are off until they are asked for, as JAX's is, stay off unless ``warm``, which also stands
-    for the worker that fills them. ``HOME`` is kept: interpreters and Julia's depot live there.
+    each there. Caches that are off until they are asked for, JAX's and TensorFlow's, stay off unless ``warm``, which
+    also stands for the worker that fills them. ``HOME`` is kept: interpreters and Julia's depot live there.
     """
     kept = {name: value for name, value in inherited.items() if name in _KEPT or name.startswith(_KEPT_PREFIXES)}
-    variables = kept | dict.fromkeys(_THREAD_COUNTS, str(threads))
+    variables = kept | thread_variables(threads)
     variables |= {name: str(caches / cache) for name, cache in _CACHES.items()}
     if warm:
-        variables |= {name: str(caches / cache) for name, cache in _ASKED_FOR_CACHES.items()} | _KEEP_EVERYTHING
+        variables |= _KEEP_EVERYTHING | {
+            "JAX_COMPILATION_CACHE_DIR": str(caches / _JAX_CACHE),
+            "TF_XLA_FLAGS": f"--tf_xla_persistent_cache_directory={caches / _TENSORFLOW_CACHE}",
+        }
     variables |= {
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": _python_path(inherited.get("PYTHONPATH", "")),
@@ -88,13 +91,19 @@ def worker_variables(
         # al., 2009): a new length for each process turns that bias into noise that is averaged.
         "SCIML_BENCH_PADDING": "x" * random.SystemRandom().randrange(_MAX_PADDING),
     }
-    if threads == 1:
-        # An unknown flag here ends the process, so nothing goes in that a release of XLA might not know.
-        variables["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
     # The same numbers for CUDA as for NVML, which is asked for clocks and energy.
     variables["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     if device == "cpu":
         variables |= {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
+    return variables
+
+
+def thread_variables(threads: int) -> dict[str, str]:
+    """What limits the thread pools of every framework."""
+    variables: dict[str, str] = dict.fromkeys(_THREAD_COUNTS, str(threads))
+    if threads == 1:
+        # An unknown flag here ends the process, so nothing goes in that a release of XLA might not know.
+        variables["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
     return variables
 
 
@@ -107,7 +116,7 @@ def _python_path(inherited: str) -> str:
 
 def make_caches(caches: Path) -> None:
     """The empty folders of all compile caches."""
-    for cache in (*_CACHES.values(), *_ASKED_FOR_CACHES.values()):
+    for cache in (*_CACHES.values(), _JAX_CACHE, _TENSORFLOW_CACHE):
         (caches / cache).mkdir(parents=True)
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.measure.displacement import Displacements
 from sciml_bench.measure.energy import EnergyMeter
 from sciml_bench.measure.failure import explain
 from sciml_bench.measure.memory import rss_bytes
@@ -112,13 +113,16 @@ class PointLog:
         )
 
 
-def _inside(before: Mapping[str, int], after: Mapping[str, int], limit_ns: int) -> dict[str, int]:
-    """What the framework says that it did in a call, by its own names; together no longer than the call itself."""
+def _inside(kind: str, before: Mapping[str, int], after: Mapping[str, int], limit_ns: int) -> dict[str, int]:
+    """What the framework says that it did in a call, as ``CALL_PHASE``; together no longer than the call itself."""
     inside: dict[str, int] = {}
     for phase in _FRAMEWORK_PHASES:
-        for name, ns in after.items():
-            if name.endswith(f"_{phase}") and ns > before.get(name, 0):
-                inside[name] = min(ns - before.get(name, 0), limit_ns - sum(inside.values()))
+        for name in (phase, *(f"{call}_{phase}" for call in _STREAMS)):
+            ns = after.get(name, 0) - before.get(name, 0)
+            if ns > 0:
+                told = f"{kind}_{phase}" if name == phase else name
+                left_ns = limit_ns - sum(inside.values())
+                inside[told] = inside.get(told, 0) + min(ns, left_ns)
     return inside
 
 
@@ -129,7 +133,8 @@ def _stored(values: FloatArray) -> tuple[float | None, ...]:
 class CellMeasurer:
     """Measures every point of a task with its built program.
 
-    ``limit_s`` bounds each loop; the engine ends the worker when a single call runs past it.
+    ``limit_s`` bounds each loop; the engine ends the worker when a single call runs past it. ``displacements`` counts
+    over the steady loops.
     """
 
     def __init__(
@@ -147,6 +152,7 @@ class CellMeasurer:
         self._send = send
         self._limit_s = limit_s
         self._meter = meter
+        self.displacements = Displacements(phases.clock)
         self._warm_up = WarmUp(task.sampling, loops=2 * len(task.points))
         self._theta = np.asarray(task.numbers.theta, dtype=np.float64)
         self._succeeded: set[str] = set()
@@ -181,7 +187,7 @@ class CellMeasurer:
             told = dict(self._program.phases_ns())
             result, sample = timed(call, self._theta.copy(), self._phases.clock)
             half.first_ns = sample.ns
-            inside = _inside(told, self._program.phases_ns(), sample.ns)
+            inside = _inside(call.kind, told, self._program.phases_ns(), sample.ns)
             self._phases.complete(name, sample.start_ns, sample.ns, index, inside)
             self._succeeded.add(call.kind)
             reason = keep(result)
@@ -242,6 +248,7 @@ class CellMeasurer:
         with (
             self._phases.phase(f"steady_{call.kind}", index),
             self._meter.loop(index, call.kind, lambda: len(half.steady.samples)),
+            self.displacements.watched(),
         ):
             rule = steady_rule(self._task.sampling)
             half.steady.fill(call, thetas, self._phases.clock, self._limit_s, rule)

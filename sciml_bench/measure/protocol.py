@@ -54,7 +54,8 @@ class PointDone:
 class End:
     """The worker has nothing more to say. ``outcome`` is the failure that ended the cell before its points, or ok.
 
-    ``energy`` is what ``measure.energy`` found over the steady loops.
+    ``energy`` is what ``measure.energy`` found over the steady loops, ``displaced_per_s`` how often a second the worker
+    was taken off its processors in them.
     """
 
     outcome: Outcome
@@ -65,6 +66,7 @@ class End:
     versions: dict[str, str] = field(default_factory=dict)
     compile_cache_hits: int | None = None
     energy: dict[str, Any] | None = None
+    displaced_per_s: float | None = None
 
 
 Event = Ready | Enter | PhaseDone | PointDone | End

@@ -46,6 +46,7 @@ def measure(task: Task, send: Callable[[Event], None], clock: Clock, limit_s: fl
     phases = Phases(clock, send)
     program: Program | None = None
     energy: dict[str, Any] | None = None
+    displaced_per_s: float | None = None
     outcome, phase, message = Outcome.OK, None, ""
     try:
         with _failing(phases, Outcome.IMPORT_ERROR), phases.phase("import"):
@@ -58,12 +59,14 @@ def measure(task: Task, send: Callable[[Event], None], clock: Clock, limit_s: fl
 
             counters, reason = energy_counters(task.cell.device)
             meter = EnergyMeter(counters, clock, reason)
-            CellMeasurer(task, program, phases, send, limit_s, meter).run()
-            energy = meter.report()
+            measurer = CellMeasurer(task, program, phases, send, limit_s, meter)
+            measurer.run()
+            energy, displaced_per_s = meter.report(), measurer.displacements.per_s
     except _Ended as ended:
         outcome, phase, message = ended.end
     versions, threads = _settings(program)
-    send(End(outcome, phase, message, peak_rss_bytes(), threads, versions, _cache_hits(program), energy))
+    hits = _cache_hits(program)
+    send(End(outcome, phase, message, peak_rss_bytes(), threads, versions, hits, energy, displaced_per_s))
 
 
 @contextmanager

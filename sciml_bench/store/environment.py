@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
-import subprocess
-import sys
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 import sciml_bench
+from sciml_bench.engine.variables import thread_variables
+from sciml_bench.store.machine import machine_facts, output
 
 _PACKAGES = (
     "diffrax",
@@ -44,9 +41,8 @@ _PACKAGES = (
     "triton",
 )
 
-_CPU_FOLDER = Path("/sys/devices/system/cpu")
-_NVIDIA_FOLDER = Path("/proc/driver/nvidia")
-_COMMAND_LIMIT_S = 10.0
+# Files of a checkout that pin versions.
+_LOCKS = ("constraints.txt", "julia_env/Manifest.toml")
 
 
 def environment_facts(packages: Iterable[str] = (), threads: int = 1) -> dict[str, Any]:
@@ -55,9 +51,10 @@ def environment_facts(packages: Iterable[str] = (), threads: int = 1) -> dict[st
     ``packages`` are distributions to name besides the usual ones; versions are read from their metadata, and nothing
     is imported. ``threads`` is the number that workers of this run get.
     """
+    root = Path(sciml_bench.__file__).resolve().parents[1]
     return {
         "sciml_bench": sciml_bench.__version__,
-        "git": _git(Path(sciml_bench.__file__).resolve().parents[1]),
+        "git": _git(root),
         "python": {"version": platform.python_version(), "implementation": platform.python_implementation()},
         "system": {
             "name": platform.system(),
@@ -66,11 +63,13 @@ def environment_facts(packages: Iterable[str] = (), threads: int = 1) -> dict[st
             "libc": " ".join(platform.libc_ver()).strip(),
             "machine": platform.machine(),
         },
-        "cpu": _cpu(),
-        "memory_gib": round(psutil.virtual_memory().total / 2**30),
-        "gpus": _gpus(),
+        **machine_facts(),
         "threads": threads,
+        "thread_settings": thread_variables(threads),
         "packages": _versions({*_PACKAGES, *packages}),
+        "installed_hash": _installed_hash(),
+        "lock_hashes": {name: _file_hash(root / name) for name in _LOCKS if (root / name).is_file()},
+        "blas": _blas(),
     }
 
 
@@ -91,61 +90,26 @@ def _versions(names: set[str]) -> dict[str, str]:
     return versions
 
 
-def _cpu() -> dict[str, Any]:
-    info = _cpuinfo()
-    return {
-        "model": info.get("model name") or info.get("Model") or _sysctl_brand() or platform.processor() or "unknown",
-        "microcode": info.get("microcode"),
-        "physical_cores": psutil.cpu_count(logical=False),
-        "logical_cores": psutil.cpu_count(),
-        "usable_cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
-        "caches": _caches(),
-        "governor": _text(_CPU_FOLDER / "cpu0/cpufreq/scaling_governor"),
-        "turbo": _turbo(),
-        "smt": _text(_CPU_FOLDER / "smt/control"),
-    }
+def _installed_hash() -> str:
+    """SHA-256 of the names and versions of everything that is installed, whether it is known to matter or not."""
+    found = {f"{dist.name.lower().replace('_', '-')}=={dist.version}" for dist in metadata.distributions()}
+    return hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()
 
 
-def _cpuinfo() -> dict[str, str]:
-    """The first processor's block of /proc/cpuinfo."""
-    facts: dict[str, str] = {}
-    for line in (_text(Path("/proc/cpuinfo")) or "").splitlines():
-        name, _, value = line.partition(":")
-        facts.setdefault(name.strip(), value.strip())
-    return facts
+def _file_hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _sysctl_brand() -> str | None:
-    return _output(["sysctl", "-n", "machdep.cpu.brand_string"]) if sys.platform == "darwin" else None
+def _blas() -> dict[str, str] | None:
+    """The library of linear algebra that NumPy was built with. Frameworks bring their own."""
+    import numpy as np
 
-
-def _caches() -> dict[str, str]:
-    """Sizes of the first processor's caches, for example ``{"L1 Data": "32K", "L2 Unified": "1024K"}``."""
-    caches: dict[str, str] = {}
-    for folder in sorted((_CPU_FOLDER / "cpu0/cache").glob("index*")):
-        level, kind, size = (_text(folder / name) for name in ("level", "type", "size"))
-        if level and kind and size:
-            caches[f"L{level} {kind}"] = size
-    return caches
-
-
-def _turbo() -> str | None:
-    """``on`` or ``off`` where the driver tells."""
-    intel = _text(_CPU_FOLDER / "intel_pstate/no_turbo")
-    if intel is not None:
-        return "off" if intel == "1" else "on"
-    boost = _text(_CPU_FOLDER / "cpufreq/boost")
-    return None if boost is None else "on" if boost == "1" else "off"
-
-
-def _gpus() -> list[dict[str, str | None]]:
-    """NVIDIA devices as the kernel driver lists them, without loading a library."""
-    driver = (_text(_NVIDIA_FOLDER / "version") or "").partition("\n")[0] or None
-    found: list[dict[str, str | None]] = []
-    for path in sorted((_NVIDIA_FOLDER / "gpus").glob("*/information")):
-        model = next((line for line in (_text(path) or "").splitlines() if line.startswith("Model:")), "")
-        found.append({"model": model.partition(":")[2].strip() or "unknown", "driver": driver})
-    return found
+    try:
+        built: Any = np.show_config(mode="dicts")
+        blas = built["Build Dependencies"]["blas"]
+        return {"name": str(blas["name"]), "version": str(blas["version"])}
+    except (KeyError, TypeError):
+        return None
 
 
 def _distribution() -> str | None:
@@ -159,22 +123,6 @@ def _git(root: Path) -> dict[str, Any] | None:
     """Commit of the checkout that the package runs from, and whether it was changed; ``None`` outside a checkout."""
     if not (root / ".git").exists():
         return None
-    commit = _output(["git", "-C", str(root), "rev-parse", "HEAD"])
-    status = _output(["git", "-C", str(root), "status", "--porcelain", "--untracked-files=no"])
+    commit = output(["git", "-C", str(root), "rev-parse", "HEAD"])
+    status = output(["git", "-C", str(root), "status", "--porcelain", "--untracked-files=no"])
     return {"commit": commit or None, "dirty": None if status is None else bool(status)}
-
-
-def _output(command: list[str]) -> str | None:
-    """What a command prints; ``None`` when it cannot be run, fails or takes too long."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_LIMIT_S, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return None

@@ -73,21 +73,27 @@ def declared() -> list[tuple[str, str]]:
 
 
 def test_some_frameworks_keep_what_they_compile():
-    assert {("diffrax", "compiled"), ("torchdiffeq", "compiled")} <= set(declared())
+    assert {("diffrax", "compiled"), ("torchdiffeq", "compiled"), ("tensorflow", "xla")} <= set(declared())
 
 
 @pytest.mark.parametrize(
     ("adapter", "mode"),
-    # Inductor calls a C++ compiler: half a minute each time.
-    [pytest.param(*pair, marks=pytest.mark.slow) if pair[0] == "torchdiffeq" else pair for pair in declared()],
+    # Three processes each, which import and compile for a quarter to half a minute.
+    [pair if pair[0] == "diffrax" else pytest.param(*pair, marks=pytest.mark.slow) for pair in declared()],
 )
 def test_warm_cache_is_warm_and_a_cold_one_is_cold(adapter: str, mode: str):
     cold, warm = measured(adapter, mode), measured(adapter, f"{mode}-warm")
     assert (cold.outcome, warm.outcome) == (Outcome.OK, Outcome.OK)
-    assert (cold.compile_cache_files["before"], cold.compile_cache_hits) == (0, 0)
+    assert cold.compile_cache_files["before"] == 0
     assert warm.compile_cache_files["before"] > 0
-    assert warm.compile_cache_hits is not None
-    assert warm.compile_cache_hits > 0
     # It found everything: it had nothing to add.
     assert warm.compile_cache_files["after"] == warm.compile_cache_files["before"]
+    if adapter == "tensorflow":
+        # It tells neither of hits nor of how long it compiled.
+        assert (cold.compile_cache_hits, warm.compile_cache_hits) == (None, None)
+        assert warm.phases_ns["first_gradient"] < cold.phases_ns["first_gradient"]
+        return
+    assert cold.compile_cache_hits == 0
+    assert warm.compile_cache_hits is not None
+    assert warm.compile_cache_hits > 0
     assert warm.phases_ns.get("compile", 0) < 0.5 * cold.phases_ns["compile"]

@@ -67,6 +67,7 @@ def test_gpus_have_the_numbers_that_the_driver_gives_them():
 def test_caches_that_must_be_asked_for_are_off_when_cold():
     cold = variables_of(INHERITED | {"JAX_COMPILATION_CACHE_DIR": "/the/users/own"})
     assert "JAX_COMPILATION_CACHE_DIR" not in cold
+    assert "TF_XLA_FLAGS" not in cold
     assert cold["TORCHINDUCTOR_CACHE_DIR"] == "/caches/inductor"
 
 
@@ -75,12 +76,13 @@ def test_warm_caches_keep_every_program_however_small():
     assert warm["JAX_COMPILATION_CACHE_DIR"] == "/caches/jax"
     assert warm["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] == "-1"
     assert warm["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] == "0"
+    assert warm["TF_XLA_FLAGS"] == "--tf_xla_persistent_cache_directory=/caches/tensorflow"
     assert warm["TRITON_CACHE_DIR"] == "/caches/triton"
 
 
 def test_caches_are_empty_folders(tmp_path: Path):
     make_caches(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["inductor", "jax", "triton"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["inductor", "jax", "tensorflow", "triton"]
     assert count_cache_files(tmp_path) == 0
     (tmp_path / "inductor" / "deep").mkdir()
     (tmp_path / "inductor" / "deep" / "kernel.so").touch()

@@ -8,6 +8,8 @@ import os
 import platform
 import subprocess
 import sys
+import types
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,9 @@ def test_machine_and_software_are_named(facts: dict):
     assert facts["python"]["version"] == platform.python_version()
     assert facts["packages"]["numpy"] == np.__version__
     assert facts["threads"] == 1
+    assert facts["thread_settings"]["OMP_NUM_THREADS"] == "1"
+    assert len(facts["installed_hash"]) == 64
+    assert facts["blas"]["name"]
 
 
 def test_nobody_and_no_place_is_named(facts: dict):
@@ -41,6 +46,22 @@ def test_packages_of_other_adapters_are_named_too():
     packages = environment_facts(["pytest", "no-such-distribution"])["packages"]
     assert packages["pytest"] == pytest.__version__
     assert "no-such-distribution" not in packages
+
+
+def test_pinned_versions_of_a_checkout_are_named_by_their_hash(facts: dict):
+    lock = Path(environment.__file__).parents[2] / "constraints.txt"
+    assert facts["lock_hashes"]["constraints.txt"] == hashlib.sha256(lock.read_bytes()).hexdigest()
+
+
+def test_hash_of_everything_installed_changes_with_a_version(monkeypatch: pytest.MonkeyPatch):
+    def installed(*found: tuple[str, str]) -> str:
+        distributions = [types.SimpleNamespace(name=name, version=version) for name, version in found]
+        monkeypatch.setattr(metadata, "distributions", lambda: distributions)
+        return environment._installed_hash()
+
+    one = installed(("Some_Thing", "1.0"), ("other", "2"))
+    assert one == installed(("other", "2"), ("some-thing", "1.0"))
+    assert one != installed(("other", "2"), ("some-thing", "1.1"))
 
 
 def test_hash_is_the_same_until_something_changes(facts: dict):

@@ -70,3 +70,14 @@ class FakeNvml(types.ModuleType):
 
     def nvmlDeviceGetTotalEnergyConsumption(self, _handle: int) -> int:
         return self._answer("millijoules")
+
+    def nvmlDeviceGetEnforcedPowerLimit(self, _handle: int) -> int:
+        return self._answer("power_limit")
+
+    def nvmlDeviceGetMigMode(self, _handle: int) -> tuple[int, int]:
+        return self._answer("mig")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("nvmlDevice", "nvmlSystem")):
+            return lambda *_: self._answer(name)
+        raise AttributeError(name)

@@ -1,0 +1,53 @@
+"""Mistakes of well-known harnesses that this one must not make, as far as they are made by who starts the workers.
+
+The number is that of the list of mistakes in the methodology.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from stubs.tasks import stub_task
+
+from sciml_bench.engine import Limits, Measurement, measure_cell
+from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.protocol import End, PointDone, encode
+from sciml_bench.outcome import Outcome
+
+OK = encode(End(Outcome.OK))
+
+
+def measured(script: str) -> Measurement:
+    command = [sys.executable, "-S", "-c", f"import os, sys; sys.stdin.read()\n{script}"]
+    return measure_cell(stub_task(), Limits(timeout_s=60.0), command=command)
+
+
+def points(outcome: Outcome) -> str:
+    told = [
+        PointDone(index, PointResult(1e-4, 1e-4, outcome, "solve", "", outcome, outcome), complete=True)
+        for index in range(3)
+    ]
+    return "".join(f"print({encode(event)!r}, flush=True)\n" for event in told)
+
+
+class TestMistake8SuccessReportedAfterAnError:
+    """A checker that prints "Looks OK" below its own error."""
+
+    @pytest.mark.parametrize("outcome", [Outcome.INACCURATE, Outcome.NONFINITE, Outcome.RECOMPILED, Outcome.CRASH])
+    def test_cell_whose_points_failed_is_not_ok_whatever_its_worker_says_in_the_end(self, outcome: Outcome):
+        assert measured(f"{points(outcome)}print({OK!r}, flush=True)").outcome is outcome
+
+    def test_cell_whose_worker_told_nothing_is_not_ok_however_cleanly_it_exits(self):
+        measurement = measured(f"print({OK!r}, flush=True); sys.exit(0)")
+        assert measurement.outcome is Outcome.CRASH
+        assert {point.outcome for point in measurement.points} == {Outcome.CRASH}
+
+    def test_failure_told_in_the_end_is_not_hidden_by_a_clean_exit(self):
+        end = encode(End(Outcome.BUILD_ERROR, "build", "no device"))
+        assert measured(f"print({end!r}, flush=True); sys.exit(0)").outcome is Outcome.BUILD_ERROR
+
+    def test_error_before_the_end_of_the_points_is_told_although_the_points_before_it_are_ok(self):
+        measurement = measured(f"{points(Outcome.OK).splitlines()[0]}\nos.kill(os.getpid(), 11)")
+        assert [point.outcome for point in measurement.points] == [Outcome.OK, Outcome.CRASH, Outcome.CRASH]
+        assert "died with SIGSEGV" in measurement.message
