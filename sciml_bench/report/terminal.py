@@ -27,12 +27,15 @@ from sciml_bench.report.wrapping import wrapped
 
 _UNLIMITED = 10_000
 
+# Prose is not read in longer lines.
+_WIDEST_TEXT = 110
+
 _READING_HELP = (
-    "Times are compared at an achieved accuracy that most cells of a problem reach, not at equal tolerances;",
-    "log time is interpolated, never extrapolated. ≤: the loosest tolerance is already more accurate.",
-    "–: no tolerance reaches that accuracy. Shown: the median over processes of each process's median, and below",
-    "it the smallest and largest process. scd: correct digits at the end time; mescd: digits of the mixed error over",
-    "all saved times; both of the best point.",
+    "Times are compared at an achieved accuracy that most cells of a problem reach, not at equal tolerances; "
+    "log time is interpolated, never extrapolated. ≤: the loosest tolerance is already more accurate. "
+    "–: no tolerance reaches that accuracy. Shown: the median over processes of each process's median, and beside or "
+    "below it the smallest and largest process. scd: correct digits at the end time; mescd: digits of the mixed error "
+    "over all saved times; both of the best point."
 )
 
 
@@ -86,12 +89,11 @@ def print_problem(
         if _comparable(summary):
             print_lines(remarks.verdicts(of_table), console)
             print_lines(remarks.best_choice(table.rows), console)
+    if comparison.rows:
+        solve, gradient = comparison.solve_target, comparison.gradient_target
+        targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
+        _say(console, targets, "dim")
     _print_stacks(summary, name, console)
-    if not comparison.rows:
-        return
-    solve, gradient = comparison.solve_target, comparison.gradient_target
-    targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
-    _say(console, targets, "dim")
 
 
 def _print_rows(rows: Sequence[Row], console: Console) -> None:
@@ -142,10 +144,9 @@ def print_reading_help(summary: RunSummary, console: Console) -> None:
     """Say once how the tables are to be read."""
     profile = summary.plan["profile"]
     _say(console, "")
-    for line in _READING_HELP:
-        _say(console, line, "dim")
-    for line in wrapped(stacks.legend(), console.width):
-        _say(console, line, "dim")
+    for text in (_READING_HELP, stacks.legend()):
+        for line in wrapped(text, min(console.width, _WIDEST_TEXT)):
+            _say(console, line, "dim")
     if not _comparable(summary):
         warning = f"NOT COMPARABLE: profile {profile['name']} runs one process per cell; use quick or more"
         _say(console, warning, "bold")

@@ -177,6 +177,8 @@ def _with_bound(judgement: Judgement, bound: str) -> Judgement:
 
 
 def _why_not(item: Series) -> str:
+    if item.reason:
+        return item.reason
     sides = (("BASE", item.base), ("NEW", item.new))
     absent = [name for name, side in sides if all(seconds is None for seconds in side.values())]
     return f"no time in {' and '.join(absent)}" if absent else "no block has a time on both sides"

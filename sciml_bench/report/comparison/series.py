@@ -69,7 +69,8 @@ class Series:
     """One quantity of one cell on each side. Seconds by block; ``None`` where a process has none.
 
     ``at`` says where it is compared (tolerances or an error). ``bound`` is the side, ``base`` or ``new``, whose times
-    are upper bounds only. ``samples_*`` are the iterations by block that ``check`` draws from, in any unit.
+    are upper bounds only. ``samples_*`` are the iterations by block that ``check`` draws from, in any unit. ``reason``
+    says why there is nothing to compare, where that is known.
     """
 
     base_label: str
@@ -82,6 +83,7 @@ class Series:
     notes: tuple[str, ...] = ()
     samples_base: Mapping[int, Sequence[float]] = field(default_factory=dict[int, Sequence[float]])
     samples_new: Mapping[int, Sequence[float]] = field(default_factory=dict[int, Sequence[float]])
+    reason: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -152,6 +154,7 @@ def _first_tolerance(pair: _Pair) -> str:
 
 def _at_tolerances(pair: _Pair, kind: Kind, rtols: Sequence[float], notes: tuple[str, ...]) -> Iterator[Series]:
     if not rtols:
+        yield Series(*pair.labels, kind.quantity, "", {}, {}, reason=_absence(pair, kind))
         return
     sides = [
         {process.block: _mean_over(process, kind, rtols) for process in cell.processes}
@@ -208,6 +211,13 @@ def _timed_rtols(cell: CellSummary, kind: Kind) -> Iterator[float]:
         )
         if 2 * timed > len(cell.processes):
             yield rtol
+
+
+def _absence(pair: _Pair, kind: Kind) -> str:
+    """Why no tolerance can be compared."""
+    sides = (("BASE", pair.base), ("NEW", pair.new))
+    absent = [name for name, cell in sides if not any(kind.seconds(point) is not None for point in cell.points)]
+    return f"no time in {' and '.join(absent)}" if absent else "no tolerance at which most processes of both have times"
 
 
 def _mean_over(process: ProcessSummary, kind: Kind, rtols: Sequence[float]) -> float | None:
