@@ -11,11 +11,14 @@ from types import SimpleNamespace
 import psutil
 import pytest
 from stubs.nvml import FakeNvml, Process
+from stubs.tasks import stub_task
 
-from sciml_bench.engine import conditions
+from sciml_bench.engine import Limits, conditions, measure_cell
 from sciml_bench.engine.conditions import Counters, state_now
 from sciml_bench.engine.device import DeviceWatch
+from sciml_bench.measure import nvidia
 from sciml_bench.measure.nvidia import Gpu
+from sciml_bench.task import Cell
 
 BEFORE = Counters(100.0, 5000.0, 1000.0, 10.0, 300.0)
 
@@ -101,6 +104,33 @@ def test_hottest_sensor_of_the_processor_counts(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(psutil, "sensors_temperatures", lambda: sensors, raising=False)
     state = state_now({0})
     assert (state["temperature_c"], state["temperature_limit_c"]) == (71.0, 100.0)
+
+
+def test_cell_on_a_gpu_has_its_memory_and_conditions(monkeypatch: pytest.MonkeyPatch, stub_path: None):
+    class Watched(FakeNvml):
+        """Tells of every process that asks for itself, and of a stranger."""
+
+        def nvmlDeviceGetComputeRunningProcesses(self, _handle: int) -> list[Process]:
+            workers = [Process(pid=child.pid, usedGpuMemory=2**20) for child in psutil.Process().children()]
+            return [*workers, Process(pid=1, usedGpuMemory=2**30)]
+
+    nvidia.library.cache_clear()
+    monkeypatch.setitem(sys.modules, "pynvml", Watched(clocks=(1980, 3201), reasons=4))
+    try:
+        cell = Cell("decay", "stub", "closed_form", "discrete", "eager", device="cuda")
+        measurement = measure_cell(stub_task("good", cell=cell), Limits(timeout_s=60.0))
+    finally:
+        nvidia.library.cache_clear()
+    assert measurement.peak_device_bytes == 2**20
+    assert measurement.conditions["before"]["gpus"][0]["other_processes"] == 1
+    assert measurement.conditions["during"]["gpu_throttle_reasons"] == ["SwPowerCap"]
+    assert {reason.partition(":")[0] for reason in measurement.noisy} >= {"gpu_shared", "gpu_throttled"}
+
+
+def test_cell_on_the_processor_has_no_device():
+    measurement = measure_cell(stub_task(), Limits(timeout_s=60.0), command=[sys.executable, "-S", "-c", "pass"])
+    assert measurement.peak_device_bytes is None
+    assert "gpus" not in measurement.conditions["before"]
 
 
 def test_gpu_is_told_with_the_machine_and_watched_while_it_works():

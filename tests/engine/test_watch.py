@@ -209,6 +209,16 @@ def test_peak_memory_of_a_killed_worker_is_what_was_seen():
     assert measurement.peak_rss_bytes > 100 * 2**20
 
 
+def test_energy_that_the_worker_measured_is_kept():
+    loop = {"point": 0, "kind": "solve", "joules": 300.0, "window_s": 6.0, "calls": 500}
+    told = {"joules": 300.0, "window_s": 6.0, "idle_watts": None, "sources": ["package-0"], "loops": [loop]}
+    # The loops of the stub task are short: nobody measured what the machine draws when idle.
+    assert measured(tells(*POINTS, encode(End(Outcome.OK, energy=told)))).energy == told
+    silent = {"not_measurable": "no steady loop lasted 5 s"}
+    assert measured(tells(*POINTS, encode(End(Outcome.OK, energy=silent)))).energy == silent
+    assert measured(tells(*POINTS)).energy is None
+
+
 def test_limit_is_handed_to_the_worker():
     script = READ_TASK + "print(sys.argv, file=sys.stderr)\n" + tells(*POINTS, OK)
     assert json.loads(measured(script).stderr_tail.replace("'", '"')) == ["-c", "60"]

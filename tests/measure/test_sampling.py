@@ -124,6 +124,56 @@ def test_clock_that_goes_back_is_caught():
     assert caught.value.outcome is Outcome.CRASH
 
 
+def check_on_a_fake_clock(*, call_ms: float, runs_on_ms: float, read_ms: float) -> None:
+    """A call that returns after ``call_ms``, whose computation then runs on, and whose result takes long to bring."""
+    clock = FakeClock()
+    ends_at = 0
+
+    def run(theta: Any) -> Any:
+        nonlocal ends_at
+        clock.sleep(call_ms / 1e3)
+        ends_at = clock.ns + round(runs_on_ms * 1e6)
+        return theta
+
+    def read(output: Any) -> Any:
+        clock.sleep(max(0, ends_at - clock.ns) / 1e9 + read_ms / 1e3)
+        return output
+
+    call = Call("solve", lambda theta: theta, run, lambda output: None, read)
+    loop = Loop()
+    loop.fill(call, varied(THETA, 0.0, 1), clock, 99.0, steady_rule(Sampling(0, 5, 0.0, 5, 0.0)))
+    check_blocking(call, varied(THETA, 0.0, 2), loop.samples, clock)
+
+
+@pytest.mark.parametrize(
+    ("call_ms", "runs_on_ms", "read_ms"),
+    [
+        pytest.param(0.01, 30.0, 0.0, id="dispatches and returns"),
+        pytest.param(20.0, 2.0, 0.0, id="waits for the most of it"),
+        pytest.param(0.02, 0.2, 0.0, id="short and dispatched"),
+        pytest.param(0.01, 30.0, 5.0, id="and reads slowly too"),
+    ],
+)
+def test_computation_that_runs_on_is_caught(call_ms: float, runs_on_ms: float, read_ms: float):
+    with pytest.raises(SolverFailure, match=r"synchronise\(\) returned before"):
+        check_on_a_fake_clock(call_ms=call_ms, runs_on_ms=runs_on_ms, read_ms=read_ms)
+
+
+@pytest.mark.parametrize(
+    ("call_ms", "runs_on_ms", "read_ms"),
+    [
+        pytest.param(30.0, 0.0, 0.0, id="waits"),
+        pytest.param(30.0, 0.0, 10.0, id="waits and reads slowly"),
+        pytest.param(0.02, 0.0, 0.2, id="short and read slowly"),
+        pytest.param(0.02, 0.04, 0.0, id="too short to tell"),
+        pytest.param(30.0, 0.9, 0.0, id="a rest below a millisecond"),
+        pytest.param(300.0, 10.0, 0.0, id="a rest below a twentieth of the call"),
+    ],
+)
+def test_computation_that_was_waited_for_passes(call_ms: float, runs_on_ms: float, read_ms: float):
+    check_on_a_fake_clock(call_ms=call_ms, runs_on_ms=runs_on_ms, read_ms=read_ms)
+
+
 def blocking_check(program: type[programs.Decay]) -> None:
     """Sample a program on the real clock and check that it blocks."""
     task = stub_task()

@@ -102,6 +102,16 @@ def test_equal_times_are_flat():
     assert classed([0] * 50) == ("flat", 0)
 
 
+def test_of_many_calls_groups_are_judged():
+    samples = times((6000, 1.5), (12_000, 1.0))
+    # Groups of four: a change is found at the start of one.
+    state = steady_state(samples)
+    assert state is not None
+    assert state["class"] == "warm_up"
+    assert 6000 <= state["start"] < 6008
+    assert state["start"] == state["changepoints"][-1]
+
+
 def test_too_few_calls_are_not_judged():
     assert steady_state(times((steady.FEWEST_SAMPLES - 1, 1.0))) is None
     assert steady_state([]) is None
@@ -153,7 +163,7 @@ def test_pruning_loses_nothing(segments: list[tuple[int, float]], spread: float,
     assert exact_cost(samples, [0, *found, len(samples)]) == pytest.approx(optimal(samples), rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize(("count", "limit_s"), [(200, 0.05), (5000, 1.0)])
+@pytest.mark.parametrize(("count", "limit_s"), [(200, 0.05), (5000, 1.0), (100_000, 1.5)])
 def test_analysis_is_fast(count: int, limit_s: float):
     samples = times((count // 4, 1.5), (count - count // 4, 1.0))
     steady_state(samples)

@@ -337,14 +337,3 @@ class FailsToSayWhatItFound(Decay):
 class FillsNothingAndDies(Decay):
     def __init__(self, task: Task):
         os.kill(os.getpid(), signal.SIGSEGV)
-
-
-class WarmsUp(Decay):
-    """Its first calls of each kind are slow."""
-
-    calls = 0
-
-    def solve(self, inputs: Any) -> Any:
-        self.calls += 1
-        time.sleep(0.004 if self.calls < 8 else 0.001)
-        return super().solve(inputs)
