@@ -13,6 +13,10 @@ from sciml_bench.report.selftest.stored import STALE_DAYS, SelfTest
 from sciml_bench.stats.share import Share
 
 
+# From this share of disturbed processes on, the figures are those of a busy machine.
+_MANY_NOISY = 0.25
+
+
 def head(test: SelfTest | None, environment: Mapping[str, Any], now: datetime.datetime) -> str:
     """The line above a report: what the harness is worth on the machine of this run, or why that is not known."""
     if test is None:
@@ -42,6 +46,8 @@ def lines(test: SelfTest) -> Iterator[str]:
         f"  trials of {found.blocks_per_trial} blocks each, drawn from {test.processes} measured processes, "
         f"{test.noisy_processes} of them disturbed"
     )
+    if test.noisy_processes > _MANY_NOISY * test.processes:
+        yield "  the machine was busy with other work: these figures hold for such times; see `sciml-bench doctor`"
     yield ""
     yield "ratios over all blocks, with 95 % intervals; spread: of the ratio of a cell to itself in one block"
     for item in found.series:

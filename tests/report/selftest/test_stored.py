@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 from pathlib import Path
@@ -76,6 +77,14 @@ def test_doubts_are_said(tmp_path):
     assert "(40 days old: repeat it)" in told(made(tmp_path), days=40)
     other = made(tmp_path, NOW + datetime.timedelta(hours=1), interrupted=True, spread=0.3)
     assert "(interrupted, NOT PASSED: repeat it)" in told(other)
+
+
+def test_a_busy_machine_is_said(tmp_path):
+    test = made(tmp_path)
+    said = "the machine was busy with other work"
+    assert not any(said in line for line in lines(test))
+    busy = dataclasses.replace(test, noisy_processes=100)
+    assert any(said in line for line in lines(busy))
 
 
 def test_the_whole_text(tmp_path):
