@@ -12,7 +12,6 @@ from sciml_bench.report.selftest.figures import LEAST_FOUND, MOST_FALSE_POSITIVE
 from sciml_bench.report.selftest.stored import STALE_DAYS, SelfTest
 from sciml_bench.stats.share import Share
 
-
 # From this share of disturbed processes on, the figures are those of a busy machine.
 _MANY_NOISY = 0.25
 
