@@ -54,7 +54,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 def layer_of(path: Path) -> str:
     parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return "" if parts == ("__init__",) else parts[0]
+    # `python -m sciml_bench` is the command line.
+    return {"__init__": "", "__main__": "cli"}.get(parts[0], parts[0])
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:

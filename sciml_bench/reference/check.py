@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
+from sciml_bench.errors import StoreError
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import (
     GRADIENT_DIGITS,
@@ -54,6 +55,7 @@ def check(case: Case, stored: StoredReference, say: Say = lambda _: None, limit_
 
     Raises:
         ReferenceFailure: the new computation fails or passes the limit.
+        StoreError: the certificate does not say how it was computed.
     """
     watch = Watch(say, limit_s, case)
     again = compute(case, _other_settings(stored), watch, bool(stored.gradient))
@@ -81,10 +83,16 @@ def check(case: Case, stored: StoredReference, say: Say = lambda _: None, limit_
 
 
 def _other_settings(stored: StoredReference) -> Settings:
-    runs = stored.certificate["solution"]
-    finest = min(runs, key=lambda run: run["tail"])
-    stages = max(run["stages"] for run in runs) + _MORE_STAGES
-    return Settings(stages, finest["tail"] * _FINER, finest["arithmetic_digits"] + 10, finest["floor"] * _FINER)
+    try:
+        runs = stored.certificate["solution"]
+        finest = min(runs, key=lambda run: run["tail"])
+        stages = max(run["stages"] for run in runs) + _MORE_STAGES
+        return Settings(stages, finest["tail"] * _FINER, finest["arithmetic_digits"] + 10, finest["floor"] * _FINER)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"the certificate of {stored.problem} does not say how it was computed ({error!r}); "
+            f"compute it again with `{stored.command}`"
+        ) from error
 
 
 def _solution_complaints(case: Case, stored: StoredReference, digits: np.ndarray) -> list[str]:

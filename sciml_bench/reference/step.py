@@ -20,6 +20,7 @@ from sciml_bench.reference.tableau import Tableau
 MAX_ITERATIONS = 24
 #: Corrections that stop shrinking below this are rounding errors.
 ROUNDING = 1e-20
+_STALLED = 0.9
 _GOOD_CONTRACTION = 1e-6
 _TINY = 1e-140
 
@@ -97,14 +98,15 @@ def solve_stages(
             matrix = newton_matrix(place, states, parameters, scale)
         correction = matrix.solve(residual)
         size = float(np.max(np.abs(correction)))
+        contraction = size / previous if previous < np.inf else 1.0
+        if size < ROUNDING and contraction > _STALLED and iteration > 1:
+            # What is left is rounding; whether it matters is for the certificate to say. A first correction that is
+            # small says nothing: a perturbed trajectory starts from a good guess, and is to be solved much better.
+            return Stages(z, f, iteration)
         if not np.isfinite(size) or (size > 2 * previous and iteration > 4) or size > 1e6:
             raise StepFailure("the Newton iteration diverges")
         z = (z + to_balls(correction, scale, s)).mid()
-        contraction = size / previous if previous < np.inf else 1.0
         if size <= tolerance or (iteration > 1 and contraction < 0.1 and size * contraction <= tolerance):
-            return Stages(z, f, iteration)
-        if size < ROUNDING and contraction > 0.1:
-            # What is left is rounding; whether it matters is for the certificate to say.
             return Stages(z, f, iteration)
         previous = size
     raise StepFailure("the Newton iteration does not converge")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
-from flint import arb
+from flint import arb, arb_mat
 
 from sciml_bench.problem import catalog
 from sciml_bench.problem.model import Problem
@@ -14,6 +17,8 @@ from sciml_bench.reference.engine import Settings, Trajectory, solve
 from sciml_bench.reference.numbers import matching_digits, precision
 from sciml_bench.reference.objective import ComponentAt, DeclaredLoss
 from sciml_bench.reference.published import compare_published
+from sciml_bench.reference.step import newton_matrix, solve_stages
+from sciml_bench.reference.tableau import radau
 
 SETTINGS = Settings(15, 1e-17)
 
@@ -41,6 +46,29 @@ def test_differences_and_adjoint_agree_on_different_meshes(robertson: Problem):
         for difference, size, value in zip(found, case.theta_sizes, adjoint, strict=True):
             assert matching_digits(difference.value / size, value) > 16
             assert difference.extrapolation_digits > 12
+
+
+def test_a_good_first_guess_is_still_solved_to_the_tolerance(robertson: Problem):
+    """Differences of perturbed trajectories start from guesses whose first correction is below all rounding."""
+    case = Case(robertson)
+    step = meshed(case, Settings(12, 1e-12)).steps[20]
+    bits = 230
+    with precision(bits):
+        place = replace(step.place, segment=case.dynamics.segments()[0], tableau=radau(12, bits))
+        states = (arb_mat(12, 3, list(step.y) * 12) + step.z).mid().entries()
+        # The matrix of another state contracts slowly, as one does whose entries are large against the step.
+        matrix = newton_matrix(
+            place, [x * arb("1.02") for x in states], np.array([float(x) for x in case.start.p]), step.scale
+        )
+
+        def solved(guess: arb_mat) -> arb_mat:
+            return solve_stages(place, step.y, case.start.p, guess.mid(), step.scale, 1e-40, matrix).z
+
+        scales = [arb(float(w)) for w in step.scale] * 12
+        right = solved(step.z)
+        near = solved(right + arb_mat(12, 3, [arb("1e-25") * w for w in scales]))
+        errors = [abs(x / w) for x, w in zip((near - right).entries(), scales, strict=True)]
+        assert all(error < arb("1e-38") for error in errors)
 
 
 def test_the_exact_gradient_of_an_oscillator(orbit: Problem):
