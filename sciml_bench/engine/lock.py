@@ -40,7 +40,7 @@ def host_lock(*, label: str, wait_s: float | None = 0.0, path: Path | None = Non
     except Timeout:
         raise EngineError(
             f"another benchmark runs on this host ({_holder(path)}); two at a time would disturb each other. "
-            "Wait for it to end, or let this one wait for it."
+            "Wait for it to end, or add --wait to this command."
         ) from None
     except OSError as error:
         raise EngineError(f"cannot use the host lock {path}: {error.strerror or error}. Remove it.") from error
