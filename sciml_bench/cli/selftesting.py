@@ -91,26 +91,46 @@ def measure(
         elapsed_s = time.monotonic() - start_s
         if measured.blocks and elapsed_s + longest_s > seconds:
             return
-        for workload, role, order in _order(chosen, measured.blocks, seed):
-            record = _measured(workload, role, measured.blocks, order, seed, writer)
-            writer.append(record)
-            measured.keep(workload.name, role, measured.blocks, record)
+        for group in _groups(chosen, measured.blocks, seed):
+            # As in the profiles for published tables: a disturbed group is measured once more, and then counts.
+            if _measure_group(group, writer, measured, seed, attempt=0):
+                _measure_group(group, writer, measured, seed, attempt=1)
         measured.blocks += 1
         longest_s = max(longest_s, time.monotonic() - start_s - elapsed_s)
         tell(measured, min(1.0, (time.monotonic() - start_s) / seconds))
 
 
-def _order(chosen: list[Workload], block: int, seed: int) -> Iterator[tuple[Workload, str, int]]:
-    """A randomised complete block, the roles of one workload next to each other in time, as in any run."""
+@dataclass(frozen=True)
+class _Group:
+    """The roles of one workload in one block, in the order in which they are measured, next to each other in time."""
+
+    workload: Workload
+    block: int
+    roles: tuple[tuple[int, str], ...]
+
+
+def _groups(chosen: list[Workload], block: int, seed: int) -> Iterator[_Group]:
+    """A randomised complete block."""
     generator = random.Random(f"selftest/{seed}/{block}")
-    order = 0
-    for workload in generator.sample(chosen, len(chosen)):
-        for role in generator.sample(ROLES, len(ROLES)):
-            yield workload, role, order
-            order += 1
+    for place, workload in enumerate(generator.sample(chosen, len(chosen))):
+        roles = generator.sample(ROLES, len(ROLES))
+        yield _Group(workload, block, tuple(enumerate(roles, start=place * len(ROLES))))
 
 
-def _measured(workload: Workload, role: str, block: int, order: int, seed: int, writer: Writer) -> Record:
+def _measure_group(group: _Group, writer: Writer, measured: Measured, seed: int, attempt: int) -> bool:
+    """Measure a group; whether any of its processes was disturbed."""
+    noisy = False
+    for order, role in group.roles:
+        record = _measured(group.workload, role, group.block, order, seed, attempt, writer.environment_hash)
+        writer.append(record)
+        measured.keep(group.workload.name, role, group.block, record)
+        noisy |= bool(record.noisy)
+    return noisy
+
+
+def _measured(
+    workload: Workload, role: str, block: int, order: int, seed: int, attempt: int, environment_hash: str
+) -> Record:
     slow_down = SLOW_DOWNS.get(role, 0.0)
     options = {"program": workload.task.program, "slow_down": slow_down}
     inputs = random.Random(f"selftest/{seed}/{workload.name}/{block}").getrandbits(32)
@@ -124,8 +144,9 @@ def _measured(workload: Workload, role: str, block: int, order: int, seed: int, 
         profile="selftest",
         smoke_only=False,
         spec_hash=workload.spec_hash,
+        attempt=attempt,
     )
-    return Record.of(measurement, task, placement, writer.environment_hash)
+    return Record.of(measurement, task, placement, environment_hash)
 
 
 def _catalog_workload() -> Workload:
