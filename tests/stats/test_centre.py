@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from stats.noise import process_medians
 
@@ -81,6 +81,7 @@ def test_a_longer_process_says_more_of_the_variation_within():
     assert result.variation_within == pytest.approx(math.sqrt(9 * 0.04 / 10))
 
 
+@settings(max_examples=50)
 @given(processes)
 def test_everything_is_in_order(measured):
     result = centre(measured)
@@ -90,6 +91,7 @@ def test_everything_is_in_order(measured):
     assert result.n == len(measured)
 
 
+@settings(max_examples=50)
 @given(processes, st.randoms(use_true_random=False), st.sampled_from([2.0**-20, 4.0, 2.0**25]))
 def test_neither_order_nor_unit_matter(measured, random, factor):
     shuffled = random.sample(measured, len(measured))

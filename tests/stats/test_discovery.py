@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
@@ -15,11 +15,13 @@ from sciml_bench.stats.discovery import adjusted
 probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
+@settings(max_examples=50)
 @given(probabilities)
 def test_it_is_scipys(p):
     assert adjusted(p) == pytest.approx(false_discovery_control(p), abs=1e-300)
 
 
+@settings(max_examples=50)
 @given(probabilities)
 def test_it_only_raises_and_keeps_the_order(p):
     result = adjusted(p)
@@ -28,6 +30,7 @@ def test_it_only_raises_and_keeps_the_order(p):
     assert [after for _, after in ranked] == sorted(result)
 
 
+@settings(max_examples=50)
 @given(probabilities, st.randoms(use_true_random=False))
 def test_the_order_of_the_family_does_not_matter(p, random):
     order = random.sample(range(len(p)), len(p))
@@ -35,6 +38,7 @@ def test_the_order_of_the_family_does_not_matter(p, random):
     assert adjusted([p[place] for place in order]) == tuple(result[place] for place in order)
 
 
+@settings(max_examples=50)
 @given(probabilities)
 def test_another_hopeless_comparison_never_helps(p):
     assert all(more >= less for less, more in zip(adjusted(p), adjusted([*p, 1.0])[:-1], strict=True))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sciml_bench.stats.outliers import Label, Outliers, count, label
@@ -23,6 +23,7 @@ def test_fences():
     assert count(values).total == 4
 
 
+@settings(max_examples=50)
 @given(samples)
 def test_every_sample_keeps_its_place_and_a_label(values):
     labels, counted = label(values), count(values)
@@ -32,6 +33,7 @@ def test_every_sample_keeps_its_place_and_a_label(values):
     assert counted.low_mild == labels.count(Label.LOW_MILD)
 
 
+@settings(max_examples=50)
 @given(samples)
 def test_a_sample_beyond_a_labelled_one_is_no_less_odd(values):
     order = list(Label)
@@ -41,6 +43,7 @@ def test_a_sample_beyond_a_labelled_one_is_no_less_odd(values):
     assert ranked == sorted(ranked)
 
 
+@settings(max_examples=50)
 @given(st.lists(st.integers(1, 1000), min_size=4, max_size=20), st.sampled_from([0.25, 2.0, 1024.0]))
 def test_the_unit_does_not_matter(values, factor):
     assert label([value * factor for value in values]) == label(values)

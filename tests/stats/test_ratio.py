@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
@@ -86,6 +86,7 @@ def test_no_spread_is_the_limit_of_little_spread():
 
 
 @rules
+@settings(max_examples=50)
 @given(pairs=sides)
 def test_exchanging_the_sides_inverts_the_ratio(rule, pairs):
     base, new = map(list, zip(*pairs, strict=True))
@@ -93,6 +94,7 @@ def test_exchanging_the_sides_inverts_the_ratio(rule, pairs):
 
 
 @rules
+@settings(max_examples=50)
 @given(pairs=sides, factor=factors)
 def test_scaling_both_sides_changes_nothing(rule, pairs, factor):
     assume(spread_out(pairs))
@@ -101,6 +103,7 @@ def test_scaling_both_sides_changes_nothing(rule, pairs, factor):
 
 
 @rules
+@settings(max_examples=50)
 @given(pairs=sides, factor=factors)
 def test_scaling_one_side_scales_the_ratio(rule, pairs, factor):
     assume(spread_out(pairs))
@@ -112,6 +115,7 @@ def test_scaling_one_side_scales_the_ratio(rule, pairs, factor):
 
 
 @rules
+@settings(max_examples=50)
 @given(pairs=sides, random=st.randoms(use_true_random=False))
 def test_the_order_of_blocks_does_not_matter(rule, pairs, random):
     assume(spread_out(pairs))
@@ -119,6 +123,7 @@ def test_the_order_of_blocks_does_not_matter(rule, pairs, random):
     assert near(rule(*map(list, zip(*pairs, strict=True))), rule(*map(list, zip(*shuffled, strict=True))))
 
 
+@settings(max_examples=50)
 @given(pairs=sides, random=st.randoms(use_true_random=False))
 def test_without_blocks_a_side_may_be_shuffled_by_itself(pairs, random):
     assume(spread_out(pairs))
@@ -126,6 +131,7 @@ def test_without_blocks_a_side_may_be_shuffled_by_itself(pairs, random):
     assert near(unpaired_ratio(base, new), unpaired_ratio(random.sample(base, len(base)), new))
 
 
+@settings(max_examples=50)
 @given(pairs=sides, drift=st.lists(st.floats(0.1, 10), min_size=12, max_size=12))
 def test_what_slows_a_whole_block_cancels(pairs, drift):
     """The reason for blocks: what multiplies both sides of a block leaves the paired ratio alone."""
@@ -136,6 +142,7 @@ def test_what_slows_a_whole_block_cancels(pairs, drift):
 
 
 @rules
+@settings(max_examples=50)
 @given(pairs=sides, factor=st.floats(1.001, 100))
 def test_p_falls_as_the_difference_grows(rule, pairs, factor):
     assume(spread_out(pairs))
@@ -146,6 +153,7 @@ def test_p_falls_as_the_difference_grows(rule, pairs, factor):
 
 
 @rules
+@settings(max_examples=50)
 @given(pairs=sides, confidence=st.floats(0.5, 0.99))
 def test_p_and_interval_agree(rule, pairs, confidence):
     """1 lies outside the interval exactly when p is below one minus its confidence."""

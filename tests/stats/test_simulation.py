@@ -62,14 +62,14 @@ def test_with_skewed_noise_between_processes_the_rule_is_cautious():
     assert significant(paired_ratio, base, new) < 0.06
 
 
-@pytest.mark.parametrize(("n", "published", "most"), [(5, 0.87, 0.085), (10, 0.98, 0.065)])
+@pytest.mark.parametrize(("n", "published", "most"), [(5, 0.87, 0.09), (10, 0.98, 0.085)])
 def test_the_bootstrap_check(n, published, most):
-    """Published: 5 % false positives, 87 % and 98 % power. 800 trials each."""
-    base, new = sides(n, trials=800)
+    """Published: 5 % false positives, 87 % and 98 % power. 500 trials each, so ± 3 % at 5 %."""
+    base, new = sides(n, trials=500)
 
     def excluded(factor):
         checks = [hierarchical_ratio(a, b * factor) for a, b in zip(base, new, strict=True)]
         return np.mean([check is not None and not check.low <= 1 <= check.high for check in checks])
 
-    assert 0.03 < excluded(1.0) < most
-    assert excluded(1.05) > published - 0.03
+    assert 0.02 < excluded(1.0) < most
+    assert excluded(1.05) > published - 0.05

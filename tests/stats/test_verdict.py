@@ -165,6 +165,7 @@ def test_a_winner_is_significant_and_outside_the_band(family):
             assert result.ratio.high <= 1.05
 
 
+@settings(max_examples=50)
 @given(blocks, st.floats(1.01, 3))
 def test_a_larger_difference_is_never_less_of_a_winner(pairs, factor):
     ratio = paired_ratio([a for a, _ in pairs], [b for _, b in pairs])
