@@ -20,7 +20,7 @@ from sciml_bench.stats.student import check_confidence, critical_t
 
 FEWEST = 5
 # Equally likely representatives of the law of one block's resampled ratio.
-_STRATA = 512
+_STRATA = 256
 # Steps of sequences that cover the unit interval evenly, one for each random number behind a representative: no two
 # of them are related by small whole numbers.
 _STEPS = tuple(root % 1 for root in map(math.sqrt, (2, 3, 5, 7)))
@@ -57,7 +57,7 @@ def hierarchical_ratio(
 
     *Iterations.* A resampled median is an order statistic of ranks drawn at random, whose law is known exactly (Efron
     1979, "Bootstrap methods", Annals of Statistics 7, 1–26, §3). So no iterations are drawn: each block is replaced by
-    512 equally likely values from the law of its resampled ratio, and one of them is drawn. This takes iterations as
+    256 equally likely values from the law of its resampled ratio, and one of them is drawn. This takes iterations as
     independent of each other. Where neighbours are alike their part is understated, but not that of the blocks, which
     is what decides.
 
@@ -91,12 +91,12 @@ def hierarchical_ratio(
     return Check(math.exp(mean), low, high, n, resamples, confidence)
 
 
-def _ordered(process: Sequence[float], side: str) -> Floats:
-    times = np.sort(np.asarray(process, dtype=np.float64))
-    if times.size == 0:
+def _ordered(process: Sequence[float], side: str) -> list[float]:
+    times = sorted(process)
+    if not times:
         raise ValueError(f"a process of the {side} side has no iterations")
-    # NaN is sorted to the end.
-    if not (times[0] > 0 and times[-1] < math.inf):
+    # What is not a number has no place in an order: it may be anywhere.
+    if not (times[0] > 0 and all(map(math.isfinite, times))):
         raise ValueError(f"a ratio needs positive finite times, the {side} side has {times[0]!r} to {times[-1]!r}")
     return times
 
@@ -109,15 +109,16 @@ def _quantile(ordered: Floats, share: float) -> float:
     return left + (place - below) * (right - left)
 
 
-def _median(ordered: Floats) -> float:
-    middle = ordered.size // 2
-    return (float(ordered[middle]) + float(ordered[-middle - 1])) / 2
+def _median(ordered: list[float]) -> float:
+    middle = len(ordered) // 2
+    return (ordered[middle] + ordered[-middle - 1]) / 2
 
 
-def _resampled_medians(ordered: Floats, side: int) -> Floats:
-    """Equally likely medians (shape: strata) of a process whose iterations are drawn anew, twice each."""
-    lower, upper = _median_ranks(ordered.size, side)
-    return ordered.take(lower) + ordered.take(upper)
+def _resampled_medians(ordered: list[float], side: int) -> Floats:
+    """Equally likely medians (shape: strata) of a process whose iterations are drawn anew."""
+    times = np.array(ordered, dtype=np.float64)
+    lower, upper = _median_ranks(len(ordered), side)
+    return times.take(lower) if lower is upper else (times.take(lower) + times.take(upper)) / 2
 
 
 @lru_cache(maxsize=1024)
@@ -131,10 +132,13 @@ def _median_ranks(count: int, side: int) -> tuple[Indices, Indices]:
     first, second = (np.arange(1, _STRATA + 1) * step % 1 for step in _STEPS[2 * side : 2 * side + 2])
     k = (count + 1) // 2
     lower: Floats = special.betaincinv(k, count + 1 - k, first)
-    upper = lower if count % 2 else 1 - (1 - lower) * second ** (1 / (count - k))
-    # A uniform number that rounds to 1 would be the rank behind the last.
-    ranks = [np.minimum((place * count).astype(np.intp), count - 1) for place in (lower, upper)]
-    return ranks[0], ranks[1]
+    ranks = _rank(lower, count)
+    return ranks, ranks if count % 2 else _rank(1 - (1 - lower) * second ** (1 / (count - k)), count)
+
+
+def _rank(uniform: Floats, count: int) -> Indices:
+    # A number that rounds to 1 would be the rank behind the last.
+    return np.minimum((uniform * count).astype(np.intp), count - 1)
 
 
 @lru_cache(maxsize=8)
