@@ -42,48 +42,61 @@ def state_now(cpus: Collection[int], gpu: Gpu | None = None) -> Conditions:
 class Counters:
     """What the kernel has counted up to a moment, in seconds over all processors.
 
-    ``busy_s`` and ``stolen_s`` are the machine's; ``own_s`` is that of this process and of its children that have
-    ended. Times of two clocks show whether one of them was set.
+    ``busy_s`` and ``stolen_s`` are the machine's, ``worker_busy_s`` that of the worker's processors alone. ``own_s`` is
+    what this process and its children that have ended used, ``worker_s`` the children alone. Times of two clocks show
+    whether one of them was set.
     """
 
     monotonic_s: float
     realtime_s: float
     busy_s: float
     stolen_s: float
+    worker_busy_s: float
     own_s: float
+    worker_s: float
 
     @classmethod
-    def now(cls) -> Counters:
-        """The counters now."""
-        times = psutil.cpu_times()
+    def now(cls, cpus: Collection[int]) -> Counters:
+        """The counters now; ``cpus`` are the worker's processors."""
+        times = psutil.cpu_times(percpu=True)
         usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        busy = ("user", "nice", "system", "irq", "softirq")
+        own_s, worker_s = (usage.ru_utime + usage.ru_stime for usage in usages)
         return cls(
             monotonic_s=time.perf_counter(),
             realtime_s=time.time(),
-            busy_s=sum(getattr(times, name, 0.0) for name in busy),
-            stolen_s=getattr(times, "steal", 0.0),
-            own_s=sum(usage.ru_utime + usage.ru_stime for usage in usages),
+            busy_s=sum(map(_busy_s, times)),
+            stolen_s=sum(getattr(cpu, "steal", 0.0) for cpu in times),
+            worker_busy_s=sum(_busy_s(times[cpu]) for cpu in cpus if cpu < len(times)),
+            own_s=own_s + worker_s,
+            worker_s=worker_s,
         )
 
     def until(self, later: Counters) -> Conditions:
         """What others did from these to later ones.
 
-        ``other_cpus`` and ``stolen_cpus`` are processors kept busy by other processes and by other virtual machines.
+        ``other_cpus`` and ``stolen_cpus`` are processors kept busy by other processes and by other virtual machines,
+        ``displaced_cpus`` those of the worker's own that others kept busy; 0 where the worker has none of its own.
         ``clock_gap_s`` is by how much the clock of the day went apart from the one that measures.
         """
         wall_s = later.monotonic_s - self.monotonic_s
-        busy_s, own_s = later.busy_s - self.busy_s, later.own_s - self.own_s
+        others_s = (later.busy_s - self.busy_s) - (later.own_s - self.own_s)
+        displaced_s = (later.worker_busy_s - self.worker_busy_s) - (later.worker_s - self.worker_s)
         gap_s = (later.realtime_s - self.realtime_s) - wall_s
         if wall_s <= 0:
             return {"wall_s": wall_s, "clock_gap_s": round(gap_s, 3)}
         return {
             "wall_s": round(wall_s, 3),
             # The machine's own counts come in ticks of a hundredth of a second and may lag behind.
-            "other_cpus": round(max(0.0, busy_s - own_s) / wall_s, 3),
+            "other_cpus": round(max(0.0, others_s) / wall_s, 3),
+            "displaced_cpus": round(max(0.0, displaced_s) / wall_s, 3),
             "stolen_cpus": round(max(0.0, later.stolen_s - self.stolen_s) / wall_s, 3),
             "clock_gap_s": round(gap_s, 3),
         }
+
+
+def _busy_s(times: Any) -> float:
+    """How long a processor has not been idle, the time that was stolen from it left out."""
+    return sum(getattr(times, name, 0.0) for name in ("user", "nice", "system", "irq", "softirq"))
 
 
 def _clock_mhz(cpus: Collection[int]) -> float | None:

@@ -118,14 +118,14 @@ def _measure(task: Task, place: _Place, on_event: OnEvent | None) -> Measurement
     task_json = task.to_json()
     idle_watts = _idle_watts(task)
     with pinned(task.threads) as cpus:
-        before, counters = state_now(cpus, gpu), Counters.now()
+        before, counters = state_now(cpus, gpu), Counters.now(cpus)
         started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         start_ns = time.perf_counter_ns()
         process = _start([*place.command, f"{place.limits.timeout_s:g}"], folder, variables)
         log = EventLog(task, start_ns, time.perf_counter_ns() - start_ns)
     ending = WorkerWatch(process, task_json, log, place.limits, on_event, device).wait()
     wall_s = (time.perf_counter_ns() - start_ns) / 1e9
-    during = counters.until(Counters.now())
+    during = counters.until(Counters.now(cpus))
     if device is not None:
         during["gpu_throttle_reasons"] = sorted(device.throttle_reasons)
     surroundings = Surroundings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -20,48 +21,57 @@ from sciml_bench.measure import nvidia
 from sciml_bench.measure.nvidia import Gpu
 from sciml_bench.task import Cell
 
-BEFORE = Counters(100.0, 5000.0, 1000.0, 10.0, 300.0)
+BEFORE = Counters(100.0, 5000.0, 1000.0, 10.0, 500.0, 300.0, 200.0)
 
 
 def test_what_others_did_is_what_was_not_ones_own():
-    after = Counters(110.0, 5010.0, 1015.0, 11.0, 308.0)
+    after = Counters(110.0, 5010.0, 1015.0, 11.0, 509.0, 308.0, 207.0)
     assert BEFORE.until(after) == {
         "wall_s": 10.0,
         "other_cpus": 0.7,
+        "displaced_cpus": 0.2,
         "stolen_cpus": 0.1,
         "clock_gap_s": 0.0,
     }
 
 
 def test_ticks_that_lag_behind_are_no_negative_load():
-    after = Counters(101.0, 5001.0, 1000.9, 10.0, 301.0)
-    assert BEFORE.until(after)["other_cpus"] == 0.0
+    during = BEFORE.until(Counters(101.0, 5001.0, 1000.9, 10.0, 500.9, 301.0, 201.0))
+    assert (during["other_cpus"], during["displaced_cpus"]) == (0.0, 0.0)
 
 
 def test_clock_of_the_day_that_is_set_is_seen():
-    assert BEFORE.until(Counters(110.0, 5010.0 - 3600.0, 1010.0, 10.0, 310.0))["clock_gap_s"] == -3600.0
+    assert BEFORE.until(Counters(110.0, 5010.0 - 3600.0, 1010.0, 10.0, 510.0, 310.0, 210.0))["clock_gap_s"] == -3600.0
 
 
 def test_no_time_between_two_looks_is_no_division_by_zero():
     assert BEFORE.until(BEFORE) == {"wall_s": 0.0, "clock_gap_s": 0.0}
 
 
-def test_busy_neighbour_is_seen():
-    before = Counters.now()
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as neighbour:
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity calls")
+def test_busy_neighbour_is_seen_and_where_it_runs():
+    cpu = max(os.sched_getaffinity(0))
+    with subprocess.Popen(
+        [sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nprint(flush=True)\nwhile True: pass"],
+        stdout=subprocess.PIPE,
+    ) as neighbour:
         try:
+            assert neighbour.stdout is not None
+            neighbour.stdout.readline()
+            before = Counters.now({cpu})
             time.sleep(1.0)
-            during = before.until(Counters.now())
+            during = before.until(Counters.now({cpu}))
         finally:
             neighbour.kill()
     # It has not ended when the counters are read, so its time is not one's own.
     assert during["other_cpus"] > 0.3
+    assert during["displaced_cpus"] > 0.3
 
 
 def test_children_that_have_ended_are_ones_own():
-    before = Counters.now()
+    before = Counters.now({0})
     subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: pass"], check=True)
-    assert Counters.now().own_s - before.own_s > 0.4
+    assert Counters.now({0}).own_s - before.own_s > 0.4
 
 
 def test_state_is_told_in_numbers_or_as_unknown():

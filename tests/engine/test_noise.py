@@ -27,7 +27,8 @@ QUIET: dict[str, Any] = {
         "wall_s": 60.0,
         "other_cpus": 0.2,
         "stolen_cpus": 0.01,
-        "involuntary_switches_per_s": 30.0,
+        "displaced_cpus": 0.03,
+        "involuntary_switches_per_s": 800.0,
         "clock_gap_s": 0.02,
     },
 }
@@ -58,8 +59,8 @@ def test_machine_that_shows_nothing_is_not_called_noisy():
         ("during", {"stolen_cpus": 0.05}, "stolen: the host took 0.05 processors away (limit 0.02)"),
         (
             "during",
-            {"involuntary_switches_per_s": 400.0},
-            "switches: the worker was displaced 400 times a second (limit 50)",
+            {"displaced_cpus": 0.3},
+            "displaced: others took 0.3 of the worker's own processors (limit 0.05)",
         ),
         ("during", {"clock_gap_s": -3600.0}, "clock: the clock of the day went 3600 s apart from the measuring clock"),
         ("before", {"load_1min": 3.5}, "load: the load average was 3.5 before the start (limit 3)"),
@@ -74,7 +75,7 @@ def test_each_disturbance_has_its_reason(when: str, changes: dict[str, Any], rea
 
 
 def test_limits_grow_with_the_threads_and_the_machine():
-    busy = changed("during", other_cpus=2.0, involuntary_switches_per_s=80.0)
+    busy = changed("during", other_cpus=2.0, displaced_cpus=0.08)
     assert len(reasons(busy)) == 2
     assert reasons(busy, threads=2, processors=64) == []
 
