@@ -133,4 +133,6 @@ out_option = click.option(
     help="Folder of the runs.",
 )
 
+wait_option = click.option("--wait", is_flag=True, help="Wait while another benchmark runs on this host.")
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; messages go to standard error.")

@@ -12,7 +12,7 @@ import click
 
 from sciml_bench.cli import exits
 from sciml_bench.cli.main import typed_command
-from sciml_bench.cli.options import json_option, measuring_options, selection_options
+from sciml_bench.cli.options import json_option, measuring_options, selection_options, wait_option
 
 if TYPE_CHECKING:
     from sciml_bench.plan.plan import Plan
@@ -24,7 +24,6 @@ _resume_option = click.option(
     default=None,
     help="Continue the newest unfinished run of the same plan, or start anew. Default: continue it if there is one.",
 )
-_wait_option = click.option("--wait", is_flag=True, help="Wait while another benchmark runs on this host.")
 
 
 def _epilog(*examples: str) -> str:
@@ -44,7 +43,7 @@ def _epilog(*examples: str) -> str:
 @selection_options()
 @measuring_options
 @_resume_option
-@_wait_option
+@wait_option
 @json_option
 def run(files: tuple[Path, ...], selection: dict[str, Any], **options: Any) -> int:
     """Run selected cells, or problem files of your own.
@@ -62,7 +61,7 @@ def _suite_verb(name: str, line: str) -> click.Command:
     @selection_options(suite=False)
     @measuring_options
     @_resume_option
-    @_wait_option
+    @wait_option
     @json_option
     def verb(selection: dict[str, Any], **options: Any) -> int:
         return _run({**selection, "suites": (name,)}, (), **options)

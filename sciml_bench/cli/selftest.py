@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sciml_bench.cli import exits
-from sciml_bench.cli.options import json_option, out_option
+from sciml_bench.cli.options import json_option, out_option, wait_option
 
 if TYPE_CHECKING:
     from sciml_bench.cli.selftesting import Measured
@@ -47,8 +47,9 @@ Exit codes:
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of order and trials.")
 @out_option
+@wait_option
 @json_option
-def selftest(minutes: float, seed: int, out: Path, as_json: bool) -> int:
+def selftest(minutes: float, seed: int, out: Path, wait: bool, as_json: bool) -> int:
     """Measure how often verdicts are wrong on this machine, and what slow-down they find.
 
     Blocks of the same cheap cells are measured in fresh processes: twice as they are, and slowed down by 3 % and by
@@ -65,7 +66,7 @@ def selftest(minutes: float, seed: int, out: Path, as_json: bool) -> int:
 
     measured, interrupted = Measured(), False
     chosen = workloads()
-    with host_lock(label=typed_command()):
+    with host_lock(label=typed_command(), wait_s=None if wait else 0.0):
         writer = Writer(out, environment_facts(), datetime.now())
         click.echo(f"measuring for {minutes:g} minutes; Ctrl-C ends it early and keeps what there is", err=True)
         try:
