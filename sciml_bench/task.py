@@ -96,6 +96,14 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class Draw:
+    """A perturbed theta and the truth that belongs to it."""
+
+    theta: tuple[float, ...]
+    reference: Reference
+
+
+@dataclass(frozen=True)
 class Sampling:
     """How often each call is repeated. A steady loop ends when both its minimum count and its time are reached.
 
@@ -113,7 +121,10 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Task:
-    """Everything one worker needs to measure one cell once."""
+    """Everything one worker needs to measure one cell once.
+
+    ``draws`` are solved once at every point, in at most ``stability_s`` seconds, to see how dependable the solver is.
+    """
 
     cell: Cell
     program: str
@@ -126,6 +137,8 @@ class Task:
     error_bound: float
     gradient_error_bound: float
     reference: Reference | None = None
+    draws: tuple[Draw, ...] = ()
+    stability_s: float = 0.0
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def to_json(self) -> str:
@@ -149,6 +162,8 @@ class Task:
             error_bound=data["error_bound"],
             gradient_error_bound=data["gradient_error_bound"],
             reference=None if reference is None else _reference(reference),
+            draws=tuple(Draw(tuple(draw["theta"]), _reference(draw["reference"])) for draw in data["draws"]),
+            stability_s=data["stability_s"],
             options=data["options"],
         )
 

@@ -84,7 +84,7 @@ def _fill(task: Task, place: _Place, on_event: OnEvent | None) -> Measurement | 
     if on_event is not None:
         on_event(Enter(FILL))
     sampling = dataclasses.replace(task.sampling, warm_up_calls=0, steady_calls=0, steady_s=0.0, max_steady_calls=0)
-    filler = dataclasses.replace(task, points=task.points[:1], sampling=sampling)
+    filler = dataclasses.replace(task, points=task.points[:1], sampling=sampling, draws=())
     filling = _measure(filler, place, None)
     return None if count_cache_files(place.caches) else filling
 

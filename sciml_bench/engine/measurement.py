@@ -11,7 +11,8 @@ import psutil
 from sciml_bench.engine.conditions import Conditions
 from sciml_bench.engine.noise import disturbances
 from sciml_bench.measure.point import PointResult
-from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone, ProtocolError, Ready
+from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone, ProtocolError, Ready, TrialDone
+from sciml_bench.measure.trial import PHASE, Trial
 from sciml_bench.outcome import Outcome
 from sciml_bench.task import Task
 
@@ -89,6 +90,7 @@ class Measurement:
     noisy: tuple[str, ...] = ()
     energy: dict[str, Any] | None = None
     peak_device_bytes: int | None = None
+    stability: tuple[Trial, ...] = ()
 
 
 class EventLog:
@@ -106,6 +108,7 @@ class EventLog:
         self.time_to_first_gradient_ns: dict[str, int] = {}
         self.points: dict[int, PointResult] = {}
         self.complete: set[int] = set()
+        self.trials: list[Trial] = []
         self.end: End | None = None
 
     def receive(self, event: Event) -> None:
@@ -125,6 +128,9 @@ class EventLog:
                 self.points[index] = result
                 if complete:
                     self.complete.add(index)
+            case TrialDone(trial):
+                self._check_index(trial.point)
+                self.trials.append(trial)
             case End():
                 self.end = event
 
@@ -197,6 +203,7 @@ def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundin
         phases_ns=log.phases_ns,
         time_to_first_gradient_ns=log.time_to_first_gradient_ns,
         points=points,
+        stability=_trials(log, ending),
         peak_rss_bytes=end.peak_rss_bytes or ending.peak_rss_bytes,
         threads=end.threads,
         versions=end.versions,
@@ -218,6 +225,14 @@ def _energy(end: End, idle_watts: float | None) -> dict[str, Any] | None:
     if end.energy is None or "not_measurable" in end.energy:
         return end.energy
     return end.energy | {"idle_watts": idle_watts}
+
+
+def _trials(log: EventLog, ending: Ending) -> tuple[Trial, ...]:
+    """The trials that were told, and the one that ended the worker, if one did."""
+    if log.phase != PHASE or ending.outcome is None or log.point is None:
+        return tuple(log.trials)
+    draw = log.trials[-1].draw + (log.point <= log.trials[-1].point) if log.trials else 0
+    return (*log.trials, Trial(draw, log.point, ending.outcome))
 
 
 def _verdict(task: Task, log: EventLog, ending: Ending) -> tuple[Outcome, str | None, str]:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.trial import Trial
 from sciml_bench.outcome import Outcome
 
 
@@ -51,6 +52,13 @@ class PointDone:
 
 
 @dataclass(frozen=True)
+class TrialDone:
+    """One solve for a perturbed theta has ended."""
+
+    trial: Trial
+
+
+@dataclass(frozen=True)
 class End:
     """The worker has nothing more to say. ``outcome`` is the failure that ended the cell before its points, or ok.
 
@@ -69,9 +77,16 @@ class End:
     displaced_per_s: float | None = None
 
 
-Event = Ready | Enter | PhaseDone | PointDone | End
+Event = Ready | Enter | PhaseDone | PointDone | TrialDone | End
 
-_NAMES: dict[type, str] = {Ready: "ready", Enter: "enter", PhaseDone: "phase", PointDone: "point", End: "end"}
+_NAMES: dict[type, str] = {
+    Ready: "ready",
+    Enter: "enter",
+    PhaseDone: "phase",
+    PointDone: "point",
+    TrialDone: "trial",
+    End: "end",
+}
 
 
 def encode(event: Event) -> str:
@@ -100,6 +115,8 @@ def _event(name: str, data: dict[str, Any]) -> Event:
             return PhaseDone(str(data["name"]), start_ns, ns, _index(data.get("point")), inside)
         case "point":
             return PointDone(int(data["index"]), PointResult.from_dict(data["result"]), bool(data["complete"]))
+        case "trial":
+            return TrialDone(Trial.from_dict(data["trial"]))
         case "end":
             data["outcome"] = Outcome(data["outcome"])
             return End(**data)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from sciml_bench.measure.failure import explain
 from sciml_bench.measure.memory import peak_rss_bytes
 from sciml_bench.measure.phases import Clock, Phases
-from sciml_bench.measure.protocol import Channel, End, Event, Ready
+from sciml_bench.measure.protocol import Channel, End, Event, Ready, TrialDone
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Task
 
@@ -56,11 +56,14 @@ def measure(task: Task, send: Callable[[Event], None], clock: Clock, limit_s: fl
         with _failing(phases, Outcome.CRASH):
             from sciml_bench.measure.energy import EnergyMeter, energy_counters
             from sciml_bench.measure.points import CellMeasurer
+            from sciml_bench.measure.stability import try_draws
 
             counters, reason = energy_counters(task.cell.device)
             meter = EnergyMeter(counters, clock, reason)
             measurer = CellMeasurer(task, program, phases, send, limit_s, meter)
             measurer.run()
+            limit_s = min(task.stability_s, limit_s)
+            try_draws(task, program, phases, lambda trial: send(TrialDone(trial)), limit_s)
             energy, displaced_per_s = meter.report(), measurer.displacements.per_s
     except _Ended as ended:
         outcome, phase, message = ended.end

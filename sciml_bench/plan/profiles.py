@@ -33,7 +33,8 @@ class Profile:
     ``core_breadth`` is that of problems of tier smoke, ``named_breadth`` that of problems which the user names.
     ``comparable`` is false where one process is all there is. ``timeout_s`` limits each phase of a worker, and each
     loop of a point. ``warm_caches``: the first recommended cell is also measured on a warm compile cache, where its
-    framework has one. ``rerun_noisy``: a group of cells that was disturbed is measured once more.
+    framework has one. ``rerun_noisy``: a group of cells that was disturbed is measured once more. ``draws`` perturbed
+    parameter vectors are solved by the first process of each cell, in at most ``stability_s`` seconds.
     """
 
     name: str
@@ -48,6 +49,8 @@ class Profile:
     use: str
     warm_caches: bool = False
     rerun_noisy: bool = False
+    draws: int = 0
+    stability_s: float = 0.0
 
     @property
     def tiers(self) -> tuple[str, ...]:
@@ -95,6 +98,8 @@ _PROFILES = (
         timeout_s=30.0,
         comparable=True,
         use="development; differences below a factor of two mean nothing",
+        draws=4,
+        stability_s=4.0,
     ),
     Profile(
         name="standard",
@@ -109,6 +114,8 @@ _PROFILES = (
         use="published tables",
         warm_caches=True,
         rerun_noisy=True,
+        draws=16,
+        stability_s=60.0,
     ),
     Profile(
         name="rigorous",
@@ -123,6 +130,8 @@ _PROFILES = (
         use="study of warm-up and of the spread between processes",
         warm_caches=True,
         rerun_noisy=True,
+        draws=64,
+        stability_s=300.0,
     ),
 )
 

@@ -11,11 +11,14 @@ from sciml_bench.emit import source as emit_source
 from sciml_bench.plan.blocks import input_seed
 from sciml_bench.plan.entry import Entry
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.task import Cell, Numbers, Reference, Task
+from sciml_bench.task import Cell, Draw, Numbers, Reference, Task
 
 # A solution whose mixed error is past a thousand times the loosest tolerance is not a solution.
 ERROR_BOUND_FACTOR = 1000.0
 LARGEST_ERROR_BOUND = 0.1
+
+# Perturbed references of one problem are computed in at most this time.
+DRAWS_S = 20.0
 
 # A gradient that is 10 % wrong as a vector is no use to an optimiser that relies on it.
 GRADIENT_ERROR_BOUND = 0.1
@@ -33,6 +36,7 @@ class Material:
     _sources: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _numbers: dict[str, Numbers] = field(default_factory=dict[str, Numbers])
     _truths: dict[str, Reference | None] = field(default_factory=dict[str, Reference | None])
+    _draws: dict[str, tuple[Draw, ...]] = field(default_factory=dict[str, tuple[Draw, ...]])
 
     def source(self, cell: Cell) -> str:
         """The source text that the cell's worker imports."""
@@ -61,6 +65,9 @@ class Material:
             error_bound=min(LARGEST_ERROR_BOUND, ERROR_BOUND_FACTOR * max(self.profile.rtols)),
             gradient_error_bound=GRADIENT_ERROR_BOUND,
             reference=self._truth_of(cell.problem),
+            # Solvers are deterministic: one process of each cell says as much as all.
+            draws=self._draws_of(cell.problem) if block == 0 else (),
+            stability_s=self.profile.stability_s,
         )
 
     def prepare(self, problems: Iterable[str]) -> None:
@@ -71,6 +78,7 @@ class Material:
         """
         for name in problems:
             self._truth_of(name)
+            self._draws_of(name)
 
     def _numbers_of(self, name: str) -> Numbers:
         if name not in self._numbers:
@@ -84,3 +92,14 @@ class Material:
 
             self._truths[name] = truth(self.entries[name].problem)
         return self._truths[name]
+
+    def _draws_of(self, name: str) -> tuple[Draw, ...]:
+        if name not in self._draws:
+            self._draws[name] = ()
+            if self.profile.draws:
+                from sciml_bench.reference.perturbed import draws
+                from sciml_bench.reference.truth import to_stderr
+
+                problem = self.entries[name].problem
+                self._draws[name] = tuple(draws(problem, self.profile.draws, self.seed, DRAWS_S, to_stderr))
+        return self._draws[name]

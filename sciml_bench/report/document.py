@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sciml_bench.report import trials
 from sciml_bench.report.account import account
 from sciml_bench.report.choice import choice
 from sciml_bench.report.failures import failures
@@ -35,6 +36,11 @@ def run_document(summary: RunSummary, folder: Path) -> dict[str, Any]:
         "problems": [
             _problem(comparison, [_table(table, next(of_table, ()), comparable) for table in of_problem])
             for comparison, of_problem in zip(compared, shown, strict=True)
+        ],
+        "stability": [
+            {"cell": cell.cell.label, **dataclasses.asdict(found)}
+            for cell in summary.cells.values()
+            if cell.processes and (found := trials.shares(cell)) is not None
         ],
         "failures": [dataclasses.asdict(failure) for failure in failures(summary)],
         "account": {**dataclasses.asdict(counts), "sentence": counts.sentence},

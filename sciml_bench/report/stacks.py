@@ -31,6 +31,7 @@ PARTS = (
     Part("other 1st calls", "o", ("points",)),
     Part("warm-up", "w", ("warm_up",)),
     Part("steady", "=", ("steady",)),
+    Part("stability", "?", ("stability",)),
 )
 
 REST = Part("rest", ".", ())

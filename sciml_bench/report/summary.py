@@ -80,6 +80,7 @@ class ProcessSummary:
     phases_s: Mapping[str, float] = field(default_factory=dict[str, float])
     noisy: tuple[str, ...] = ()
     attempt: int = 0
+    trials: Mapping[str, int] = field(default_factory=Counter[str])
 
 
 @dataclass
@@ -191,6 +192,7 @@ def reduce_record(record: Record) -> ProcessSummary:
         phases_s={name: ns / 1e9 for name, ns in record.phases_ns.items()},
         noisy=tuple(record.noisy),
         attempt=record.attempt,
+        trials=Counter(kind for trial in record.stability if (kind := trial.kind(record.points[trial.point].rtol))),
     )
 
 

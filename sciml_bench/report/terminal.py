@@ -16,7 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from sciml_bench.report import layouts, remarks, stacks
+from sciml_bench.report import layouts, remarks, stacks, trials
 from sciml_bench.report.account import account
 from sciml_bench.report.failures import Failure, failures
 from sciml_bench.report.rows import Comparison, Row, Target, compare
@@ -93,7 +93,18 @@ def print_problem(
         solve, gradient = comparison.solve_target, comparison.gradient_target
         targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
         _say(console, targets, "dim")
+    _print_trials(summary, name, console)
     _print_stacks(summary, name, console)
+
+
+def _print_trials(summary: RunSummary, name: str, console: Console) -> None:
+    """Print how dependable each cell is on perturbed parameters."""
+    found = trials.layout(summary.of_problem(name))
+    if found is None:
+        return
+    _say(console, "")
+    _say(console, "stability: solves with every parameter changed by up to a factor of two, at all tolerances")
+    console.print(_table(found, box.SIMPLE_HEAD if console.is_terminal else None))
 
 
 def _print_rows(rows: Sequence[Row], console: Console) -> None:

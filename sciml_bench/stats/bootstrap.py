@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sciml_bench.stats.processes import finite
 from sciml_bench.stats.student import check_confidence, critical_t
 
 FEWEST = 5
@@ -96,7 +97,7 @@ def _ordered(process: Sequence[float], side: str) -> list[float]:
     if not times:
         raise ValueError(f"a process of the {side} side has no iterations")
     # What is not a number has no place in an order: it may be anywhere.
-    if not (times[0] > 0 and all(map(math.isfinite, times))):
+    if not (times[0] > 0 and finite(times)):
         raise ValueError(f"a ratio needs positive finite times, the {side} side has {times[0]!r} to {times[-1]!r}")
     return times
 

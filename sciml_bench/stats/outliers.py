@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sciml_bench.stats.processes import finite
+
 
 class Label(StrEnum):
     """Where a sample lies with respect to Tukey's fences."""
@@ -45,7 +47,7 @@ def label(samples: Sequence[float]) -> tuple[Label, ...]:
     Raises:
         ValueError: a sample is not finite.
     """
-    low_severe, low_mild, high_mild, high_severe = _fences(sorted(_checked(samples)))
+    low_severe, low_mild, high_mild, high_severe = _fences(_ordered(samples))
 
     def of(sample: float) -> Label:
         if sample < low_mild:
@@ -63,7 +65,7 @@ def count(samples: Sequence[float]) -> Outliers:
     Raises:
         ValueError: a sample is not finite.
     """
-    ordered = sorted(_checked(samples))
+    ordered = _ordered(samples)
     low_severe, low_mild, high_mild, high_severe = _fences(ordered)
     n, below, above = len(ordered), bisect_left(ordered, low_severe), bisect_right(ordered, high_severe)
     return Outliers(
@@ -71,10 +73,10 @@ def count(samples: Sequence[float]) -> Outliers:
     )
 
 
-def _checked(samples: Sequence[float]) -> Sequence[float]:
-    if not all(map(math.isfinite, samples)):
+def _ordered(samples: Sequence[float]) -> list[float]:
+    if not finite(samples):
         raise ValueError("outliers are labelled among finite samples only")
-    return samples
+    return sorted(samples)
 
 
 def _fences(ordered: Sequence[float]) -> tuple[float, float, float, float]:

@@ -41,9 +41,7 @@ def iterations(samples: Sequence[float]) -> Iterations | None:
         ValueError: a sample is negative or not finite, so it is not a duration.
     """
     middle = process_median(samples)
-    if middle is None:
-        return None
-    return Iterations(len(samples), middle, variation(samples))
+    return None if middle is None else Iterations(len(samples), middle, variation(samples))
 
 
 def variation(values: Sequence[float]) -> float | None:
@@ -66,10 +64,19 @@ def process_median(samples: Sequence[float]) -> float | None:
     Raises:
         ValueError: a sample is negative or not finite, so it is not a duration.
     """
-    if not all(map(math.isfinite, samples)) or min(samples, default=0) < 0:
+    ordered = sorted(samples)
+    if not ordered:
+        return None
+    if ordered[0] < 0 or not finite(ordered):
         bad = next(sample for sample in samples if not 0 <= sample < math.inf)
         raise ValueError(f"a duration must be finite and not negative, got {bad!r}")
-    return float(median(samples)) if len(samples) else None
+    middle = len(ordered) // 2
+    return (ordered[middle] + ordered[-middle - 1]) / 2
+
+
+def finite(values: Sequence[float]) -> bool:
+    """Whether all are finite; one sum tells, unless it overflows."""
+    return math.isfinite(sum(values)) or all(map(math.isfinite, values))
 
 
 def spread(values: Iterable[float | None]) -> Spread | None:

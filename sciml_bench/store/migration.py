@@ -40,6 +40,7 @@ def _from_1(record: dict[str, Any]) -> dict[str, Any]:
         "fill_s": 0.0,
         "framework_phases_ns": {},
         "noisy": [],
+        "stability": [],
         "peak_device_bytes": None,
     }
     points = record.get("points", [])

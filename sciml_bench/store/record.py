@@ -13,6 +13,7 @@ from typing import Any
 
 from sciml_bench.engine.measurement import Measurement
 from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.trial import Trial
 from sciml_bench.outcome import Outcome
 from sciml_bench.store.lines import DamagedLine, numbered_lines
 from sciml_bench.store.migration import SCHEMA, migrated
@@ -73,6 +74,7 @@ class Record:
     reference_kind: str | None
     profile: str
     smoke_only: bool
+    stability: tuple[Trial, ...] = ()
     compile_cache_files: dict[str, int] = field(default_factory=dict)
     compile_cache_hits: int | None = None
     caches: str = "cold"
@@ -119,6 +121,7 @@ class Record:
             known["cell"] = Cell(**known["cell"])
             known["outcome"] = Outcome(known["outcome"])
             known["points"] = tuple(PointResult.from_dict(point) for point in known["points"])
+            known["stability"] = tuple(Trial.from_dict(trial) for trial in known.get("stability", ()))
             known["noisy"] = tuple(known["noisy"])
             return cls(**known)
         except KeyError as error:

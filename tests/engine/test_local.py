@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
-from stubs.tasks import stub_task
+from stubs.tasks import draw, stub_task
 
 from sciml_bench.engine import EngineError, Limits, Measurement, measure_cell
 from sciml_bench.measure.protocol import End, Enter, Event, PointDone
@@ -33,6 +33,14 @@ def measured(program: str, limits: Limits = PATIENT, **changes: Any) -> Measurem
 
 def outcomes(measurement: Measurement) -> list[Outcome]:
     return [point.outcome for point in measurement.points]
+
+
+def test_a_hang_on_perturbed_parameters_is_a_trial_and_takes_nothing_from_the_cell():
+    draws = (draw(0.6, 2.0), draw(0.9, 2.0), draw(0.5, 2.0))
+    measurement = measured("HangsFarOff", SHORT, points=ONE_POINT, draws=draws, stability_s=60.0)
+    assert [(trial.draw, trial.outcome) for trial in measurement.stability] == [(0, Outcome.OK), (1, Outcome.TIMEOUT)]
+    assert outcomes(measurement) == [Outcome.OK]
+    assert (measurement.outcome, measurement.phase) == (Outcome.OK, "stability")
 
 
 def test_good_program():

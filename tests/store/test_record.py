@@ -15,6 +15,7 @@ from stubs.records import stub_measurement, stub_record
 from stubs.tasks import stub_task
 
 from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.trial import Trial
 from sciml_bench.outcome import Outcome
 from sciml_bench.store import SCHEMA, DamagedLine, Placement, Record, read_records
 from sciml_bench.store.migration import migrated
@@ -92,6 +93,7 @@ def test_record_of_the_second_schema_can_be_read():
     assert (record.caches, record.cell.mode, record.attempt) == ("warm", "compiled-warm", 1)
     assert record.noisy == ("other_load: other processes kept 0.9 processors busy (limit 0.25)",)
     assert record.compile_cache_hits == 2
+    assert record.stability == (Trial(0, 0, Outcome.OK, 1e-7), Trial(1, 0, Outcome.MAX_STEPS))
     assert record.points[0].solve_steady == {"class": "warm_up", "start": 1, "changepoints": [1]}
     assert record.points[0].counted_solve_ns == (1_100_000, 1_050_000)
     assert record.to_json() == SECOND.read_text().rstrip("\n")

@@ -337,3 +337,22 @@ class FailsToSayWhatItFound(Decay):
 class FillsNothingAndDies(Decay):
     def __init__(self, task: Task):
         os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class FailsFarOff(Decay):
+    """Wrong without a word for a large first rate, and out of steps for a small one."""
+
+    def solve(self, inputs: Any) -> Any:
+        rate = inputs[0][0]
+        if rate < 0.3:
+            raise SolverFailure(Outcome.MAX_STEPS, "too many steps")
+        return super().solve(inputs) * (1.5 if rate > 0.8 else 1.0)
+
+
+class HangsFarOff(Decay):
+    """Never returns for a large first rate."""
+
+    def solve(self, inputs: Any) -> Any:
+        if inputs[0][0] > 0.8:
+            time.sleep(600)
+        return super().solve(inputs)

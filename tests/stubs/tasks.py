@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
-from sciml_bench.task import Cell, Numbers, Point, Reference, Sampling, Task
+from sciml_bench.task import Cell, Draw, Numbers, Point, Reference, Sampling, Task
 
 TIMES = (0.5, 1.0, 2.0)
 RATES = (0.5, 2.0)
@@ -24,6 +24,12 @@ def reference(digits: float = 15.0) -> Reference:
         gradient=gradient,
         gradient_digits=digits,
     )
+
+
+def draw(*rates: float) -> Draw:
+    """Perturbed rates with the exact solution that belongs to them."""
+    solution = tuple(tuple(math.exp(-rate * t) for rate in rates) for t in TIMES)
+    return Draw(rates, dataclasses.replace(reference(), solution=solution))
 
 
 def stub_task(program: str = "good", **changes: Any) -> Task:

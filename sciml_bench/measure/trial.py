@@ -1,0 +1,42 @@
+"""What became of one solve for a perturbed theta."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sciml_bench.outcome import Outcome
+
+PHASE = "stability"
+WRONG_FACTOR = 1000.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One solve: which draw of theta, at which point, how it ended, and its largest mixed error if it succeeded."""
+
+    draw: int
+    point: int
+    outcome: Outcome
+    error: float | None = None
+
+    def kind(self, rtol: float) -> str | None:
+        """``right``, ``honest`` about failing, or ``silent``: success is reported, but the error is past a thousand
+        tolerances. ``None`` without an error to judge by.
+        """
+        if self.outcome is not Outcome.OK:
+            return "honest"
+        if self.error is None:
+            return None
+        return "silent" if self.error > WRONG_FACTOR * rtol else "right"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Trial:
+        """Inverse of :meth:`to_dict`."""
+        return cls(int(data["draw"]), int(data["point"]), Outcome(data["outcome"]), data.get("error"))

@@ -1,0 +1,87 @@
+"""The truth for perturbed parameters, on which the stability of solvers is tried.
+
+Each parameter is multiplied by 2**u, u uniform on [-1, 1), which is log-uniform within a factor of two. One run of
+the reference engine is the truth: not certified by a second one, but far better than the bound of a thousand
+tolerances that separates a right solution from a wrong one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import time
+from collections.abc import Callable
+
+import numpy as np
+from sympy import Rational
+
+from sciml_bench.problem.model import Problem
+from sciml_bench.reference.case import Case
+from sciml_bench.reference.certificate import opening_settings
+from sciml_bench.reference.engine import solve
+from sciml_bench.reference.failure import ReferenceFailure
+from sciml_bench.reference.newton import StepFailure
+from sciml_bench.task import Draw, Reference
+
+#: Digits that one run of the engine is trusted to have; workers compare in double precision.
+DIGITS = 13.0
+_LARGEST_FACTOR_LOG2 = 1.0
+
+
+def draws(problem: Problem, count: int, seed: int, limit_s: float, announce: Callable[[str], object]) -> list[Draw]:
+    """Up to ``count`` perturbed parameter vectors with their solutions; none where there are no parameters.
+
+    A draw whose solution the engine cannot follow is left out. So are those that are still to come when ``limit_s``
+    has passed; both are announced.
+    """
+    if problem.wrt != "parameters":
+        return []
+    until_s = time.monotonic() + limit_s
+    found: list[Draw] = []
+    for index in range(count):
+        if time.monotonic() > until_s:
+            announce(f"stability of {problem.name}: {len(found)} of {count} perturbed references within {limit_s:g} s")
+            break
+        theta = _perturbed(problem, seed, index)
+        try:
+            found.append(Draw(theta, _solution(problem, theta, until_s)))
+        except (ReferenceFailure, StepFailure) as failure:
+            announce(f"stability of {problem.name}: perturbation {index + 1} is left out: {failure}")
+    return found
+
+
+def _perturbed(problem: Problem, seed: int, index: int) -> tuple[float, ...]:
+    digest = hashlib.sha256(f"stability/{seed}/{problem.name}/{index}".encode()).digest()
+    generator = np.random.default_rng(list(digest))
+    theta = np.array(problem.numbers().theta)
+    exponents = generator.uniform(-_LARGEST_FACTOR_LOG2, _LARGEST_FACTOR_LOG2, theta.shape)
+    return tuple((theta * 2.0**exponents).tolist())
+
+
+def _solution(problem: Problem, theta: tuple[float, ...], until_s: float) -> Reference:
+    case = Case(_with_parameters(problem, theta))
+    settings = opening_settings(case)[0]
+
+    def progress(at: float, _steps: int) -> None:
+        if time.monotonic() > until_s:
+            raise ReferenceFailure(f"the reference was given up at t = {at:.6g}")
+
+    trajectory = solve(case.dynamics, case.start, problem.t0, problem.save_times, settings, progress=progress)
+    return Reference(
+        kind="engine",
+        rows=tuple(range(len(problem.save_times))),
+        solution=tuple(tuple(float(value) for value in row) for row in trajectory.saved),
+        solution_digits=(DIGITS,) * problem.n_states,
+    )
+
+
+def _with_parameters(problem: Problem, theta: tuple[float, ...]) -> Problem:
+    """The problem with these parameters, as exact as the doubles are."""
+    values = iter(theta)
+    parameters = tuple(
+        dataclasses.replace(
+            parameter, values=tuple(Rational(*next(values).as_integer_ratio()) for _ in parameter.values)
+        )
+        for parameter in problem.parameters
+    )
+    return dataclasses.replace(problem, parameters=parameters, exact={}, invariants={}, published=())
