@@ -192,8 +192,15 @@ def reduce_record(record: Record) -> ProcessSummary:
         phases_s={name: ns / 1e9 for name, ns in record.phases_ns.items()},
         noisy=tuple(record.noisy),
         attempt=record.attempt,
-        trials=Counter(kind for trial in record.stability if (kind := trial.kind(record.points[trial.point].rtol))),
+        trials=_trials(record),
     )
+
+
+def _trials(record: Record) -> Counter[str]:
+    """How many trials on perturbed parameters were of each kind; those of points that are not there do not count."""
+    known = [trial for trial in record.stability if 0 <= trial.point < len(record.points)]
+    kinds = (trial.kind(record.points[trial.point].rtol) for trial in known)
+    return Counter(kind for kind in kinds if kind is not None)
 
 
 def _reduce_point(point: PointResult) -> PointSummary:

@@ -23,15 +23,15 @@ def layout(cells: Iterable[CellSummary]) -> Layout | None:
         return None
     found.sort(key=lambda item: (item[1].silent.share, -item[1].right.share))
     return Layout(
-        headings=["adapter", "method", "mode", "trials", "right", "honest failure", "silently wrong"],
+        headings=["adapter", "method", "sensitivity", "mode", "trials", "right", "honest failure", "silently wrong"],
         rows=[
             [
-                cell.cell.adapter, cell.cell.method, cell.cell.mode, str(of_cell.right.total),
+                cell.cell.adapter, cell.cell.method, cell.cell.sensitivity, cell.cell.mode, str(of_cell.right.total),
                 *map(_text, (of_cell.right, of_cell.honest, of_cell.silent)),
             ]
             for cell, of_cell in found
         ],
-        first_number=3,
+        first_number=4,
     )  # fmt: skip
 
 
