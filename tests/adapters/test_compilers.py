@@ -6,6 +6,7 @@ Each framework runs in processes of its own.
 from __future__ import annotations
 
 import functools
+import tempfile
 from typing import Any
 
 import pytest
@@ -23,8 +24,10 @@ COMPILED = (("diffrax", "compiled"), ("torchdiffeq", "compiled"), ("tensorflow",
 
 @functools.cache
 def found(adapter: str, mode: str) -> dict[str, Any]:
-    """The findings of :mod:`adapters.in_compiler`."""
-    return findings("in_compiler.py", ADAPTER=adapter, MODE=mode)
+    """The findings of :mod:`adapters.in_compiler`, on compile caches that are empty."""
+    with tempfile.TemporaryDirectory() as folder:
+        caches = {name: folder for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")}
+        return findings("in_compiler.py", ADAPTER=adapter, MODE=mode, **caches)
 
 
 @pytest.mark.parametrize(("adapter", "mode"), COMPILED)
