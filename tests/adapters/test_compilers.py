@@ -26,7 +26,7 @@ COMPILED = (("diffrax", "compiled"), ("torchdiffeq", "compiled"), ("tensorflow",
 def found(adapter: str, mode: str) -> dict[str, Any]:
     """The findings of :mod:`adapters.in_compiler`, on compile caches that are empty."""
     with tempfile.TemporaryDirectory() as folder:
-        caches = {name: folder for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")}
+        caches = dict.fromkeys(("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"), folder)
         return findings("in_compiler.py", ADAPTER=adapter, MODE=mode, **caches)
 
 
