@@ -11,6 +11,7 @@ from sciml_bench.adapters.base import Program
 from sciml_bench.emit import source
 from sciml_bench.outcome import SolverFailure
 from sciml_bench.problem import catalog
+from sciml_bench.reference.truth import truth
 from sciml_bench.task import Cell, Numbers, Point, Sampling, Task
 
 LOTKA_VOLTERRA = np.array([51.1663461398, -218.668216215, 216.225188006, -710.964203416])
@@ -68,6 +69,17 @@ def lotka_volterra_error(cell: Cell, rtol: float) -> float:
     program = build(task)
     found = program.read_gradient(program.gradient(program.prepare(theta, Point(rtol, rtol * 1e-2)))).gradient
     return float(np.linalg.norm(found - LOTKA_VOLTERRA) / np.linalg.norm(LOTKA_VOLTERRA))
+
+
+def robertson_errors(cell: Cell, rtol: float, atol: float = 1e-7) -> list[float]:
+    """How far each component of Robertson's end state is off, in units of its own absolute tolerance."""
+    problem = catalog.load("robertson")
+    reference = truth(problem)
+    assert reference is not None
+    program = build(catalog_task("robertson", cell.adapter, cell.method, cell.sensitivity, cell.mode))
+    inputs = program.prepare(np.array(problem.numbers().theta), Point(rtol, atol))
+    end = program.read_solution(program.solve(inputs)).ys[-1]
+    return list(np.abs(end - reference.solution[-1]) / (atol * np.array(problem.numbers().atol_scale)))
 
 
 def steady_traces(problem: str, cell: Cell, rtols: tuple[float, ...]) -> list[int]:

@@ -11,11 +11,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from adapters.cells import build, catalog_task, lotka_volterra_error, outcome, steady_traces
+from adapters.cells import build, catalog_task, lotka_volterra_error, outcome, robertson_errors, steady_traces
 
 from sciml_bench.adapters.diffrax.declaration import ADAPTER
-from sciml_bench.problem import catalog
-from sciml_bench.reference.truth import truth
 from sciml_bench.task import Cell, Point
 
 TIME_DEPENDENT = """
@@ -39,17 +37,6 @@ def implicit_terms(t, y, p): return jnp.stack([-5*p[0]*y[0]])
 def cell(method: str, sensitivity: str = "checkpointed", precision: str = "float64") -> Cell:
     """A cell of the adapter."""
     return Cell("any", "diffrax", method, sensitivity, "compiled", precision)
-
-
-def component_errors() -> list[float]:
-    """How far each component of Robertson's end state is off, in units of its own absolute tolerance."""
-    problem = catalog.load("robertson")
-    reference = truth(problem)
-    assert reference is not None
-    program = build(catalog_task("robertson", "diffrax", "kvaerno5-newton", "checkpointed", "compiled"))
-    inputs = program.prepare(np.array(problem.numbers().theta), Point(1e-13, 1e-7))
-    end = program.read_solution(program.solve(inputs)).ys[-1]
-    return list(np.abs(end - reference.solution[-1]) / (1e-7 * np.array(problem.numbers().atol_scale)))
 
 
 def phases() -> list[str]:
@@ -78,7 +65,7 @@ def findings() -> dict[str, Any]:
             )
         },
         "split": {name: outcome(TWO_PARTS, cell(name), 1e-5) for name in ("kencarp5", "kencarp3-newton")},
-        "component_errors": component_errors(),
+        "component_errors": robertson_errors(cell("kvaerno5-newton"), 1e-13),
         "traces": {
             sensitivity: steady_traces("lotka-volterra", cell("tsit5", sensitivity), (1e-4, 1e-6, 1e-8))
             for sensitivity in ("checkpointed", "backsolve")
