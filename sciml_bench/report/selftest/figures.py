@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from sciml_bench.stats.levels import smallest_change
+from sciml_bench.stats.levels import processes_for, smallest_change
 from sciml_bench.stats.ratio import paired_ratio
 from sciml_bench.stats.share import Share, share
 from sciml_bench.stats.trials import trials
@@ -62,12 +62,13 @@ class Figures:
     """What a self-test found, over all its series.
 
     ``smallest_change`` is the smallest slow-down (0.05 is 5 %) that so many processes a side find here with a
-    probability of 80 %.
+    probability of 80 %; ``processes_needed`` how many find this slow-down here with a probability of 90 %.
     """
 
     series: tuple[Series, ...]
     blocks_per_trial: int
     smallest_change: Mapping[int, float]
+    processes_needed: Mapping[float, int]
 
     @property
     def false_positives(self) -> Share:
@@ -112,7 +113,8 @@ def figures(measured: Mapping[str, Times], seed: int = 0) -> Figures:
     series = tuple(_series(name, times, seed) for name, times in usable.items())
     sd_log = median(item.sd_log for item in series)
     changes = {n: smallest_change(sd_log, n) if sd_log > 0 else 0.0 for n in PROCESSES}
-    return Figures(series, BLOCKS_PER_TRIAL, changes)
+    needed = {by: processes_for(by, sd_log, LEAST_FOUND) if sd_log > 0 else 2 for by in SLOW_DOWNS.values()}
+    return Figures(series, BLOCKS_PER_TRIAL, changes, needed)
 
 
 def _complete(times: Times) -> dict[str, list[float]]:

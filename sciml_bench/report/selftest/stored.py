@@ -101,6 +101,7 @@ def document(test: SelfTest) -> dict[str, Any]:
         "named": {role: dataclasses.asdict(found.named(role)) for role in found.series[0].named},
         "sd_log": found.sd_log,
         "smallest_change": {str(n): change for n, change in found.smallest_change.items()},
+        "processes_needed": {str(by): n for by, n in found.processes_needed.items()},
     }
 
 
@@ -148,6 +149,7 @@ def _from_dict(data: Mapping[str, Any], folder: Path) -> SelfTest:
             tuple(map(_series, data["series"])),
             data["blocks_per_trial"],
             {int(n): float(change) for n, change in data["smallest_change"].items()},
+            {float(by): int(n) for by, n in data["processes_needed"].items()},
         ),
         folder=folder,
     )

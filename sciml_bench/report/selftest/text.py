@@ -41,6 +41,8 @@ def lines(test: SelfTest) -> Iterator[str]:
         yield f"    called slower, which needs an estimate outside the band: {_percent(found.named(role))}"
     changes = ", ".join(f"{_change(change)} with {n}" for n, change in found.smallest_change.items())
     yield f"  smallest change that processes find here, four times of five: {changes}"
+    needed = ", ".join(f"{100 * by:g} % takes {n}" for by, n in found.processes_needed.items())
+    yield f"  processes a side that find a slow-down here, nine times of ten: {needed}"
     yield (
         f"  trials of {found.blocks_per_trial} blocks each, drawn from {test.processes} measured processes, "
         f"{test.noisy_processes} of them disturbed"

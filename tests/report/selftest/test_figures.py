@@ -52,6 +52,8 @@ def test_a_slow_down_that_is_not_there_is_not_found():
 def test_more_processes_see_smaller_changes():
     changes = figures({"a": drawn()}).smallest_change
     assert changes[3] > changes[10] > changes[30] > 0
+    needed = figures({"a": drawn()}).processes_needed
+    assert 2 < needed[0.1] < 10 < needed[0.03] < 30
 
 
 def test_blocks_that_are_not_complete_do_not_count():

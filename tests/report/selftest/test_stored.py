@@ -95,6 +95,7 @@ def test_the_whole_text(tmp_path):
         "slow-down of 10 %: found in 100 % of 500 trials",
         "slow-down of 3 %: found in ",
         "smallest change that processes find here, four times of five: ",
+        "processes a side that find a slow-down here, nine times of ten: 3 % takes ",
         "drawn from 240 measured processes, 3 of them disturbed",
         "scipy, solve: 60 blocks, spread ",
     ):
