@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -98,8 +99,11 @@ class Material:
             self._draws[name] = ()
             if self.profile.draws:
                 from sciml_bench.reference.perturbed import draws
-                from sciml_bench.reference.truth import to_stderr
 
                 problem = self.entries[name].problem
-                self._draws[name] = tuple(draws(problem, self.profile.draws, self.seed, DRAWS_S, to_stderr))
+                self._draws[name] = tuple(draws(problem, self.profile.draws, self.seed, DRAWS_S, _announce))
         return self._draws[name]
+
+
+def _announce(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

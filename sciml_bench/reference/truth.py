@@ -23,12 +23,11 @@ _EXACT_DIGITS = 30.0
 Announce = Callable[[str], object]
 
 
-def to_stderr(line: str) -> None:
-    """Announce on standard error."""
+def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def truth(problem: Problem, affordable_s: float = AFFORDABLE_S, announce: Announce = to_stderr) -> Reference | None:
+def truth(problem: Problem, affordable_s: float = AFFORDABLE_S, announce: Announce = _to_stderr) -> Reference | None:
     """The truth of a problem: certified, exact, published or a tight double-precision solution, in this order.
 
     A certified reference is read from its file. Where there is none, it is computed if that is estimated to take at

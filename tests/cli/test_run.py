@@ -182,8 +182,16 @@ def test_nothing_to_resume(cli):
     assert "nothing to resume in results: no unfinished run of this plan was found" in done.err
 
 
+@pytest.fixture
+def heeds_interrupts():
+    """Shells start background jobs with SIGINT ignored, and the tests may be one."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_leaves_a_valid_run_and_no_worker(cli, number):
+def test_a_signal_leaves_a_valid_run_and_no_worker(cli, number, heeds_interrupts):
     timer = threading.Timer(3.0, os.kill, (os.getpid(), number))
     timer.start()
     done = cli("run", "--cell", cell("hangs"), *SMOKE, "--timeout", "60")
