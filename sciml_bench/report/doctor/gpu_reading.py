@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -35,19 +36,19 @@ class GpuReading:
 def read_gpus(present: bool) -> tuple[tuple[GpuReading, ...] | None, str]:
     """Every device, or ``None`` and the reason where devices are present but cannot be asked."""
     try:
-        import pynvml
+        nvml: Any = importlib.import_module("pynvml")
     except ImportError:
         return (None, 'its state needs nvidia-ml-py: pip install "sciml-bench[gpu]"') if present else ((), "")
     try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError as error:
+        nvml.nvmlInit()
+    except nvml.NVMLError as error:
         return (None, f"NVIDIA's driver does not answer: {error}") if present else ((), "")
     try:
-        return tuple(_read(pynvml, index) for index in range(pynvml.nvmlDeviceGetCount())), ""
-    except pynvml.NVMLError as error:
+        return tuple(_read(nvml, index) for index in range(nvml.nvmlDeviceGetCount())), ""
+    except nvml.NVMLError as error:
         return None, f"NVIDIA's driver does not answer: {error}"
     finally:
-        pynvml.nvmlShutdown()
+        nvml.nvmlShutdown()
 
 
 def _read(nvml: Any, index: int) -> GpuReading:
