@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from stubs import compared
 from stubs.records import stub_measurement
+from stubs.tasks import stub_task
 
 from sciml_bench.cli import exits, selftesting
 from sciml_bench.engine import host_lock
+from sciml_bench.plan.profiles import profile_named
 from sciml_bench.report.selftest.figures import ROLES
 from sciml_bench.store import read_records
+from sciml_bench.task import Point, Sampling
 
 
 class FakeTime:
@@ -50,8 +53,13 @@ def fake(monkeypatch):
 
     monkeypatch.setattr(selftesting, "measure_cell", measured)
     monkeypatch.setattr(selftesting, "time", clock)
-    monkeypatch.setattr(selftesting, "workloads", lambda: [selftesting._numpy_workload()])
+    monkeypatch.setattr(selftesting, "workload", stub_workload)
     return state, tasks
+
+
+def stub_workload() -> selftesting.Workload:
+    sampling = Sampling(warm_up_calls=1, steady_calls=30, steady_s=0.0, max_steady_calls=30, perturbation=1e-6)
+    return selftesting.Workload(stub_task(points=(Point(1e-6, 1e-6),), sampling=sampling), "5bec")
 
 
 def folder() -> Path:
@@ -66,7 +74,7 @@ def test_a_good_machine_passes_and_its_figures_are_kept(cli, fake):
     assert (folder() / "figures.json").is_file()
     records = list(read_records(folder() / "records.jsonl"))
     assert len(records) == 120
-    assert {record.cell_id for record in records} == {f"numpy linear-decay-{role}" for role in ROLES}
+    assert {record.cell_id for record in records} == set(ROLES)
 
 
 def test_blocks_are_complete_and_in_random_order(cli, fake):
@@ -127,6 +135,15 @@ def test_two_at_a_time_are_refused(cli, fake, tmp_path):
     assert "another benchmark runs on this host" in done.err
 
 
+def test_the_workload_is_sampled_as_a_published_table_is():
+    """Else its figures would not hold for such a table."""
+    task = selftesting.workload().task
+    standard = profile_named("standard").sampling
+    assert task.sampling == dataclasses.replace(standard, warm_up_s=0.0)
+    assert len(task.points) == 1
+    assert not task.draws
+
+
 @pytest.mark.parametrize("minutes", ["0", "-1", "soon"])
 def test_wrong_minutes(cli, minutes):
     assert cli("selftest", "--minutes", minutes).code == exits.USAGE
@@ -146,8 +163,8 @@ def test_its_figures_head_reports(cli, fake):
 
 
 def test_real_processes_are_measured(cli, monkeypatch):
-    """One block of the NumPy workload, in workers."""
-    monkeypatch.setattr(selftesting, "workloads", lambda: [selftesting._numpy_workload()])
+    """One block, in workers."""
+    monkeypatch.setattr(selftesting, "workload", stub_workload)
     done = cli("selftest", "--minutes", "0.001")
     assert done.code == exits.USAGE
     records = list(read_records(folder() / "records.jsonl"))

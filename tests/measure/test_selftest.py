@@ -1,4 +1,4 @@
-"""Programs of the self-test: right answers, and a slow-down that is really spent inside the call."""
+"""The program of the self-test: right answers, and a slow-down that is really spent inside the call."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stubs.programs import Decay
 from stubs.tasks import stub_task
 
 from sciml_bench.measure import selftest
@@ -26,7 +27,7 @@ class FakeTime:
         return self.ns
 
 
-class Works(selftest.RungeKutta):
+class Works(Decay):
     """A program whose solves take a millisecond of that clock, its gradients three."""
 
     time: FakeTime
@@ -38,19 +39,6 @@ class Works(selftest.RungeKutta):
     def gradient(self, inputs: Any) -> Any:
         self.time.ns += 3_000_000
         return super().gradient(inputs)
-
-
-def test_the_numpy_program_solves_and_differentiates():
-    task = stub_task(reference=None)
-    program = selftest.runge_kutta(task)
-    theta = np.asarray(task.numbers.p)
-    times = np.asarray(task.numbers.save_times)
-    exact = np.exp(-np.outer(times, theta))
-    solution = program.read_solution(program.solve(program.prepare(theta, POINT)))
-    np.testing.assert_allclose(solution.ys, exact, rtol=1e-5)
-    gradient = program.read_gradient(program.gradient(program.prepare(theta, POINT)))
-    assert gradient.loss == pytest.approx(np.sum(exact**2), rel=1e-5)
-    np.testing.assert_allclose(gradient.gradient, np.sum(-2 * times[:, None] * exact**2, axis=0), rtol=1e-4)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.03, 0.1])
@@ -70,9 +58,9 @@ def test_calls_take_longer_by_the_share_of_their_own_duration(monkeypatch, share
 
 def test_results_are_those_of_the_inner_program():
     task = stub_task(reference=None)
-    options = {"program": "sciml_bench.measure.selftest:runge_kutta", "slow_down": 0.1}
+    options = {"program": "stubs.programs:good", "slow_down": 0.1}
     program = selftest.slowed(dataclasses.replace(task, options=options))
-    inner = selftest.runge_kutta(task)
+    inner = Decay(task)
     inputs = program.prepare(np.asarray(task.numbers.p), POINT)
     assert np.array_equal(program.read_solution(program.solve(inputs)).ys, inner.read_solution(inner.solve(inputs)).ys)
     assert program.read_gradient(program.gradient(inputs)).loss == inner.read_gradient(inner.gradient(inputs)).loss

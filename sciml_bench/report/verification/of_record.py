@@ -168,10 +168,13 @@ def warm(record: Record, _intent: Intent) -> Iterator[str]:
     """Warm caches had been filled and were hit."""
     if record.cell.caches != "warm" or record.outcome is not Outcome.OK:
         return
-    if not record.compile_cache_files.get("before", 0):
+    before, after = record.compile_cache_files.get("before", 0), record.compile_cache_files.get("after", 0)
+    if not before:
         yield "no file in the compile caches before the process started"
     if record.compile_cache_hits == 0:
         yield "no hit in compile caches that should be warm"
+    if record.compile_cache_hits is None and after > before:
+        yield f"{after - before} files added to compile caches that should be warm: something was compiled anew"
 
 
 def recompiled(record: Record, _intent: Intent) -> Iterator[str]:

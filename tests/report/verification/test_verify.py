@@ -82,6 +82,10 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
             copied[name] = kept[name]
         run.records[4] = copied
 
+    def grown_caches() -> None:
+        for warm in (record for record in run.records if record["cell"]["mode"] != "eager"):
+            warm.update(compile_cache_hits=None, compile_cache_files={"before": 3, "after": 5})
+
     return {
         "a sample is negative": ("sample_values", lambda: first["solve_ns"].__setitem__(0, -5)),
         "a sample is half a nanosecond": ("sample_values", lambda: first["solve_ns"].__setitem__(0, 1.5)),
@@ -126,6 +130,7 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
             "warm",
             lambda: [r.update(compile_cache_hits=0) for r in run.records if r["cell"]["mode"] != "eager"],
         ),
+        "a warm cache grew": ("warm", grown_caches),
         "a loop compiled": (
             "recompiled",
             lambda: first.update(solve_outcome="recompiled", outcome="recompiled", message="traced 3 more times"),
