@@ -1,10 +1,11 @@
-"""What a report keeps of each record: one number per process and point, never the raw samples.
+"""What a report keeps of each record: one number per process and point; of each cell one loop as it went.
 
 Records are read as a stream, in any order; memory grows with cells × processes × points only.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sciml_bench.measure.point import PointResult, Scores
 from sciml_bench.outcome import Outcome
+from sciml_bench.report.loops import Loop, longest_loop
 from sciml_bench.stats.front import WorkPoint
 from sciml_bench.stats.processes import Spread, process_median, spread
 from sciml_bench.store import Record
@@ -30,7 +32,8 @@ class PointSummary:
 
     ``scd`` is that at t1. ``mescd`` is taken over all saved times: at t1 alone it is flattered where a solution
     decays or returns to where it was. ``*_counts`` are the solver's own. ``unsteady`` tells that a loop of it was long
-    enough to judge and never settled.
+    enough to judge and never settled; ``solve_class`` and ``gradient_class`` are those of its loops (see
+    ``measure.steady``), ``None`` where they were too short. ``memory_growth_bytes`` is that over its steady loops.
     """
 
     rtol: float
@@ -47,6 +50,9 @@ class PointSummary:
     solve_counts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
     gradient_counts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
     unsteady: bool = False
+    solve_class: str | None = None
+    gradient_class: str | None = None
+    memory_growth_bytes: int | None = None
 
     @property
     def solve_work(self) -> WorkPoint | None:
@@ -66,7 +72,8 @@ class PointSummary:
 
 @dataclass(frozen=True)
 class ProcessSummary:
-    """One record, reduced. Times in seconds."""
+    """One record, reduced. Times in seconds. ``trials`` counts those of each kind, ``trials_at`` for each tolerance
+    and kind. ``loop`` is kept for the first process of a cell only."""
 
     block: int
     outcome: Outcome
@@ -81,6 +88,9 @@ class ProcessSummary:
     noisy: tuple[str, ...] = ()
     attempt: int = 0
     trials: Mapping[str, int] = field(default_factory=Counter[str])
+    trials_at: Mapping[tuple[float, str], int] = field(default_factory=Counter[tuple[float, str]])
+    peak_device_bytes: int | None = None
+    loop: Loop | None = None
 
 
 @dataclass
@@ -91,6 +101,7 @@ class CellSummary:
     division: str
     group: str
     processes: list[ProcessSummary] = field(default_factory=list[ProcessSummary])
+    cell_id: str = ""
 
     def keep(self, process: ProcessSummary) -> None:
         """Add a process; one that was measured again takes the place of its earlier record, by the fixed rule."""
@@ -98,6 +109,21 @@ class CellSummary:
         if known is not None and not supersedes(process.attempt, known.attempt):
             return
         self.processes = [item for item in self.processes if item is not known] + [process]
+        self._keep_one_loop()
+
+    def _keep_one_loop(self) -> None:
+        """Loops are raw samples: a report keeps that of the lowest block that has one."""
+        looped = [process for process in self.processes if process.loop is not None]
+        if len(looped) > 1:
+            kept = min(looped, key=lambda process: process.block)
+            self.processes = [
+                process if process is kept or process.loop is None else dataclasses.replace(process, loop=None)
+                for process in self.processes
+            ]
+
+    def place(self, process: ProcessSummary) -> str:
+        """Where the record of a process is found: ``cell_id/block/attempt``."""
+        return f"{self.cell_id}/{process.block}/{process.attempt}"
 
     @property
     def measured(self) -> bool:
@@ -165,7 +191,7 @@ class RunSummary:
 def summarise(plan: Mapping[str, Any], records: Iterable[Record]) -> RunSummary:
     """Reduce the records of a run. Records of cells that the plan does not know are left out."""
     cells = {
-        entry["cell_id"]: CellSummary(Cell(**entry["cell"]), entry["division"], entry["group"])
+        (name := entry["cell_id"]): CellSummary(Cell(**entry["cell"]), entry["division"], entry["group"], cell_id=name)
         for entry in plan["cells"]
     }
     for record in records:
@@ -179,6 +205,10 @@ def reduce_record(record: Record) -> ProcessSummary:
     # A first gradient that missed its error bound was fast for nothing.
     accurate = bool(record.points) and record.points[0].gradient_outcome is Outcome.OK
     first = record.time_to_first_gradient_ns if accurate else {}
+    trials_at = _trials(record)
+    trials: Counter[str] = Counter()
+    for (_, kind), count in trials_at.items():
+        trials[kind] += count
     return ProcessSummary(
         block=record.block,
         outcome=record.outcome,
@@ -192,15 +222,19 @@ def reduce_record(record: Record) -> ProcessSummary:
         phases_s={name: ns / 1e9 for name, ns in record.phases_ns.items()},
         noisy=tuple(record.noisy),
         attempt=record.attempt,
-        trials=_trials(record),
+        trials=trials,
+        trials_at=trials_at,
+        peak_device_bytes=record.peak_device_bytes,
+        loop=longest_loop(record),
     )
 
 
-def _trials(record: Record) -> Counter[str]:
-    """How many trials on perturbed parameters were of each kind; those of points that are not there do not count."""
+def _trials(record: Record) -> Counter[tuple[float, str]]:
+    """How many trials on perturbed parameters were of each kind at each tolerance; those of points that are not there
+    do not count."""
     known = [trial for trial in record.stability if 0 <= trial.point < len(record.points)]
-    kinds = (trial.kind(record.points[trial.point].rtol) for trial in known)
-    return Counter(kind for kind in kinds if kind is not None)
+    kinds = ((rtol := record.points[trial.point].rtol, trial.kind(rtol)) for trial in known)
+    return Counter((rtol, kind) for rtol, kind in kinds if kind is not None)
 
 
 def _reduce_point(point: PointResult) -> PointSummary:
@@ -208,6 +242,7 @@ def _reduce_point(point: PointResult) -> PointSummary:
     solved = point.solve_outcome is Outcome.OK
     differentiated = point.gradient_outcome is Outcome.OK
     solve, gradient = point.solve_scores or {}, point.gradient_scores or {}
+    classes = _class(point.solve_steady), _class(point.gradient_steady)
     return PointSummary(
         rtol=point.rtol,
         outcome=point.outcome,
@@ -222,12 +257,15 @@ def _reduce_point(point: PointResult) -> PointSummary:
         gradient_below_reference=bool(gradient.get("below_reference")),
         solve_counts=point.solve_statistics,
         gradient_counts=point.gradient_statistics,
-        unsteady=any(found is not None and found["class"] == "none" for found in _classes(point)),
+        unsteady="none" in classes,
+        solve_class=classes[0],
+        gradient_class=classes[1],
+        memory_growth_bytes=point.memory_growth_bytes,
     )
 
 
-def _classes(point: PointResult) -> tuple[Steady | None, ...]:
-    return point.solve_steady, point.gradient_steady
+def _class(steady: Steady | None) -> str | None:
+    return None if steady is None else steady["class"]
 
 
 def _score(scores: Scores, name: str) -> float | None:

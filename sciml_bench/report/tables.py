@@ -9,7 +9,7 @@ from sciml_bench.report.rows import Comparison, Row
 from sciml_bench.report.summary import CellSummary
 
 # Divisions are never mixed in one table.
-_DIVISIONS: tuple[tuple[str, str, Callable[[CellSummary], bool]], ...] = (
+DIVISIONS: tuple[tuple[str, str, Callable[[CellSummary], bool]], ...] = (
     ("idiomatic", "each library's recommended way", lambda cell: cell.division == "idiomatic"),
     ("matched", "same method family, order and sensitivity", lambda cell: bool(cell.group)),
     ("other", "further combinations", lambda cell: cell.division == "other" and not cell.group),
@@ -33,7 +33,7 @@ class RowTable:
 
 def tables(comparison: Comparison) -> Iterator[RowTable]:
     """The tables of one problem."""
-    for division, meaning, belongs in _DIVISIONS:
+    for division, meaning, belongs in DIVISIONS:
         rows = sorted((row for row in comparison.rows if belongs(row.summary)), key=_gradient_key)
         if division != "matched":
             if rows:

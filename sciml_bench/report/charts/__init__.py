@@ -1,0 +1,42 @@
+"""The figures of a run: what they show as data and words, and how they are drawn.
+
+Nothing here imports matplotlib before something is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from sciml_bench.report.charts import precision
+from sciml_bench.report.charts.chart import ACROSS, KINDS, OF_PROBLEM, Chart
+from sciml_bench.report.charts.material import Material
+from sciml_bench.report.charts.palette import Palette
+from sciml_bench.report.summary import RunSummary
+
+__all__ = ["ACROSS", "KINDS", "OF_PROBLEM", "Chart", "across", "of_problem"]
+
+_OF_PROBLEM: Mapping[str, Callable[[Material], Iterator[Chart]]] = {
+    "work-precision": precision.work_precision,
+    "gradient-precision": precision.gradient_precision,
+}
+_ACROSS: Mapping[str, Callable[[RunSummary, Palette], Iterator[Chart]]] = {}
+
+
+def of_problem(summary: RunSummary, problem: str, kinds: tuple[str, ...] = KINDS) -> Iterator[Chart]:
+    """The charts of one problem, of these kinds, in the order of :data:`KINDS`; none where there is nothing to draw."""
+    material = Material(summary, problem, _palette(summary))
+    for kind, charts in _OF_PROBLEM.items():
+        if kind in kinds:
+            yield from charts(material)
+
+
+def across(summary: RunSummary, kinds: tuple[str, ...] = KINDS) -> Iterator[Chart]:
+    """The charts that need several problems, of these kinds; none where there is nothing to draw."""
+    palette = _palette(summary)
+    for kind, charts in _ACROSS.items():
+        if kind in kinds:
+            yield from charts(summary, palette)
+
+
+def _palette(summary: RunSummary) -> Palette:
+    return Palette(item.cell for item in summary.cells.values())

@@ -1,0 +1,115 @@
+"""What the charts of one problem are made of: its cells, their names, and where their times are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sciml_bench.report.charts.chart import clean
+from sciml_bench.report.charts.palette import Palette, Style, configuration
+from sciml_bench.report.rows import Comparison, compare
+from sciml_bench.report.summary import CellSummary, ProcessSummary, RunSummary
+from sciml_bench.report.tables import DIVISIONS
+
+# Only what differs from these is worth a place in a name.
+_USUAL = {"precision": "float64", "device": "cpu"}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Cells that may be set against each other, and what unites them."""
+
+    title: str
+    cells: tuple[CellSummary, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One division of a problem: what it is called, what it means, and its panels."""
+
+    name: str
+    meaning: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True)
+class Material:
+    """One problem of a run. ``palette`` is that of the whole run."""
+
+    summary: RunSummary
+    problem: str
+    palette: Palette
+
+    @cached_property
+    def title(self) -> str:
+        """The problem's name, and its title where it says more."""
+        return clean(self.problem, 60)
+
+    @cached_property
+    def cells(self) -> tuple[CellSummary, ...]:
+        """The cells of the problem that have run, in the plan's order."""
+        return tuple(cell for cell in self.summary.of_problem(self.problem) if cell.processes)
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """Every cell that has a time, at equal achieved accuracy."""
+        return compare(self.problem, self.cells)
+
+    @cached_property
+    def comparable(self) -> bool:
+        """Whether the times of this run may be compared."""
+        return bool(self.summary.plan["profile"]["comparable"])
+
+    @cached_property
+    def processes(self) -> str:
+        """How many processes a cell has, in words."""
+        counts = sorted({len(cell.processes) for cell in self.cells})
+        if not counts:
+            return "no process"
+        if counts == [1]:
+            return "one process per cell"
+        return f"{' to '.join(map(str, counts[:: max(1, len(counts) - 1)]))} processes per cell"
+
+    @cached_property
+    def caution(self) -> str:
+        """What stands on every chart whose times must not be compared; empty otherwise."""
+        return "" if self.comparable else "A check that everything works: its times are not for comparison."
+
+    def style(self, cell: CellSummary) -> Style:
+        """How a cell is drawn."""
+        return self.palette.style(configuration(cell.cell))
+
+    def sections(self) -> Iterator[Section]:
+        """The divisions, which are never mixed; within the matched one, a panel for each group."""
+        for name, meaning, belongs in DIVISIONS:
+            cells = tuple(cell for cell in self.cells if belongs(cell))
+            if name != "matched":
+                panels = (Panel("", cells),) if cells else ()
+            else:
+                groups = sorted({cell.group for cell in cells})
+                panels = tuple(Panel(clean(of), tuple(cell for cell in cells if cell.group == of)) for of in groups)
+            if panels:
+                yield Section(name, meaning, panels)
+
+
+def label(cell: CellSummary) -> str:
+    """A cell's name within its problem."""
+    which = cell.cell
+    words = [which.adapter, which.method, which.sensitivity, which.mode]
+    words += [value for axis, usual in _USUAL.items() if (value := getattr(which, axis)) != usual]
+    return clean(" ".join(words), 64)
+
+
+def places(cell: CellSummary, processes: Iterable[ProcessSummary] | None = None) -> str:
+    """The records of a cell, or of some of its processes, as the last entry of a row."""
+    chosen = cell.processes if processes is None else processes
+    return " ".join(cell.place(process) for process in sorted(chosen, key=lambda process: process.block))
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Names in a sentence: the first few, and how many more there are."""
+    shown = list(names[:most])
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)

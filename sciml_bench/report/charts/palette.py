@@ -1,0 +1,88 @@
+"""How each cell looks in every figure of a run: a colour for its framework, a marker and a line of its own.
+
+The colours can be told apart by colour-blind readers (after Okabe & Ito 2008, "Color universal design", with darker
+shades where theirs are too light) and have a contrast of at least 3 to both white and near-black; in grey the markers
+and lines tell them apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sciml_bench.task import Cell
+
+INK = "#1c1b1e"
+"""Axes and text. An inlined figure has the colour of the text around it instead."""
+
+RIGHT, HONEST, SILENT = "#0072b2", "#c08400", "#d5405e"
+"""What became of a trial: right, honest about failing, silently wrong."""
+
+_FRAMEWORKS: Mapping[str, tuple[str, str]] = {
+    "scipy": ("#00916a", "oH"),
+    "torchdiffeq": ("#d55e00", "^v"),
+    "diffrax": ("#0072b2", "sD"),
+    "tensorflow": ("#b07d00", "PX"),
+    "julia": ("#aa4499", "*p"),
+}
+_OTHERS = (
+    ("#5b7d9e", "<>"), ("#7a7a2a", "hd"), ("#b3446c", "8s"), ("#3d8c8c", "p^"), ("#8a6d5a", "Dv"), ("#7566c4", "o*"),
+)  # fmt: skip
+_LINES: tuple[tuple[float, ...], ...] = ((), (5, 1.6), (5, 1.4, 1.2, 1.4), (1.2, 1.4))
+
+
+@dataclass(frozen=True)
+class Style:
+    """A colour, a marker that is ``filled`` or hollow, and a line: lengths drawn and left out, none when solid."""
+
+    colour: str
+    marker: str
+    dashes: tuple[float, ...]
+    filled: bool
+
+
+Configuration = tuple[str, ...]
+
+
+def configuration(cell: Cell) -> Configuration:
+    """A cell without its problem: adapter, method, sensitivity, mode, precision, device."""
+    return (cell.adapter, cell.method, cell.sensitivity, cell.mode, cell.precision, cell.device)
+
+
+class Palette:
+    """The styles of a run: a configuration looks the same in all of its figures."""
+
+    def __init__(self, cells: Iterable[Cell]):
+        configurations = dict.fromkeys(configuration(cell) for cell in cells)
+        self._frameworks = _with_others(of[0] for of in configurations)
+        self._places: dict[Configuration, int] = {}
+        counts: dict[str, int] = {}
+        for of in configurations:
+            self._places[of] = counts.get(of[0], 0)
+            counts[of[0]] = self._places[of] + 1
+
+    def colour(self, adapter: str) -> str:
+        """The colour of a framework."""
+        return self._frameworks[adapter][0]
+
+    def style(self, of: Configuration) -> Style:
+        """The style of a configuration."""
+        colour, markers = self._frameworks[of[0]]
+        place = self._places[of]
+        return Style(colour, markers[place % len(markers)], _LINES[place % len(_LINES)], filled=place % 8 < 4)
+
+
+def _with_others(adapters: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """The look of every framework; those that this suite does not bring take one by their name, and the next if
+    another one of the run has it."""
+    found = dict(_FRAMEWORKS)
+    taken: set[int] = set()
+    for name in sorted(set(adapters) - set(found)):
+        place = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) % len(_OTHERS)
+        if len(taken) < len(_OTHERS):
+            while place in taken:
+                place = (place + 1) % len(_OTHERS)
+        taken.add(place)
+        found[name] = _OTHERS[place]
+    return found
