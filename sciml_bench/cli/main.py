@@ -26,6 +26,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("sciml_bench.cli.plan:plan", "Show what would run, what it would cost, and what is skipped."),
     "show": ("sciml_bench.cli.show:show", "Show the tables of a run."),
     "compare": ("sciml_bench.cli.compare:compare", "Compare two runs, or two selections of one run, in four verdicts."),
+    "report": (
+        "sciml_bench.cli.report:report",
+        "Write the report of runs as one HTML file: verdicts, tables, figures, and why to believe them.",
+    ),
     "verify": ("sciml_bench.cli.verify:verify", "Check a run against the rules of measurement."),
     "doctor": ("sciml_bench.cli.doctor:doctor", "Tell what makes this machine noisy, and the command that cures each."),
     "selftest": (

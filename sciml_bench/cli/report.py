@@ -1,0 +1,77 @@
+"""``report``: one HTML file that opens by double click."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from sciml_bench.cli import exits
+from sciml_bench.cli.options import out_option
+
+# Work that is done sooner than this is not announced.
+_SILENT_S = 1.0
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  sciml-bench report
+  sciml-bench report 2026-11-21T10-31-05_stiff_quick -o report.html
+  sciml-bench report results/old results/new -o both.html
+"""
+)
+@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("report.html"),
+    show_default=True,
+    metavar="FILE",
+    help="The page to write; an earlier one is replaced.",
+)
+@out_option
+def report(runs: tuple[str, ...], output: Path, out: Path) -> int:
+    """Write the report of runs as one HTML file: verdicts, tables, figures, and why to believe them.
+
+    RUN is a folder or a name below the results folder; without one the newest is taken. Of several runs each gets a
+    section, and the others are compared with the first where that can be done. The file needs no network and no
+    server.
+    """
+    import datetime
+
+    from sciml_bench.cli.finding import found_run
+    from sciml_bench.report.page.document import report as page
+    from sciml_bench.store.lines import write_whole
+
+    found = [found_run(name, out) for name in dict.fromkeys(runs)] if runs else [found_run(None, out)]
+    with _progress() as say:
+        text = page(found, datetime.datetime.now(datetime.UTC), say)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(output, text)
+    click.echo(str(output))
+    click.echo(f"{len(text.encode()) / 2**20:.1f} MiB; open it by double click", err=True)
+    return exits.OK
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Tells on standard error what is being done: on a terminal in one live line, elsewhere not at all."""
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    started_s = time.monotonic()
+
+    def say(text: str) -> None:
+        if time.monotonic() - started_s > _SILENT_S:
+            click.echo(f"\r\x1b[K{text[:60]}", nl=False, err=True)
+
+    try:
+        yield say
+    finally:
+        click.echo("\r\x1b[K", nl=False, err=True)

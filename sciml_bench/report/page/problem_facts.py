@@ -1,0 +1,147 @@
+"""What the page tells of a problem itself: its equations, its numbers, its source, and the code that was run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from sciml_bench.errors import SciMLBenchError
+from sciml_bench.report.traces import Trace
+
+# Longer lists of numbers are cut; `describe --json` has them all.
+SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A line of mathematics: typeset, or, where it is too long for that, as it stands in the file."""
+
+    math: Markup | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """The source that an adapter's workers run; ``note`` says whether the records of this run have the same."""
+
+    adapter: str
+    target: str
+    text: str
+    note: str
+
+
+@dataclass(frozen=True)
+class ProblemFacts:
+    """A problem in words. ``missing`` says why nothing more is known; ``changed`` that it is not what was measured."""
+
+    missing: str = ""
+    changed: str = ""
+    description: str = ""
+    citation: str = ""
+    url: str = ""
+    note: str = ""
+    time: str = ""
+    wrt: str = ""
+    sizes: str = ""
+    definitions: tuple[Formula, ...] = ()
+    equations: tuple[Formula, ...] = ()
+    parameters: tuple[Formula, ...] = ()
+    initial: tuple[Formula, ...] = ()
+    left_out: str = ""
+    codes: tuple[Code, ...] = ()
+
+
+def problem_facts(
+    entry: Mapping[str, Any], traces: Sequence[Trace], adapters: Iterable[str], titles: Mapping[str, str]
+) -> ProblemFacts:
+    """The facts of a problem of a plan, from the catalog or from the file that the plan names.
+
+    ``traces`` are its records that count, ``adapters`` those of its cells.
+    """
+    problem = _loaded(str(entry["name"]), entry.get("file"))
+    if isinstance(problem, str):
+        return ProblemFacts(missing=problem)
+    from sciml_bench.report.page import mathml
+
+    specs = {trace.spec_hash for trace in traces} or {entry.get("spec_hash", problem.spec_hash)}
+    changed = "" if specs == {problem.spec_hash} else (
+        "The problem has changed since it was measured: what is shown here is the problem as it is now "
+        f"({problem.spec_hash[:12]}), the records are of {', '.join(sorted(str(spec)[:12] for spec in specs))}."
+    )  # fmt: skip
+    texts = {name.partition("[")[0]: f"d{name}/dt = {text}" for name, text in problem.equation_texts.items()}
+    parameters = list(zip(problem.parameter_labels, problem.p, strict=True))
+    initial = list(zip(problem.state_labels, problem.y0, strict=True))
+    lists = (("parameters", parameters), ("initial values", initial))
+    cut = [f"{len(values) - SHOWN} more {what}" for what, values in lists if len(values) > SHOWN]
+    return ProblemFacts(
+        changed=changed,
+        description=" ".join(problem.description.split()),
+        citation=problem.source.citation,
+        url=problem.source.url if problem.source.url.startswith(("https://", "http://")) else "",
+        note=problem.source.note,
+        time=f"t from {problem.t0} to {problem.t1}, saved at {len(problem.save_times)} times",
+        wrt="the parameters" if problem.wrt == "parameters" else "the initial state",
+        sizes=f"{problem.n_states} states, {problem.n_parameters} parameters",
+        definitions=tuple(
+            Formula(mathml.definition(problem, item.name, item.expr), f"{item.name} = {item.expr}")
+            for item in problem.definitions
+        ),
+        equations=tuple(Formula(mathml.equation(problem, name), texts.get(name, name)) for name in problem.equations),
+        parameters=tuple(
+            Formula(mathml.value(name, number), f"{name} = {number}") for name, number in parameters[:SHOWN]
+        ),
+        initial=tuple(
+            Formula(mathml.value(f"{name}(0)", number), f"{name}(0) = {number}") for name, number in initial[:SHOWN]
+        ),
+        left_out=" and ".join(cut),
+        codes=tuple(_codes(problem, traces, adapters, titles)),
+    )
+
+
+@cache
+def _loaded(name: str, file: Any) -> Any:
+    """The problem, or the reason why it is not known here."""
+    from sciml_bench.problem import catalog, load_problem
+
+    try:
+        absent = file is not None and not Path(file).is_file()
+    except (OSError, TypeError, ValueError):
+        absent = True
+    if absent:
+        return f"The problem's file {file} is not here, so its equations cannot be shown."
+    try:
+        return load_problem(Path(file)) if file is not None else catalog.load(name)
+    except SciMLBenchError as error:
+        return f"The problem is not known here, so its equations cannot be shown: {error}"
+
+
+def _codes(problem: Any, traces: Sequence[Trace], adapters: Iterable[str], titles: Mapping[str, str]) -> Iterable[Code]:
+    from sciml_bench.adapters.registry import adapters as registered
+    from sciml_bench.emit import source
+
+    for name in dict.fromkeys(adapters):
+        adapter = registered().get(name)
+        if adapter is None:
+            yield Code(name, "", "", "This adapter is not installed here, so its code cannot be shown.")
+            continue
+        try:
+            text = source(problem, adapter.target)
+        except (KeyError, SciMLBenchError) as error:
+            yield Code(name, adapter.target, "", f"Its code cannot be emitted here: {error}")
+            continue
+        hashed = hashlib.sha256(text.encode()).hexdigest()
+        found = [trace.source_hash for trace in traces if trace.adapter == name]
+        same = found.count(hashed)
+        if not found:
+            note = "Nothing was measured with it in this run."
+        elif same == len(found):
+            note = f"Exactly this text was run in all {same} records that count (SHA-256 {hashed[:12]}…)."
+        else:
+            note = f"NOT what was run: {len(found) - same} of {len(found)} records have another source."
+        yield Code(titles.get(name, name), adapter.target, text, note)

@@ -1,0 +1,157 @@
+"""One run as a section of the page."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sciml_bench.report import charts
+from sciml_bench.report.account import account
+from sciml_bench.report.page import facts
+from sciml_bench.report.page.figures import Figure, figures
+from sciml_bench.report.page.problem import Division, ProblemView, adapter_titles, problem_view
+from sciml_bench.report.page.records import CellRecords, by_identity, cell_records, failure_table, skipped_table
+from sciml_bench.report.page.table import Entry, Heading, Places, Table
+from sciml_bench.report.page.verdicts import standing_text
+from sciml_bench.report.remarks import family, row_name
+from sciml_bench.report.rows import compare
+from sciml_bench.report.standing import standings
+from sciml_bench.report.tables import tables
+from sciml_bench.report.traces import Reading
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Everything that the page says of one run."""
+
+    id: str
+    name: str
+    facts: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+    headline: tuple[str, ...]
+    wins: Table | None
+    more_wins: Table | None
+    unmeasured: tuple[str, ...]
+    problems: tuple[ProblemView, ...]
+    across: tuple[Figure, ...]
+    failures: Table | None
+    skipped: Table | None
+    account: str
+    rule: str
+    environment: tuple[tuple[str, str], ...]
+    records_file: str
+    records: tuple[CellRecords, ...]
+
+
+def section(reading: Reading, number: int, now: datetime.datetime, say: Say = lambda _text: None) -> Section:
+    """The section of a run, the ``number``-th of the page from 1. ``say`` is told what is being drawn."""
+    summary = reading.summary
+    places = Places(f"r{number}-", summary.cells, reading.counting())
+    cell_ids = by_identity(summary.cells)
+    compared = {name: compare(name, summary.of_problem(name)) for name in summary.problems}
+    shown = {name: tuple(tables(comparison)) for name, comparison in compared.items()}
+    judged = standings([table for of_problem in shown.values() for table in of_problem] if reading.comparable else [])
+    of_table = iter(judged.of_table)
+    titles = adapter_titles({cell.cell.adapter for cell in summary.cells.values()})
+    problems: list[ProblemView] = []
+    for name, comparison in compared.items():
+        say(name)
+        pairs = [(table, next(of_table, ())) for table in shown[name]]
+        problems.append(problem_view(reading, comparison, pairs, places, cell_ids, titles))
+    say("across problems")
+    return Section(
+        id=f"r{number}",
+        name=reading.name,
+        facts=tuple(facts.facts(reading, now)),
+        warnings=tuple(_warnings(reading)),
+        headline=tuple(_headline(problems, reading)),
+        wins=_wins(problems, f"r{number}-wins", cell_ids, places, first=True),
+        more_wins=_wins(problems, f"r{number}-more-wins", cell_ids, places, first=False),
+        unmeasured=tuple(facts.unmeasured(reading)),
+        problems=tuple(problems),
+        across=tuple(figures(charts.across(summary), places)),
+        failures=failure_table(reading, places),
+        skipped=skipped_table(reading, places.prefix),
+        account=account(summary).sentence,
+        rule=" ".join(line for line in family(judged) if line) if judged.family else "",
+        environment=tuple(facts.environment_rows(reading.environment)),
+        records_file="records.jsonl",
+        records=tuple(cell_records(reading, places)),
+    )
+
+
+def _warnings(reading: Reading) -> Iterator[str]:
+    if not reading.traces:
+        yield "This run has no record yet: nothing was measured, so there is nothing to show but its plan."
+    elif not any(cell.timed for cell in reading.summary.cells.values()):
+        yield "No cell of this run has a time: everything that ran failed. What failed, and why, is told below."
+    if not reading.comparable:
+        yield (
+            f"Not comparable: profile {reading.plan['profile']['name']} runs one process for each cell, so no winner "
+            "is named. Use --profile quick or more."
+        )
+
+
+def _divisions(problems: list[ProblemView]) -> Iterator[tuple[ProblemView, Division, bool]]:
+    """The tables with a winner; the first of each problem, which is that of recommended ways, is told apart."""
+    for problem in problems:
+        for number, division in enumerate(item for item in problem.divisions if item.win is not None):
+            yield problem, division, number == 0
+
+
+def _headline(problems: list[ProblemView], reading: Reading) -> Iterator[str]:
+    """The verdicts in numbers, and how often each cell wins."""
+    words = [division.win.word for _, division, first in _divisions(problems) if first and division.win]
+    if not words or not reading.comparable:
+        return
+    clear, shared, alone = (words.count(word) for word in ("fastest", "shared", "alone"))
+    parts = [f"on {clear} of {len(words)} problems one cell is faster than all others"] if clear else []
+    parts += [f"on {shared} the fastest is not told apart from all others"] if shared else []
+    parts += [f"on {alone} only one reaches the accuracy"] if alone else []
+    text = "; ".join(parts)
+    yield f"{text[0].upper()}{text[1:]}." if text else ""
+    wins: dict[str, int] = {}
+    for _, division, first in _divisions(problems):
+        if first and division.win and division.win.word == "fastest":
+            wins[division.winner] = wins.get(division.winner, 0) + 1
+    if len(words) > 1 and wins:
+        listed = ", ".join(f"{name} {count}" for name, count in sorted(wins.items(), key=lambda item: -item[1]))
+        yield f"Clear wins: {listed}."
+
+
+_HEADINGS = (
+    Heading("problem"), Heading("fastest"), Heading("what"), Heading("time", True), Heading("at"),
+    Heading("how sure"), Heading("10 gradients"), Heading("1 000 gradients"), Heading("100 000 gradients"),
+    Heading("records"),
+)  # fmt: skip
+
+
+def _wins(
+    problems: list[ProblemView], id_: str, cell_ids: dict[int, str], places: Places, *, first: bool
+) -> Table | None:
+    rows: list[tuple[Entry, ...]] = []
+    for problem, division, leads in _divisions(problems):
+        found = division.win
+        if found is None or leads is not first:
+            continue
+        best = {item.gradients: row_name(item.row) for item in found.choice.best} if found.choice else {}
+        seconds = found.time.seconds
+        rows.append(
+            (
+                Entry(problem.name, division.name, link=division.id if not first else problem.id),
+                Entry(division.winner, mark=found.word),
+                Entry(found.quantity),
+                Entry(division.time, value=seconds.median if seconds else None),
+                Entry(found.at),
+                Entry(standing_text(found), mark=found.word),
+                *(Entry(best.get(gradients, "–")) for gradients in (10, 1_000, 100_000)),
+                places.entry(cell_ids[id(found.row.summary)]),
+            )
+        )
+    if not rows:
+        return None
+    caption = "Who wins where" if first else "Who wins in the other tables: matched groups, and further combinations"
+    return Table(id_, caption, _HEADINGS, tuple(rows))
