@@ -7,12 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.report.traces import Trace
+
+if TYPE_CHECKING:
+    # Not imported: it brings SymPy, and a page is also made of problems that are not here.
+    from sciml_bench.problem import Problem
 
 # Longer lists of numbers are cut; `describe --json` has them all.
 SHOWN = 12
@@ -105,7 +109,7 @@ def problem_facts(
 
 
 @cache
-def _loaded(name: str, file: Any) -> Any:
+def _loaded(name: str, file: Any) -> Problem | str:
     """The problem, or the reason why it is not known here."""
     from sciml_bench.problem import catalog, load_problem
 
@@ -121,7 +125,7 @@ def _loaded(name: str, file: Any) -> Any:
         return f"The problem is not known here, so its equations cannot be shown: {error}"
 
 
-def _codes(problem: Any, traces: Sequence[Trace], adapters: Iterable[str], titles: Mapping[str, str]) -> Iterable[Code]:
+def _codes(problem: Problem, traces: Sequence[Trace], adapters: Iterable[str], titles: Mapping[str, str]) -> Iterable[Code]:
     from sciml_bench.adapters.registry import adapters as registered
     from sciml_bench.emit import source
 
