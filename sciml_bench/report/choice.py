@@ -45,7 +45,7 @@ class Choice:
 
 def choice(rows: Sequence[Row]) -> Choice | None:
     """The choice among rows with both a first and a steady gradient; ``None`` where there are fewer than two."""
-    known = {index: cost for index, row in enumerate(rows) if (cost := _cost(row)) is not None}
+    known = {index: of_row for index, row in enumerate(rows) if (of_row := cost(row)) is not None}
     if len(known) < 2:
         return None
     return Choice(
@@ -76,7 +76,8 @@ def _overtakings(rows: Sequence[Row], costs: dict[int, Cost]) -> list[Overtaking
         now = late
 
 
-def _cost(row: Row) -> Cost | None:
+def cost(row: Row) -> Cost | None:
+    """What a row costs; ``None`` where its first or its steady gradient is not known."""
     first, each = row.summary.first_gradient_process, row.gradient.seconds
     return None if first is None or each is None else Cost(first.median, each.median)
 

@@ -55,6 +55,13 @@ def tolerance(value: float) -> str:
     return f"{mantissa.removesuffix('.0')}e{int(exponent)}"
 
 
+def count(value: int) -> str:
+    """A number of calls, such as ``12 300``: three digits that mean something, in groups of three."""
+    if value >= 1000:
+        value = round(value, 3 - len(str(value)))
+    return f"{value:,}".replace(",", "\u202f")
+
+
 def ratio(value: float) -> str:
     """A ratio, such as ``1.02``, ``0.013`` or ``346``: two or three digits that mean something."""
     if value >= 1e5 or 0 < value < 1e-3:

@@ -7,7 +7,7 @@ rows of all tables of the run: whichever row turned out to be the fastest, its c
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -44,14 +44,7 @@ class Standings:
 
 def standings(tables: Sequence[RowTable]) -> Standings:
     """Judge the rows of all tables of a run together."""
-    family: dict[tuple[int, str, int, int], Ratio] = {}
-    for number, table in enumerate(tables):
-        for quantity in QUANTITIES:
-            for first, second in combinations(range(len(table.rows)), 2):
-                ratio = _ratio(_time(table.rows[first], quantity), _time(table.rows[second], quantity))
-                if ratio is not None:
-                    family[number, quantity, first, second] = ratio
-    judged = judge(family)
+    judged = judged_pairs(tables)
     found: list[tuple[Standing, ...]] = []
     for number, table in enumerate(tables):
         of_table: list[Standing] = []
@@ -60,13 +53,37 @@ def standings(tables: Sequence[RowTable]) -> Standings:
             if fastest is None:
                 continue
             for other in range(len(table.rows)):
-                key = (number, quantity, min(fastest, other), max(fastest, other))
-                if other != fastest and key in judged:
-                    judgement = judged[key] if fastest < other else _turned(judged[key])
-                    rows = table.rows[fastest], table.rows[other]
-                    of_table.append(Standing(quantity, *rows, _with_bounds(judgement, *rows, quantity)))
+                judgement = between(judged, tables, (number, quantity, fastest, other))
+                if judgement is not None:
+                    of_table.append(Standing(quantity, table.rows[fastest], table.rows[other], judgement))
         found.append(tuple(of_table))
-    return Standings(tuple(found), sum(ratio.n > 1 for ratio in family.values()))
+    return Standings(tuple(found), sum(judgement.ratio.n > 1 for judgement in judged.values()))
+
+
+Pair = tuple[int, str, int, int]
+"""The number of a table, a quantity, and the places of two of its rows: the base and the other."""
+
+
+def judged_pairs(tables: Sequence[RowTable]) -> dict[Pair, Judgement]:
+    """All pairs of rows of all tables of a run that have a block in common, the earlier row as the base."""
+    family: dict[Pair, Ratio] = {}
+    for number, table in enumerate(tables):
+        for quantity in QUANTITIES:
+            for first, second in combinations(range(len(table.rows)), 2):
+                ratio = _ratio(_time(table.rows[first], quantity), _time(table.rows[second], quantity))
+                if ratio is not None:
+                    family[number, quantity, first, second] = ratio
+    return judge(family)
+
+
+def between(judged: Mapping[Pair, Judgement], tables: Sequence[RowTable], pair: Pair) -> Judgement | None:
+    """The judgement on a pair of rows in either order; ``None`` when it has none."""
+    number, quantity, base, other = pair
+    found = judged.get((number, quantity, min(base, other), max(base, other)))
+    if found is None or base == other:
+        return None
+    rows = tables[number].rows
+    return _with_bounds(found if base < other else _turned(found), rows[base], rows[other], quantity)
 
 
 def _time(row: Row, quantity: str) -> Time:

@@ -8,9 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from sciml_bench.report.charts import precision
+from sciml_bench.report.charts.across import Across
+from sciml_bench.report.charts.breakeven import break_even
 from sciml_bench.report.charts.chart import ACROSS, KINDS, OF_PROBLEM, Chart
+from sciml_bench.report.charts.forest import forest
+from sciml_bench.report.charts.latency import latency
 from sciml_bench.report.charts.material import Material
+from sciml_bench.report.charts.memory import memory
 from sciml_bench.report.charts.palette import Palette
+from sciml_bench.report.charts.profile import profile
+from sciml_bench.report.charts.scaling import scaling
+from sciml_bench.report.charts.stability import stability
+from sciml_bench.report.charts.steady import steady
 from sciml_bench.report.summary import RunSummary
 
 __all__ = ["ACROSS", "KINDS", "OF_PROBLEM", "Chart", "across", "of_problem"]
@@ -18,8 +27,17 @@ __all__ = ["ACROSS", "KINDS", "OF_PROBLEM", "Chart", "across", "of_problem"]
 _OF_PROBLEM: Mapping[str, Callable[[Material], Iterator[Chart]]] = {
     "work-precision": precision.work_precision,
     "gradient-precision": precision.gradient_precision,
+    "latency": latency,
+    "steady": steady,
+    "stability": stability,
+    "break-even": break_even,
+    "memory": memory,
 }
-_ACROSS: Mapping[str, Callable[[RunSummary, Palette], Iterator[Chart]]] = {}
+_ACROSS: Mapping[str, Callable[[Across], Iterator[Chart]]] = {
+    "profile": profile,
+    "forest": forest,
+    "scaling": scaling,
+}
 
 
 def of_problem(summary: RunSummary, problem: str, kinds: tuple[str, ...] = KINDS) -> Iterator[Chart]:
@@ -32,10 +50,10 @@ def of_problem(summary: RunSummary, problem: str, kinds: tuple[str, ...] = KINDS
 
 def across(summary: RunSummary, kinds: tuple[str, ...] = KINDS) -> Iterator[Chart]:
     """The charts that need several problems, of these kinds; none where there is nothing to draw."""
-    palette = _palette(summary)
+    material = Across(summary, _palette(summary))
     for kind, charts in _ACROSS.items():
         if kind in kinds:
-            yield from charts(summary, palette)
+            yield from charts(material)
 
 
 def _palette(summary: RunSummary) -> Palette:

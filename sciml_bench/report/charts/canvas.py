@@ -103,6 +103,12 @@ def ratio_tick(log_ratio: float) -> str:
     return f"{10.0**log_ratio:g}" if -3 < log_ratio < 4 else power_tick(log_ratio)
 
 
+def count_tick(log_count: float) -> str:
+    """A tick on an axis of log10 of a number of calls."""
+    count = 10.0**log_count
+    return quantities.count(round(count)) if count < 99_999 else power_tick(log_count)
+
+
 def log_limits(values: Sequence[float], margin: float = 0.06, least: float = 1.0) -> tuple[float, float]:
     """The limits of an axis of logs: around the values, at least ``least`` decades wide."""
     low, high = min(values), max(values)
@@ -121,6 +127,14 @@ def log_ticks(low: float, high: float) -> list[float]:
         return [float(tick) for tick in range(first, last + 1) if tick % step == 0]
     parts = (0.0, math.log10(2), math.log10(5))
     return [tick for decade in range(first - 1, last + 1) for part in parts if low <= (tick := decade + part) <= high]
+
+
+def linear_ticks(longest: float, most: int = 6) -> list[float]:
+    """Round numbers from 0 up to ``longest``."""
+    rough = longest / most
+    decade = 10.0 ** math.floor(math.log10(rough))
+    step = next(decade * part for part in (1, 2, 5, 10) if decade * part >= rough)
+    return [step * count for count in range(int(longest / step) + 1)]
 
 
 def ticks(axes: Axes, which: str, limits: tuple[float, float], name: Callable[[float], str]) -> None:
@@ -153,6 +167,38 @@ class Entry:
 
     style: Style
     text: str
+
+
+class Grid:
+    """Panels of one kind above a legend: one across the whole width, more in two columns."""
+
+    def __init__(self, panels: int, legend_in: float, *, cautioned: bool = False, height_in: float | None = None):
+        self._columns = 1 if panels == 1 else 2
+        self._rows = math.ceil(panels / self._columns)
+        self._height_in = height_in or (3.1 if panels == 1 else 2.3)
+        self._row_in = self._height_in + (0.75 if panels == 1 else 0.85)
+        self._legend_in = legend_in
+        self._top_in = 0.42 if cautioned else 0.25
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one panel only."""
+        return self._columns == 1
+
+    def leftmost(self, place: int) -> bool:
+        """Whether a panel stands at the left."""
+        return place % self._columns == 0
+
+    def open(self, figure: Figure) -> None:
+        """Give the figure its size."""
+        figure.set_size_inches(WIDTH_IN, self._top_in + self._rows * self._row_in + self._legend_in)
+
+    def axes(self, figure: Figure, place: int) -> Axes:
+        """The axes of a panel, with room for a strip at their right."""
+        line, column = divmod(place, self._columns)
+        left = 0.75 + column * WIDTH_IN / self._columns
+        bottom = self._legend_in + (self._rows - 1 - line) * self._row_in + 0.5
+        return add_axes(figure, left, bottom, WIDTH_IN / self._columns - 1.25, self._height_in)
 
 
 class Legend:

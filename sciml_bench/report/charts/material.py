@@ -80,6 +80,11 @@ class Material:
         """How a cell is drawn."""
         return self.palette.style(configuration(cell.cell))
 
+    def divisions(self) -> Iterator[tuple[str, tuple[CellSummary, ...]]]:
+        """Every cell once, under the division that it was planned for."""
+        for name in dict.fromkeys(cell.division for cell in self.cells):
+            yield clean(name), tuple(cell for cell in self.cells if cell.division == name)
+
     def sections(self) -> Iterator[Section]:
         """The divisions, which are never mixed; within the matched one, a panel for each group."""
         for name, meaning, belongs in DIVISIONS:
@@ -105,6 +110,15 @@ def places(cell: CellSummary, processes: Iterable[ProcessSummary] | None = None)
     """The records of a cell, or of some of its processes, as the last entry of a row."""
     chosen = cell.processes if processes is None else processes
     return " ".join(cell.place(process) for process in sorted(chosen, key=lambda process: process.block))
+
+
+def ending(cell: CellSummary) -> str:
+    """How a cell ended; one that was measured without a right first gradient says so."""
+    if cell.outcome is not None and not cell.measured:
+        phases = {process.phase for process in cell.processes if process.outcome is cell.outcome}
+        phase = phases.pop() if len(phases) == 1 else None
+        return clean(f"{cell.outcome.value} in {phase}" if phase else cell.outcome.value)
+    return "ok" if cell.first_gradient_process is not None else "no right first gradient"
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:

@@ -243,30 +243,22 @@ def _draw(
         for line in every
     ]
     legend = canvas.Legend(entries)
-    top = 0.48 if material.caution else 0.3
-    columns = 1 if len(section.panels) == 1 else 2
-    count = math.ceil(len(section.panels) / columns)
-    height = 3.1 if columns == 1 else 2.3
-    row_in = height + (0.65 if columns == 1 else 0.8)
-    figure.set_size_inches(canvas.WIDTH_IN, top + count * row_in + legend.height_in)
+    grid = canvas.Grid(len(section.panels), legend.height_in, cautioned=bool(material.caution))
+    grid.open(figure)
     canvas.title(figure, f"{material.title}: {section.name}", material.caution)
-    width = canvas.WIDTH_IN / columns - 1.25
     dots = [dot for line in every for dot in line.dots]
     limits = (
         canvas.log_limits([math.log10(_x(dot, known)) for dot in dots if _has_x(dot, known)] or [0.0]),
         canvas.log_limits([math.log10(value) for dot in dots for value in (dot.fastest_s, dot.slowest_s)]),
     )
     for place, panel in enumerate(section.panels):
-        line, column = divmod(place, columns)
-        left = 0.75 + column * canvas.WIDTH_IN / columns
-        bottom = legend.height_in + (count - 1 - line) * row_in + 0.5
-        axes = canvas.add_axes(figure, left, bottom, width, height)
+        axes = grid.axes(figure, place)
         axes.grid(True)
         canvas.ticks(axes, "x", limits[0], canvas.power_tick)
         canvas.ticks(axes, "y", limits[1], canvas.duration_tick)
         axes.set_title(panel.title, loc="left")
-        axes.set_xlabel((quantity.axis if columns == 1 else "error") if known else "relative tolerance")
-        if not column:
+        axes.set_xlabel((quantity.axis if grid.single else "error") if known else "relative tolerance")
+        if grid.leftmost(place):
             axes.set_ylabel(f"time per {quantity.call}")
         _draw_lines(axes, material, lines[panel.title], known)
     legend.draw(figure)

@@ -1,0 +1,126 @@
+"""``plot``: the figures of a run as files. (The module is not named ``plot``: ``plan`` stands beside it.)"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sciml_bench.cli import exits
+from sciml_bench.cli.options import json_option, out_option
+from sciml_bench.report.charts.chart import ACROSS, KINDS, OF_PROBLEM
+
+if TYPE_CHECKING:
+    from sciml_bench.report.charts.chart import Chart
+    from sciml_bench.report.summary import RunSummary
+
+_LISTED = "\n".join(f"  {name:<19} {meaning}" for name, meaning in {**OF_PROBLEM, **ACROSS}.items())
+
+
+@click.command(
+    epilog=f"""\b
+Kinds, one figure for each problem and division (from profile on: across problems):
+{_LISTED}
+
+\b
+Examples:
+  sciml-bench plot work-precision
+  sciml-bench plot gradient-precision results/2026-11-21T10-31-05_stiff_quick --problem robertson -o robertson.pdf
+  sciml-bench plot profile 2026-11-21T10-31-05_stiff_standard -o profile.svg
+  sciml-bench plot stability --problem robertson --json
+
+\b
+Exit codes:
+    0  drawn
+    2  wrong usage, a folder that is not a run, or a file that cannot be written
+    4  nothing to draw
+"""
+)
+@click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
+@click.argument("run", required=False, metavar="[RUN]")
+@click.option("--problem", metavar="NAME", help="Only this problem.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file that ends in .png, .svg or .pdf, or a folder. Without it PNG files are written to this folder. "
+    "Of several figures all but the first get their names added to that of the file.",
+)
+@out_option
+@json_option
+def plot(kind: str, run: str | None, problem: str | None, output: Path | None, out: Path, as_json: bool) -> int:
+    """Draw one kind of figure of a run, as PNG, SVG or PDF. RUN is its folder, its name, or nothing for the newest one.
+
+    The same records give the same bytes every time. With --json the data is printed, and nothing is drawn unless -o is
+    given too.
+    """
+    from sciml_bench.cli.finding import found_run
+    from sciml_bench.report.charts.absence import reason
+    from sciml_bench.report.summary import summarise
+
+    _check_output(output)
+    found = found_run(run, out)
+    summary = summarise(found.plan, found.records(on_damage=lambda line: click.echo(f"left out: {line}", err=True)))
+    charts = _charts(kind, summary, problem)
+    if as_json:
+        from sciml_bench.cli.output import print_json
+        from sciml_bench.report.charts.document import charts_document
+
+        print_json(charts_document(charts))
+    if not charts:
+        click.echo(reason(kind, summary, problem), err=True)
+        return exits.NOTHING_SELECTED
+    if output is not None or not as_json:
+        _save(charts, output, quiet=as_json)
+    return exits.OK
+
+
+def _check_output(output: Path | None) -> None:
+    """Complain of a wrong suffix before anything is read."""
+    from sciml_bench.errors import UsageError
+
+    if output is not None and output.suffix.lower() not in {"", ".png", ".svg", ".pdf"}:
+        raise UsageError(f"{output}: figures are written as .png, .svg or .pdf; end the name with one of them")
+
+
+def _charts(kind: str, summary: RunSummary, problem: str | None) -> list[Chart]:
+    from sciml_bench.errors import UsageError
+    from sciml_bench.report.charts import across, of_problem
+
+    if problem is not None and problem not in summary.problems:
+        raise UsageError(f"the run has no problem '{problem}'; it has {', '.join(summary.problems) or 'none'}")
+    if kind in ACROSS:
+        if problem is not None:
+            raise UsageError(f"{kind} looks at all problems together: leave --problem out")
+        return list(across(summary, (kind,)))
+    names = summary.problems if problem is None else (problem,)
+    return [chart for name in names for chart in of_problem(summary, name, (kind,))]
+
+
+def _save(charts: list[Chart], output: Path | None, *, quiet: bool) -> None:
+    from sciml_bench.report.charts.render import save
+
+    for number, chart in enumerate(charts):
+        path = _path(chart, output, number)
+        _make_folder(path.parent)
+        save(chart, path)
+        click.echo(f"wrote {path}", err=quiet)
+
+
+def _make_folder(folder: Path) -> None:
+    from sciml_bench.errors import StoreError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot make {folder}: {error.strerror or error}. Choose another place with -o.") from error
+
+
+def _path(chart: Chart, output: Path | None, number: int) -> Path:
+    if output is None:
+        return Path(f"{chart.name}.png")
+    if output.is_dir() or not output.suffix:
+        return output / f"{chart.name}.png"
+    return output if number == 0 else output.with_name(f"{output.stem}-{chart.name}{output.suffix}")

@@ -1,0 +1,144 @@
+"""Latency: what a user waits for before the first results, phase by phase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from sciml_bench.report import quantities
+from sciml_bench.report.charts.chart import Chart, chart_name
+from sciml_bench.report.charts.material import Material, ending, label, listed, places
+from sciml_bench.report.charts.palette import INK
+from sciml_bench.report.stacks import PARTS, stack
+from sciml_bench.report.summary import CellSummary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BEFORE = tuple(part for part in PARTS if part.letter in "sibtlcGS")
+"""The parts up to the first gradient and the first solve, in order."""
+
+_COLOURS = {
+    "s": "#a9a9ad", "i": "#7fb2d9", "b": "#d9c45a", "t": "#e39a3c", "l": "#b9582a", "c": "#8c2f4f", "G": "#1f5a94",
+    "S": "#4f8f8a",
+}  # fmt: skip
+_TITLE = "time before the first gradient and the first solve"
+_PALE = "sibt"
+
+
+def latency(material: Material) -> Iterator[Chart]:
+    """One chart: a stacked bar for each cell, the quickest of each division first."""
+    groups = [(name, sorted(cells, key=_key)) for name, cells in material.divisions()]
+    cells = [cell for _, of_group in groups for cell in of_group]
+    if not any(stack(cell) for cell in cells):
+        return
+    yield Chart(
+        kind="latency",
+        name=chart_name("latency", material.problem),
+        title=f"{material.title}: {_TITLE}",
+        alt=_alt(material, cells),
+        method=(
+            "Every process starts with empty compile caches, unless its mode ends with -warm. A part is the median "
+            f"over {material.processes}; tracing, lowering and compiling are those of the gradient and of the solve "
+            "together, and what a framework does not tell apart is part of its first call. The mark and the number are "
+            "the median time from the start of the process to the first gradient; cells without one show how far they "
+            "came."
+        ),
+        columns=(
+            "division", "cell", *(f"{part.name.replace(' ', '_').replace('1st', 'first')}_s" for part in BEFORE),
+            "to_first_gradient_s", "fastest_process_s", "slowest_process_s", "ended", "records",
+        ),
+        rows=tuple(_row(name, cell) for name, of_group in groups for cell in of_group),
+        draw=lambda figure: _draw(figure, material, groups),
+    )  # fmt: skip
+
+
+def _key(cell: CellSummary) -> tuple[bool, float]:
+    first = cell.first_gradient_process
+    return (True, 0.0) if first is None else (False, first.median)
+
+
+def _parts(cell: CellSummary) -> list[float]:
+    found = stack(cell)
+    return [0.0 if found is None else found.parts_s.get(part.name, 0.0) for part in BEFORE]
+
+
+def _row(division: str, cell: CellSummary) -> tuple[object, ...]:
+    first = cell.first_gradient_process
+    known = (None, None, None) if first is None else (first.median, first.minimum, first.maximum)
+    return (division, label(cell), *_parts(cell), *known, ending(cell), places(cell))
+
+
+def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
+    said = [f"Time from process start to the first gradient of {len(cells)} cells of {material.title}."]
+    known = sorted((first.median, label(cell)) for cell in cells if (first := cell.first_gradient_process) is not None)
+    if known:
+        said.append(f"The quickest is {known[0][1]} with {quantities.duration(known[0][0])}")
+        said[-1] += f", the slowest {known[-1][1]} with {quantities.duration(known[-1][0])}." if known[1:] else "."
+    without = [f"{label(cell)} ({ending(cell)})" for cell in cells if cell.first_gradient_process is None]
+    if without:
+        said.append(f"Without one: {listed(without, 6)}.")
+    return " ".join(said)
+
+
+def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
+    from sciml_bench.report.charts import canvas
+    from sciml_bench.report.charts.lanes import Group, Lane, Lanes
+
+    lanes = Lanes(
+        [Group(name, [Lane(c, label(c), material.style(c)) for c in cells]) for name, cells in groups], 0.17
+    )  # fmt: skip
+    longest = max(_reach(cell) for _, cells in groups for cell in cells)
+    top = 0.45 if material.caution else 0.3
+    figure.set_size_inches(canvas.WIDTH_IN, top + lanes.height_in + 0.75)
+    canvas.title(figure, f"{material.title}: {_TITLE}", material.caution)
+    axes, places_in = lanes.axes(figure, 0.75)
+    axes.set_xlim(0, longest * 1.22)
+    ticks = canvas.linear_ticks(longest)
+    axes.set_xticks(ticks, [quantities.rough_duration(tick) if tick >= 1 else f"{tick:g} s" for tick in ticks])
+    axes.grid(True, axis="x")
+    for cell, y in places_in:
+        _bar(axes, cell, y, longest)
+    _legend(figure)
+
+
+def _reach(cell: CellSummary) -> float:
+    """How far the bar or the mark of a cell reaches, in seconds."""
+    first = cell.first_gradient_process
+    return max(sum(_parts(cell)), 0.0 if first is None else first.median, 1e-3)
+
+
+def _bar(axes: Axes, cell: CellSummary, y: float, longest: float) -> None:
+    from sciml_bench.report.charts import canvas
+
+    left = 0.0
+    for part, seconds in zip(BEFORE, _parts(cell), strict=True):
+        if seconds > 0:
+            axes.barh(y, seconds, 0.17, left, align="edge", color=_COLOURS[part.letter], linewidth=0)
+            if seconds > 0.025 * longest:
+                ink = "#1c1b1f" if part.letter in _PALE else "#ffffff"
+                axes.text(left + seconds / 2, y + 0.135, part.letter, ha="center", color=ink, fontsize=canvas.SMALL_PT)
+        left += seconds
+    first = cell.first_gradient_process
+    told = ending(cell) if first is None else quantities.duration(first.median)
+    if first is not None:
+        axes.plot([first.median] * 2, [y - 0.03, y + 0.2], color=INK, linewidth=1.6, solid_capstyle="butt")
+    slant = "normal" if first else "italic"
+    axes.text(_reach(cell) + 0.012 * longest, y + 0.135, told, fontsize=canvas.SMALL_PT, fontstyle=slant)
+
+
+def _legend(figure: Figure) -> None:
+    from matplotlib.patches import Rectangle
+
+    from sciml_bench.report.charts import canvas
+
+    width, height = figure.get_size_inches()
+    x = 0.15
+    for part in BEFORE:
+        text = f"{part.letter}  {part.name}"
+        box = Rectangle((x / width, 0.13 / height), 0.16 / width, 0.13 / height, transform=figure.transFigure)
+        box.set(facecolor=_COLOURS[part.letter], linewidth=0)
+        figure.add_artist(box)
+        canvas.write(figure, x + 0.22, 0.14, text)
+        x += 0.22 + canvas.text_width_in(text) + 0.12

@@ -1,0 +1,185 @@
+"""Scaling: time against size, for problems that are one problem at several sizes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sciml_bench.report import quantities
+from sciml_bench.report.charts.across import QUANTITIES, Across
+from sciml_bench.report.charts.chart import Chart, chart_name, clean
+from sciml_bench.report.charts.material import Material, label, listed, places
+from sciml_bench.report.charts.palette import Configuration, configuration
+from sciml_bench.report.rows import Target, reading, work_points
+from sciml_bench.report.summary import CellSummary, PointSummary
+from sciml_bench.stats.front import WorkPoint, common_target
+from sciml_bench.stats.processes import Spread, spread
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SIZE_AT_END = re.compile(r"-\d+$")
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One cell at one size: its seconds per call over the processes, or why there are none."""
+
+    cell: CellSummary
+    states: int
+    seconds: Spread | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """One problem at several sizes, and every solver's times at one common accuracy."""
+
+    name: str
+    quantity: str
+    target: Target
+    solvers: Mapping[Configuration, tuple[Dot, ...]]
+
+
+def scaling(material: Across) -> Iterator[Chart]:
+    """A chart for each family and quantity in which a solver has times at two sizes at least."""
+    for name, members in _families(material).items():
+        for quantity in QUANTITIES:
+            found = _family(name, members, quantity)
+            if any(sum(dot.seconds is not None for dot in dots) > 1 for dots in found.solvers.values()):
+                yield _chart(material, found)
+
+
+def _families(material: Across) -> dict[str, list[tuple[int, Material]]]:
+    """Problems whose names differ in a number at their end only, and whose sizes differ, the smallest first."""
+    states = {entry["name"]: entry.get("n_states") for entry in material.summary.plan["problems"]}
+    found: dict[str, list[tuple[int, Material]]] = {}
+    for of_problem in material.materials:
+        size = states.get(of_problem.problem)
+        if isinstance(size, int) and size > 0:
+            found.setdefault(_SIZE_AT_END.sub("", of_problem.problem), []).append((size, of_problem))
+    return {
+        name: sorted(members, key=lambda item: item[0])
+        for name, members in found.items()
+        if len({size for size, _ in members}) > 1
+    }
+
+
+def _family(name: str, members: Sequence[tuple[int, Material]], quantity: str) -> Family:
+    cells = [cell for _, of_problem in members for cell in of_problem.cells]
+    digits = common_target(work_points(cell.processes, lambda point: _work(point, quantity)) for cell in cells)
+    rtols = [point.rtol for cell in cells for point in cell.points if _seconds(point, quantity) is not None]
+    target = Target(digits, None if digits is not None else min(rtols, default=None))
+    solvers: dict[Configuration, list[Dot]] = {}
+    for size, of_problem in members:
+        for cell in of_problem.cells:
+            solvers.setdefault(configuration(cell.cell), []).append(_dot(cell, size, target, quantity))
+    return Family(name, quantity, target, {key: tuple(dots) for key, dots in solvers.items()})
+
+
+def _dot(cell: CellSummary, size: int, target: Target, quantity: str) -> Dot:
+    readings = [
+        reading(process, target, lambda point: _work(point, quantity), lambda point: _seconds(point, quantity))
+        for process in cell.processes
+    ]
+    reason = next((item.reason for item in readings if item.time is None), "")
+    return Dot(cell, size, spread(item.time for item in readings), reason)
+
+
+def _work(point: PointSummary, quantity: str) -> WorkPoint | None:
+    return point.gradient_work if quantity == "gradient" else point.solve_work
+
+
+def _seconds(point: PointSummary, quantity: str) -> float | None:
+    return point.gradient_s if quantity == "gradient" else point.solve_s
+
+
+def _chart(material: Across, found: Family) -> Chart:
+    return Chart(
+        kind="scaling",
+        name=chart_name("scaling", found.quantity, found.name),
+        title=f"{clean(found.name, 60)}: time per {found.quantity} against the number of states",
+        alt=_alt(found),
+        method=(
+            f"The median over processes of the median time per {found.quantity} in the steady state, {_at(found)}, the "
+            "same for all sizes; the vertical line spans the fastest and the slowest process."
+        ),
+        columns=(
+            "problem", "solver", "states", f"{found.quantity}_s", "fastest_process_s", "slowest_process_s", "why_not",
+            "records",
+        ),
+        rows=tuple(_row(dot) for dots in found.solvers.values() for dot in dots),
+        draw=lambda figure: _draw(figure, material, found),
+    )  # fmt: skip
+
+
+def _at(found: Family) -> str:
+    if found.target.digits is not None:
+        return f"read off at an error of {quantities.error(10.0**-found.target.digits)}"
+    return f"at a relative tolerance of {quantities.tolerance(found.target.rtol or 0.0)}"
+
+
+def _row(dot: Dot) -> tuple[object, ...]:
+    known = (None,) * 3 if dot.seconds is None else (dot.seconds.median, dot.seconds.minimum, dot.seconds.maximum)
+    reason = dot.reason if dot.seconds is None else None
+    return (dot.cell.cell.problem, label(dot.cell), dot.states, *known, reason, places(dot.cell))
+
+
+def _timed(dots: Sequence[Dot]) -> list[tuple[Dot, Spread]]:
+    return [(dot, dot.seconds) for dot in dots if dot.seconds is not None]
+
+
+def _growth(dots: Sequence[Dot]) -> str:
+    """From where to where a solver's time goes, and the exponent that this means."""
+    (first, start), *_, (last, end) = _timed(dots)
+    exponent = math.log(end.median / start.median) / math.log(last.states / first.states)
+    return (
+        f"{label(first.cell)} from {quantities.duration(start.median)} at {first.states} states to "
+        f"{quantities.duration(end.median)} at {last.states} (exponent {exponent:.1f})"
+    )
+
+
+def _alt(found: Family) -> str:
+    grown = [_growth(dots) for dots in found.solvers.values() if len(_timed(dots)) > 1]
+    return f"Time per {found.quantity} of {clean(found.name, 60)} against its size. {listed(grown, 6)}."
+
+
+def _draw(figure: Figure, material: Across, found: Family) -> None:
+    from sciml_bench.report.charts import canvas
+
+    entries = [canvas.Entry(material.palette.style(key), _told(dots)) for key, dots in found.solvers.items()]
+    legend = canvas.Legend(entries)
+    grid = canvas.Grid(1, legend.height_in)
+    grid.open(figure)
+    canvas.title(figure, f"{clean(found.name, 60)}: time per {found.quantity}")
+    axes = grid.axes(figure, 0)
+    axes.grid(True)
+    dots = [(dot, seconds) for of in found.solvers.values() for dot, seconds in _timed(of)]
+    sizes = [math.log10(dot.states) for dot, _ in dots]
+    times = [math.log10(value) for _, seconds in dots for value in (seconds.minimum, seconds.maximum)]
+    canvas.ticks(axes, "x", canvas.log_limits(sizes, least=0.5), canvas.count_tick)
+    canvas.ticks(axes, "y", canvas.log_limits(times), canvas.duration_tick)
+    axes.set_xlabel("states")
+    axes.set_ylabel(f"time per {found.quantity}")
+    for key, of in found.solvers.items():
+        style = material.palette.style(key)
+        timed = _timed(of)
+        xs = [math.log10(dot.states) for dot, _ in timed]
+        axes.plot(xs, [math.log10(seconds.median) for _, seconds in timed], **canvas.line_look(style))
+        lows = [math.log10(seconds.minimum) for _, seconds in timed]
+        highs = [math.log10(seconds.maximum) for _, seconds in timed]
+        axes.vlines(xs, lows, highs, colors=style.colour, linewidth=1.0, alpha=0.7)
+    failing = [key for key, of in found.solvers.items() if len(_timed(of)) < len(of)]
+    if failing:
+        canvas.failed_strip(axes, [material.palette.style(key) for key in failing])
+    legend.draw(figure)
+
+
+def _told(dots: Sequence[Dot]) -> str:
+    missing = [dot for dot in dots if dot.seconds is None]
+    if not missing:
+        return label(dots[0].cell)
+    return f"{label(dots[0].cell)}: none at {', '.join(str(dot.states) for dot in missing)}"
