@@ -63,12 +63,12 @@ class Across:
 
     @cached_property
     def contests(self) -> tuple[Contest, ...]:
-        """The contests with at least two solvers, in the order in which the tables have them."""
+        """The contests in the order in which the tables have them."""
         found: dict[str, dict[Configuration, dict[str, Entry]]] = {}
         for name, problem, entry in self._entries():
             of = found.setdefault(name, {}).setdefault(configuration(entry.cell.cell), {})
             of[problem] = entry
-        return tuple(Contest(name, solvers) for name, solvers in found.items() if len(solvers) > 1)
+        return tuple(Contest(name, solvers) for name, solvers in found.items())
 
     def _entries(self) -> Iterator[tuple[str, str, Entry]]:
         for material in self.materials:

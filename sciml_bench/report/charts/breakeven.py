@@ -139,7 +139,7 @@ def _draw(figure: Figure, material: Material, section: Section, sides: Sequence[
         canvas.ticks(axes, "x", (-0.05, last), canvas.count_tick)
         low, high = canvas.log_limits(times)
         canvas.ticks(axes, "y", (low - 0.06 * (high - low), high), canvas.duration_tick)
-        axes.set_title(side.panel.title, loc="left")
+        grid.title(axes, side.panel.title)
         axes.set_xlabel("gradients")
         if grid.leftmost(place):
             axes.set_ylabel("total time")
@@ -164,4 +164,4 @@ def _draw_side(axes: Axes, material: Material, side: Side, last: float) -> None:
         if start > 0:
             axes.plot([start, start], [low, high], color=canvas.INK, linewidth=0.8, dashes=(3, 2), alpha=0.7)
             text = quantities.count(round(10**start))
-            axes.text(start, high, text, ha="center", va="bottom", fontsize=canvas.SMALL_PT)
+            axes.text(start + 0.015 * last, high, text, va="top", fontsize=canvas.SMALL_PT)

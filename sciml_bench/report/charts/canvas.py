@@ -32,6 +32,7 @@ AT_MOST: Any = CARETLEFTBASE
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MOST_TICKS = 8
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def text_width_in(text: str, size_pt: float = SMALL_PT) -> float:
@@ -77,18 +78,13 @@ def power(exponent: int) -> str:
     return f"10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 
-def duration(exponent: int) -> str:
-    """A power of ten of seconds, such as ``10 µs``."""
-    if not -9 <= exponent <= 3:
-        return f"{power(exponent)} s"
-    return quantities.duration(10.0**exponent).replace(".00", "").replace(".0", "")
-
-
 def duration_tick(log_s: float) -> str:
-    """A tick on an axis of log10 seconds."""
-    if abs(log_s - round(log_s)) < 1e-9:
-        return duration(round(log_s))
-    return quantities.duration(10.0**log_s).replace(".00", "").replace("0 ", " ", 1).replace(". ", " ")
+    """A tick on an axis of log10 seconds, such as ``20 ms``; a power of ten far from everyday times."""
+    if not -9.5 < log_s < 3.5:
+        return f"{power_tick(log_s)} s"
+    seconds = 10.0**log_s
+    scale, unit = next(((scale, unit) for scale, unit in _TIMES if seconds > 0.999 * scale), _TIMES[-1])
+    return f"{seconds / scale:.3g} {unit}"
 
 
 def power_tick(log_value: float) -> str:
@@ -198,7 +194,16 @@ class Grid:
         line, column = divmod(place, self._columns)
         left = 0.75 + column * WIDTH_IN / self._columns
         bottom = self._legend_in + (self._rows - 1 - line) * self._row_in + 0.5
-        return add_axes(figure, left, bottom, WIDTH_IN / self._columns - 1.25, self._height_in)
+        return add_axes(figure, left, bottom, self._width_in, self._height_in)
+
+    @property
+    def _width_in(self) -> float:
+        return WIDTH_IN / self._columns - 1.25
+
+    def title(self, axes: Axes, text: str) -> None:
+        """The title of a panel, shortened to what fits."""
+        most = int(self._width_in / text_width_in("n", TEXT_PT))
+        axes.set_title(text if len(text) <= most else f"{text[: most - 1].rstrip(' ,:')}…", loc="left")
 
 
 class Legend:
@@ -228,6 +233,28 @@ class Legend:
             xs = [x / width, (x + 0.18) / width, (x + 0.36) / width]
             figure.add_artist(Line2D(xs, [middle] * 3, markevery=[1], transform=figure.transFigure, **look))
             write(figure, x + 0.45, y, entry.text)
+
+
+@dataclass(frozen=True)
+class Swatch:
+    """A coloured area and what it means."""
+
+    colour: str
+    text: str
+    hatch: str = ""
+
+
+def swatches(figure: Figure, items: Sequence[Swatch], bottom: float = 0.32) -> None:
+    """A legend of areas in one line."""
+    width, height = figure.get_size_inches()
+    x = 0.15
+    for item in items:
+        place, size = (x / width, (bottom - 0.01) / height), (0.2 / width, 0.14 / height)
+        box = Rectangle(place, *size, transform=figure.transFigure, facecolor=item.colour, edgecolor="white", lw=0)
+        box.set_hatch(item.hatch or None)
+        figure.add_artist(box)
+        write(figure, x + 0.25, bottom, item.text)
+        x += 0.25 + text_width_in(item.text) + 0.1
 
 
 def failed_strip(axes: Axes, styles: Sequence[Style], word: str = "failed") -> None:

@@ -66,8 +66,8 @@ def forest(material: Across) -> Iterator[Chart]:
         return
     for quantity in ("gradient", "solve"):
         for contest in material.contests:
-            for found in _forests(material, contest, quantity):
-                yield _chart(material, found)
+            for number, found in enumerate(_forests(material, contest, quantity), start=1):
+                yield _chart(material, found, number)
 
 
 def _forests(material: Across, contest: Contest, quantity: str) -> Iterator[Forest]:
@@ -104,11 +104,10 @@ def _side(material: Across, contest: Contest, quantity: str, base: Configuration
     return Side(other, _name(contest.solvers[other]), tuple(ratios), mean)
 
 
-def _chart(material: Across, found: Forest) -> Chart:
-    first = "-".join(found.sides[0].solver)
+def _chart(material: Across, found: Forest, number: int) -> Chart:
     return Chart(
         kind="forest",
-        name=chart_name("forest", found.quantity, found.contest.name, "-".join(found.base), first),
+        name=chart_name("forest", found.quantity, found.contest.name, str(number) if number > 1 else ""),
         title=f"Time per {found.quantity} relative to {found.base_name}, {found.contest.name}",
         alt=_alt(found),
         method=(

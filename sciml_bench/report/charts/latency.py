@@ -91,16 +91,17 @@ def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequen
     )  # fmt: skip
     longest = max(_reach(cell) for _, cells in groups for cell in cells)
     top = 0.45 if material.caution else 0.3
-    figure.set_size_inches(canvas.WIDTH_IN, top + lanes.height_in + 0.75)
+    figure.set_size_inches(canvas.WIDTH_IN, top + lanes.height_in + 0.9)
     canvas.title(figure, f"{material.title}: {_TITLE}", material.caution)
-    axes, places_in = lanes.axes(figure, 0.75)
+    axes, places_in = lanes.axes(figure, 0.9)
     axes.set_xlim(0, longest * 1.22)
     ticks = canvas.linear_ticks(longest)
     axes.set_xticks(ticks, [quantities.rough_duration(tick) if tick >= 1 else f"{tick:g} s" for tick in ticks])
     axes.grid(True, axis="x")
     for cell, y in places_in:
         _bar(axes, cell, y, longest)
-    _legend(figure)
+    canvas.swatches(figure, [canvas.Swatch(_COLOURS[part.letter], f"{part.letter}  {part.name}") for part in BEFORE])
+    canvas.write(figure, 0.15, 0.1, "black mark and number: the first gradient is there", fontstyle="italic")
 
 
 def _reach(cell: CellSummary) -> float:
@@ -126,19 +127,3 @@ def _bar(axes: Axes, cell: CellSummary, y: float, longest: float) -> None:
         axes.plot([first.median] * 2, [y - 0.03, y + 0.2], color=INK, linewidth=1.6, solid_capstyle="butt")
     slant = "normal" if first else "italic"
     axes.text(_reach(cell) + 0.012 * longest, y + 0.135, told, fontsize=canvas.SMALL_PT, fontstyle=slant)
-
-
-def _legend(figure: Figure) -> None:
-    from matplotlib.patches import Rectangle
-
-    from sciml_bench.report.charts import canvas
-
-    width, height = figure.get_size_inches()
-    x = 0.15
-    for part in BEFORE:
-        text = f"{part.letter}  {part.name}"
-        box = Rectangle((x / width, 0.13 / height), 0.16 / width, 0.13 / height, transform=figure.transFigure)
-        box.set(facecolor=_COLOURS[part.letter], linewidth=0)
-        figure.add_artist(box)
-        canvas.write(figure, x + 0.22, 0.14, text)
-        x += 0.22 + canvas.text_width_in(text) + 0.12

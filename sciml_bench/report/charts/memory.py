@@ -101,9 +101,9 @@ def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequen
     lanes = Lanes(
         [Group(name, [Lane(c, label(c), material.style(c)) for c in cells]) for name, cells in groups], 0.15
     )  # fmt: skip
-    figure.set_size_inches(canvas.WIDTH_IN, 0.3 + lanes.height_in + 0.5)
+    figure.set_size_inches(canvas.WIDTH_IN, 0.3 + lanes.height_in + 0.38)
     canvas.title(figure, f"{material.title}: peak memory, and growth over the steady calls")
-    axes, found = lanes.axes(figure, 0.5)
+    axes, found = lanes.axes(figure, 0.38)
     longest = max(max(_peaks(cell)) for cell, _ in found) / _MIB
     axes.set_xlim(0, longest * 1.4)
     ticks = canvas.linear_ticks(longest)

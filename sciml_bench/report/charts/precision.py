@@ -256,7 +256,7 @@ def _draw(
         axes.grid(True)
         canvas.ticks(axes, "x", limits[0], canvas.power_tick)
         canvas.ticks(axes, "y", limits[1], canvas.duration_tick)
-        axes.set_title(panel.title, loc="left")
+        grid.title(axes, panel.title)
         axes.set_xlabel((quantity.axis if grid.single else "error") if known else "relative tolerance")
         if grid.leftmost(place):
             axes.set_ylabel(f"time per {quantity.call}")

@@ -135,13 +135,13 @@ def _draw(figure: Figure, material: Across, quantity: str, sides: Sequence[Side]
         for side in sides
         for key, solver in side.solvers.items()
     ]
-    legend = canvas.Legend(entries)
+    legend = canvas.Legend(list(dict.fromkeys(entries)))
     grid = canvas.Grid(len(sides), legend.height_in)
     grid.open(figure)
     canvas.title(figure, f"Performance profile, time per {quantity}")
     for place, side in enumerate(sides):
         axes = grid.axes(figure, place)
-        axes.set_title(f"{side.name}, {len(side.problems)} problems", loc="left")
+        grid.title(axes, f"{len(side.problems)} problems, {side.name.removeprefix('matched: ')}")
         axes.set_xlabel("ratio to the fastest")
         if grid.leftmost(place):
             axes.set_ylabel("share of the problems")

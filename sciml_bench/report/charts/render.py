@@ -134,7 +134,9 @@ def _tidied(tag: str, kept: list[bool]) -> str:
     tag = _TURNED_BY_NOTHING.sub("", tag).replace(INK, "currentColor").replace("xlink:href", "href")
     if tag.startswith("<text"):
         tag = _FAMILY.sub("", tag)
-    if tag.startswith("<g"):
+    if tag == "<g/>":
+        return ""
+    if tag.startswith(("<g>", "<g ")) and not tag.endswith("/>"):
         kept.append(tag != "<g>")
         return tag if kept[-1] else ""
     return _NUMBER.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), tag.replace("\n", " "))

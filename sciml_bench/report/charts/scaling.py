@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sciml_bench.report import quantities
-from sciml_bench.report.charts.across import QUANTITIES, Across
+from sciml_bench.report.charts.across import QUANTITIES, Across, Contest
 from sciml_bench.report.charts.chart import Chart, chart_name, clean
-from sciml_bench.report.charts.material import Material, label, listed, places
-from sciml_bench.report.charts.palette import Configuration, configuration
+from sciml_bench.report.charts.material import label, listed, places
+from sciml_bench.report.charts.palette import Configuration
 from sciml_bench.report.rows import Target, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary
 from sciml_bench.stats.front import WorkPoint, common_target
@@ -39,45 +39,46 @@ class Family:
     """One problem at several sizes, and every solver's times at one common accuracy."""
 
     name: str
+    contest: str
     quantity: str
     target: Target
     solvers: Mapping[Configuration, tuple[Dot, ...]]
 
 
 def scaling(material: Across) -> Iterator[Chart]:
-    """A chart for each family and quantity in which a solver has times at two sizes at least."""
-    for name, members in _families(material).items():
-        for quantity in QUANTITIES:
-            found = _family(name, members, quantity)
-            if any(sum(dot.seconds is not None for dot in dots) > 1 for dots in found.solvers.values()):
-                yield _chart(material, found)
+    """A chart for each family, division and quantity in which a solver has times at two sizes at least."""
+    for name, states in _families(material).items():
+        for contest in material.contests:
+            for quantity in QUANTITIES:
+                found = _family(name, states, contest, quantity)
+                if any(len(_timed(dots)) > 1 for dots in found.solvers.values()):
+                    yield _chart(material, found)
 
 
-def _families(material: Across) -> dict[str, list[tuple[int, Material]]]:
-    """Problems whose names differ in a number at their end only, and whose sizes differ, the smallest first."""
-    states = {entry["name"]: entry.get("n_states") for entry in material.summary.plan["problems"]}
-    found: dict[str, list[tuple[int, Material]]] = {}
-    for of_problem in material.materials:
-        size = states.get(of_problem.problem)
+def _families(material: Across) -> dict[str, dict[str, int]]:
+    """Problems whose names differ in a number at their end only, and whose sizes differ: their states by their name."""
+    found: dict[str, dict[str, int]] = {}
+    for entry in material.summary.plan["problems"]:
+        size = entry.get("n_states")
         if isinstance(size, int) and size > 0:
-            found.setdefault(_SIZE_AT_END.sub("", of_problem.problem), []).append((size, of_problem))
-    return {
-        name: sorted(members, key=lambda item: item[0])
-        for name, members in found.items()
-        if len({size for size, _ in members}) > 1
+            found.setdefault(_SIZE_AT_END.sub("", entry["name"]), {})[entry["name"]] = size
+    return {name: states for name, states in found.items() if len(set(states.values())) > 1}
+
+
+def _family(name: str, states: Mapping[str, int], contest: Contest, quantity: str) -> Family:
+    members = {
+        key: [entry.cell for problem, entry in of.items() if problem in states] for key, of in contest.solvers.items()
     }
-
-
-def _family(name: str, members: Sequence[tuple[int, Material]], quantity: str) -> Family:
-    cells = [cell for _, of_problem in members for cell in of_problem.cells]
+    cells = [cell for of in members.values() for cell in of]
     digits = common_target(work_points(cell.processes, lambda point: _work(point, quantity)) for cell in cells)
     rtols = [point.rtol for cell in cells for point in cell.points if _seconds(point, quantity) is not None]
     target = Target(digits, None if digits is not None else min(rtols, default=None))
-    solvers: dict[Configuration, list[Dot]] = {}
-    for size, of_problem in members:
-        for cell in of_problem.cells:
-            solvers.setdefault(configuration(cell.cell), []).append(_dot(cell, size, target, quantity))
-    return Family(name, quantity, target, {key: tuple(dots) for key, dots in solvers.items()})
+    solvers: dict[Configuration, tuple[Dot, ...]] = {}
+    for key, of in members.items():
+        dots = [_dot(cell, states[cell.cell.problem], target, quantity) for cell in of]
+        if dots:
+            solvers[key] = tuple(sorted(dots, key=lambda dot: dot.states))
+    return Family(name, contest.name, quantity, target, solvers)
 
 
 def _dot(cell: CellSummary, size: int, target: Target, quantity: str) -> Dot:
@@ -100,18 +101,18 @@ def _seconds(point: PointSummary, quantity: str) -> float | None:
 def _chart(material: Across, found: Family) -> Chart:
     return Chart(
         kind="scaling",
-        name=chart_name("scaling", found.quantity, found.name),
-        title=f"{clean(found.name, 60)}: time per {found.quantity} against the number of states",
+        name=chart_name("scaling", found.quantity, found.name, "" if found.contest == "idiomatic" else found.contest),
+        title=f"{clean(found.name, 60)}: time per {found.quantity} against the number of states, {found.contest}",
         alt=_alt(found),
         method=(
             f"The median over processes of the median time per {found.quantity} in the steady state, {_at(found)}, the "
             "same for all sizes; the vertical line spans the fastest and the slowest process."
         ),
         columns=(
-            "problem", "solver", "states", f"{found.quantity}_s", "fastest_process_s", "slowest_process_s", "why_not",
-            "records",
+            "set", "problem", "solver", "states", f"{found.quantity}_s", "fastest_process_s", "slowest_process_s",
+            "why_not", "records",
         ),
-        rows=tuple(_row(dot) for dots in found.solvers.values() for dot in dots),
+        rows=tuple((found.contest, *_row(dot)) for dots in found.solvers.values() for dot in dots),
         draw=lambda figure: _draw(figure, material, found),
     )  # fmt: skip
 
@@ -144,7 +145,9 @@ def _growth(dots: Sequence[Dot]) -> str:
 
 def _alt(found: Family) -> str:
     grown = [_growth(dots) for dots in found.solvers.values() if len(_timed(dots)) > 1]
-    return f"Time per {found.quantity} of {clean(found.name, 60)} against its size. {listed(grown, 6)}."
+    return (
+        f"Time per {found.quantity} of {clean(found.name, 60)} against its size ({found.contest}). {listed(grown, 6)}."
+    )
 
 
 def _draw(figure: Figure, material: Across, found: Family) -> None:
@@ -154,7 +157,7 @@ def _draw(figure: Figure, material: Across, found: Family) -> None:
     legend = canvas.Legend(entries)
     grid = canvas.Grid(1, legend.height_in)
     grid.open(figure)
-    canvas.title(figure, f"{clean(found.name, 60)}: time per {found.quantity}")
+    canvas.title(figure, f"{clean(found.name, 60)}: time per {found.quantity}, {found.contest}")
     axes = grid.axes(figure, 0)
     axes.grid(True)
     dots = [(dot, seconds) for of in found.solvers.values() for dot, seconds in _timed(of)]

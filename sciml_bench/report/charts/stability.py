@@ -120,7 +120,7 @@ def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequen
             continue
         for place, rtol in enumerate(rtols):
             _box(axes, _counts(cell, rtol), place, y)
-    _legend(figure)
+    canvas.swatches(figure, [canvas.Swatch(colour, name, hatch) for name, colour, hatch in TRIALS.values()], 0.14)
 
 
 def _box(axes: Axes, counts: Sequence[int], place: float, y: float) -> None:
@@ -139,19 +139,3 @@ def _box(axes: Axes, counts: Sequence[int], place: float, y: float) -> None:
             left += width
     axes.add_patch(Rectangle((place, y), 0.7, 0.15, fill=False, edgecolor=INK, linewidth=0.5))
     axes.text(place + 0.72, y + 0.12, f"{counts[0]}/{total}", fontsize=canvas.SMALL_PT)
-
-
-def _legend(figure: Figure) -> None:
-    from matplotlib.patches import Rectangle
-
-    from sciml_bench.report.charts import canvas
-
-    width, height = figure.get_size_inches()
-    x = 0.15
-    for name, colour, hatch in TRIALS.values():
-        place, size = (x / width, 0.12 / height), (0.3 / width, 0.14 / height)
-        box = Rectangle(place, *size, transform=figure.transFigure, facecolor=colour, edgecolor="white", hatch=hatch)
-        box.set_linewidth(0)
-        figure.add_artist(box)
-        canvas.write(figure, x + 0.38, 0.14, name)
-        x += 0.38 + canvas.text_width_in(name) + 0.25

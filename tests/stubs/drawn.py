@@ -1,0 +1,192 @@
+"""Plans and records with everything that a figure shows: several problems, loops, trials, phases, failures.
+
+Times are drawn around a mean, nothing is measured; the same every time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from stubs.reported import cell_id, plan, record
+
+from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.steady import Steady
+from sciml_bench.measure.trial import Trial
+from sciml_bench.outcome import Outcome
+from sciml_bench.report.summary import RunSummary, summarise
+from sciml_bench.store import Record, Run
+from sciml_bench.task import Cell, Point
+
+RTOLS = (1e-4, 1e-6, 1e-8)
+PROBLEMS = ("robertson", "oregonator", "brusselator-2d-16", "brusselator-2d-32")
+STATES = {"robertson": 3, "oregonator": 3, "brusselator-2d-16": 512, "brusselator-2d-32": 2048}
+
+WAYS: tuple[tuple[str, str, str, str, str, str, float], ...] = (
+    # adapter, method, sensitivity, mode, division, group, how slow
+    ("scipy", "radau", "forward", "eager", "idiomatic", "implicit_rk of order 5, forward", 4.0),
+    ("diffrax", "kvaerno5", "checkpointed", "compiled", "idiomatic", "", 1.0),
+    ("diffrax", "kvaerno5", "forward", "compiled", "matched", "implicit_rk of order 5, forward", 1.6),
+    ("tensorflow", "bdf", "backsolve", "xla", "idiomatic", "", 9.0),
+    ("torchdiffeq", "dopri5", "discrete", "eager", "idiomatic", "", 1.0),
+    ("third-party", "magic", "discrete", "eager", "other", "", 2.0),
+)
+
+_PHASES = {
+    "spawn": 4e6, "interpreter": 5e7, "import": 9e8, "build": 3e7, "trace": 4e8, "lower": 2e8, "compile": 2e9,
+    "first_gradient": 3e8, "first_solve": 2e8, "warm_up": 5e8, "steady": 2e9, "stability": 1e8,
+}  # fmt: skip
+
+
+def cells(problems: Sequence[str] = PROBLEMS) -> dict[Cell, tuple[str, str, float]]:
+    """The cells of these problems, each with its division, its group, and how slow it is."""
+    return {
+        Cell(problem, *way[:4]): (way[4], way[5], way[6] * (1 + 0.5 * place))
+        for place, problem in enumerate(problems)
+        for way in WAYS
+    }
+
+
+def failing(which: Cell) -> bool:
+    """The explicit method fails on stiff problems, as such methods do."""
+    return which.adapter == "torchdiffeq"
+
+
+def points(which: Cell, factor: float, generator: random.Random, calls: int) -> list[PointResult]:
+    """Three tolerances: each is two digits more accurate and twice as slow as the one before."""
+    if failing(which):
+        wanted = (Point(rtol, rtol) for rtol in RTOLS)
+        return [PointResult.failed(point, Outcome.MAX_STEPS, "gradient", "4096 steps") for point in wanted]
+    process = factor * generator.lognormvariate(0.0, 0.02)
+    found: list[PointResult] = []
+    for place, rtol in enumerate(RTOLS):
+        changes: dict[str, Any] = (
+            {"solve_steady": _steady(calls), "gradient_steady": _steady(calls)} if calls >= 10 else {}
+        )
+        found.append(
+            PointResult(
+                rtol=rtol,
+                atol=rtol,
+                outcome=Outcome.OK,
+                solve_outcome=Outcome.OK,
+                gradient_outcome=Outcome.OK,
+                first_solve_ns=int(5e6 * process),
+                first_gradient_ns=int(9e6 * process),
+                solve_ns=_loop(generator, 1e6 * 2**place * process, calls),
+                gradient_ns=_loop(generator, 3e6 * 2**place * process, calls),
+                warm_up_solve_ns=_loop(generator, 2e6 * process, 2),
+                warm_up_gradient_ns=_loop(generator, 6e6 * process, 2),
+                solve_scores={"scd": 4.0, "trajectory_error": 10.0 ** -(3 + 2 * place), "below_reference": place == 2},
+                gradient_scores={"relative_error": 10.0 ** -(2 + 2 * place), "below_reference": False},
+                solve_statistics={"steps": 10.0 * (place + 1)},
+                memory_growth_bytes=4096,
+                **changes,
+            )
+        )
+    return found
+
+
+def _loop(generator: random.Random, mean_ns: float, calls: int) -> tuple[int, ...]:
+    """Calls of which the first quarter is slower."""
+    return tuple(
+        int(mean_ns * (1.4 if 4 * place < calls else 1.0) * generator.lognormvariate(0.0, 0.01))
+        for place in range(calls)
+    )
+
+
+def _steady(calls: int) -> Steady:
+    start = (calls + 3) // 4
+    return {"class": "warm_up", "start": start, "changepoints": [start]}
+
+
+def records(
+    which: dict[Cell, tuple[str, str, float]], *, blocks: int = 3, calls: int = 12, seed: int = 7, **changes: Any
+) -> Iterator[Record]:
+    """Every cell in every block."""
+    generator = random.Random(seed)
+    for block in range(blocks):
+        for order, (cell, (division, _, factor)) in enumerate(which.items()):
+            found = points(cell, factor, generator, calls)
+            yield dataclasses.replace(
+                record(cell, found, block=block),
+                order=order,
+                division=division,
+                wall_s=7.0,
+                phases_ns={name: int(ns * factor**0.5) for name, ns in _PHASES.items()},
+                time_to_first_gradient_ns={} if failing(cell) else {"process": int(4e9 / factor), "built": int(3e9)},
+                stability=tuple(_trials(cell)),
+                peak_rss_bytes=int(2e8 + 1e7 * factor + block),
+                energy=None if failing(cell) else _energy(),
+                **changes,
+            )
+
+
+def _trials(which: Cell) -> Iterator[Trial]:
+    for draw in range(4):
+        for place, rtol in enumerate(RTOLS):
+            if failing(which):
+                yield Trial(draw, place, Outcome.MAX_STEPS)
+            else:
+                wrong = which.adapter == "tensorflow" and draw == 0
+                yield Trial(draw, place, Outcome.OK, rtol * (1e5 if wrong else 1.0))
+
+
+def _energy() -> dict[str, Any]:
+    loops = [
+        {"point": 1, "kind": kind, "joules": joules, "window_s": 5.0, "calls": 100}
+        for kind, joules in (("solve", 60.0), ("gradient", 110.0))
+    ]
+    return {"joules": 170.0, "window_s": 10.0, "idle_watts": 2.0, "sources": ["package-0"], "loops": loops}
+
+
+def plan_of(which: dict[Cell, tuple[str, str, float]], profile: str = "quick", **changes: Any) -> dict[str, Any]:
+    """The plan of these cells."""
+    made = plan(list(which), profile=profile)
+    for entry, (division, group, _) in zip(made["cells"], which.values(), strict=True):
+        entry.update(division=division, group=group)
+    for entry in made["problems"]:
+        entry.update(n_states=STATES.get(entry["name"], 2))
+    return made | changes
+
+
+def summary(
+    problems: Sequence[str] = PROBLEMS,
+    *,
+    profile: str = "quick",
+    change: Callable[[Record], Record] = lambda record: record,
+    **options: Any,
+) -> RunSummary:
+    """A run, summarised; ``change`` is applied to every record."""
+    which = cells(problems)
+    return summarise(plan_of(which, profile), (change(record) for record in records(which, **options)))
+
+
+def run(
+    parent: Path,
+    name: str = "drawn",
+    *,
+    problems: Sequence[str] = PROBLEMS,
+    profile: str = "quick",
+    change: Callable[[Record], Record] = lambda record: record,
+    **options: Any,
+) -> Run:
+    """The same on the disk."""
+    which = cells(problems)
+    made = Run.create(
+        parent,
+        name,
+        plan=plan_of(which, profile),
+        environment={"system": {"name": "Linux"}},
+        now=datetime.datetime(2026, 1, 1, 12),
+    )
+    with made.records_path.open("w", encoding="utf-8") as file:
+        for found in records(which, **options):
+            file.write(change(found).to_json() + "\n")
+    return made
+
+
+__all__ = ["PROBLEMS", "RTOLS", "cell_id", "cells", "plan_of", "points", "records", "run", "summary"]
