@@ -56,6 +56,14 @@ def failing(which: Cell) -> bool:
     return which.adapter == "torchdiffeq"
 
 
+def broken(found: Record) -> Record:
+    """The record of a worker that died before its first point."""
+    return dataclasses.replace(
+        found, outcome=Outcome.CRASH, phase="import", message="killed by signal 11", points=(), stability=(),
+        time_to_first_gradient_ns={}, phases_ns={"spawn": 1_000_000},
+    )  # fmt: skip
+
+
 def points(which: Cell, factor: float, generator: random.Random, calls: int) -> list[PointResult]:
     """Three tolerances: each is two digits more accurate and twice as slow as the one before."""
     if failing(which):

@@ -153,7 +153,7 @@ def _draw_side(axes: Axes, material: Material, side: Side, last: float) -> None:
     numbers = [last * step / 24 for step in range(25)]
     for cell, of_cell in side.costs:
         totals = [of_cell.first_s + (10**log_n - 1) * of_cell.each_s for log_n in numbers]
-        look = canvas.line_look(material.style(cell)) | {"markevery": 6}
+        look = canvas.line_look(material.style(cell), markevery=6)
         axes.plot(numbers, [math.log10(total) for total in totals], **look)
     if side.without:
         canvas.failed_strip(axes, [material.style(cell) for cell, _ in side.without])

@@ -144,9 +144,9 @@ def ticks(axes: Axes, which: str, limits: tuple[float, float], name: Callable[[f
         axes.set_yticks(found, [name(tick) for tick in found])
 
 
-def line_look(style: Style) -> dict[str, Any]:
-    """How a line and its markers are drawn."""
-    return {
+def line_look(style: Style, **changes: Any) -> dict[str, Any]:
+    """How a line and its markers are drawn, with ``changes`` to it."""
+    look: dict[str, Any] = {
         "color": style.colour,
         "marker": style.marker,
         "markersize": 5.0,
@@ -155,6 +155,7 @@ def line_look(style: Style) -> dict[str, Any]:
         "linestyle": (0, style.dashes) if style.dashes else "-",
         "linewidth": 1.4,
     }
+    return look | changes
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,8 @@ def swatches(figure: Figure, items: Sequence[Swatch], bottom: float = 0.32) -> N
     for item in items:
         place, size = (x / width, (bottom - 0.01) / height), (0.2 / width, 0.14 / height)
         box = Rectangle(place, *size, transform=figure.transFigure, facecolor=item.colour, edgecolor="white", lw=0)
-        box.set_hatch(item.hatch or None)
+        if item.hatch:
+            box.set_hatch(item.hatch)
         figure.add_artist(box)
         write(figure, x + 0.25, bottom, item.text)
         x += 0.25 + text_width_in(item.text) + 0.1

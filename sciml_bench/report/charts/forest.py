@@ -205,14 +205,14 @@ def _draw_side(axes: Axes, material: Across, side: Side, heights: Mapping[str, f
     from sciml_bench.report.charts import canvas
 
     style = material.palette.style(side.solver)
-    look = canvas.line_look(style) | {"linestyle": ""}
     for item in side.ratios:
         ratio, y = item.judgement.ratio, heights[item.problem]
         _interval(axes, ratio.low, ratio.high, y, style.colour)
         face = style.colour if item.judgement.verdict in _DECIDED else "none"
-        axes.plot([math.log10(ratio.estimate)], [y], **look | {"markerfacecolor": face})
+        axes.plot([math.log10(ratio.estimate)], [y], **canvas.line_look(style, linestyle="", markerfacecolor=face))
     _interval(axes, side.mean.low, side.mean.high, last, style.colour)
-    axes.plot([math.log10(side.mean.estimate)], [last], **look | {"marker": "d", "markersize": 7})
+    diamond = canvas.line_look(style, linestyle="", marker="d", markersize=7)
+    axes.plot([math.log10(side.mean.estimate)], [last], **diamond)
 
 
 def _interval(axes: Axes, low: float, high: float, y: float, colour: str) -> None:

@@ -70,7 +70,7 @@ class Lanes(Generic[Item]):
                 axes.text(0, y + 0.2, group.title, transform=place, fontsize=canvas.TEXT_PT, fontweight="bold")
                 y += _HEADER_IN
             for lane in group.lanes:
-                mark = canvas.line_look(lane.style) | {"linestyle": ""}
+                mark = canvas.line_look(lane.style, linestyle="")
                 axes.plot([0.05 / self.width_in], [y + 0.1], transform=place, clip_on=False, **mark)
                 axes.text(0.15 / self.width_in, y + 0.145, lane.name, transform=place, fontsize=canvas.SMALL_PT)
                 found.append((lane.item, y + _NAME_IN))

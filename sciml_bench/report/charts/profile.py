@@ -161,5 +161,5 @@ def _draw_side(axes: Axes, material: Across, side: Side) -> None:
     for key, found in side.profiles.items():
         xs = [0.0, *(min(math.log10(ratio), last) for ratio in found.ratios), last]
         ys = [found.best, *found.shares, found.solved]
-        look = canvas.line_look(material.palette.style(key)) | {"markersize": 4}
+        look = canvas.line_look(material.palette.style(key), markersize=4)
         axes.plot(xs, ys, drawstyle="steps-post", markevery=slice(0, len(xs) - 1), **look)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import subprocess
 import sys
@@ -91,7 +92,8 @@ def test_the_same_bytes_in_another_process(charts, inline):
         "from sciml_bench.report.charts import of_problem; from sciml_bench.report.charts.render import svg;"
         "sys.stdout.buffer.write(svg(next(of_problem(drawn.summary(), 'robertson', ('work-precision',)))).encode())"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env={"PYTHONHASHSEED": "1"})
+    elsewhere = {**os.environ, "PYTHONHASHSEED": "1"}
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=elsewhere)
     assert done.stdout.decode() == inline["work-precision-robertson"]
 
 
