@@ -44,7 +44,7 @@ class Context:
         """The context of a problem for a target."""
         itemised = {parameter.name: parameter for parameter in problem.parameters if _only_items(problem, parameter)}
         context = cls(problem, target, {}, dict(problem.shapes), itemised)
-        context.names = _names(problem)
+        context.names = _names(problem, target)
         return context
 
     def printer(self) -> Printer:
@@ -256,14 +256,15 @@ def _only_items(problem: Problem, parameter: Parameter) -> bool:
     return True
 
 
-def _names(problem: Problem) -> dict[Symbol, str]:
+def _names(problem: Problem, target: Target) -> dict[Symbol, str]:
     declared = [q.name for q in (*problem.states, *problem.parameters, *problem.constants, *problem.definitions)]
     declared += [grid.name for grid in problem.grids] + list(problem.matrices)
-    taken = set(declared) | _RESERVED
+    reserved = _RESERVED | target.reserved
+    taken = set(declared) | reserved
     names: dict[Symbol, str] = {}
     for name in declared:
         python = name
-        if name in _RESERVED:
+        if name in reserved:
             while python in taken:
                 python += "_"
             taken.add(python)

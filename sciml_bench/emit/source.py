@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.julia import julia_source
 from sciml_bench.emit.loss import loss_source
 from sciml_bench.emit.numpy_jacobian import array_jacobian_source
 from sciml_bench.emit.operators import TRIDIAGONAL_IMPORTS, operator_sources
@@ -29,11 +30,14 @@ def source(problem: Problem, target: str) -> str:
     ``loss_gradient(ys)`` (n_times, n_states), and those of scalar problems ``linearised(t, y, p)``, which gives at
     once the right-hand side as numbers and both Jacobians transposed, the second ``None`` without parameters.
     TensorFlow modules of scalar problems have ``jacobian``; JAX modules of problems with a split have
-    ``explicit_terms(t, y, p)`` and ``implicit_terms(t, y, p)``, whose sum is ``rhs``.
+    ``explicit_terms(t, y, p)`` and ``implicit_terms(t, y, p)``, whose sum is ``rhs``. Julia's is another kind of module,
+    see :func:`~sciml_bench.emit.julia.julia_source`.
 
     Raises:
         KeyError: there is no such target.
     """
+    if target == "julia":
+        return julia_source(problem)
     context = Context.of(problem, TARGETS[target])
     functions = [_right_hand_side(context, "rhs", problem.equations)]
     if problem.implicit and target in SPLIT_TARGETS:

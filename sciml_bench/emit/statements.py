@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import sympy
@@ -47,10 +47,13 @@ class PairTable:
     size: int
 
 
-def straight_line(named: Sequence[tuple[Symbol, Node]], outputs: Sequence[Node]) -> Program:
-    """Common subexpressions of definitions and outputs as statements, each before its first use."""
+def straight_line(named: Sequence[tuple[Symbol, Node]], outputs: Sequence[Node], avoid: Iterable[str] = ()) -> Program:
+    """Common subexpressions of definitions and outputs as statements, each before its first use.
+
+    The new symbols have names that neither occur in the expressions nor are among those to avoid.
+    """
     taken = {s.name for _, e in named for s in e.free_symbols} | {s.name for e in outputs for s in e.free_symbols}
-    taken |= {s.name for s, _ in named}
+    taken |= {s.name for s, _ in named} | set(avoid)
     expander = _PairExpander(taken)
     expanded = [expander.expand(expr) for _, expr in named]
     expanded_outputs = [expander.expand(expr) for expr in outputs]

@@ -10,7 +10,8 @@ class Target:
     """One array library to print for.
 
     ``module`` is the prefix of its functions. ``unpack`` and ``stack`` are format strings. ``traced`` is true where
-    scalars are arrays of the library (every target but NumPy, whose scalars are Python floats).
+    scalars are arrays of the library (every target but NumPy, whose scalars are Python floats). ``reserved`` are names
+    that a quantity cannot have in it.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Target:
     fill: str
     functions: dict[str, str]
     traced: bool = True
+    reserved: frozenset[str] = frozenset()
 
 
 _COMMON = (
@@ -39,6 +41,14 @@ def _functions(prefix: str, **special: str) -> dict[str, str]:
     inverse = {"asin": f"{prefix}.arcsin", "acos": f"{prefix}.arccos", "atan": f"{prefix}.arctan"}
     return {**{name: f"{prefix}.{name}" for name in _COMMON}, **inverse, "where": f"{prefix}.where", **special}
 
+
+_JULIA_RESERVED = frozenset({
+    "abstract", "at", "baremodule", "begin", "catch", "const", "convert", "do", "eltype", "end", "export", "false", "function",
+    "i", "ifelse", "j", "k", "let", "local", "loss", "macro", "max", "min", "mod1", "module", "mutable", "primitive", "promote",
+    "public", "quote", "similar", "struct", "sum", "term", "true", "type", "using", "vec", "zero",
+    *_COMMON, "asin", "acos", "atan", "collect", "range", "factor", "solve_tridiagonal", "STENCILS", "HAS_BRANCHES",
+    "NaNMath", "SVector",
+})  # fmt: skip
 
 TARGETS = {
     "numpy": Target(
@@ -72,5 +82,12 @@ TARGETS = {
         functions=_functions(
             "tf", asin="tf.asin", acos="tf.acos", atan="tf.atan", log="tf.math.log"
         ),
+    ),
+    # Julia's modules are loops over elements, so it has no array operations.
+    "julia": Target(
+        name="julia", module="", imports=(), unpack="{}", stack="SVector({})", concatenate="", constant="{}", array="{}",
+        total="", row_sum="", gather="", reshape="", fill="",
+        functions={**{name: name for name in (*_COMMON, "asin", "acos", "atan")}, "where": "ifelse"},
+        reserved=_JULIA_RESERVED,
     ),
 }  # fmt: skip

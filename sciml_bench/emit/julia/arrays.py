@@ -1,0 +1,98 @@
+"""Where the elements of vectors and fields are: flat arrays, and indices with what lies beyond the edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sciml_bench.problem.operators import MIRRORED, PERIODIC, Node
+from sciml_bench.problem.shapes import Shape
+
+AXES = ("i", "j")
+
+
+@dataclass(frozen=True)
+class FlatArray:
+    """A quantity inside a flat Julia array: ``array[start + position]`` with positions from 1, in C order.
+
+    ``axis`` is that of a coordinate, which depends on one index of a field only.
+    """
+
+    array: str
+    start: int
+    shape: Shape
+    axis: int | None = None
+
+    def element(self, places: tuple[str, ...]) -> str:
+        """The code of one element; ``places`` holds the code of each index, counted from 1."""
+        if self.axis is not None:
+            places = (places[self.axis],)
+        position = places[0] if len(places) == 1 else f"at({', '.join(places)})"
+        return f"{self.array}[{self.start} + {position}]" if self.start else f"{self.array}[{position}]"
+
+    def fixed(self, indices: tuple[int, ...]) -> str:
+        """The code of the element with these indices, counted from 0."""
+        position = indices[0] if len(indices) == 1 else indices[0] * self.shape[1] + indices[1]
+        return f"{self.array}[{self.start + position + 1}]"
+
+    @property
+    def range(self) -> str:
+        """The code of all its elements."""
+        size = 1
+        for n in self.shape:
+            size *= n
+        return f"{self.array}[{self.start + 1}:{self.start + size}]"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One index of a loop, ``offset`` places further along its axis; ``edge`` says what lies beyond its ends."""
+
+    axis: int
+    size: int
+    offset: int = 0
+    edge: Node = PERIODIC
+
+    @property
+    def guarded(self) -> bool:
+        """Whether there is no element beyond the ends, but a value."""
+        return bool(self.offset) and self.edge not in (PERIODIC, MIRRORED)
+
+    @property
+    def name(self) -> str:
+        """The variable that holds this index."""
+        variable = AXES[self.axis]
+        if not self.offset:
+            return variable
+        if self.guarded:
+            return f"{variable} {'+' if self.offset > 0 else '-'} {abs(self.offset)}"
+        direction = "next" if self.offset > 0 else "last"
+        steps = "" if abs(self.offset) == 1 else str(abs(self.offset))
+        return f"{variable}_{direction}{steps}{'_mirrored' * (self.edge == MIRRORED)}"
+
+    @property
+    def label(self) -> str:
+        """What a variable is called that holds an element at this index; empty at the loop's own."""
+        if not self.offset:
+            return ""
+        direction = "next" if self.offset > 0 else "last"
+        steps = "" if abs(self.offset) == 1 else str(abs(self.offset))
+        return f"_{AXES[self.axis]}_{direction}{steps}{'_mirrored' * (self.edge == MIRRORED)}"
+
+    @property
+    def code(self) -> str:
+        """The value of the variable ``name``."""
+        variable, n, k = AXES[self.axis], self.size, self.offset
+        ahead = f"{variable} {'+' if k > 0 else '-'} {abs(k)}"
+        if self.edge == MIRRORED:
+            return f"min({ahead}, {n})" if k > 0 else f"max({ahead}, 1)"
+        if k == 1:
+            return f"{variable} == {n} ? 1 : {variable} + 1"
+        if k == -1:
+            return f"{variable} == 1 ? {n} : {variable} - 1"
+        return f"mod1({ahead}, {n})"
+
+    @property
+    def inside(self) -> str:
+        """The condition under which a guarded index lies inside the array."""
+        variable, k = AXES[self.axis], self.offset
+        return f"{variable} <= {self.size - k}" if k > 0 else f"{variable} > {-k}"

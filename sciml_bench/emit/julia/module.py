@@ -1,0 +1,145 @@
+"""Problem to Julia: the text of a module with ``rhs!``, for small systems ``rhs``, and ``loss``."""
+
+from __future__ import annotations
+
+from sciml_bench.emit.context import Context
+from sciml_bench.emit.julia.constants import constant_lines, vector
+from sciml_bench.emit.julia.field import field_function
+from sciml_bench.emit.julia.printer import JuliaPrinter
+from sciml_bench.emit.julia.stencil import stencils, wraps
+from sciml_bench.emit.statements import straight_line
+from sciml_bench.emit.targets import TARGETS
+from sciml_bench.problem.model import Problem, symbol
+from sciml_bench.problem.operators import TridiagonalSolve, Where
+
+LARGEST_STATIC = 20
+"""StaticArrays' own advice is to stay below a hundred elements in all; a Jacobian of 20 has 400, and compiles long."""
+
+_SOLVE_TRIDIAGONAL = """\
+function solve_tridiagonal!(b, lower, diagonal, upper)
+    n = length(b)
+    @inbounds for i in 2:n
+        factor = lower[i]/diagonal[i - 1]
+        diagonal[i] -= factor*upper[i - 1]
+        b[i] -= factor*b[i - 1]
+    end
+    @inbounds b[n] /= diagonal[n]
+    @inbounds for i in (n - 1):-1:1
+        b[i] = (b[i] - upper[i]*b[i + 1])/diagonal[i]
+    end
+    return b
+end
+"""
+
+
+def is_static(problem: Problem) -> bool:
+    """Whether the problem is small enough for static arrays, and written in scalars."""
+    return problem.all_scalar and problem.n_states <= LARGEST_STATIC
+
+
+def julia_source(problem: Problem) -> str:
+    """The module that a Julia worker evaluates.
+
+    ``rhs!(dy, y, p, t)`` writes the right-hand side into ``dy``; small systems of scalars also have ``rhs(y, p, t)``,
+    which gives it as a static vector. ``loss(ys)`` takes the states at the saved times. ``STENCILS`` holds the
+    structure of a sparse Jacobian, and ``HAS_BRANCHES`` whether values decide what is evaluated.
+    """
+    context = Context.of(problem, TARGETS["julia"])
+    functions: list[str] = []
+    if problem.all_scalar:
+        if is_static(problem):
+            functions.append(_scalar_function(context, in_place=False))
+        functions.append(_scalar_function(context, in_place=True))
+    else:
+        functions.append(field_function(context))
+    functions.append(_loss(problem))
+    if any(expr.atoms(TridiagonalSolve) for expr in context.all_expressions()):
+        functions.insert(0, _SOLVE_TRIDIAGONAL)
+    if len(problem.grid_shape) == 2:
+        functions.insert(0, f"@inline at(i, j) = {problem.grid_shape[1]}*(i - 1) + j\n")
+    # The header comes last: the functions above have said which constants they need.
+    return "\n".join([_header(context, functions), *functions])
+
+
+def _header(context: Context, functions: list[str]) -> str:
+    problem = context.problem
+    lines = [f"# {problem.name} for Julia, emitted from its neutral spec {problem.spec_hash[:12]}.", ""]
+    if any("NaNMath." in function for function in functions):
+        lines.append("import NaNMath")
+    if is_static(problem):
+        lines.append("using StaticArrays: SVector")
+    branches = any(expr.atoms(Where) for expr in context.all_expressions())
+    lines += [
+        *([""] if lines[-1] else []),
+        f"const N_STATES = {problem.n_states}",
+        f"const N_PARAMETERS = {problem.n_parameters}",
+        f"const HAS_BRANCHES = {str(branches).lower()}",
+        *_structure(problem),
+        *constant_lines(context),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _structure(problem: Problem) -> list[str]:
+    """Rows of the first state's equations read ``column`` and so on: see ``stencil``."""
+    found = stencils(problem)
+    if not found:
+        return ["const STENCILS = nothing"]
+    shape = problem.states[0].shape
+    rows = [
+        f"    (row = {s.row}, column = {s.column}, offsets = [{', '.join(map(_tuple, s.offsets))}])," for s in found
+    ]
+    wrapped = _tuple(tuple(str(wrap).lower() for wrap in wraps(problem)))
+    return [
+        "# Which elements of the state the equations read, as places on the grid: the structure of the Jacobian.",
+        f"const STENCILS = (shape = {_tuple(shape)}, wraps = {wrapped}, blocks = [",
+        *rows,
+        "])",
+    ]
+
+
+def _tuple(values: tuple[object, ...]) -> str:
+    return f"({', '.join(map(str, values))},)" if len(values) == 1 else f"({', '.join(map(str, values))})"
+
+
+def _scalar_function(context: Context, in_place: bool) -> str:
+    problem = context.problem
+    named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions]
+    equations = [context.resolve(expr) for expr in problem.equations.values()]
+    program = straight_line(named, equations, avoid=context.names.values()).needed()
+    printer = JuliaPrinter(context.target, context.names, {})
+    used = {s for st in program.statements for s in st.expr.free_symbols}
+    used |= {s for output in program.outputs for s in output.free_symbols}
+    lines = [*context.unpack_parameters(used), *context.unpack_state(used)]
+    lines += [f"    {printer.code(st.symbol)} = {printer.code(st.expr)}" for st in program.statements]
+    codes = [printer.code(output) for output in program.outputs]
+    if in_place:
+        lines += [f"    dy[{i}] = {code}" for i, code in enumerate(codes, start=1)]
+        return "\n".join(["function rhs!(dy, y, p, t)", *lines, "    return nothing", "end", ""])
+    joined = ", ".join(codes)
+    if len(joined) > 90:
+        joined = "\n        " + ",\n        ".join(codes) + ",\n    "
+    return "\n".join(["function rhs(y, p, t)", *lines, f"    return SVector({joined})", "end", ""])
+
+
+def _loss(problem: Problem) -> str:
+    """A weighted sum of squares over the saved times, or of the last one."""
+    lines: list[str] = []
+    residual = "y"
+    if any(problem.loss.target):
+        residual = f"({residual} .- {_constant(problem, 'LOSS_TARGET', problem.loss.target, lines)})"
+    if any(scale != 1.0 for scale in problem.loss.scale):
+        residual = f"{residual} ./ {_constant(problem, 'LOSS_SCALE', problem.loss.scale, lines)}"
+    squares = f"sum(abs2, {residual})"
+    total = squares.replace("y", "ys[end]", 1) if problem.loss.at == "end" else f"sum(y -> {squares}, ys)"
+    weight = "" if problem.loss.weight == 1.0 else f"{problem.loss.weight!r}*"
+    return "\n".join([*lines, *([""] if lines else []), f"loss(ys) = {weight}{total}", ""])
+
+
+def _constant(problem: Problem, name: str, values: tuple[float, ...], lines: list[str]) -> str:
+    """A literal where all values are equal, else the name of a constant of the module."""
+    if len(set(values)) == 1:
+        return repr(values[0])
+    literal = vector(list(values))
+    lines.append(f"const {name} = {f'SVector({literal[1:-1]})' if is_static(problem) else literal}")
+    return name
