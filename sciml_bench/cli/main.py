@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("sciml_bench.cli.run:run", "Run selected cells, or problem files of your own."),
     "plan": ("sciml_bench.cli.plan:plan", "Show what would run, what it would cost, and what is skipped."),
     "show": ("sciml_bench.cli.show:show", "Show the tables of a run."),
+    "export": ("sciml_bench.cli.export:export", "Write a run as a table: CSV, Parquet, LaTeX, Markdown or JSON."),
     "plot": ("sciml_bench.cli.chart_files:plot", "Draw one kind of figure of a run, as PNG, SVG or PDF."),
     "compare": ("sciml_bench.cli.compare:compare", "Compare two runs, or two selections of one run, in four verdicts."),
     "report": (

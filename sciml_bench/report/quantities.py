@@ -71,6 +71,13 @@ def ratio(value: float) -> str:
     return f"{value:.2f}" if value >= 0.0995 or value == 0 else f"{value:.3f}"
 
 
+def target(digits: float | None, rtol: float | None) -> str:
+    """Where times are compared, such as ``an error of 3.2e-07``; empty when they are not."""
+    if digits is not None:
+        return f"an error of {error(10.0**-digits)}"
+    return f"a relative tolerance of {tolerance(rtol)}" if rtol is not None else ""
+
+
 def digits(value: float | None) -> str:
     """Correct digits, such as ``8.4``."""
     return NOTHING if value is None else f"{value:.1f}"

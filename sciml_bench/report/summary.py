@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sciml_bench.measure.point import PointResult, Scores
 from sciml_bench.outcome import Outcome
+from sciml_bench.report.energy import joules_per_call, why_not_measured
 from sciml_bench.report.loops import Loop, longest_loop
 from sciml_bench.stats.front import WorkPoint
 from sciml_bench.stats.processes import Spread, process_median, spread
@@ -33,7 +34,8 @@ class PointSummary:
     ``scd`` is that at t1. ``mescd`` is taken over all saved times: at t1 alone it is flattered where a solution
     decays or returns to where it was. ``*_counts`` are the solver's own. ``unsteady`` tells that a loop of it was long
     enough to judge and never settled; ``solve_class`` and ``gradient_class`` are those of its loops (see
-    ``measure.steady``), ``None`` where they were too short. ``memory_growth_bytes`` is that over its steady loops.
+    ``measure.steady``), ``None`` where they were too short. ``memory_growth_bytes`` is that over its steady loops;
+    ``*_joules`` are per call, ``None`` where they were not measurable.
     """
 
     rtol: float
@@ -53,6 +55,8 @@ class PointSummary:
     solve_class: str | None = None
     gradient_class: str | None = None
     memory_growth_bytes: int | None = None
+    solve_joules: float | None = None
+    gradient_joules: float | None = None
 
     @property
     def solve_work(self) -> WorkPoint | None:
@@ -91,6 +95,7 @@ class ProcessSummary:
     trials_at: Mapping[tuple[float, str], int] = field(default_factory=Counter[tuple[float, str]])
     peak_device_bytes: int | None = None
     loop: Loop | None = None
+    no_energy: str = ""
 
 
 @dataclass
@@ -217,8 +222,8 @@ def reduce_record(record: Record) -> ProcessSummary:
         first_gradient_process_s=_seconds(first.get("process")),
         first_gradient_built_s=_seconds(first.get("built")),
         peak_rss_bytes=record.peak_rss_bytes,
-        points=tuple(_reduce_point(point) for point in record.points),
-        wall_s=record.wall_s,
+        points=tuple(_reduce_point(point, place, record) for place, point in enumerate(record.points)),
+        wall_s=record.own_s,
         phases_s={name: ns / 1e9 for name, ns in record.phases_ns.items()},
         noisy=tuple(record.noisy),
         attempt=record.attempt,
@@ -226,6 +231,7 @@ def reduce_record(record: Record) -> ProcessSummary:
         trials_at=trials_at,
         peak_device_bytes=record.peak_device_bytes,
         loop=longest_loop(record),
+        no_energy=why_not_measured(record.energy),
     )
 
 
@@ -237,7 +243,7 @@ def _trials(record: Record) -> Counter[tuple[float, str]]:
     return Counter((rtol, kind) for rtol, kind in kinds if kind is not None)
 
 
-def _reduce_point(point: PointResult) -> PointSummary:
+def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummary:
     # Times of a half that failed, or that is inaccurate, are kept in the record and not shown.
     solved = point.solve_outcome is Outcome.OK
     differentiated = point.gradient_outcome is Outcome.OK
@@ -261,6 +267,8 @@ def _reduce_point(point: PointResult) -> PointSummary:
         solve_class=classes[0],
         gradient_class=classes[1],
         memory_growth_bytes=point.memory_growth_bytes,
+        solve_joules=joules_per_call(record.energy, place, "solve") if solved else None,
+        gradient_joules=joules_per_call(record.energy, place, "gradient") if differentiated else None,
     )
 
 

@@ -1,0 +1,190 @@
+"""``export``: a run as a table for other programs and for papers."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from sciml_bench.cli import exits
+from sciml_bench.cli.options import out_option
+
+if TYPE_CHECKING:
+    from sciml_bench.report.export.column import Row
+    from sciml_bench.report.summary import RunSummary
+    from sciml_bench.store import Run
+
+FORMATS = ("csv", "parquet", "latex", "markdown", "json")
+_OF_TABLES = ("latex", "markdown")
+_TOLD_EVERY_S = 2.0
+
+
+class Price(click.ParamType):
+    """A price that is not negative, in any currency."""
+
+    name = "price"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read the number."""
+        try:
+            price = float(value)
+        except ValueError:
+            self.fail(f"'{value}' is not a price", param, ctx)
+        if not (math.isfinite(price) and price >= 0):
+            self.fail(f"'{value}' is not a price that is finite and not negative", param, ctx)
+        return price
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  sciml-bench export --to csv -o samples.csv
+  sciml-bench export results/2026-11-21T10-31-05_stiff_quick --to parquet -o samples.parquet
+  sciml-bench export --to json --summary --price-per-hour 2.50
+  sciml-bench export 2026-11-21T10-31-05_stiff_standard --to latex -o tables.tex
+
+\b
+Exit codes:
+    0  written
+    2  wrong usage, a folder that is not a run, or a file that cannot be written
+    4  the run has no record
+"""
+)
+@click.argument("run", required=False, metavar="[RUN]")
+@click.option("--to", "form", type=click.Choice(FORMATS), required=True, help="The format.")
+@click.option(
+    "--summary", is_flag=True, help="A row for each cell of each table. LaTeX and Markdown are always such tables."
+)
+@click.option(
+    "--price-per-hour", type=Price(), metavar="PRICE", help="Price of the machine, from which the summary has costs."
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Not standard output."
+)
+@out_option
+def export(
+    run: str | None, form: str, summary: bool, price_per_hour: float | None, output: Path | None, out: Path
+) -> int:
+    """Write a run as a table: CSV, Parquet, LaTeX, Markdown or JSON. RUN is its folder, its name, or nothing for the
+    newest one.
+
+    Long format has a row for each raw sample. The summary has latency, throughput, error, memory, energy and cost of a
+    cell in the same row.
+    """
+    from sciml_bench.cli.finding import found_run
+    from sciml_bench.errors import UsageError
+
+    summary = summary or form in _OF_TABLES
+    if form == "parquet" and output is None:
+        raise UsageError("Parquet is no text: name its file with -o FILE")
+    if price_per_hour is not None and not summary:
+        raise UsageError("--price-per-hour is for the summary: add --summary")
+    found = found_run(run, out)
+    written = _write_summary(found, form, price_per_hour, output) if summary else _write_samples(found, form, output)
+    if not written:
+        click.echo(f"nothing to export: {found.folder} has no record", err=True)
+        return exits.NOTHING_SELECTED
+    return exits.OK
+
+
+def _write_samples(run: Run, form: str, output: Path | None) -> bool:
+    from sciml_bench.report.export.samples import COLUMNS, sample_rows
+
+    rows = sample_rows(run, lambda line: click.echo(f"left out: {line}", err=True))
+    return _write_rows(COLUMNS, rows, form, output)
+
+
+def _write_summary(run: Run, form: str, price: float | None, output: Path | None) -> bool:
+    from sciml_bench.report.export.cell_rows import COLUMNS, cell_rows, lines
+    from sciml_bench.report.summary import summarise
+
+    read = run.records(lambda line: click.echo(f"left out: {line}", err=True))
+    found = summarise(run.plan, read)
+    if form not in _OF_TABLES:
+        return _write_rows(COLUMNS, cell_rows(found, run.folder.name, price), form, output)
+    text = _tables(form)(found, run.folder.name, price)
+    if not any(True for _ in lines(found, run.folder.name)):
+        return False
+    with _file(output) as file:
+        file.writelines(f"{line}\n" for line in text)
+    return True
+
+
+def _tables(form: str) -> Callable[[RunSummary, str, float | None], Iterator[str]]:
+    from sciml_bench.report.export.cell_rows import lines
+    from sciml_bench.report.export.latex import latex
+    from sciml_bench.report.export.markdown import markdown
+
+    write = latex if form == "latex" else markdown
+    return lambda summary, run, price: write(lines(summary, run), price)
+
+
+def _write_rows(columns: Any, rows: Iterator[Row], form: str, output: Path | None) -> bool:
+    """Write rows as they come; nothing, not even a heading, when there are none."""
+    first = next(rows, None)
+    if first is None:
+        return False
+    counted = _told(_with(first, rows))
+    if form == "parquet":
+        from sciml_bench.report.export.parquet import write_parquet
+
+        assert output is not None
+        with _whole(output) as path:
+            write_parquet(columns, counted, path)
+        return True
+    from sciml_bench.report.export.delimited import write_csv
+    from sciml_bench.report.export.json_array import write_json
+
+    with _file(output) as file:
+        if form == "csv":
+            write_csv(columns, counted, file)
+        else:
+            write_json(columns, counted, file)
+    return True
+
+
+def _with(first: Row, rest: Iterable[Row]) -> Iterator[Row]:
+    yield first
+    yield from rest
+
+
+def _told(rows: Iterable[Row]) -> Iterator[Row]:
+    """The same rows; on a terminal their number is told every other second."""
+    told_s = time.monotonic()
+    for number, row in enumerate(rows, start=1):
+        if number % 1000 == 0 and sys.stderr.isatty() and time.monotonic() > told_s + _TOLD_EVERY_S:
+            told_s = time.monotonic()
+            click.echo(f"{number} rows", err=True)
+        yield row
+
+
+@contextmanager
+def _file(output: Path | None) -> Iterator[IO[str]]:
+    """Standard output, or a file that is there when it is whole."""
+    if output is None:
+        yield sys.stdout
+        return
+    with _whole(output) as path, path.open("w", encoding="utf-8", newline="") as file:
+        yield file
+
+
+@contextmanager
+def _whole(output: Path) -> Iterator[Path]:
+    """A temporary name beside a file, which takes its place in the end; nothing is left after an error."""
+    from sciml_bench.errors import StoreError
+
+    temporary = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        yield temporary
+        os.replace(temporary, output)
+    except OSError as error:
+        raise StoreError(f"cannot write {output}: {error.strerror or error}. Choose another file with -o.") from error
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,137 @@
+"""Long format: a row for each raw sample, in the order of the file, as a stream.
+
+A point, or a process, without any sample has one row that says how it ended, so that nothing vanishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.steady import Steady
+from sciml_bench.report.export.column import Column, Kind, Row, Value
+from sciml_bench.store import Record, Run
+from sciml_bench.store.counting import supersedes
+from sciml_bench.store.lines import DamagedLine
+
+_TEXT, _INTEGER, _NUMBER, _TRUTH = Kind.TEXT, Kind.INTEGER, Kind.NUMBER, Kind.TRUTH
+
+COLUMNS = (
+    Column("run", _TEXT, "the run's folder"),
+    Column("record_id", _TEXT, "which record"),
+    Column("cell_id", _TEXT, "which cell, by its content"),
+    Column("block", _INTEGER, "the block, by which cells are paired"),
+    Column("attempt", _INTEGER, "1 for the one repetition of a disturbed group"),
+    Column("record_counts", _TRUTH, "false where a later record of the same cell and block took its place"),
+    Column("problem", _TEXT, "the problem"),
+    Column("adapter", _TEXT, "the adapter (framework)"),
+    Column("method", _TEXT, "the integrator"),
+    Column("sensitivity", _TEXT, "how the gradient is taken"),
+    Column("mode", _TEXT, "how the framework is run"),
+    Column("precision", _TEXT, "the precision"),
+    Column("device", _TEXT, "the device"),
+    Column("division", _TEXT, "idiomatic, matched or other"),
+    Column("profile", _TEXT, "how much was measured"),
+    Column("outcome", _TEXT, "how the process ended"),
+    Column("disturbed", _TEXT, "what disturbed the process, if anything"),
+    Column("first_gradient_s", _NUMBER, "seconds from process start to the first gradient"),
+    Column("peak_rss_bytes", _INTEGER, "largest resident memory of the process"),
+    Column("point", _INTEGER, "the tolerance point, from 0"),
+    Column("rtol", _NUMBER, "relative tolerance"),
+    Column("atol", _NUMBER, "absolute tolerance, before scaling"),
+    Column("point_outcome", _TEXT, "how the point ended"),
+    Column("message", _TEXT, "what was said about a failure"),
+    Column("solution_error", _NUMBER, "largest mixed error over the saved times"),
+    Column("gradient_error", _NUMBER, "relative error of the gradient"),
+    Column("call", _TEXT, "solve or gradient"),
+    Column("loop", _TEXT, "first, warm_up or steady"),
+    Column("number", _INTEGER, "the place of the call in its loop, from 1"),
+    Column("seconds", _NUMBER, "how long the call took"),
+    Column("counted", _TRUTH, "whether the call enters the median: right, and from where its loop had settled"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Calls:
+    """One loop of one half of a point: the samples from ``counted_from`` on count."""
+
+    call: str
+    loop: str
+    samples_ns: Sequence[int]
+    counted_from: int | None
+
+
+def sample_rows(run: Run, on_damage: Callable[[DamagedLine], None]) -> Iterator[Row]:
+    """All rows of a run. The file is read twice, so that memory grows with cells × blocks only; ``on_damage`` is told
+    of lines that hold no record."""
+    counting = _counting(run)
+    for place, record in enumerate(run.records(on_damage)):
+        counts = counting[record.cell_id, record.block][1] == place
+        yield from _of_record(run.folder.name, record, counts)
+
+
+def _counting(run: Run) -> dict[tuple[str, int], tuple[int, int]]:
+    """The attempt and the place of the record that counts for each cell and block."""
+    found: dict[tuple[str, int], tuple[int, int]] = {}
+    for place, record in enumerate(run.records(lambda _: None)):
+        key = (record.cell_id, record.block)
+        if key not in found or supersedes(record.attempt, found[key][0]):
+            found[key] = (record.attempt, place)
+    return found
+
+
+def _of_record(run: str, record: Record, counts: bool) -> Iterator[Row]:
+    cell = record.cell
+    first_ns = record.time_to_first_gradient_ns.get("process")
+    head: Row = (
+        run, record.record_id, record.cell_id, record.block, record.attempt, counts, cell.problem, cell.adapter,
+        cell.method, cell.sensitivity, cell.mode, cell.precision, cell.device, record.division, record.profile,
+        record.outcome.value, "; ".join(record.noisy) or None, None if first_ns is None else first_ns / 1e9,
+        record.peak_rss_bytes,
+    )  # fmt: skip
+    if not record.points:
+        yield (*head, *(None,) * 4, record.message or None, *(None,) * 7)
+    for place, point in enumerate(record.points):
+        yield from _of_point(head, place, point)
+
+
+def _of_point(head: Row, place: int, point: PointResult) -> Iterator[Row]:
+    described: Row = (
+        place, point.rtol, point.atol, point.outcome.value, point.message or None,
+        _score(point.solve_scores, "trajectory_error"), _score(point.gradient_scores, "relative_error"),
+    )  # fmt: skip
+    empty = True
+    for calls in _loops(point):
+        for number, ns in enumerate(calls.samples_ns, start=1):
+            counted = calls.counted_from is not None and number > calls.counted_from
+            yield (*head, *described, calls.call, calls.loop, number, ns / 1e9, counted)
+            empty = False
+    if empty:
+        yield (*head, *described, *(None,) * 5)
+
+
+def _loops(point: PointResult) -> Iterator[Calls]:
+    halves = (
+        (
+            "solve", point.first_solve_ns, point.warm_up_solve_ns, point.solve_ns, point.solve_steady,
+            point.solve_outcome,
+        ),
+        (
+            "gradient", point.first_gradient_ns, point.warm_up_gradient_ns, point.gradient_ns, point.gradient_steady,
+            point.gradient_outcome,
+        ),
+    )  # fmt: skip
+    for call, first_ns, warm_up, steady, found, outcome in halves:
+        yield Calls(call, "first", () if first_ns is None else (first_ns,), None)
+        yield Calls(call, "warm_up", warm_up, None)
+        yield Calls(call, "steady", steady, _start(found) if outcome == "ok" else None)
+
+
+def _start(found: Steady | None) -> int:
+    return found["start"] if found else 0
+
+
+def _score(scores: dict[str, float | bool | None] | None, name: str) -> Value:
+    value = (scores or {}).get(name)
+    return None if value is None else float(value)
