@@ -9,7 +9,7 @@ import importlib
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import click
 
@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("sciml_bench.cli.run:run", "Run selected cells, or problem files of your own."),
     "plan": ("sciml_bench.cli.plan:plan", "Show what would run, what it would cost, and what is skipped."),
     "show": ("sciml_bench.cli.show:show", "Show the tables of a run."),
+    "query": ("sciml_bench.cli.query:query", "Ask a question in SQL of the records of runs."),
     "export": ("sciml_bench.cli.export:export", "Write a run as a table: CSV, Parquet, LaTeX, Markdown or JSON."),
     "plot": ("sciml_bench.cli.chart_files:plot", "Draw one kind of figure of a run, as PNG, SVG or PDF."),
     "compare": ("sciml_bench.cli.compare:compare", "Compare two runs, or two selections of one run, in four verdicts."),
@@ -103,9 +104,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return result if isinstance(result, int) else exits.OK
 
 
-def typed_command() -> str:
-    """The command line that is being carried out, to be typed again."""
-    return shlex.join(["sciml-bench", *click.get_current_context().find_root().obj])
+def typed_command(without: Collection[str] = ()) -> str:
+    """The command line that is being carried out, to be typed again, without these words."""
+    typed = click.get_current_context().find_root().obj
+    return shlex.join(["sciml-bench", *(word for word in typed if word not in without)])
 
 
 def _click_failure(error: click.ClickException) -> int:

@@ -14,7 +14,11 @@ import pytest
 from sciml_bench.cli.main import COMMANDS
 from sciml_bench.cli.main import cli as root
 
-HEAVY = {"numpy", "scipy", "sympy", "flint", "rich", "psutil", "torch", "jax", "tensorflow", "diffrax", "juliacall"}
+HEAVY = {"numpy", "scipy", "sympy", "flint", "rich", "psutil", "torch", "jax", "tensorflow", "diffrax", "juliacall"} | {
+    "matplotlib",
+    "duckdb",
+    "pyarrow",
+}
 
 
 def commands(group: click.Group = root, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -58,7 +62,7 @@ def test_help_tells_the_exit_codes(cli):
         assert all(f"{code}  " in out for code in (0, 1, 2, 3, 4, 130))
 
 
-READING = {"list", "plan", "show", "describe", "compare", "verify", "doctor", "selftest"}
+READING = {"list", "plan", "show", "describe", "compare", "verify", "doctor", "selftest", "plot", "query"}
 LISTINGS = [path for path, command in ALL if path[0] in READING and path != ("list",)]
 
 

@@ -204,7 +204,7 @@ def _cost_column(name: str, meaning: str, get: _Get) -> tuple[Column, _Get]:
 def _cell_columns() -> Iterator[tuple[Column, _Get]]:
     axes = ("adapter", "method", "sensitivity", "mode", "precision", "device")
     yield _column("run", _TEXT, "the run's folder", lambda line: line.run)
-    yield _column("table", _TEXT, "in which table the cell stands", lambda line: line.table)
+    yield _column("comparison", _TEXT, "with what: a division, or a group of the matched one", lambda line: line.table)
     yield _column("problem", _TEXT, "the problem", lambda line: line.problem)
     for axis in axes:
         yield _column(axis, _TEXT, f"the {axis}", lambda line, axis=axis: getattr(line.cell.cell, axis))

@@ -1,0 +1,95 @@
+"""``query``: questions in SQL over runs."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sciml_bench.cli import exits
+from sciml_bench.cli.options import json_option, out_option
+
+if TYPE_CHECKING:
+    from sciml_bench.report.query.ask import Answer
+
+
+@click.command(
+    epilog="""\b
+Views:
+  records  a row for each process: outcome, time to first gradient, memory, disturbances
+  points   a row for each tolerance of a process: median times, errors, outcomes, counts
+  samples  a row for each call: solve or gradient; first, warm_up or steady; seconds; counted
+  cells    a row for each cell of each table, as in `export --summary`: times at equal accuracy, verdicts
+
+\b
+Which columns there are: sciml-bench query "describe points"
+
+\b
+Examples:
+  sciml-bench query "select problem, adapter, method, gradient_s from cells
+      where comparison = 'idiomatic' order by problem, gradient_s"
+  sciml-bench query "select adapter, outcome, count(*) as points from points
+      where counts group by all order by all" results/old results/new
+  sciml-bench query "select record_id, quantile_cont(seconds, 0.99) / median(seconds) as tail
+      from samples where counted and call = 'gradient' group by all order by tail desc limit 5"
+
+\b
+Exit codes:
+    0  answered
+    2  not one SELECT, a question that cannot be answered, a folder that is not a run, or DuckDB is missing
+"""
+)
+@click.argument("question", metavar="SQL")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@out_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@json_option
+def query(question: str, runs: tuple[str, ...], out: Path, as_csv: bool, as_json: bool) -> int:
+    """Ask a question in SQL of the records of runs: their folders, their names, or nothing for the newest one.
+
+    DuckDB reads the records where they are. A question cannot change them, nor read or write any other file.
+    """
+    from sciml_bench.cli.finding import found_run
+    from sciml_bench.errors import UsageError
+    from sciml_bench.report.query.ask import ask
+
+    if as_csv and as_json:
+        raise UsageError("--csv and --json exclude each other")
+    found = [found_run(name, out) for name in (runs or (None,))]
+    if len({run.folder.resolve() for run in found}) < len(found):
+        raise UsageError("a run is given twice")
+    answer = ask(question, found)
+    _print(answer, as_csv, as_json)
+    if answer.left_out:
+        told = f"left out, since they hold no record: {answer.left_out} lines; `sciml-bench verify` names them"
+        click.echo(told, err=True)
+    return exits.OK
+
+
+def _print(answer: Answer, as_csv: bool, as_json: bool) -> None:
+    from sciml_bench.cli.output import print_json, print_table
+    from sciml_bench.report.charts.chart import clean
+    from sciml_bench.report.export.delimited import guarded
+    from sciml_bench.report.query.values import plain, text
+
+    if as_json:
+        print_json([dict(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows])
+    elif as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow([guarded(name) for name in answer.columns])
+        writer.writerows([_field(value) for value in row] for row in answer.rows)
+    else:
+        rows = [[clean(text(value)) for value in row] for row in answer.rows]
+        print_table([clean(name) for name in answer.columns], rows)
+
+
+def _field(value: object) -> object:
+    """A field of CSV: a number as it is, all else as guarded text."""
+    from sciml_bench.report.export.delimited import guarded
+    from sciml_bench.report.query.values import plain, text
+
+    found = plain(value)
+    return found if isinstance(found, int | float) and not isinstance(found, bool) else guarded(text(found))
