@@ -47,12 +47,15 @@ def report(runs: tuple[str, ...], output: Path, out: Path) -> int:
 
     from sciml_bench.cli.finding import found_run
     from sciml_bench.report.page.document import report as page
-    from sciml_bench.store.lines import write_whole
+    from sciml_bench.store.lines import store_error, write_whole
 
     found = [found_run(name, out) for name in dict.fromkeys(runs)] if runs else [found_run(None, out)]
     with _progress() as say:
         text = page(found, datetime.datetime.now(datetime.UTC), say)
-    output.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise store_error("create", output.parent, error) from error
     write_whole(output, text)
     click.echo(str(output))
     click.echo(f"{len(text.encode()) / 2**20:.1f} MiB; open it by double click", err=True)

@@ -3,6 +3,8 @@ ten that the methods page keeps."""
 
 from __future__ import annotations
 
+import datetime
+import html
 import random
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from sciml_bench.report.comparison.compare import compare_runs
 from sciml_bench.report.comparison.side import Side, read_side
 from sciml_bench.report.document import run_document
 from sciml_bench.report.failures import one_line
+from sciml_bench.report.page.document import report
 from sciml_bench.report.summary import summarise
 from sciml_bench.report.verification.text import lines
 from sciml_bench.stats.verdict import Verdict
@@ -98,3 +101,15 @@ def test_mistake_9_within_a_run_cells_share_their_blocks_and_drift_is_no_differe
     of, others = run.chosen(lambda label: "scipy" in label), run.chosen(lambda label: "diffrax" in label)
     loops = [line for line in compare_selections(of, others, band=0.05).lines if line.series.quantity != "1st"]
     assert {line.judgement.verdict for line in loops if line.series.quantity in ("solve", "gradient")} == {Verdict.SAME}
+
+
+def test_mistake_10_the_report_is_one_file_that_needs_no_server(tmp_path: Path):
+    """asv's pages fetch their data by script, which browsers refuse for files; here nothing is fetched at all.
+
+    That it is shown from ``file://`` without a single request is tested in a real browser in ``page/test_browser.py``.
+    """
+    text = report([compared.run(tmp_path, "a")], datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC))
+    assert "default-src 'none'" in html.unescape(text)
+    assert "faster than the other one" in text or "undecided" in text or "the same within" in text
+    for way in ("fetch(", "XMLHttpRequest", "import(", "<link", "src=", "@import", "url(http", "<iframe", "WebSocket"):
+        assert way not in text, f"the page loads something by {way}"

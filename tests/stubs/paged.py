@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,8 @@ def run(parent: Path, name: str = "page", *, blocks: int = 6, cells: tuple[Cell,
 
 def rewrite(run: Run, change: Any) -> None:
     """Change every record of a run; ``change`` gets and gives a dictionary."""
-    import json
-
+    if not run.records_path.exists():
+        return
     lines = run.records_path.read_text(encoding="utf-8").splitlines()
     run.records_path.write_text(
         "".join(json.dumps(change(json.loads(line))) + "\n" for line in lines), encoding="utf-8"

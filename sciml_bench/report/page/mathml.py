@@ -51,9 +51,15 @@ def definition(problem: Problem, name: str, expression: Node) -> Markup | None:
     return _math(_row(symbol(name), _mo("="), _Printer(problem).at(expression, _SUM)))
 
 
-def value(name: str, number: Node) -> Markup:
-    """``name = number``, the number exactly, or to 12 digits where it is none that can be written."""
-    return _math(_row(symbol(name), _mo("="), _number(number)))
+def value(label: str, number: Node) -> Markup:
+    """``label = number``, the number exactly, or to 12 digits where it is none that can be written.
+
+    A label may name a component and the start, as ``x[3](0)``.
+    """
+    name, start = (label.removesuffix("(0)"), label.endswith("(0)"))
+    name, _, index = name.removesuffix("]").partition("[")
+    left = _wrap("msub", symbol(name), _mn(index)) if index else symbol(name)
+    return _math(_row(left, *([_fence(_mn("0"))] if start else []), _mo("="), _number(number)))
 
 
 def symbol(name: str) -> Markup:

@@ -120,7 +120,7 @@ def _division(
         meaning=table.meaning,
         table=Table(
             id_,
-            f"{comparison.problem}, {table.name}: {table.meaning}",
+            f"Times, errors and memory of {comparison.problem}, {table.name}",
             HEADINGS,
             tuple(_row(row, places.entry(cell_ids[id(row.summary)]), won) for row in table.rows),
         ),
@@ -159,7 +159,8 @@ def _median(spread: Spread | None) -> float | None:
 
 
 def _timed(texts: tuple[str, str], time: Time, best: bool) -> Entry:
-    return Entry(*texts, value=_median(time.seconds), mark="best" if best else "")
+    mark = "best" if best else "why" if time.seconds is None and time.reason else ""
+    return Entry(*texts, value=_median(time.seconds), mark=mark)
 
 
 def _why(reading: Reading, traces: Sequence[Trace]) -> Iterator[str]:

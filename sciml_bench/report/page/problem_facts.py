@@ -17,6 +17,7 @@ from sciml_bench.report.traces import Trace
 if TYPE_CHECKING:
     # Not imported: it brings SymPy, and a page is also made of problems that are not here.
     from sciml_bench.problem import Problem
+    from sciml_bench.problem.model import Grid
 
 # Longer lists of numbers are cut; `describe --json` has them all.
 SHOWN = 12
@@ -53,6 +54,7 @@ class ProblemFacts:
     time: str = ""
     wrt: str = ""
     sizes: str = ""
+    grids: tuple[str, ...] = ()
     definitions: tuple[Formula, ...] = ()
     equations: tuple[Formula, ...] = ()
     parameters: tuple[Formula, ...] = ()
@@ -92,6 +94,7 @@ def problem_facts(
         time=f"t from {problem.t0} to {problem.t1}, saved at {len(problem.save_times)} times",
         wrt="the parameters" if problem.wrt == "parameters" else "the initial state",
         sizes=f"{problem.n_states} states, {problem.n_parameters} parameters",
+        grids=tuple(map(_grid_text, problem.grids)),
         definitions=tuple(
             Formula(mathml.definition(problem, item.name, item.expr), f"{item.name} = {item.expr}")
             for item in problem.definitions
@@ -106,6 +109,13 @@ def problem_facts(
         left_out=" and ".join(cut),
         codes=tuple(_codes(problem, traces, adapters, titles)),
     )
+
+
+def _grid_text(grid: Grid) -> str:
+    """A grid in words, with what lies outside it."""
+    boundary = {"periodic": "periodic", "neumann": "no flux at its ends (the outermost value is repeated)"}
+    outside = boundary.get(grid.boundary, f"the value outside is {grid.boundary_value}")
+    return f"grid {grid.name}: {grid.points} points from {grid.first} to {grid.last}, {outside}"
 
 
 @cache
@@ -125,7 +135,9 @@ def _loaded(name: str, file: Any) -> Problem | str:
         return f"The problem is not known here, so its equations cannot be shown: {error}"
 
 
-def _codes(problem: Problem, traces: Sequence[Trace], adapters: Iterable[str], titles: Mapping[str, str]) -> Iterable[Code]:
+def _codes(
+    problem: Problem, traces: Sequence[Trace], adapters: Iterable[str], titles: Mapping[str, str]
+) -> Iterable[Code]:
     from sciml_bench.adapters.registry import adapters as registered
     from sciml_bench.emit import source
 

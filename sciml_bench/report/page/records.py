@@ -62,12 +62,17 @@ def failure_table(reading: Reading, places: Places) -> Table | None:
     if not found:
         return None
     headings = (
-        Heading("cell"), Heading("outcome"), Heading("in phase"), Heading("points", number=True), Heading("message"),
-        Heading("to run it again"), Heading("records"),
-    )  # fmt: skip
+        Heading("cell"),
+        Heading("outcome", wide=True),
+        Heading("phase"),
+        Heading("points", number=True),
+        Heading("message", wide=True),
+        Heading("to run it again"),
+        Heading("records"),
+    )
     rows = tuple(
         (
-            Entry(item.label),
+            Entry(item.label, mark="long"),
             Entry(item.outcome.value, _told(item.outcome), mark="whole" if item.whole_cell else ""),
             Entry(item.phase or "–"),
             Entry(f"{item.points} of {item.of_points}", "the whole cell" if item.whole_cell else "", item.points),

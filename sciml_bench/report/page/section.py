@@ -118,13 +118,13 @@ def _headline(problems: list[ProblemView], reading: Reading) -> Iterator[str]:
         if first and division.win and division.win.word == "fastest":
             wins[division.winner] = wins.get(division.winner, 0) + 1
     if len(words) > 1 and wins:
-        listed = ", ".join(f"{name} {count}" for name, count in sorted(wins.items(), key=lambda item: -item[1]))
+        listed = ", ".join(f"{name} on {count}" for name, count in sorted(wins.items(), key=lambda item: -item[1]))
         yield f"Clear wins: {listed}."
 
 
 _HEADINGS = (
     Heading("problem"), Heading("fastest"), Heading("what"), Heading("time", True), Heading("at"),
-    Heading("how sure"), Heading("10 gradients"), Heading("1 000 gradients"), Heading("100 000 gradients"),
+    Heading("how sure", wide=True), Heading("10 gradients"), Heading("1 000 gradients"), Heading("100 000 gradients"),
     Heading("records"),
 )  # fmt: skip
 
@@ -145,7 +145,7 @@ def _wins(
                 Entry(division.winner, mark=found.word),
                 Entry(found.quantity),
                 Entry(division.time, value=seconds.median if seconds else None),
-                Entry(found.at),
+                Entry(found.at, mark="short"),
                 Entry(standing_text(found), mark=found.word),
                 *(Entry(best.get(gradients, "–")) for gradients in (10, 1_000, 100_000)),
                 places.entry(cell_ids[id(found.row.summary)]),

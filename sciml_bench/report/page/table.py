@@ -13,11 +13,12 @@ FILTERED_ROWS = 8
 
 @dataclass(frozen=True)
 class Heading:
-    """A column: its name, whether it holds numbers, and what it means."""
+    """A column: its name, whether it holds numbers, what it means, and whether it holds sentences."""
 
     text: str
     number: bool = False
     meaning: str = ""
+    wide: bool = False
 
 
 @dataclass(frozen=True)

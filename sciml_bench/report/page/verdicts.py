@@ -127,7 +127,7 @@ def target_text(target: Target, quantity: str) -> str:
     """Where times are compared."""
     if target.digits is not None:
         if quantity == "gradient":
-            return f"gradient error {quantities.error(10.0**-target.digits)}"
+            return f"gradient error {quantities.tolerance(10.0**-target.digits)}"
         return f"{quantities.digits(target.digits)} digits (mescd)"
     if target.rtol is None:
         return "no accuracy: nothing was timed"

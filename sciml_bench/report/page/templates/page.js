@@ -92,7 +92,7 @@
   reveal();
 
   // On paper nothing can be unfolded.
-  const printed = "details.missing, details.equations, details.choice, details.more, details.skipped";
+  const printed = "details.missing, details.equations, details.choice, details.more, details.skipped, details.how";
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = Array.from(document.querySelectorAll(printed)).filter((item) => !item.open);
