@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "describe": ("sciml_bench.cli.describe:describe", "Describe a problem, or print the source that is run."),
     "schema": ("sciml_bench.cli.schema:schema", "Print the JSON Schema of problem files."),
     "adapter": ("sciml_bench.cli.adapter:adapter", "Check an adapter against the conformance suite."),
+    "julia": ("sciml_bench.cli.julia:julia", "Add Julia to the suite, or tell what there is of it."),
     "reference": ("sciml_bench.cli.reference:reference", "Show, compute or check reference solutions."),
 }
 

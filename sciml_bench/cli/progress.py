@@ -92,7 +92,7 @@ def record_line(place: int, total: int, record: Record) -> str:
 
     It also says whether the process was disturbed, and whether it is the repetition of one that was.
     """
-    head = f"[{place:>{len(str(total))}}/{total}] {record.outcome:<14} {record.cell.label}  {record.wall_s:.1f} s"
+    head = f"[{place:>{len(str(total))}}/{total}] {record.outcome:<14} {record.cell.label}  {record.own_s:.1f} s"
     head += ", again" if record.attempt else ""
     head += ", noisy" if record.noisy else ""
     process = reduce_record(record)

@@ -95,7 +95,7 @@ def _run(
         interrupted = _carry_out(plan, run, as_json)
     status = _report(run, as_json)
     if interrupted:
-        click.echo(f"interrupted; resume with: {typed_command()}", err=True)
+        click.echo(f"interrupted; resume with: {typed_command(without=('--new',))}", err=True)
         return exits.INTERRUPTED
     return status
 

@@ -1,15 +1,19 @@
-"""Carries out a plan: one worker after the other, each record on the disk before the next worker starts."""
+"""Carries out a plan: one group of cells after the other, the records of each on the disk before the next."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
+
 from sciml_bench.cli.finding import runs_in
 from sciml_bench.cli.turns import History, groups
-from sciml_bench.engine import Limits, measure_cell, memory_limit_bytes
+from sciml_bench.engine import Limits, measure_group, memory_limit_bytes
 from sciml_bench.errors import StoreError
 from sciml_bench.measure.protocol import Event
 from sciml_bench.plan.blocks import Slot
@@ -27,9 +31,17 @@ _RUNS_LOOKED_AT = 20
 _LARGEST_COST_FILE_BYTES = 64 * 2**20
 
 
+# Cells that take turns are all in memory at once, with their frameworks.
+_MOST_TOGETHER = 8
+_BYTES_OF_A_WORKER = 3 * 2**29
+
+
 @dataclass
 class Watcher:
-    """Who is told what happens. ``place`` counts from 1, of ``total`` processes of the whole run."""
+    """Who is told what happens. ``place`` counts from 1, of ``total`` processes of the whole run.
+
+    Workers of a group take turns: ``started`` is called whenever another one than before tells something.
+    """
 
     started: Callable[[int, int, Slot, Cell], None]
     event: Callable[[Event], None]
@@ -54,21 +66,49 @@ def execute(plan: Plan, run: Run, slots: list[Slot], watcher: Watcher) -> None:
         if (group[0].block, plan.planned[group[0].index].cell.problem) not in wanted:
             continue
         while left := history.left_of(plan, group):
-            for slot in left:
-                place = places[slot.block, slot.order]
-                watcher.started(place, len(plan.slots), slot, plan.planned[slot.index].cell)
-                record = _measured(plan, run, slot, watcher)
-                run.append(record)
-                history.keep(record)
-                watcher.finished(place, len(plan.slots), slot, record)
+            for together in _batches(left, plan.profile.comparable):
+                for slot, record in _measured(plan, run, together, places, watcher):
+                    run.append(record)
+                    history.keep(record)
+                    watcher.finished(places[slot.block, slot.order], len(plan.slots), slot, record)
 
 
-def _measured(plan: Plan, run: Run, slot: Slot, watcher: Watcher) -> Record:
-    planned = plan.planned[slot.index]
+def _batches(slots: list[Slot], comparable: bool) -> Iterator[list[Slot]]:
+    """Slots whose cells take turns: as many as may be in memory at once, evenly; one where nothing is compared."""
+    if not comparable:
+        yield from ([slot] for slot in slots)
+        return
+    room = psutil.virtual_memory().available // _BYTES_OF_A_WORKER
+    count = math.ceil(len(slots) / max(1, min(_MOST_TOGETHER, room)))
+    size = math.ceil(len(slots) / count)
+    for start in range(0, len(slots), size):
+        yield slots[start : start + size]
+
+
+def _measured(
+    plan: Plan, run: Run, slots: list[Slot], places: Mapping[tuple[int, int], int], watcher: Watcher
+) -> Iterator[tuple[Slot, Record]]:
+    """The records of cells that take turns, in their order."""
     limits = Limits(plan.settings.timeout_s, plan.settings.memory_limit_bytes or memory_limit_bytes())
-    task = plan.task(slot)
-    measurement = measure_cell(task, limits, on_event=watcher.event)
-    placement = Placement(
+    tasks = [plan.task(slot) for slot in slots]
+    shown: int | None = None
+
+    def on_event(index: int, event: Event) -> None:
+        nonlocal shown
+        if index != shown:
+            shown, slot = index, slots[index]
+            place = places[slot.block, slot.order]
+            watcher.started(place, len(plan.slots), slot, plan.planned[slot.index].cell)
+        watcher.event(event)
+
+    with closing(measure_group(tasks, limits, on_event=on_event)) as measurements:
+        for slot, task, measurement in zip(slots, tasks, measurements, strict=True):
+            yield slot, Record.of(measurement, task, _placement(plan, slot), run.environment_hash)
+
+
+def _placement(plan: Plan, slot: Slot) -> Placement:
+    planned = plan.planned[slot.index]
+    return Placement(
         cell_id=plan.cell_ids[slot.index],
         block=slot.block,
         order=slot.order,
@@ -78,7 +118,6 @@ def _measured(plan: Plan, run: Run, slot: Slot, watcher: Watcher) -> Record:
         spec_hash=plan.material.entries[planned.cell.problem].problem.spec_hash,
         attempt=slot.attempt,
     )
-    return Record.of(measurement, task, placement, run.environment_hash)
 
 
 def unfinished(plan: Plan, folder: Path, environment_hash: str) -> tuple[Run | None, str]:
@@ -106,7 +145,7 @@ def earlier_costs(folder: Path, profile: str) -> dict[str, float]:
         path = run.records_path
         if name == profile and path.is_file() and 0 < path.stat().st_size < _LARGEST_COST_FILE_BYTES:
             records = run.records(on_damage=lambda _: None)
-            return {record.cell.label: record.wall_s + record.fill_s for record in records}
+            return {record.cell.label: record.own_s + record.fill_s for record in records}
     return {}
 
 

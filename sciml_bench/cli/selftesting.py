@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.engine import Limits, measure_cell
+from sciml_bench.engine import Limits, measure_group
 from sciml_bench.measure.point import PointResult
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.plan import Settings, make_plan
@@ -103,7 +103,7 @@ def measure(
 
 @dataclass(frozen=True)
 class _Block:
-    """A randomised complete block: all roles of the workload, next to each other in time."""
+    """A randomised complete block: all roles of the workload, which take turns as cells of a run do."""
 
     workload: Workload
     number: int
@@ -125,8 +125,10 @@ class _Block:
 def _measure_block(block: _Block, writer: Writer, measured: Measured, attempt: int) -> bool:
     """Measure a block; whether any of its processes was disturbed."""
     noisy = False
-    for order, role in enumerate(block.roles):
-        task = block.task(role)
+    roles = block.roles
+    tasks = [block.task(role) for role in roles]
+    measurements = measure_group(tasks, Limits(_TIMEOUT_S))
+    for order, (role, task, measurement) in enumerate(zip(roles, tasks, measurements, strict=True)):
         placement = Placement(
             cell_id=role,
             block=block.number,
@@ -137,7 +139,7 @@ def _measure_block(block: _Block, writer: Writer, measured: Measured, attempt: i
             spec_hash=block.workload.spec_hash,
             attempt=attempt,
         )
-        record = Record.of(measure_cell(task, Limits(_TIMEOUT_S)), task, placement, writer.environment_hash)
+        record = Record.of(measurement, task, placement, writer.environment_hash)
         writer.append(record)
         measured.keep(role, block.number, record)
         noisy |= bool(record.noisy)

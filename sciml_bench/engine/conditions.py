@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,8 @@ class Counters:
     """What the kernel has counted up to a moment, in seconds over all processors.
 
     ``busy_s`` and ``stolen_s`` are the machine's, ``worker_busy_s`` that of the worker's processors alone. ``own_s`` is
-    what this process and its children that have ended used, ``worker_s`` the children alone. Times of two clocks show
+    what this process, its children that have ended and the worker's partners used, ``worker_s`` all these but for this
+    process. Times of two clocks show
     whether one of them was set.
     """
 
@@ -56,11 +57,12 @@ class Counters:
     worker_s: float
 
     @classmethod
-    def now(cls, cpus: Collection[int]) -> Counters:
-        """The counters now; ``cpus`` are the worker's processors."""
+    def now(cls, cpus: Collection[int], partners: Iterable[int] = ()) -> Counters:
+        """The counters now; ``cpus`` are the worker's processors, ``partners`` processes that are not others either."""
         times = psutil.cpu_times(percpu=True)
         usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         own_s, worker_s = (usage.ru_utime + usage.ru_stime for usage in usages)
+        worker_s += sum(map(_used_s, partners))
         return cls(
             monotonic_s=time.perf_counter(),
             realtime_s=time.time(),
@@ -92,6 +94,14 @@ class Counters:
             "stolen_cpus": round(max(0.0, later.stolen_s - self.stolen_s) / wall_s, 3),
             "clock_gap_s": round(gap_s, 3),
         }
+
+
+def _used_s(pid: int) -> float:
+    """What a process and its children that have ended used so far; 0 for one that is gone."""
+    try:
+        return sum(psutil.Process(pid).cpu_times()[:4])
+    except psutil.Error:
+        return 0.0
 
 
 def _busy_s(times: Any) -> float:

@@ -1,43 +1,34 @@
-"""The local engine: one fresh process per cell on this host, and one more before it where its caches are to be warm."""
+"""The local engine: a fresh process for each cell on this host, alone or in a group whose steady loops alternate.
+
+A cell whose compile caches are to be warm has one more process before it, which fills them.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
-from sciml_bench.engine.conditions import Counters, state_now
-from sciml_bench.engine.cpus import pinned
-from sciml_bench.engine.device import DeviceWatch
+from sciml_bench.engine.cell_run import CellRun, EngineError, OnEvent, Partners, first_calls, measures_energy, nobody
 from sciml_bench.engine.limits import Limits
-from sciml_bench.engine.measurement import EventLog, Measurement, Surroundings, assemble
-from sciml_bench.engine.variables import count_cache_files, make_caches, worker_variables
-from sciml_bench.engine.watch import WorkerWatch
-from sciml_bench.errors import SciMLBenchError
-from sciml_bench.measure.energy import SHORTEST_WINDOW_S, EnergyMeter, energy_counters
-from sciml_bench.measure.nvidia import Gpu
-from sciml_bench.measure.phases import Clock
+from sciml_bench.engine.measurement import Measurement
+from sciml_bench.engine.variables import count_cache_files, make_caches
+from sciml_bench.measure.baton import SLICE_S
 from sciml_bench.measure.point import PointResult
 from sciml_bench.measure.protocol import Enter, Event
 from sciml_bench.outcome import Outcome
 from sciml_bench.task import Task
 
+__all__ = ["FILL", "WORKER", "EngineError", "measure_cell", "measure_group"]
+
 WORKER = (sys.executable, "-m", "sciml_bench.measure.worker")
 FILL = "fill_caches"
 """The phase in which another worker fills the compile caches."""
 
-OnEvent = Callable[[Event], None]
-
-
-class EngineError(SciMLBenchError):
-    """This host cannot run a worker now."""
+OnGroupEvent = Callable[[int, Event], None]
 
 
 def measure_cell(
@@ -54,39 +45,142 @@ def measure_cell(
     event as it comes; what it raises ends the worker and is raised here, as is ``KeyboardInterrupt``. ``command`` is
     called with the phase limit in seconds as its last argument. :class:`EngineError` when no process can be started.
     """
-    with tempfile.TemporaryDirectory(prefix="sciml_bench_worker_", ignore_cleanup_errors=True) as name:
-        place = _Place(Path(name), tuple(command), limits)
-        make_caches(place.caches)
-        if task.cell.caches == "cold":
-            return _measure(task, place, on_event)
-        start_ns = time.perf_counter_ns()
-        filling = _fill(task, place, on_event)
-        fill_s = (time.perf_counter_ns() - start_ns) / 1e9
-        measurement = _not_filled(task, filling) if filling is not None else _measure(task, place, on_event)
-        return dataclasses.replace(measurement, fill_s=fill_s)
+    visit = _Visit(task, limits, command, on_event)
+    try:
+        while True:
+            measurement = visit.resume()
+            if measurement is not None:
+                return measurement
+    finally:
+        visit.close()
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where and how the workers of one cell run."""
+def measure_group(
+    tasks: Sequence[Task],
+    limits: Limits,
+    *,
+    on_event: OnGroupEvent | None = None,
+    command: Sequence[str] = WORKER,
+) -> Generator[Measurement, None, None]:
+    """Measure cells that are compared with each other, each once in a process as in :func:`measure_cell`; in order.
 
-    folder: Path
-    command: tuple[str, ...]
-    limits: Limits
+    One worker runs at any time. Each goes alone until its first steady loop; then those that are in the same loop take
+    turns in slices of :data:`~sciml_bench.measure.baton.SLICE_S` seconds, so that all of them see the same moments of
+    the machine. Where energy is measured, which needs whole loops, they run one after the other. ``on_event`` is
+    called with the index of the task. Closing the iterator ends all workers.
+    """
+    if len(tasks) == 1 or any(map(measures_energy, tasks)):
+        for index, task in enumerate(tasks):
+            yield measure_cell(task, limits, on_event=_of_member(on_event, index), command=command)
+        return
+    visits: list[_Visit] = []
+
+    def partners() -> Iterator[int]:
+        for visit in visits:
+            yield from visit.pids
+
+    try:
+        for index, task in enumerate(tasks):
+            member = _of_member(on_event, index)
+            visits.append(_Visit(task, limits, command, member, slice_s=SLICE_S, partners=partners))
+        yield from _in_turns(visits)
+    finally:
+        for visit in visits:
+            visit.close()
+
+
+def _in_turns(visits: Sequence[_Visit]) -> Iterator[Measurement]:
+    """Resume whoever is at the lowest position, those at the same one by turns; measurements in order."""
+    told = 0
+    last_turn = dict.fromkeys(range(len(visits)), -1)
+    turn = 0
+    while told < len(visits):
+        alive = [index for index, visit in enumerate(visits) if visit.measurement is None]
+        if alive:
+            index = min(alive, key=lambda i: (visits[i].position, last_turn[i], i))
+            last_turn[index] = turn = turn + 1
+            visits[index].resume()
+        while told < len(visits) and (measurement := visits[told].measurement) is not None:
+            yield measurement
+            told += 1
+
+
+def _of_member(on_event: OnGroupEvent | None, index: int) -> OnEvent | None:
+    return None if on_event is None else lambda event: on_event(index, event)
+
+
+class _Visit:
+    """One cell of a group: its folder, the worker that fills its caches if they are to be warm, and its own worker."""
+
+    def __init__(
+        self,
+        task: Task,
+        limits: Limits,
+        command: Sequence[str],
+        on_event: OnEvent | None,
+        *,
+        slice_s: float | None = None,
+        partners: Partners = nobody,
+    ):
+        self.measurement: Measurement | None = None
+        self._task, self._limits, self._command, self._on_event = task, limits, tuple(command), on_event
+        self._slice_s, self._partners = slice_s, partners
+        self._folder = tempfile.TemporaryDirectory(prefix="sciml_bench_worker_", ignore_cleanup_errors=True)
+        self._caches = Path(self._folder.name) / "compile_caches"
+        self._run: CellRun | None = None
+        self._fill_s = 0.0
+        make_caches(self._caches)
 
     @property
-    def caches(self) -> Path:
-        return self.folder / "compile_caches"
+    def position(self) -> int:
+        """Where the worker waits, -1 when it has not started."""
+        return -1 if self._run is None else self._run.position
 
+    @property
+    def pids(self) -> set[int]:
+        """The processes of its worker while that lives."""
+        return set() if self._run is None or self.measurement is not None else self._run.pids
 
-def _fill(task: Task, place: _Place, on_event: OnEvent | None) -> Measurement | None:
-    """Let a worker fill the caches by its first calls; what it left when it filled nothing."""
-    if on_event is not None:
-        on_event(Enter(FILL))
-    sampling = dataclasses.replace(task.sampling, warm_up_calls=0, steady_calls=0, steady_s=0.0, max_steady_calls=0)
-    filler = dataclasses.replace(task, points=task.points[:1], sampling=sampling, draws=())
-    filling = _measure(filler, place, None)
-    return None if count_cache_files(place.caches) else filling
+    def resume(self) -> Measurement | None:
+        """Start the worker, or let it go on, until it waits or ends; the measurement when it has ended."""
+        if self._run is None:
+            self.measurement = self._fill() if self._task.cell.caches == "warm" else None
+            if self.measurement is not None:
+                return self.measurement
+            self._run = self._started(self._task, self._on_event, self._slice_s)
+        measurement = self._run.resume()
+        if measurement is not None:
+            self.measurement = dataclasses.replace(measurement, fill_s=self._fill_s)
+        return self.measurement
+
+    def close(self) -> None:
+        """End the worker if it lives, and remove the folder."""
+        if self._run is not None and self.measurement is None:
+            self._run.end()
+        self._folder.cleanup()
+
+    def _started(self, task: Task, on_event: OnEvent | None, slice_s: float | None) -> CellRun:
+        return CellRun(
+            task,
+            self._limits,
+            self._caches,
+            self._command,
+            on_event=on_event,
+            slice_s=slice_s,
+            partners=self._partners,
+        )
+
+    def _fill(self) -> Measurement | None:
+        """Let a worker fill the caches by its first calls; the cell's measurement when it filled nothing."""
+        if self._on_event is not None:
+            self._on_event(Enter(FILL))
+        start_ns = time.perf_counter_ns()
+        filling = self._started(first_calls(self._task), None, None).resume()
+        assert filling is not None, "a worker that takes no turns runs to its end"
+        self._fill_s = (time.perf_counter_ns() - start_ns) / 1e9
+        if count_cache_files(self._caches):
+            return None
+        return dataclasses.replace(_not_filled(self._task, filling), fill_s=self._fill_s)
 
 
 def _not_filled(task: Task, filling: Measurement) -> Measurement:
@@ -99,65 +193,3 @@ def _not_filled(task: Task, filling: Measurement) -> Measurement:
     return dataclasses.replace(
         filling, outcome=outcome, phase=FILL, message=message, points=points, time_to_first_gradient_ns={}
     )
-
-
-def _measure(task: Task, place: _Place, on_event: OnEvent | None) -> Measurement:
-    """Run one worker to its end, and look at the machine before and after."""
-    folder = Path(tempfile.mkdtemp(prefix="worker_", dir=place.folder))
-    variables = worker_variables(
-        os.environ,
-        folder,
-        task.threads,
-        task.cell.device,
-        caches=place.caches,
-        warm=task.cell.caches == "warm",
-    )
-    gpu = Gpu.of(task.cell.device, variables)
-    device = None if gpu is None else DeviceWatch(gpu)
-    files = {"before": count_cache_files(place.caches)}
-    task_json = task.to_json()
-    idle_watts = _idle_watts(task)
-    with pinned(task.threads) as cpus:
-        before, counters = state_now(cpus, gpu), Counters.now(cpus)
-        started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-        start_ns = time.perf_counter_ns()
-        process = _start([*place.command, f"{place.limits.timeout_s:g}"], folder, variables)
-        log = EventLog(task, start_ns, time.perf_counter_ns() - start_ns)
-    ending = WorkerWatch(process, task_json, log, place.limits, on_event, device).wait()
-    wall_s = (time.perf_counter_ns() - start_ns) / 1e9
-    during = counters.until(Counters.now(cpus))
-    if device is not None:
-        during["gpu_throttle_reasons"] = sorted(device.throttle_reasons)
-    surroundings = Surroundings(
-        started_at=started_at,
-        wall_s=wall_s,
-        compile_cache_files=files | {"after": count_cache_files(place.caches)},
-        conditions={"before": before, "after": state_now(cpus, gpu), "during": during},
-        idle_watts=idle_watts,
-        peak_device_bytes=None if device is None else device.peak_bytes,
-    )
-    return assemble(task, log, ending, surroundings)
-
-
-def _idle_watts(task: Task) -> float | None:
-    """What the machine draws before the worker starts; looked at only where the worker's loops can be long enough."""
-    if task.sampling.steady_s < SHORTEST_WINDOW_S:
-        return None
-    counters, reason = energy_counters(task.cell.device)
-    return EnergyMeter(counters, Clock(), reason).idle_watts()
-
-
-def _start(command: list[str], folder: Path, variables: dict[str, str]) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            cwd=folder,
-            env=variables,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise EngineError(f"cannot start a worker ({command[0]}): {error.strerror or error}") from error

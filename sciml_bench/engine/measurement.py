@@ -11,7 +11,17 @@ import psutil
 from sciml_bench.engine.conditions import Conditions
 from sciml_bench.engine.noise import disturbances
 from sciml_bench.measure.point import PointResult
-from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone, ProtocolError, Ready, TrialDone
+from sciml_bench.measure.protocol import (
+    End,
+    Enter,
+    Event,
+    PhaseDone,
+    PointDone,
+    ProtocolError,
+    Ready,
+    TrialDone,
+    Waits,
+)
 from sciml_bench.measure.trial import PHASE, Trial
 from sciml_bench.outcome import Outcome
 from sciml_bench.task import Task
@@ -46,6 +56,7 @@ class Surroundings:
 
     started_at: str
     wall_s: float
+    waited_s: float
     compile_cache_files: dict[str, int]
     conditions: Conditions
     idle_watts: float | None = None
@@ -64,10 +75,11 @@ class Measurement:
     names in ``framework_phases_ns``. ``time_to_first_gradient_ns`` counts to the end of the first gradient call, from
     the start of the process and from the built program, and is empty when there was no first gradient.
 
-    ``compile_cache_files`` are counted ``before`` and ``after``; ``fill_s`` is how long another worker took to fill the
-    caches. ``conditions`` are those ``before`` and ``after`` the worker and ``during`` it, ``noisy`` the reasons why
-    they count as disturbed. ``energy`` has joules and window, or ``not_measurable`` with the reason; ``None`` when the
-    worker did not get that far.
+    ``wall_s`` is how long the process lived, ``waited_s`` how much of that it waited while others of its group had
+    their turn. ``compile_cache_files`` are counted ``before`` and ``after``; ``fill_s`` is how long another worker took
+    to fill the caches. ``conditions`` are those ``before`` and ``after`` the worker and ``during`` it, ``noisy`` the
+    reasons why they count as disturbed. ``energy`` has joules and window, or ``not_measurable`` with the reason;
+    ``None`` when the worker did not get that far.
     """
 
     outcome: Outcome
@@ -85,6 +97,7 @@ class Measurement:
     compile_cache_files: dict[str, int]
     compile_cache_hits: int | None = None
     fill_s: float = 0.0
+    waited_s: float = 0.0
     framework_phases_ns: dict[str, int] = field(default_factory=dict)
     conditions: Conditions = field(default_factory=dict)
     noisy: tuple[str, ...] = ()
@@ -131,6 +144,9 @@ class EventLog:
             case TrialDone(trial):
                 self._check_index(trial.point)
                 self.trials.append(trial)
+            case Waits():
+                # Nothing of the worker's: its engine passes it over until it is its turn.
+                pass
             case End():
                 self.end = event
 
@@ -200,6 +216,7 @@ def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundin
         stderr_tail=ending.stderr_tail,
         started_at=surroundings.started_at,
         wall_s=surroundings.wall_s,
+        waited_s=surroundings.waited_s,
         phases_ns=log.phases_ns,
         time_to_first_gradient_ns=log.time_to_first_gradient_ns,
         points=points,

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import sciml_bench
+from sciml_bench.adapters import registry
+from sciml_bench.errors import UsageError
 
 _KEPT = (
     "CC",
@@ -96,6 +98,14 @@ def worker_variables(
     if device == "cpu":
         variables |= {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
     return variables
+
+
+def adapter_variables(adapter: str) -> dict[str, str]:
+    """What the adapter of this name wants in its workers' environment; empty for a program without an adapter."""
+    try:
+        return registry.adapter(adapter).variables()
+    except UsageError:
+        return {}
 
 
 def thread_variables(threads: int) -> dict[str, str]:

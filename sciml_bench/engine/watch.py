@@ -1,4 +1,4 @@
-"""Waits for one worker: feeds it, reads what it tells, and ends it when it passes a limit.
+"""Lets one worker run: feeds it, reads what it tells, and ends it when it passes a limit.
 
 One thread and non-blocking pipes: however much a worker prints, and in whatever order it reads, nothing can wait for
 each other for ever.
@@ -18,7 +18,7 @@ from sciml_bench.engine.device import DeviceWatch
 from sciml_bench.engine.limits import Limits, memory_limit_bytes
 from sciml_bench.engine.measurement import Ending, EventLog
 from sciml_bench.engine.tree import ProcessTree
-from sciml_bench.measure.protocol import Event, ProtocolError, decode
+from sciml_bench.measure.protocol import Event, ProtocolError, Waits, decode
 from sciml_bench.outcome import Outcome
 
 _POLL_S = 0.25
@@ -28,6 +28,7 @@ _DRAIN_S = 2.0
 _TAIL_BYTES = 4096
 _MAX_LINE_BYTES = 64 * 2**20
 _READ_BYTES = 2**16
+_GO = b"go\n"
 
 # The memory of a worker is looked at between polls, in which it can grow: a SIGKILL that was not ours is put down to
 # memory when the last look was past this share of the limit.
@@ -35,7 +36,11 @@ _NEAR_LIMIT = 0.5
 
 
 class WorkerWatch:
-    """One worker process and what it has told so far."""
+    """One worker process and what it has told so far.
+
+    ``position`` is where it waits for its turn, -1 before it does so for the first time. The input of a worker that
+    takes turns stays open, for it to be told when it is next.
+    """
 
     def __init__(
         self,
@@ -45,14 +50,21 @@ class WorkerWatch:
         limits: Limits,
         on_event: Callable[[Event], None] | None,
         device: DeviceWatch | None = None,
+        *,
+        takes_turns: bool = False,
     ):
+        self.position = -1
+        self._takes_turns = takes_turns
+        self._waits = False
+        self._started = False
+        self._poll_s = 0.0
         self._process = process
         self._log = log
         self._limits = limits
         self._on_event = on_event
         self._device = device
         self._tree = ProcessTree(process.pid)
-        self._input = memoryview(task_json.encode())
+        self._input = memoryview(task_json.encode() + b"\n")
         self._line = bytearray()
         self._tail = b""
         self._rss_bytes = 0
@@ -60,23 +72,46 @@ class WorkerWatch:
         self._failure: tuple[Outcome, str] | None = None
         self._selector = selectors.DefaultSelector()
 
-    def wait(self) -> Ending:
-        """Wait until the worker has ended or must be; afterwards no process of it is left.
+    def resume(self) -> Ending | None:
+        """Let the worker run until it waits for its next turn (``None``), or has ended or must be.
 
-        Raises what ``on_event`` raises, and ``KeyboardInterrupt``, after ending the worker.
+        After an ending no process of it is left. Raises what ``on_event`` raises, and ``KeyboardInterrupt``, after
+        ending the worker.
         """
-        self._tree.prefer_for_oom()
-        killed = False
         try:
-            with self._selector:
+            if self._started:
+                self._pass_baton()
+            else:
+                self._started = True
+                self._tree.prefer_for_oom()
                 self._register()
-                self._loop()
+            self._loop()
+            if self._waits:
+                return None
             killed = not self._tree.ended()
-        finally:
-            self._tree.end(_TERMINATE_GRACE_S)
-            self._process.wait()
-            self._close()
+        except BaseException:
+            self.end()
+            raise
+        self.end()
         return self._ending(killed)
+
+    def end(self) -> None:
+        """End the worker, if it has not ended, and let go of its pipes."""
+        self._selector.close()
+        self._tree.end(_TERMINATE_GRACE_S)
+        self._process.wait()
+        self._close()
+
+    @property
+    def pids(self) -> set[int]:
+        """The worker and its descendants, as last seen."""
+        return self._tree.pids
+
+    def _pass_baton(self) -> None:
+        self._waits = False
+        self._input = memoryview(_GO)
+        if self._process.stdin is not None:
+            self._selector.register(self._process.stdin, selectors.EVENT_WRITE)
 
     def _register(self) -> None:
         for pipe, event in (
@@ -89,13 +124,12 @@ class WorkerWatch:
                 self._selector.register(pipe, event)
 
     def _loop(self) -> None:
-        deadline_s = time.monotonic() + self._limits.timeout_s
-        poll_s = 0.0
+        deadline_s = time.monotonic() + self._limits.of_phase(self._log.phase)
         ending = False
-        while self._failure is None:
+        while self._failure is None and not self._waits:
             now_s = time.monotonic()
-            if now_s >= poll_s:
-                poll_s = now_s + _POLL_S
+            if now_s >= self._poll_s:
+                self._poll_s = now_s + _POLL_S
                 self._check_memory()
             if ending and self._tree.ended():
                 self._drain()
@@ -103,7 +137,7 @@ class WorkerWatch:
             if now_s >= deadline_s:
                 self._pass_deadline(ending)
                 return
-            wait_s = min(poll_s, deadline_s) - now_s
+            wait_s = min(self._poll_s, deadline_s) - now_s
             told = self._serve(min(wait_s, 0.01) if ending else wait_s)
             if not ending and (self._log.end is not None or self._told_all() or self._tree.ended()):
                 ending = True
@@ -149,7 +183,8 @@ class WorkerWatch:
         self._input = self._input[written:]
         if not self._input:
             self._selector.unregister(pipe)
-            pipe.close()
+            if not self._takes_turns:
+                pipe.close()
 
     def _read(self, pipe: IO[bytes]) -> bytes:
         try:
@@ -185,8 +220,16 @@ class WorkerWatch:
         except ProtocolError as error:
             self._failure = Outcome.CRASH, f"{error}; written in {self._log.where()}"
             return
-        if self._on_event is not None:
+        if isinstance(event, Waits):
+            self._wait_at(event.position)
+        elif self._on_event is not None:
             self._on_event(event)
+
+    def _wait_at(self, position: int) -> None:
+        if not self._takes_turns or position < self.position:
+            self._failure = Outcome.CRASH, f"the worker waits for a turn that it has not; told in {self._log.where()}"
+            return
+        self._waits, self.position = True, position
 
     def _check_memory(self) -> None:
         # Polled, and not left to setrlimit: RLIMIT_AS and RLIMIT_DATA count the address space that JAX, CUDA and

@@ -12,9 +12,18 @@ from sciml_bench.measure.protocol import Enter, Event, PhaseDone
 class Clock:
     """Monotonic time in nanoseconds, and waiting. Tests put one in its place that advances by a known amount."""
 
+    _stopped_ns = 0
+
     def now_ns(self) -> int:
-        """Nanoseconds on a clock that is the same for all processes of the machine."""
-        return time.perf_counter_ns()
+        """Nanoseconds on a clock that is the same for all processes of the machine until it is stopped first."""
+        return time.perf_counter_ns() - self._stopped_ns
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Leave the body out."""
+        start_ns = time.perf_counter_ns()
+        yield
+        self._stopped_ns += time.perf_counter_ns() - start_ns
 
     def sleep(self, seconds: float) -> None:
         """Wait."""

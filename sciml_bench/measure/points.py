@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.measure.baton import Baton
 from sciml_bench.measure.displacement import Displacements
 from sciml_bench.measure.energy import EnergyMeter
 from sciml_bench.measure.failure import explain
@@ -134,7 +135,7 @@ class CellMeasurer:
     """Measures every point of a task with its built program.
 
     ``limit_s`` bounds each loop; the engine ends the worker when a single call runs past it. ``displacements`` counts
-    over the steady loops.
+    over the steady loops. With a shared ``baton`` these loops alternate with those of other workers.
     """
 
     def __init__(
@@ -145,6 +146,7 @@ class CellMeasurer:
         send: Callable[[Event], None],
         limit_s: float,
         meter: EnergyMeter,
+        baton: Baton | None = None,
     ):
         self._task = task
         self._program = program
@@ -152,6 +154,7 @@ class CellMeasurer:
         self._send = send
         self._limit_s = limit_s
         self._meter = meter
+        self._baton = baton or Baton()
         self.displacements = Displacements(phases.clock)
         self._warm_up = WarmUp(task.sampling, loops=2 * len(task.points))
         self._theta = np.asarray(task.numbers.theta, dtype=np.float64)
@@ -245,13 +248,17 @@ class CellMeasurer:
 
     def _measure_steady(self, half: Half, call: Call, index: int) -> None:
         thetas = self._thetas(call, index, _STEADY)
+        position = 2 * (len(_STREAMS) * index + _STREAMS[call.kind])
+        self._baton.wait(position)
         with (
             self._phases.phase(f"steady_{call.kind}", index),
             self._meter.loop(index, call.kind, lambda: len(half.steady.samples)),
             self.displacements.watched(),
         ):
             rule = steady_rule(self._task.sampling)
-            half.steady.fill(call, thetas, self._phases.clock, self._limit_s, rule)
+            half.steady.fill(call, thetas, self._phases.clock, self._limit_s, rule, self._baton.between_calls)
+        # Those who are still in this loop end it first.
+        self._baton.wait(position + 1)
 
     def _thetas(self, call: Call, index: int, stream: int) -> Iterator[FloatArray]:
         return varied(

@@ -59,6 +59,16 @@ class TrialDone:
 
 
 @dataclass(frozen=True)
+class Waits:
+    """The worker does nothing until the engine writes it a line: it gives others of its group a turn.
+
+    ``position`` grows over the worker's life; whoever is at the lowest is next.
+    """
+
+    position: int
+
+
+@dataclass(frozen=True)
 class End:
     """The worker has nothing more to say. ``outcome`` is the failure that ended the cell before its points, or ok.
 
@@ -77,7 +87,7 @@ class End:
     displaced_per_s: float | None = None
 
 
-Event = Ready | Enter | PhaseDone | PointDone | TrialDone | End
+Event = Ready | Enter | PhaseDone | PointDone | TrialDone | Waits | End
 
 _NAMES: dict[type, str] = {
     Ready: "ready",
@@ -85,6 +95,7 @@ _NAMES: dict[type, str] = {
     PhaseDone: "phase",
     PointDone: "point",
     TrialDone: "trial",
+    Waits: "waits",
     End: "end",
 }
 
@@ -117,6 +128,8 @@ def _event(name: str, data: dict[str, Any]) -> Event:
             return PointDone(int(data["index"]), PointResult.from_dict(data["result"]), bool(data["complete"]))
         case "trial":
             return TrialDone(Trial.from_dict(data["trial"]))
+        case "waits":
+            return Waits(int(data["position"]))
         case "end":
             data["outcome"] = Outcome(data["outcome"])
             return End(**data)

@@ -124,8 +124,9 @@ class Loop:
         clock: Clock,
         limit_s: float,
         finished: Callable[[int, float], bool],
+        between: Callable[[], None] = lambda: None,
     ) -> None:
-        """Call until ``finished(calls so far, seconds so far)``.
+        """Call until ``finished(calls so far, seconds so far)``, with ``between`` between two calls.
 
         The loop stops by itself when one more call as long as the longest would pass the limit. Samples taken before
         a call raises are kept.
@@ -139,6 +140,8 @@ class Loop:
             if count and elapsed_s + longest_s > limit_s:
                 self.truncated = True
                 return
+            if count:
+                between()
             _, sample = timed(call, next(thetas), clock)
             self.samples.append(sample)
             now_s = (clock.now_ns() - start) / 1e9

@@ -1,7 +1,9 @@
-"""The worker process: ``python -m sciml_bench.measure.worker [LIMIT_S]`` measures the task on its standard input.
+"""The worker process: ``python -m sciml_bench.measure.worker [LIMIT_S [SLICE_S]]`` measures the task on the first line
+of its standard input.
 
 It tells the engine what happens as JSON lines on its standard output (see ``protocol``). ``LIMIT_S`` is the
-wall-clock limit of a phase in seconds, by which loops end themselves. NumPy and everything that needs it is imported
+wall-clock limit of a phase in seconds, by which loops end themselves. With ``SLICE_S`` it takes turns with other
+workers (see ``baton``). NumPy and everything that needs it is imported
 after the framework: what the framework's import costs then contains NumPy, as it does for a user.
 """
 
@@ -18,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from sciml_bench.measure.baton import Baton, SharedBaton
 from sciml_bench.measure.failure import explain
 from sciml_bench.measure.memory import peak_rss_bytes
 from sciml_bench.measure.phases import Clock, Phases
@@ -41,7 +44,9 @@ class _Ended(Exception):
         self.end = (outcome, phase, message)
 
 
-def measure(task: Task, send: Callable[[Event], None], clock: Clock, limit_s: float) -> None:
+def measure(
+    task: Task, send: Callable[[Event], None], clock: Clock, limit_s: float, baton: Baton | None = None
+) -> None:
     """Import, build and measure the task's program, telling every event; what the program raises is told too."""
     phases = Phases(clock, send)
     program: Program | None = None
@@ -60,7 +65,7 @@ def measure(task: Task, send: Callable[[Event], None], clock: Clock, limit_s: fl
 
             counters, reason = energy_counters(task.cell.device)
             meter = EnergyMeter(counters, clock, reason)
-            measurer = CellMeasurer(task, program, phases, send, limit_s, meter)
+            measurer = CellMeasurer(task, program, phases, send, limit_s, meter, baton)
             measurer.run()
             limit_s = min(task.stability_s, limit_s)
             try_draws(task, program, phases, lambda trial: send(TrialDone(trial)), limit_s)
@@ -145,13 +150,14 @@ def main(arguments: list[str], stdin: TextIO, channel: Any, clock: Clock) -> int
     """Measure the task on ``stdin``; 0 when the end was told, 2 when there is no task."""
     channel.send(Ready(clock.now_ns()))
     limit_s = float(arguments[0]) if arguments else float("inf")
+    baton = SharedBaton(clock, channel.send, stdin.readline, float(arguments[1])) if arguments[1:] else None
     try:
-        task = Task.from_json(stdin.read())
+        task = Task.from_json(stdin.readline())
     except (KeyError, TypeError, ValueError) as error:
         message = f"the task on standard input cannot be read: {type(error).__name__}: {error}"
         channel.send(End(Outcome.CRASH, "interpreter", message))
         return 2
-    measure(task, channel.send, clock, _LOOP_SHARE * limit_s)
+    measure(task, channel.send, clock, _LOOP_SHARE * limit_s, baton)
     return 0
 
 

@@ -79,6 +79,7 @@ class Record:
     compile_cache_hits: int | None = None
     caches: str = "cold"
     fill_s: float = 0.0
+    waited_s: float = 0.0
     framework_phases_ns: dict[str, int] = field(default_factory=dict)
     conditions: dict[str, Any] = field(default_factory=dict)
     noisy: tuple[str, ...] = ()
@@ -86,6 +87,11 @@ class Record:
     energy: dict[str, Any] | None = None
     peak_device_bytes: int | None = None
     schema: int = SCHEMA
+
+    @property
+    def own_s(self) -> float:
+        """How long the process was there, without the time in which others of its group had their turn."""
+        return self.wall_s - self.waited_s
 
     @classmethod
     def of(cls, measurement: Measurement, task: Task, placement: Placement, environment_hash: str) -> Record:

@@ -113,15 +113,16 @@ def test_what_failed_throughout_is_not_repeated_in_later_blocks_but_a_crash_is(c
 
 def interrupt_after(monkeypatch, n_cells: int) -> None:
     """Press Ctrl-C when this many processes have finished."""
-    measure, seen = running.measure_cell, []
+    measure, seen = running.measure_group, []
 
     def measured(*arguments, **options):
-        if len(seen) == n_cells:
-            raise KeyboardInterrupt
-        seen.append(None)
-        return measure(*arguments, **options)
+        for measurement in measure(*arguments, **options):
+            if len(seen) == n_cells:
+                raise KeyboardInterrupt
+            seen.append(None)
+            yield measurement
 
-    monkeypatch.setattr(running, "measure_cell", measured)
+    monkeypatch.setattr(running, "measure_group", measured)
 
 
 def test_an_interrupted_run_is_continued_by_the_same_command(cli, monkeypatch):

@@ -38,7 +38,10 @@ def fake(monkeypatch):
     state: dict[str, Any] = {"spread": 0.01, "stop_after": None, "disturbed": set()}
     tasks = []
 
-    def measured(task, _limits):
+    def measured(tasks, _limits):
+        return map(measured_alone, tasks)
+
+    def measured_alone(task):
         if state["stop_after"] is not None and len(tasks) >= state["stop_after"]:
             raise KeyboardInterrupt
         tasks.append(task)
@@ -51,7 +54,7 @@ def fake(monkeypatch):
         noisy = ("other_load: something else ran",) if len(tasks) in state["disturbed"] else ()
         return stub_measurement(points=(point,), noisy=noisy)
 
-    monkeypatch.setattr(selftesting, "measure_cell", measured)
+    monkeypatch.setattr(selftesting, "measure_group", measured)
     monkeypatch.setattr(selftesting, "time", clock)
     monkeypatch.setattr(selftesting, "workload", stub_workload)
     return state, tasks

@@ -53,12 +53,13 @@ def use(monkeypatch: pytest.MonkeyPatch, measure: Measure) -> None:
     """Measure with this function of the task and the number of measurements before."""
     count = 0
 
-    def measured(task: Task, _limits: Any, **_options: Any) -> Measurement:
+    def measured(tasks: list[Task], _limits: Any, **_options: Any) -> Iterator[Measurement]:
         nonlocal count
-        count += 1
-        return measure(task, count - 1)
+        for task in tasks:
+            count += 1
+            yield measure(task, count - 1)
 
-    monkeypatch.setattr(running, "measure_cell", measured)
+    monkeypatch.setattr(running, "measure_group", measured)
 
 
 def carry_out(plan: Plan, run: Run) -> None:

@@ -356,3 +356,45 @@ class HangsFarOff(Decay):
         if inputs[0][0] > 0.8:
             time.sleep(600)
         return super().solve(inputs)
+
+
+class TakesAMillisecond(Decay):
+    """Computes for a millisecond in every call."""
+
+    def solve(self, inputs: Any) -> Any:
+        self.compute()
+        return super().solve(inputs)
+
+    def gradient(self, inputs: Any) -> Any:
+        self.compute()
+        return super().gradient(inputs)
+
+    def compute(self) -> None:
+        end_ns = time.perf_counter_ns() + 1_000_000
+        while time.perf_counter_ns() < end_ns:
+            pass
+
+
+class SignsCalls(TakesAMillisecond):
+    """Writes its name into a file at every solve, so that one sees who had a turn when."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        self.name, self.path = task.options["name"], Path(task.options["path"])
+
+    def solve(self, inputs: Any) -> Any:
+        with self.path.open("a") as file:
+            file.write(self.name)
+        return super().solve(inputs)
+
+
+class HangsInSteadyLoop(TakesAMillisecond):
+    """Its first solve and its warm-up are good."""
+
+    calls = 0
+
+    def solve(self, inputs: Any) -> Any:
+        self.calls += 1
+        if self.calls > 20:
+            time.sleep(600)
+        return super().solve(inputs)

@@ -38,6 +38,7 @@ class Seen:
     measured: bool
     started_at: str
     wall_s: float
+    waited_s: float
     source_hash: str
     reference_kind: str | None
     samples: str
@@ -59,10 +60,16 @@ class Seen:
             measured=Outcome.OK in halves,
             started_at=record.started_at,
             wall_s=record.wall_s,
+            waited_s=record.waited_s,
             source_hash=record.source_hash,
             reference_kind=record.reference_kind,
             samples=_digest(record),
         )
+
+    @property
+    def group(self) -> tuple[str, int, int]:
+        """What cells share that are compared, and may take turns: problem, block and attempt."""
+        return self.problem, self.block, self.attempt
 
     @property
     def failed_throughout(self) -> bool:
@@ -190,8 +197,9 @@ def reference(seen: Sequence[Seen], _intent: Intent) -> Found:
 
 
 def clock(seen: Sequence[Seen], _intent: Intent) -> Found:
-    """Starts are in order, and no process starts before the one above it has ended."""
+    """Starts are in order, and no process starts before the ones above it have ended, but for its own group."""
     ended: datetime.datetime | None = None
+    above: Seen | None = None
     for item in seen:
         try:
             started = datetime.datetime.fromisoformat(item.started_at)
@@ -201,11 +209,17 @@ def clock(seen: Sequence[Seen], _intent: Intent) -> Found:
         if started.tzinfo is None:
             yield item.line, f"started at {item.started_at!r}, which has no time zone"
             continue
-        if ended is not None:
-            early_s = (ended - started).total_seconds()
+        ends = started + datetime.timedelta(seconds=item.wall_s)
+        if above is not None and ended is not None:
+            # Cells that take turns live at the same time; all but the last to start wait at some time.
+            together = item.group == above.group and above.waited_s > 0
+            limit = datetime.datetime.fromisoformat(above.started_at) if together else ended
+            early_s = (limit - started).total_seconds()
             if early_s > _CLOCK_TOLERANCE_S:
-                yield item.line, f"started {early_s:.1f} s before the process of the line above had ended"
-        ended = started + datetime.timedelta(seconds=item.wall_s)
+                what = "started" if together else "had ended"
+                yield item.line, f"started {early_s:.1f} s before the process of the line above {what}"
+            ends = max(ends, ended) if together else ends
+        ended, above = ends, item
 
 
 CHECKS = {

@@ -1,0 +1,54 @@
+"""Workers of a group take turns in their steady loops, so that what is compared is measured in the same moments.
+
+The speed of a shared processor changes within tenths of a second. Two loops that run one after the other then differ
+by what the host did meanwhile; loops in alternating slices of milliseconds see the same host, call by call. The worker
+that holds the baton runs, the others sleep. Measured on two noisy cores with the same work on both sides: loops of 1 s
+in turn differed by 15 to 23 %, in slices of 20 ms by 2 to 3 %. (Bulej et al., "Duet benchmarking", ICPE 2020, run
+both sides at the same time on two processors, which then must be equally disturbed.)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from sciml_bench.measure.phases import Clock
+from sciml_bench.measure.protocol import Event, Waits
+
+SLICE_S = 0.02
+"""Long against what a change of worker costs, short against the tenths of a second in which a host changes."""
+
+
+class Baton:
+    """What a worker alone has: it never waits."""
+
+    def wait(self, position: int) -> None:
+        """Wait for the baton before or after a steady loop; those at lower positions go first."""
+
+    def between_calls(self) -> None:
+        """Pass the baton on when the slice is over, and wait until it comes back."""
+
+
+class SharedBaton(Baton):
+    """The baton of a worker in a group; the engine passes it by writing a line. Waiting stops the worker's clock."""
+
+    def __init__(self, clock: Clock, send: Callable[[Event], None], receive: Callable[[], str], slice_s: float):
+        self._clock = clock
+        self._send = send
+        self._receive = receive
+        self._slice_ns = round(slice_s * 1e9)
+        self._position = 0
+        self._since_ns = 0
+
+    def wait(self, position: int) -> None:
+        self._position = position
+        with self._clock.stopped():
+            self._send(Waits(position))
+            if not self._receive():
+                # The engine is gone, and with it everybody who would want to know.
+                os._exit(1)
+        self._since_ns = self._clock.now_ns()
+
+    def between_calls(self) -> None:
+        if self._clock.now_ns() - self._since_ns >= self._slice_ns:
+            self.wait(self._position)
