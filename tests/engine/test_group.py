@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -60,7 +61,7 @@ def test_a_group_is_measured_as_its_cells_are_alone():
         assert set(together.phases_ns) == set(alone.phases_ns)
         assert 0 < sum(together.phases_ns.values()) < (together.wall_s - together.waited_s) * 1e9
         assert len(together.points[0].solve_ns) == len(alone.points[0].solve_ns) == 150
-        assert max(together.points[0].solve_ns) < 15e6
+        assert statistics.median(together.points[0].solve_ns) < 2e6, "a slice of another is 20 ms"
     assert first.waited_s > 0.3
     assert alone.waited_s == 0
 
