@@ -70,6 +70,10 @@ def _accept_all(_cell: Cell, _facts: Facts) -> str | None:
     return None
 
 
+def _lacks_nothing() -> str | None:
+    return None
+
+
 @dataclass(frozen=True)
 class Adapter:
     """A framework's declaration: what it can do, and where its program is.
@@ -77,7 +81,8 @@ class Adapter:
     ``packages`` maps each import name to the distribution that provides it. ``target`` is the emitter's target.
     ``refusal`` gives the reason why a cell cannot run on a problem with these facts, or ``None``; the plan asks it
     before anything is started. ``cached_modes`` are the modes whose compiled code the framework can keep on the disk
-    and find again in another process.
+    and find again in another process. ``variables`` gives what its workers' environment must hold, and ``lacking`` the
+    reason, with the cure, why it cannot run here though its packages are installed; both start nothing.
     """
 
     name: str
@@ -95,6 +100,8 @@ class Adapter:
     nonstiff_recipes: tuple[Recipe, ...] = ()
     refusal: Callable[[Cell, Facts], str | None] = _accept_all
     cached_modes: tuple[str, ...] = ()
+    variables: Callable[[], dict[str, str]] = dict[str, str]
+    lacking: Callable[[], str | None] = _lacks_nothing
 
     @property
     def cell_modes(self) -> tuple[str, ...]:
@@ -124,6 +131,20 @@ class Gradient:
     loss: float
     gradient: FloatArray
     statistics: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Inside:
+    """One call as timed inside the framework, behind a bridge that the call has to cross.
+
+    ``ns`` is the whole of it; ``gc_ns`` and ``compile_ns`` are the parts in which rubbish was collected and code was
+    compiled.
+    """
+
+    ns: int
+    gc_ns: int
+    compile_ns: int
+    allocated_bytes: int
 
 
 class Program(ABC):
@@ -157,6 +178,10 @@ class Program(ABC):
     @abstractmethod
     def read_gradient(self, output: Any) -> Gradient:
         """The loss and gradient as NumPy values."""
+
+    def inside(self, output: Any) -> Inside | None:
+        """The call that gave this output, as timed inside; ``None`` for a framework that Python calls directly."""
+        return None
 
     def trace_count(self) -> int:
         """How often the right-hand side has been traced or compiled so far; 0 for eager programs."""

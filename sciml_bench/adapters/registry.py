@@ -24,6 +24,7 @@ BUILT_IN = {
     "torchdiffeq": "sciml_bench.adapters.torchdiffeq:ADAPTER",
     "diffrax": "sciml_bench.adapters.diffrax:ADAPTER",
     "tensorflow": "sciml_bench.adapters.tensorflow:ADAPTER",
+    "julia": "sciml_bench.adapters.julia.declaration:ADAPTER",
 }
 
 
@@ -38,15 +39,18 @@ class LoadError:
 
 @dataclass(frozen=True)
 class Missing:
-    """What must be installed before an adapter can run."""
+    """What must be installed before an adapter can run; ``told`` is the adapter's own word of what it lacks besides."""
 
     adapter: str
     distributions: tuple[str, ...]
     install: str
+    told: str = ""
 
     @property
     def reason(self) -> str:
         """One sentence for the plan and for ``doctor``."""
+        if self.told:
+            return self.told
         be = "is" if len(self.distributions) == 1 else "are"
         return f"{', '.join(self.distributions)} {be} not installed; run: {self.install}"
 
@@ -84,14 +88,15 @@ def adapter(name: str) -> Adapter:
 
 
 def missing(declaration: Adapter) -> Missing | None:
-    """What is not installed of the packages that an adapter needs, found without importing them."""
+    """What is lacking of what an adapter needs, found without importing its packages."""
     lacking = tuple(
         distribution
         for module, distribution in declaration.packages.items()
         if importlib.util.find_spec(module.partition(".")[0]) is None
     )
     if not lacking:
-        return None
+        told = declaration.lacking()
+        return None if told is None else Missing(declaration.name, (), "", told)
     if declaration.extra:
         install = f'pip install "sciml-bench[{declaration.extra}]"'
     else:

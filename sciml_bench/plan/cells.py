@@ -17,6 +17,8 @@ from sciml_bench.task import Cell
 
 # Sensitivities of one family give the same gradient by the same recurrence: checkpointing only trades memory for time.
 _SENSITIVITY_FAMILY = {"checkpointed": "discrete"}
+# What follows names the means, such as how vector–Jacobian products are computed (``gauss-reversediff``).
+_MEANS = "-"
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,8 @@ def _match(
 def _kind(adapter: Adapter, method: str, sensitivity: str) -> tuple[str, int, str]:
     """What two cells share that match: method family, order, and sensitivity family."""
     declared = adapter.method(method)
-    return declared.family, declared.order, _SENSITIVITY_FAMILY.get(sensitivity, sensitivity)
+    family = sensitivity.partition(_MEANS)[0]
+    return declared.family, declared.order, _SENSITIVITY_FAMILY.get(family, family)
 
 
 def _with_groups(planned: Sequence[Planned], adapters: Mapping[str, Adapter]) -> tuple[Planned, ...]:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def check(
 ) -> Iterator[Check]:
     """Check cells of an adapter one after another, each in a fresh process, and give every result as it comes."""
     for cell in cells(adapter) if chosen is None else chosen:
-        yield from _run(case(adapter, cell, threads), timeout_s)
+        yield from _run(case(adapter, cell, threads), adapter.variables(), timeout_s)
 
 
 def case(adapter: Adapter, cell: Cell, threads: int = 1) -> Case:
@@ -122,7 +122,7 @@ def _facts(name: str, task: Task, stiff: bool) -> Facts:
     )
 
 
-def _run(one: Case, timeout_s: float) -> Iterator[Check]:
+def _run(one: Case, variables: Mapping[str, str], timeout_s: float) -> Iterator[Check]:
     label = "/".join((one.cell.method, one.cell.sensitivity, one.cell.mode))
     if one.refusal is not None:
         yield Check(label, "refusal", Status.REFUSED, one.refusal)
@@ -134,7 +134,7 @@ def _run(one: Case, timeout_s: float) -> Iterator[Check]:
     try:
         worker = subprocess.run(
             command, input=tasks, capture_output=True, text=True, timeout=timeout_s, check=False,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, **variables, "PYTHONPATH": path},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         yield Check(label, "worker", Status.FAILED, f"no answer within {timeout_s:g} s")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia.constants import constant_lines, vector
 from sciml_bench.emit.julia.field import field_function
@@ -110,7 +112,9 @@ def _scalar_function(context: Context, in_place: bool) -> str:
     printer = JuliaPrinter(context.target, context.names, {})
     used = {s for st in program.statements for s in st.expr.free_symbols}
     used |= {s for output in program.outputs for s in output.free_symbols}
-    lines = [*context.unpack_parameters(used), *context.unpack_state(used)]
+    unpacked = [*context.unpack_parameters(used), *context.unpack_state(used)]
+    # Of one value: ``x, = y`` in the other languages.
+    lines = [re.sub(r"^( *\w+), = (\w+)$", r"\1 = \2[1]", line) for line in unpacked]
     lines += [f"    {printer.code(st.symbol)} = {printer.code(st.expr)}" for st in program.statements]
     codes = [printer.code(output) for output in program.outputs]
     if in_place:

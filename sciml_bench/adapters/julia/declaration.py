@@ -1,0 +1,83 @@
+"""What the Julia side can do. Imports nothing of Julia.
+
+Mode ``compiled`` is the form that SciML's guides recommend for the problem: static vectors where the state is small and
+the gradient is taken forward, functions that write into arrays elsewhere. ``in-place`` is always the latter, the form
+of SciML's first tutorial. Julia compiles both.
+
+An adjoint is named with the vector-Jacobian product that it uses: ``gauss-reversediff`` is ``GaussAdjoint`` with
+``ReverseDiffVJP``. Zygote differentiates the loss around it; with ``enzyme`` Enzyme does, around ``GaussAdjoint``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.julia import installation
+from sciml_bench.task import Cell
+
+ADJOINTS = ("interpolating", "gauss", "quadrature", "backsolve")
+PRODUCTS = ("reversediff", "enzyme", "zygote")
+
+# The emitter writes no function that returns its result, which Zygote wants, for larger states.
+_LARGEST_FOR_ZYGOTE = 20
+
+
+def refusal(cell: Cell, facts: Facts) -> str | None:
+    """Why a cell cannot run on a problem with these facts."""
+    if cell.method == "cvode_bdf" and cell.sensitivity == "forward":
+        return "SUNDIALS computes in Float64 only, so ForwardDiff's dual numbers cannot pass through CVODE_BDF"
+    if cell.method == "cvode_bdf" and cell.framework_mode == "compiled":
+        return "CVODE_BDF takes functions that write into arrays only: mode in-place"
+    if cell.sensitivity.endswith("-zygote") and facts.n_states > _LARGEST_FOR_ZYGOTE:
+        return "ZygoteVJP differentiates no right-hand side that writes into arrays, as those of fields do"
+    return next((reason for part in _parts(cell) if (reason := installation.refused_part(part))), None)
+
+
+def _parts(cell: Cell) -> Iterator[str]:
+    """The optional parts of an installation that a cell needs, see ``trial``."""
+    if cell.sensitivity != "forward":
+        yield "adjoint"
+        product = cell.sensitivity.rpartition("-")[2]
+        if product != "reversediff":
+            yield product
+    if cell.method == "cvode_bdf":
+        yield "sundials"
+
+
+# SciML's guides. Stiff systems: Rosenbrock23 or Rodas5P for small ones, FBDF and QNDF for large ones. Non-stiff:
+# "Tsit5 is the go-to", "Vern9 for high accuracy". Gradients: "ForwardDiffSensitivity is the fastest for small numbers
+# of parameters (< 100)"; else "GaussAdjoint should be generally preferred", with ReverseDiffVJP(true) "the most
+# efficient after Enzyme" for functions that mutate and have no branches.
+ADAPTER = Adapter(
+    name="julia",
+    title="DifferentialEquations.jl (Julia)",
+    packages={"juliacall": "juliacall"},
+    extra="julia",
+    target="julia",
+    program="sciml_bench.adapters.julia.program:build",
+    methods=(
+        Method("tsit5", family="explicit_rk", order=5, implicit=False),
+        Method("vern7", family="explicit_rk", order=7, implicit=False),
+        Method("vern9", family="explicit_rk", order=9, implicit=False),
+        Method("rodas5p", family="rosenbrock", order=5, implicit=True, stiff=True),
+        Method("rosenbrock23", family="rosenbrock", order=2, implicit=True, stiff=True),
+        Method("kencarp47", family="esdirk", order=4, implicit=True, stiff=True),
+        Method("trbdf2", family="esdirk", order=2, implicit=True, stiff=True),
+        Method("fbdf", family="bdf", order=5, implicit=True, stiff=True),
+        Method("qndf", family="bdf", order=5, implicit=True, stiff=True),
+        Method("radauiia5", family="radau", order=5, implicit=True, stiff=True),
+        Method("cvode_bdf", family="bdf", order=5, implicit=True, stiff=True),
+    ),
+    sensitivities=("forward", *(f"{adjoint}-{product}" for adjoint in ADJOINTS for product in PRODUCTS), "enzyme"),
+    modes=("compiled", "in-place"),
+    stiff_recipes=(
+        Recipe("rodas5p", "forward", "compiled"),
+        Recipe("fbdf", "forward", "compiled"),
+        Recipe("rodas5p", "gauss-reversediff", "compiled"),
+    ),
+    nonstiff_recipes=(Recipe("tsit5", "forward", "compiled"), Recipe("vern9", "forward", "compiled")),
+    refusal=refusal,
+    variables=installation.variables,
+    lacking=installation.lacking,
+)

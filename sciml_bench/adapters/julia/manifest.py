@@ -1,0 +1,31 @@
+"""The versions of packages in a Julia project, read from its ``Manifest.toml`` without starting Julia."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+# Julia looks for them in this order.
+_NAMES = ("JuliaManifest.toml", "Manifest.toml")
+
+
+class ManifestError(Exception):
+    """A project that is not there, was never resolved, or cannot be read; the message has the cure."""
+
+
+def package_versions(project: Path) -> dict[str, str]:
+    """Version by name of every package that a project resolves to; that of a standard library is empty.
+
+    Raises:
+        ManifestError: there is no such project, or it has no readable manifest.
+    """
+    path = next((project / name for name in _NAMES if (project / name).is_file()), None)
+    if path is None:
+        raise ManifestError(f"there is no resolved Julia project at {project}; run: sciml-bench julia setup")
+    try:
+        manifest: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        packages: dict[str, list[dict[str, Any]]] = manifest.get("deps", {})
+        return {name: str(entries[0].get("version", "")) for name, entries in packages.items()}
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise ManifestError(f"{path} cannot be read ({error}); run: sciml-bench julia setup") from error

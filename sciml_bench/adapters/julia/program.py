@@ -1,0 +1,99 @@
+"""Worker side of the Julia adapter: hands a cell to the package SciMLBench inside Julia, and reads its results."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+# Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
+import juliacall
+import numpy as np
+
+from sciml_bench.adapters.base import FloatArray, Gradient, Inside, Program, Solution
+from sciml_bench.adapters.julia import failure
+from sciml_bench.adapters.segments import split
+from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.task import Point, Task
+
+julia: Any = juliacall.__dict__["Main"]
+julia.seval("using SciMLBench")
+bench: Any = julia.SciMLBench
+bench.count_compiling()
+
+
+class JuliaProgram(Program):
+    """One cell in Julia. A call crosses the bridge once each way, with all inputs made before as one Julia object."""
+
+    def __init__(self, task: Task):
+        numbers, cell = task.numbers, task.cell
+        segments = split(numbers)
+        spans = [(s.start, s.end, s.low, s.high, s.n_saved) for s in segments]
+        times = [time for segment in segments for time in segment.times]
+        vectors = (numbers.y0, numbers.p, numbers.atol_scale, spans, times)
+        try:
+            self._cell = bench.build(
+                task.source, cell.method, cell.sensitivity, cell.framework_mode, numbers.wrt,
+                *(np.array(values, dtype=np.float64) for values in vectors),
+            )  # fmt: skip
+        except juliacall.JuliaError as error:
+            raise failure.raised(bench.failure(error.exception)) from error
+        self._solved, self._differentiated, self._prepared = bench.solved, bench.differentiated, bench.prepare
+        self._method = cell.method
+        self._compile_ns = {"solve": 0, "gradient": 0}
+        self._compiling_calls = 0
+
+    def prepare(self, theta: FloatArray, point: Point) -> Any:
+        return self._prepared(self._cell, np.asarray(theta, dtype=np.float64), point.rtol, point.atol)
+
+    def solve(self, inputs: Any) -> Any:
+        return self._solved(inputs)
+
+    def gradient(self, inputs: Any) -> Any:
+        return self._differentiated(inputs)
+
+    def synchronise(self, output: Any) -> None:
+        """Nothing to wait for: Julia computes before it returns."""
+
+    def read_solution(self, output: Any) -> Solution:
+        self._check("solve", output)
+        states = bench.states_matrix(output).to_numpy(copy=True)
+        if not np.all(np.isfinite(states)):
+            raise SolverFailure(Outcome.NONFINITE, "Julia reports success, but the solution is not finite")
+        return Solution(np.ascontiguousarray(states.T), _statistics(output))
+
+    def read_gradient(self, output: Any) -> Gradient:
+        self._check("gradient", output)
+        loss, gradient = float(output.value[0]), bench.gradient_vector(output).to_numpy(copy=True)
+        if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
+            raise SolverFailure(Outcome.NONFINITE, "Julia reports success, but the gradient is not finite")
+        return Gradient(loss, gradient, _statistics(output))
+
+    def inside(self, output: Any) -> Inside:
+        return Inside(output.ns, output.gc_ns, output.compile_ns, output.allocated_bytes)
+
+    def trace_count(self) -> int:
+        """How many calls have compiled something."""
+        return self._compiling_calls
+
+    def phases_ns(self) -> dict[str, int]:
+        return {f"{kind}_compile": ns for kind, ns in self._compile_ns.items()}
+
+    def versions(self) -> dict[str, str]:
+        told = {str(name): str(version) for name, version in bench.versions().items()}
+        return {"juliacall": juliacall.__version__, "julia_project": os.environ["PYTHON_JULIACALL_PROJECT"], **told}
+
+    def _check(self, kind: str, output: Any) -> None:
+        self._compile_ns[kind] += output.compile_ns
+        self._compiling_calls += output.compile_ns > 0
+        failed = output.failure
+        if failed is not None:
+            raise failure.raised(failed)
+
+
+def build(task: Task) -> JuliaProgram:
+    """The program of a Julia cell."""
+    return JuliaProgram(task)
+
+
+def _statistics(output: Any) -> dict[str, float]:
+    return {str(name): float(value) for name, value in bench.statistics(output).items()}

@@ -1,0 +1,132 @@
+"""Prepares a Julia project for the workers: the package SciMLBench, PythonCall of juliacall's version, precompiled."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sciml_bench.adapters.julia import executable, trial
+from sciml_bench.adapters.julia.installation import Installation, data_folder, juliacall_version, worker_variables
+from sciml_bench.errors import StoreError, UsageError
+
+Say = Callable[[str], None]
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_PRECOMPILED = re.compile(r"sciml-bench: precompiled in ([0-9.]+) s")
+_KEPT_LINES = 12
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user said: a Julia, a project folder, a depot, and whether the network may be used."""
+
+    julia: str | None = None
+    project: Path | None = None
+    depot: Path | None = None
+    offline: bool = False
+
+
+def set_up(wishes: Wishes, environment: Mapping[str, str], say: Say) -> Installation:
+    """Find or install Julia, prepare the project, and try it; ``say`` is told every line of progress.
+
+    Raises:
+        UsageError: it cannot be done; the message has the cure.
+        StoreError: this package itself is broken.
+    """
+    wanted = juliacall_version()
+    if not wanted:
+        raise UsageError('juliacall is not installed; run: pip install "sciml-bench[julia]"')
+    julia = executable.find(wishes.julia, environment, offline=wishes.offline, say=say)
+    version = ".".join(map(str, executable.version(julia)))
+    say(f"Julia {version} at {julia}")
+    project = _project_folder(wishes, environment)
+    depot = _depot(wishes, environment)
+    installation = Installation(julia, str(project), depot, version)
+    seconds = _prepare(installation, wanted, environment, offline=wishes.offline, say=say)
+    installation = replace(installation, precompile_s=seconds)
+    return replace(installation, parts=trial.parts(installation, environment, say))
+
+
+def package_folder() -> Path:
+    """The folder of the Julia package: inside an installed package, or at the top of a checkout.
+
+    Raises:
+        StoreError: neither exists, so the installation is broken.
+    """
+    for candidate in (_PACKAGE / "_data" / "julia_env", _PACKAGE.parent / "julia_env"):
+        if (candidate / "Project.toml").is_file():
+            return candidate
+    raise StoreError(f"the Julia package is missing beside {_PACKAGE}; reinstall sciml-bench")
+
+
+def _project_folder(wishes: Wishes, environment: Mapping[str, str]) -> Path:
+    folder = (wishes.project or data_folder(environment) / "julia_project").absolute()
+    _check_writable(folder, "the project", "--project")
+    return folder
+
+
+def _depot(wishes: Wishes, environment: Mapping[str, str]) -> str:
+    """The value of ``JULIA_DEPOT_PATH``: what was there stays behind a depot that is named."""
+    before = environment.get("JULIA_DEPOT_PATH", "")
+    if wishes.depot is None:
+        first = before.split(os.pathsep)[0]
+        _check_writable(Path(first) if first else Path.home() / ".julia", "the depot", "--depot")
+        return before
+    depot = wishes.depot.absolute()
+    _check_writable(depot, "the depot", "--depot")
+    # An empty entry stands for Julia's own default ones.
+    return f"{depot}{os.pathsep}{before}"
+
+
+def _check_writable(folder: Path, noun: str, option: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"{noun} {folder} cannot be written ({reason}); name another with {option}") from error
+
+
+def _prepare(
+    installation: Installation, pythoncall: str, environment: Mapping[str, str], *, offline: bool, say: Say
+) -> float:
+    """Let Julia's package manager do its work; how long precompiling took, in seconds."""
+    folder = package_folder()
+    script = [str(folder / "setup" / "prepare.jl"), str(folder), pythoncall]
+    command = [installation.executable, "--startup-file=no", f"--project={installation.project}", *script]
+    variables = {**environment, **worker_variables(installation), "JULIA_PKG_OFFLINE": str(offline).lower()}
+    last: deque[str] = deque(maxlen=_KEPT_LINES)
+    seconds = None
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=variables
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said = line.rstrip()
+            if match := _PRECOMPILED.fullmatch(said):
+                seconds = float(match[1])
+            elif said:
+                last.append(said)
+                say(said)
+    if process.returncode or seconds is None:
+        raise UsageError(_why(process.returncode, list(last), installation, offline))
+    return seconds
+
+
+def _why(code: int, last: list[str], installation: Installation, offline: bool) -> str:
+    if code < 0:
+        return (
+            f"Julia was ended by signal {signal.Signals(-code).name} while it prepared {installation.project}; "
+            "run the command again, with another --julia if it happens again"
+        )
+    told = next((line for line in last if line.startswith("ERROR:")), last[-1] if last else "it said nothing")
+    cure = "leave --offline away" if offline else "name an empty folder with --project"
+    return f"Julia could not prepare {installation.project} ({told.removeprefix('ERROR: ')}); {cure}"

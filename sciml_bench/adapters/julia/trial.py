@@ -1,0 +1,115 @@
+"""Tries the parts of a Julia installation: one solve and one gradient each, in a process of its own.
+
+As a module it is that process: a task as JSON on standard input, one JSON object on standard output.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sciml_bench.adapters.julia.installation import Installation
+    from sciml_bench.task import Task
+
+# Each part and the cell that shows whether it works. ``forward`` is what everything else builds on.
+PARTS = {
+    "forward": ("rodas5p", "forward", "compiled"),
+    "adjoint": ("tsit5", "gauss-reversediff", "compiled"),
+    "zygote": ("tsit5", "gauss-zygote", "compiled"),
+    "sundials": ("cvode_bdf", "gauss-reversediff", "in-place"),
+    "enzyme": ("tsit5", "gauss-enzyme", "compiled"),
+}
+REQUIRED = "forward"
+TIMEOUT_S = 900.0
+_LONGEST_MESSAGE = 300
+
+
+def parts(installation: Installation, environment: Mapping[str, str], say: Callable[[str], None]) -> dict[str, str]:
+    """What came of each part: empty text where it works, else a message. Without the required part it ends there."""
+    found: dict[str, str] = {}
+    for part, cell in PARTS.items():
+        say(f"trying {part}: {'/'.join(cell)} …")
+        found[part], seconds = _try(_task(cell), installation, environment)
+        say(f"  {found[part] or f'works; first solve and first gradient took {seconds:.1f} s'}")
+        if found[part] and part == REQUIRED:
+            break
+    return found
+
+
+def _task(cell: tuple[str, str, str]) -> str:
+    """A small problem with a known answer, as a worker takes it."""
+    from sciml_bench.adapters.conformance.suite import case
+    from sciml_bench.adapters.julia.declaration import ADAPTER
+    from sciml_bench.task import Cell
+
+    return case(ADAPTER, Cell("trial", ADAPTER.name, *cell)).tasks["nonstiff"].to_json()
+
+
+def _try(task: str, installation: Installation, environment: Mapping[str, str]) -> tuple[str, float]:
+    from sciml_bench.adapters.julia.installation import worker_variables
+
+    root = str(Path(__file__).resolve().parents[3])
+    path = os.pathsep.join(filter(None, (root, environment.get("PYTHONPATH", ""))))
+    variables = {**environment, **worker_variables(installation), "PYTHONPATH": path}
+    command = [sys.executable, "-m", "sciml_bench.adapters.julia.trial"]
+    try:
+        done = subprocess.run(
+            command, input=task, capture_output=True, text=True, errors="replace", env=variables, timeout=TIMEOUT_S,
+            check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"no answer within {TIMEOUT_S:g} s", TIMEOUT_S
+    if done.returncode < 0:
+        return f"Julia was ended by signal {signal.Signals(-done.returncode).name}", 0.0
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+        return last[0][:_LONGEST_MESSAGE], 0.0
+    told = json.loads(done.stdout.splitlines()[-1])
+    return told["message"], told["seconds"]
+
+
+def main() -> None:
+    """Build the task's program, solve and differentiate once, and tell what came of it."""
+    # Julia comes before NumPy and all else.
+    program = importlib.import_module("sciml_bench.adapters.julia.program")
+    import numpy as np
+
+    from sciml_bench.task import Task
+
+    task = Task.from_json(sys.stdin.read())
+    start = time.perf_counter()
+    try:
+        built = program.build(task)
+        inputs = built.prepare(np.array(task.numbers.theta), task.points[0])
+        built.read_solution(built.solve(inputs))
+        found = built.read_gradient(built.gradient(inputs)).gradient
+        message = _compared(found, task)
+    # Whatever Julia raises is the answer to the question.
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}".splitlines()[0][:_LONGEST_MESSAGE]
+    print(json.dumps({"message": message, "seconds": time.perf_counter() - start}))
+
+
+def _compared(found: Any, task: Task) -> str:
+    """Empty when the gradient is the expected one."""
+    import numpy as np
+
+    assert task.reference is not None
+    expected = np.array(task.reference.gradient)
+    error = float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+    return "" if error < 1e-3 else f"the gradient is off by {error:.1e}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""``julia setup`` and ``julia status``: the Julia that workers start with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from sciml_bench.cli import exits
+from sciml_bench.cli.options import json_option
+
+
+@click.group(epilog="\b\nExamples:\n  sciml-bench julia setup\n  sciml-bench julia status\n")
+def julia() -> None:
+    """Add Julia to the suite, or tell what there is of it."""
+
+
+@julia.command(
+    epilog="""\b
+Examples:
+  sciml-bench julia setup
+  sciml-bench julia setup --julia ~/julia-1.10/bin/julia --depot /scratch/depot
+  sciml-bench julia setup --project shared_project --offline
+
+\b
+Exit codes:
+    0  Julia is ready; parts that do not work are told, and their cells skipped
+    1  everything is in place, but a solve or a gradient failed
+    2  Julia could not be found, installed or prepared
+"""
+)
+@click.option("--julia", "path", metavar="PATH", help="The Julia to use. Default: PATH, then juliapkg's.")
+@click.option(
+    "--project",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The Julia project to prepare. Default: one of the suite's own in your data folder.",
+)
+@click.option(
+    "--depot",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where Julia keeps packages and what it compiles. Default: Julia's own.",
+)
+@click.option("--offline", is_flag=True, help="Use only packages that are on this machine.")
+def setup(path: str | None, project: Path | None, depot: Path | None, offline: bool) -> int:
+    """Find or install Julia, prepare its project, precompile it, and try it.
+
+    What is recorded is what workers start with; they never look for Julia and never resolve a package.
+    """
+    from sciml_bench.adapters.julia import installation
+    from sciml_bench.adapters.julia.setting_up import Wishes, set_up
+    from sciml_bench.adapters.julia.trial import REQUIRED
+
+    found = set_up(Wishes(path, project, depot, offline), os.environ, lambda line: click.echo(line, err=True))
+    record = installation.record_path()
+    installation.write(found, record)
+    click.echo(f"recorded in {record}")
+    if found.parts[REQUIRED]:
+        click.echo(f"ERROR: Julia is in place, but does not work: {found.parts[REQUIRED]}", err=True)
+        return exits.CHECK_FAILED
+    broken = [part for part, message in found.parts.items() if message]
+    exceptions = f", except {', '.join(broken)}" if broken else ""
+    click.echo(f"Julia is ready{exceptions}; try: sciml-bench run --problem robertson --adapter julia")
+    return exits.OK
+
+
+@julia.command(
+    epilog="""\b
+Examples:
+  sciml-bench julia status
+  sciml-bench julia status --json
+
+\b
+Exit codes:
+    0  Julia can run here
+    1  it cannot; the last line says why, and the cure
+"""
+)
+@json_option
+def status(as_json: bool) -> int:
+    """Tell which Julia workers start with, versions, what works, and the cure for what does not."""
+    from sciml_bench.adapters.julia.status import document, lines
+    from sciml_bench.adapters.julia.status import status as look
+
+    found = look(os.environ)
+    if as_json:
+        from sciml_bench.cli.output import print_json
+
+        print_json(document(found))
+    else:
+        for line in lines(found):
+            click.echo(line)
+    return exits.CHECK_FAILED if found.lacking else exits.OK

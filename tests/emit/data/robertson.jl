@@ -1,0 +1,33 @@
+# robertson for Julia, emitted from its neutral spec 7032ad06a52d.
+
+using StaticArrays: SVector
+
+const N_STATES = 3
+const N_PARAMETERS = 3
+const HAS_BRANCHES = false
+const STENCILS = nothing
+
+function rhs(y, p, t)
+    k1, k2, k3 = p
+    y1, y2, y3 = y
+    c0 = k1*y1
+    c1 = k3*y2*y3
+    c2 = k2*y2^2
+    return SVector(-c0 + c1, c0 - c1 - c2, c2)
+end
+
+function rhs!(dy, y, p, t)
+    k1, k2, k3 = p
+    y1, y2, y3 = y
+    c0 = k1*y1
+    c1 = k3*y2*y3
+    c2 = k2*y2^2
+    dy[1] = -c0 + c1
+    dy[2] = c0 - c1 - c2
+    dy[3] = c2
+    return nothing
+end
+
+const LOSS_SCALE = SVector(1.0, 1e-05, 1.0)
+
+loss(ys) = sum(y -> sum(abs2, y ./ LOSS_SCALE), ys)
