@@ -14,11 +14,10 @@ import pytest
 from sciml_bench.cli.main import COMMANDS
 from sciml_bench.cli.main import cli as root
 
-HEAVY = {"numpy", "scipy", "sympy", "flint", "rich", "psutil", "torch", "jax", "tensorflow", "diffrax", "juliacall"} | {
-    "matplotlib",
-    "duckdb",
-    "pyarrow",
-}
+HEAVY = {
+    "numpy", "scipy", "sympy", "flint", "rich", "psutil", "torch", "jax", "tensorflow", "diffrax", "juliacall",
+    "matplotlib", "duckdb", "pyarrow",
+}  # fmt: skip
 
 
 def commands(group: click.Group = root, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:

@@ -17,8 +17,9 @@ from sciml_bench.report.summary import CellSummary
 from sciml_bench.stats.breakeven import Cost
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from sciml_bench.report.charts.pane import Pane
 
 NUMBERS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 """The numbers of gradients for which the data gives the total."""
@@ -119,49 +120,50 @@ def _furthest(sides: Sequence[Side]) -> float:
 
 
 def _draw(figure: Figure, material: Material, section: Section, sides: Sequence[Side]) -> None:
-    from sciml_bench.report.charts import canvas
+    from sciml_bench.report.charts import scales
+    from sciml_bench.report.charts.canvas import Grid, joined, title
+    from sciml_bench.report.charts.legend import Entry, Legend
 
-    entries = [
-        canvas.Entry(material.style(cell), label(cell) + (f": {reason}" if reason else ""))
-        for side in sides
-        for cell, reason in (*((cell, "") for cell, _ in side.costs), *side.without)
-    ]
-    legend = canvas.Legend(entries)
-    grid = canvas.Grid(len(sides), legend.height_in, cautioned=bool(material.caution))
+    legend = Legend(
+        [
+            Entry(material.style(cell), label(cell) + (f": {reason}" if reason else ""))
+            for side in sides
+            for cell, reason in (*((cell, "") for cell, _ in side.costs), *side.without)
+        ]
+    )
+    grid = Grid(len(sides), legend.height_in, cautioned=bool(material.caution))
     grid.open(figure)
-    canvas.title(figure, f"{material.title}: {section.name}", material.caution)
+    only = sides[0].panel.title if grid.single else ""
+    title(figure, joined(f"{material.title}: {section.name}", only), material.caution)
     last = _furthest(sides)
     every = [of_cell for side in sides for _, of_cell in side.costs]
-    times = [math.log10(of_cell.total_s(round(10**log_n))) for of_cell in every for log_n in (0.0, last)]
+    low, high = scales.log_limits([math.log10(c.total_s(round(10**n))) for c in every for n in (0.0, last)])
+    x_limits, y_limits = (-0.05, last), (low - 0.06 * (high - low), high)
     for place, side in enumerate(sides):
-        axes = grid.axes(figure, place)
-        axes.grid(True)
-        canvas.ticks(axes, "x", (-0.05, last), canvas.count_tick)
-        low, high = canvas.log_limits(times)
-        canvas.ticks(axes, "y", (low - 0.06 * (high - low), high), canvas.duration_tick)
-        grid.title(axes, side.panel.title)
-        axes.set_xlabel("gradients")
-        if grid.leftmost(place):
-            axes.set_ylabel("total time")
-        _draw_side(axes, material, side, last)
+        pane = grid.pane(figure, place)
+        pane.limits(x=x_limits, y=y_limits)
+        grid.title(pane, side.panel.title)
+        pane.x_axis(scales.named_ticks(x_limits, scales.count_tick), "gradients")
+        y_label = "total time" if grid.leftmost(place) else ""
+        pane.y_axis(scales.named_ticks(y_limits, scales.duration_tick), y_label)
+        _draw_side(pane, material, side)
     legend.draw(figure)
 
 
-def _draw_side(axes: Axes, material: Material, side: Side, last: float) -> None:
-    from sciml_bench.report.charts import canvas
+def _draw_side(pane: Pane, material: Material, side: Side) -> None:
+    from sciml_bench.report.charts.canvas import failed_strip
 
+    last = pane.x_limits[1]
     numbers = [last * step / 24 for step in range(25)]
     for cell, of_cell in side.costs:
         totals = [of_cell.first_s + (10**log_n - 1) * of_cell.each_s for log_n in numbers]
-        look = canvas.line_look(material.style(cell), markevery=6)
-        axes.plot(numbers, [math.log10(total) for total in totals], **look)
+        pane.line(numbers, [math.log10(total) for total in totals], **material.style(cell).look(markevery=6))
     if side.without:
-        canvas.failed_strip(axes, [material.style(cell) for cell, _ in side.without])
-    low, high = axes.get_ylim()
+        failed_strip(pane, [material.style(cell) for cell, _ in side.without])
+    low, high = pane.y_limits
     edges = [*(math.log10(gradients) for gradients, _ in side.cheapest), last]
-    for (start, end), (_, cell) in zip(pairwise(edges), side.cheapest, strict=True):
-        axes.fill_between([start, end], low, low + 0.035 * (high - low), color=material.style(cell).colour, linewidth=0)
-        if start > 0:
-            axes.plot([start, start], [low, high], color=canvas.INK, linewidth=0.8, dashes=(3, 2), alpha=0.7)
-            text = quantities.count(round(10**start))
-            axes.text(start + 0.015 * last, high, text, va="top", fontsize=canvas.SMALL_PT)
+    for (start, end), (gradients, cell) in zip(pairwise(edges), side.cheapest, strict=True):
+        pane.boxes([(start, low, end - start, 0.035 * (high - low))], material.style(cell).colour)
+        if gradients > 1:
+            pane.segments([(start, low, start, high)], linewidths=0.8, linestyles=(0, (3, 2)), alpha=0.7)
+            pane.text(start + 0.015 * last, high - 0.04 * (high - low), quantities.count(gradients))

@@ -16,10 +16,13 @@ from sciml_bench.stats.across import GeometricMean, geometric_mean
 from sciml_bench.stats.verdict import Judgement, Verdict
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from sciml_bench.report.charts.pane import Pane
+
 _MOST_SOLVERS = 5
+_STEP_IN = 0.13
+_BAND = math.log10(1.05)
 _DECIDED = {Verdict.FASTER, Verdict.SLOWER}
 
 
@@ -162,36 +165,35 @@ def _limits(found: Forest) -> tuple[float, float]:
 
 
 def _draw(figure: Figure, material: Across, found: Forest) -> None:
-    from sciml_bench.report.charts import canvas
+    from sciml_bench.report.charts import scales
+    from sciml_bench.report.charts.canvas import WIDTH_IN, text_width_in, title
+    from sciml_bench.report.charts.legend import Entry, Legend
+    from sciml_bench.report.charts.pane import Pane
 
-    step = 0.13
-    lane = max(0.24, step * len(found.sides) + 0.1)
+    lane = max(0.24, _STEP_IN * len(found.sides) + 0.1)
     problems = found.problems
     height = lane * (len(problems) + 1) + 0.05
-    entries = [
-        canvas.Entry(material.palette.style(side.solver), f"{side.name}: {_mean_told(side)}") for side in found.sides
-    ]
-    legend = canvas.Legend(entries)
-    names = [clean(name, 30) for name in problems]
-    left = 0.2 + max(canvas.text_width_in(name) for name in (*names, "geometric mean"))
-    figure.set_size_inches(canvas.WIDTH_IN, 0.35 + height + 0.62 + legend.height_in)
-    canvas.title(figure, f"Time per {found.quantity} relative to {found.base_name}")
-    axes = canvas.add_axes(figure, left, legend.height_in + 0.55, canvas.WIDTH_IN - left - 0.25, height)
-    axes.set_ylim(height, 0)
-    middles = [lane * (place + 0.5) for place in range(len(problems) + 1)]
-    axes.set_yticks(middles, [*names, "geometric mean"])
-    axes.tick_params(axis="y", length=0)
+    legend = Legend(
+        [Entry(material.palette.style(side.solver), f"{side.name}: {_mean_told(side)}") for side in found.sides]
+    )
+    names = [*(clean(name, 30) for name in problems), "geometric mean"]
+    left = 0.2 + max(map(text_width_in, names))
+    figure.set_size_inches(WIDTH_IN, 0.55 + height + 0.62 + legend.height_in)
+    title(figure, f"Time per {found.quantity} relative to {found.base_name}", found.contest.name)
+    pane = Pane(figure, left, legend.height_in + 0.55, WIDTH_IN - left - 0.25, height)
     limits = _limits(found)
-    canvas.ticks(axes, "x", limits, canvas.ratio_tick)
-    axes.set_xlabel("← faster     ratio of times     slower →")
-    axes.grid(True, axis="x")
-    axes.axvspan(-math.log10(1.05), math.log10(1.05), color=INK, alpha=0.08, linewidth=0)
-    axes.axvline(0, color=INK, linewidth=1.0)
-    axes.axhline(lane * len(problems), color=INK, linewidth=0.6)
+    pane.limits(x=limits, y=(height, 0))
+    pane.boxes([(-_BAND, 0, 2 * _BAND, height)], INK, alpha=0.08)
+    pane.x_axis(scales.named_ticks(limits, scales.ratio_tick), "← faster     ratio of times     slower →")
+    pane.segments([(0, 0, 0, height)])
+    pane.segments([(limits[0], lane * len(problems), limits[1], lane * len(problems))], linewidths=0.6)
+    middles = [lane * (place + 0.5) for place in range(len(names))]
+    for name, y in zip(names, middles, strict=True):
+        pane.beside(-0.09, height - y - 0.04, name, ha="right")
     for place, side in enumerate(found.sides):
-        shift = (place - (len(found.sides) - 1) / 2) * step
-        by_problem = dict(zip(problems, middles, strict=False))
-        _draw_side(axes, material, side, {name: y + shift for name, y in by_problem.items()}, middles[-1] + shift)
+        shift = (place - (len(found.sides) - 1) / 2) * _STEP_IN
+        heights = {name: y + shift for name, y in zip(problems, middles, strict=False)}
+        _draw_side(pane, material, side, heights, middles[-1] + shift)
     legend.draw(figure)
 
 
@@ -201,24 +203,22 @@ def _mean_told(side: Side) -> str:
     return f"{quantities.ratio(mean.estimate)} ({low} to {high}) over {mean.n}"
 
 
-def _draw_side(axes: Axes, material: Across, side: Side, heights: Mapping[str, float], last: float) -> None:
-    from sciml_bench.report.charts import canvas
-
+def _draw_side(pane: Pane, material: Across, side: Side, heights: Mapping[str, float], last: float) -> None:
     style = material.palette.style(side.solver)
     for item in side.ratios:
         ratio, y = item.judgement.ratio, heights[item.problem]
-        _interval(axes, ratio.low, ratio.high, y, style.colour)
+        _interval(pane, ratio.low, ratio.high, y, style.colour)
         face = style.colour if item.judgement.verdict in _DECIDED else "none"
-        axes.plot([math.log10(ratio.estimate)], [y], **canvas.line_look(style, linestyle="", markerfacecolor=face))
-    _interval(axes, side.mean.low, side.mean.high, last, style.colour)
-    diamond = canvas.line_look(style, linestyle="", marker="d", markersize=7)
-    axes.plot([math.log10(side.mean.estimate)], [last], **diamond)
+        pane.line([math.log10(ratio.estimate)], [y], **style.look(linestyle="", markerfacecolor=face))
+    _interval(pane, side.mean.low, side.mean.high, last, style.colour)
+    diamond = style.look(linestyle="", marker="d", markersize=7)
+    pane.line([math.log10(side.mean.estimate)], [last], **diamond)
 
 
-def _interval(axes: Axes, low: float, high: float, y: float, colour: str) -> None:
-    """The interval of a ratio, cut at the edges of the axes; one that is unknown is dotted from edge to edge."""
-    left, right = axes.get_xlim()
+def _interval(pane: Pane, low: float, high: float, y: float, colour: str) -> None:
+    """The interval of a ratio, cut at the edges of the pane; one that is unknown is dotted from edge to edge."""
+    left, right = pane.x_limits
     start = max(left, math.log10(low)) if low > 0 else left
     end = min(right, math.log10(high)) if math.isfinite(high) else right
     known = low > 0 and math.isfinite(high)
-    axes.plot([start, end], [y, y], color=colour, linewidth=1.3 if known else 0.7, linestyle="-" if known else ":")
+    pane.segments([(start, y, end, y)], colour, **{} if known else {"linewidths": 0.7, "linestyles": ":"})

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.transforms import blended_transform_factory
 
 from sciml_bench.report.charts import canvas
 from sciml_bench.report.charts.palette import Style
+from sciml_bench.report.charts.pane import TEXT_PT, Pane
 
 Item = TypeVar("Item")
 
@@ -40,7 +39,7 @@ class Group(Generic[Item]):
 
 
 class Lanes(Generic[Item]):
-    """The geometry of lanes. In their axes y counts inches from the top."""
+    """The geometry of lanes. In their pane y counts inches from the top."""
 
     def __init__(self, groups: Sequence[Group[Item]], bar_in: float, *, left_in: float = 0.15, right_in: float = 0.2):
         self._groups = [group for group in groups if group.lanes]
@@ -53,26 +52,23 @@ class Lanes(Generic[Item]):
 
     @property
     def width_in(self) -> float:
-        """The width of the axes."""
+        """The width of the pane."""
         return canvas.WIDTH_IN - self._left_in - self._right_in
 
-    def axes(self, figure: Figure, bottom_in: float) -> tuple[Axes, list[tuple[Item, float]]]:
-        """Axes with the names written in, and the upper edge of each lane's bar."""
-        axes = canvas.add_axes(figure, self._left_in, bottom_in, self.width_in, self.height_in)
-        axes.set_ylim(self.height_in, 0)
-        axes.set_yticks([])
-        axes.spines["left"].set_visible(False)
-        place = blended_transform_factory(axes.transAxes, axes.transData)
+    def pane(self, figure: Figure, bottom_in: float) -> tuple[Pane, list[tuple[Item, float]]]:
+        """The pane with the names written in, and the upper edge of each lane's bar."""
+        pane = Pane(figure, self._left_in, bottom_in, self.width_in, self.height_in)
+        pane.limits(y=(self.height_in, 0))
         found: list[tuple[Item, float]] = []
         y = 0.04
         for group in self._groups:
             if group.title:
-                axes.text(0, y + 0.2, group.title, transform=place, fontsize=canvas.TEXT_PT, fontweight="bold")
+                pane.beside(0, self.height_in - y - 0.2, group.title, size=TEXT_PT, fontweight="bold")
                 y += _HEADER_IN
             for lane in group.lanes:
-                mark = canvas.line_look(lane.style, linestyle="")
-                axes.plot([0.05 / self.width_in], [y + 0.1], transform=place, clip_on=False, **mark)
-                axes.text(0.15 / self.width_in, y + 0.145, lane.name, transform=place, fontsize=canvas.SMALL_PT)
+                base = self.height_in - y - 0.145
+                pane.line([0.05], [base + 0.04], **lane.style.look(linestyle="", transform=pane.inches))
+                pane.beside(0.15, base, lane.name)
                 found.append((lane.item, y + _NAME_IN))
                 y += _NAME_IN + self._bar_in + 0.09
-        return axes, found
+        return pane, found

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from sciml_bench.report import quantities
 from sciml_bench.report.charts.chart import Chart, chart_name
 from sciml_bench.report.charts.material import Material, ending, label, listed, places
-from sciml_bench.report.charts.palette import INK
 from sciml_bench.report.stacks import PARTS, stack
 from sciml_bench.report.summary import CellSummary
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from sciml_bench.report.charts.pane import Box, Pane
 
 BEFORE = tuple(part for part in PARTS if part.letter in "sibtlcGS")
 """The parts up to the first gradient and the first solve, in order."""
@@ -83,47 +83,51 @@ def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
 
 
 def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
-    from sciml_bench.report.charts import canvas
+    from sciml_bench.report.charts import scales
+    from sciml_bench.report.charts.canvas import WIDTH_IN, page, title
     from sciml_bench.report.charts.lanes import Group, Lane, Lanes
+    from sciml_bench.report.charts.legend import Swatch, swatches
 
     lanes = Lanes(
         [Group(name, [Lane(c, label(c), material.style(c)) for c in cells]) for name, cells in groups], 0.17
     )  # fmt: skip
     longest = max(_reach(cell) for _, cells in groups for cell in cells)
     top = 0.45 if material.caution else 0.3
-    figure.set_size_inches(canvas.WIDTH_IN, top + lanes.height_in + 0.9)
-    canvas.title(figure, f"{material.title}: {_TITLE}", material.caution)
-    axes, places_in = lanes.axes(figure, 0.9)
-    axes.set_xlim(0, longest * 1.22)
-    ticks = canvas.linear_ticks(longest)
-    axes.set_xticks(ticks, [quantities.rough_duration(tick) if tick >= 1 else f"{tick:g} s" for tick in ticks])
-    axes.grid(True, axis="x")
-    for cell, y in places_in:
-        _bar(axes, cell, y, longest)
-    canvas.swatches(figure, [canvas.Swatch(_COLOURS[part.letter], f"{part.letter}  {part.name}") for part in BEFORE])
-    canvas.write(figure, 0.15, 0.1, "black mark and number: the first gradient is there", fontstyle="italic")
+    figure.set_size_inches(WIDTH_IN, top + lanes.height_in + 0.9)
+    title(figure, f"{material.title}: {_TITLE}", material.caution)
+    pane, found = lanes.pane(figure, 0.9)
+    pane.limits(x=(0, longest * 1.22))
+    pane.x_axis({tick: f"{tick:g} s" for tick in scales.linear_ticks(longest)})
+    bars = [(_parts(cell), y) for cell, y in found]
+    for number, part in enumerate(BEFORE):
+        _draw_part(pane, bars, number, part.letter, 0.025 * longest)
+    for cell, y in found:
+        first = cell.first_gradient_process
+        told, slant = (ending(cell), "italic") if first is None else (quantities.duration(first.median), "normal")
+        pane.text(_reach(cell) + 0.012 * longest, y + 0.135, told, fontstyle=slant)
+    marks = [(f.median, y - 0.03, f.median, y + 0.2) for cell, y in found if (f := cell.first_gradient_process)]
+    pane.segments(marks, linewidths=1.6)
+    swatches(figure, [Swatch(_COLOURS[part.letter], f"{part.letter} {part.name}") for part in BEFORE])
+    page(figure).beside(0.15, 0.1, "black mark and number: the first gradient is there", fontstyle="italic")
+
+
+def _draw_part(
+    pane: Pane, bars: Sequence[tuple[Sequence[float], float]], number: int, letter: str, least: float
+) -> None:
+    """One part of every lane's bar, with its letter where there is room."""
+    boxes: list[Box] = []
+    for parts, y in bars:
+        left, seconds = sum(parts[:number]), parts[number]
+        if seconds > 0:
+            boxes.append((left, y, seconds, 0.17))
+        if seconds > least:
+            ink = "#1c1b1f" if letter in _PALE else "#ffffff"
+            pane.text(left + seconds / 2, y + 0.13, letter, ha="center", color=ink)
+    if boxes:
+        pane.boxes(boxes, _COLOURS[letter])
 
 
 def _reach(cell: CellSummary) -> float:
     """How far the bar or the mark of a cell reaches, in seconds."""
     first = cell.first_gradient_process
     return max(sum(_parts(cell)), 0.0 if first is None else first.median, 1e-3)
-
-
-def _bar(axes: Axes, cell: CellSummary, y: float, longest: float) -> None:
-    from sciml_bench.report.charts import canvas
-
-    left = 0.0
-    for part, seconds in zip(BEFORE, _parts(cell), strict=True):
-        if seconds > 0:
-            axes.barh(y, seconds, 0.17, left, align="edge", color=_COLOURS[part.letter], linewidth=0)
-            if seconds > 0.025 * longest:
-                ink = "#1c1b1f" if part.letter in _PALE else "#ffffff"
-                axes.text(left + seconds / 2, y + 0.135, part.letter, ha="center", color=ink, fontsize=canvas.SMALL_PT)
-        left += seconds
-    first = cell.first_gradient_process
-    told = ending(cell) if first is None else quantities.duration(first.median)
-    if first is not None:
-        axes.plot([first.median] * 2, [y - 0.03, y + 0.2], color=INK, linewidth=1.6, solid_capstyle="butt")
-    slant = "normal" if first else "italic"
-    axes.text(_reach(cell) + 0.012 * longest, y + 0.135, told, fontsize=canvas.SMALL_PT, fontstyle=slant)

@@ -94,24 +94,25 @@ def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
 
 
 def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
-    from sciml_bench.report.charts import canvas
+    from sciml_bench.report.charts import scales
+    from sciml_bench.report.charts.canvas import WIDTH_IN, title
     from sciml_bench.report.charts.lanes import Group, Lane, Lanes
-    from sciml_bench.report.charts.palette import INK
 
     lanes = Lanes(
         [Group(name, [Lane(c, label(c), material.style(c)) for c in cells]) for name, cells in groups], 0.15
     )  # fmt: skip
-    figure.set_size_inches(canvas.WIDTH_IN, 0.3 + lanes.height_in + 0.38)
-    canvas.title(figure, f"{material.title}: peak memory, and growth over the steady calls")
-    axes, found = lanes.axes(figure, 0.38)
+    figure.set_size_inches(WIDTH_IN, 0.3 + lanes.height_in + 0.38)
+    title(figure, f"{material.title}: peak memory, and growth over the steady calls")
+    pane, found = lanes.pane(figure, 0.38)
     longest = max(max(_peaks(cell)) for cell, _ in found) / _MIB
-    axes.set_xlim(0, longest * 1.4)
-    ticks = canvas.linear_ticks(longest)
-    axes.set_xticks(ticks, [quantities.size(tick * _MIB).replace(".00", "") if tick else "0" for tick in ticks])
-    axes.grid(True, axis="x")
+    pane.limits(x=(0, longest * 1.4))
+    pane.x_axis({tick: _tick(tick) for tick in scales.linear_ticks(longest)})
+    bars = [(0.0, y, median(_peaks(cell)) / _MIB, 0.15) for cell, y in found]
+    pane.boxes(bars, [material.style(cell).colour for cell, _ in found], alpha=0.85)
+    pane.segments([(min(p) / _MIB, y + 0.075, max(p) / _MIB, y + 0.075) for c, y in found if (p := _peaks(c))])
     for cell, y in found:
-        peaks = [peak / _MIB for peak in _peaks(cell)]
-        axes.barh(y, median(peaks), 0.15, align="edge", color=material.style(cell).colour, alpha=0.85, linewidth=0)
-        if max(peaks) > min(peaks):
-            axes.plot([min(peaks), max(peaks)], [y + 0.075] * 2, color=INK, linewidth=1.0)
-        axes.text(max(peaks) + 0.012 * longest, y + 0.125, _told(cell), fontsize=canvas.SMALL_PT)
+        pane.text(max(_peaks(cell)) / _MIB + 0.012 * longest, y + 0.125, _told(cell))
+
+
+def _tick(mib: float) -> str:
+    return quantities.size(mib * _MIB).replace(".00", "").replace(".0 ", " ") if mib else "0"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sciml_bench.task import Cell
 
@@ -40,6 +41,19 @@ class Style:
     marker: str
     dashes: tuple[float, ...]
     filled: bool
+
+    def look(self, **changes: Any) -> dict[str, Any]:
+        """How a line and its markers are drawn, in matplotlib's words, with ``changes`` to it."""
+        look: dict[str, Any] = {
+            "color": self.colour,
+            "marker": self.marker,
+            "markersize": 5.0,
+            "markerfacecolor": self.colour if self.filled else "none",
+            "markeredgecolor": self.colour,
+            "linestyle": (0, self.dashes) if self.dashes else "-",
+            "linewidth": 1.4,
+        }
+        return look | changes
 
 
 Configuration = tuple[str, ...]

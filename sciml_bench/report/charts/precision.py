@@ -21,8 +21,9 @@ from sciml_bench.report.rows import Row, Time
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from sciml_bench.report.charts.pane import Pane
 
 COLUMNS = (
     "division", "cell", "rtol", "error", "error_is_a_bound", "time_s", "fastest_process_s", "slowest_process_s",
@@ -235,32 +236,34 @@ def _draw(
     quantity: Quantity,
     known: bool,
 ) -> None:
-    from sciml_bench.report.charts import canvas
+    from sciml_bench.report.charts import scales
+    from sciml_bench.report.charts.canvas import Grid, joined, title
+    from sciml_bench.report.charts.legend import Entry, Legend
 
     every = [line for panel in section.panels for line in lines[panel.title]]
-    entries = [
-        canvas.Entry(material.style(line.cell), label(line.cell) + (f": {line.failures}" if line.failed else ""))
-        for line in every
-    ]
-    legend = canvas.Legend(entries)
-    grid = canvas.Grid(len(section.panels), legend.height_in, cautioned=bool(material.caution))
-    grid.open(figure)
-    canvas.title(figure, f"{material.title}: {section.name}", material.caution)
-    dots = [dot for line in every for dot in line.dots]
-    limits = (
-        canvas.log_limits([math.log10(_x(dot, known)) for dot in dots if _has_x(dot, known)] or [0.0]),
-        canvas.log_limits([math.log10(value) for dot in dots for value in (dot.fastest_s, dot.slowest_s)]),
+    legend = Legend(
+        [
+            Entry(material.style(line.cell), label(line.cell) + (f": {line.failures}" if line.failed else ""))
+            for line in every
+        ]
     )
+    grid = Grid(len(section.panels), legend.height_in, cautioned=bool(material.caution))
+    grid.open(figure)
+    only = section.panels[0].title if grid.single else ""
+    title(figure, joined(f"{material.title}: {section.name}", only), material.caution)
+    dots = [dot for line in every for dot in line.dots]
+    xs = [math.log10(_x(dot, known)) for dot in dots if _has_x(dot, known)]
+    x_limits = scales.log_limits(xs or [0.0])
+    y_limits = scales.log_limits([math.log10(value) for dot in dots for value in (dot.fastest_s, dot.slowest_s)])
     for place, panel in enumerate(section.panels):
-        axes = grid.axes(figure, place)
-        axes.grid(True)
-        canvas.ticks(axes, "x", limits[0], canvas.power_tick)
-        canvas.ticks(axes, "y", limits[1], canvas.duration_tick)
-        grid.title(axes, panel.title)
-        axes.set_xlabel((quantity.axis if grid.single else "error") if known else "relative tolerance")
-        if grid.leftmost(place):
-            axes.set_ylabel(f"time per {quantity.call}")
-        _draw_lines(axes, material, lines[panel.title], known)
+        pane = grid.pane(figure, place)
+        pane.limits(x=x_limits, y=y_limits)
+        grid.title(pane, panel.title)
+        x_label = (quantity.axis if grid.single else "error") if known else "relative tolerance"
+        pane.x_axis(scales.named_ticks(x_limits, scales.power_tick), x_label)
+        y_label = f"time per {quantity.call}" if grid.leftmost(place) else ""
+        pane.y_axis(scales.named_ticks(y_limits, scales.duration_tick), y_label)
+        _draw_lines(pane, material, lines[panel.title], known)
     legend.draw(figure)
 
 
@@ -272,30 +275,28 @@ def _has_x(dot: Dot, known: bool) -> bool:
     return not known or dot.error is not None
 
 
-def _draw_lines(axes: Axes, material: Material, lines: Sequence[Line], known: bool) -> None:
-    from sciml_bench.report.charts import canvas
+def _draw_lines(pane: Pane, material: Material, lines: Sequence[Line], known: bool) -> None:
+    from sciml_bench.report.charts.canvas import failed_strip
+    from sciml_bench.report.charts.pane import AT_MOST
 
     for line in lines:
         style = material.style(line.cell)
         dots = sorted((dot for dot in line.dots if _has_x(dot, known)), key=lambda dot: -dot.rtol)
-        if not dots:
-            continue
         xs = [math.log10(_x(dot, known)) for dot in dots]
         ys = [math.log10(dot.time_s) for dot in dots]
-        axes.plot(xs, ys, **canvas.line_look(style))
-        spread = [(x, dot) for x, dot in zip(xs, dots, strict=True) if dot.slowest_s > dot.fastest_s]
+        if dots:
+            pane.line(xs, ys, **style.look())
+        spread = [
+            (x, math.log10(dot.fastest_s), x, math.log10(dot.slowest_s))
+            for x, dot in zip(xs, dots, strict=True)
+            if dot.slowest_s > dot.fastest_s
+        ]
         if spread:
-            axes.vlines(
-                [x for x, _ in spread],
-                [math.log10(dot.fastest_s) for _, dot in spread],
-                [math.log10(dot.slowest_s) for _, dot in spread],
-                colors=style.colour,
-                linewidth=1.0,
-                alpha=0.7,
-            )
+            pane.segments(spread, style.colour, alpha=0.7)
         bounds = [(x, y) for x, y, dot in zip(xs, ys, dots, strict=True) if known and dot.bound]
         if bounds:
-            axes.plot(*zip(*bounds, strict=True), linestyle="", marker=canvas.AT_MOST, color=style.colour, markersize=9)
+            left, up = zip(*bounds, strict=True)
+            pane.line(left, up, linestyle="", marker=AT_MOST, color=style.colour, markersize=9)
     without_x = [line for line in lines if line.failed or any(not _has_x(dot, known) for dot in line.dots)]
     if without_x:
-        canvas.failed_strip(axes, [material.style(line.cell) for line in without_x])
+        failed_strip(pane, [material.style(line.cell) for line in without_x])

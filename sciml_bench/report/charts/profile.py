@@ -14,8 +14,9 @@ from sciml_bench.report.charts.palette import Configuration
 from sciml_bench.stats.across import Profile, performance_profile
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from sciml_bench.report.charts.pane import Pane
 
 _FURTHEST = 1e4
 
@@ -125,41 +126,39 @@ def _percent(share: float) -> str:
 
 
 def _draw(figure: Figure, material: Across, quantity: str, sides: Sequence[Side]) -> None:
-    from sciml_bench.report.charts import canvas
+    from sciml_bench.report.charts.canvas import Grid, joined, title
+    from sciml_bench.report.charts.legend import Entry, Legend
 
     entries = [
-        canvas.Entry(
+        Entry(
             material.palette.style(key),
             f"{_name(solver)}: solves {_percent(side.profiles[key].solved)} of {len(side.problems)}",
         )
         for side in sides
         for key, solver in side.solvers.items()
     ]
-    legend = canvas.Legend(list(dict.fromkeys(entries)))
-    grid = canvas.Grid(len(sides), legend.height_in)
+    legend = Legend(list(dict.fromkeys(entries)))
+    grid = Grid(len(sides), legend.height_in)
     grid.open(figure)
-    canvas.title(figure, f"Performance profile, time per {quantity}")
+    title(figure, joined(f"Performance profile, time per {quantity}", sides[0].name if grid.single else ""))
     for place, side in enumerate(sides):
-        axes = grid.axes(figure, place)
-        grid.title(axes, f"{len(side.problems)} problems, {side.name.removeprefix('matched: ')}")
-        axes.set_xlabel("ratio to the fastest")
-        if grid.leftmost(place):
-            axes.set_ylabel("share of the problems")
-        _draw_side(axes, material, side)
+        pane = grid.pane(figure, place)
+        grid.title(pane, side.name.removeprefix("matched: "))
+        _draw_side(pane, material, side, "share of the problems" if grid.leftmost(place) else "")
     legend.draw(figure)
 
 
-def _draw_side(axes: Axes, material: Across, side: Side) -> None:
-    from sciml_bench.report.charts import canvas
+def _draw_side(pane: Pane, material: Across, side: Side, y_label: str) -> None:
+    from sciml_bench.report.charts import scales
 
     widest = max((of.ratios[-1] for of in side.profiles.values() if of.ratios), default=1.0)
     last = math.log10(min(max(4.0, 1.5 * widest), _FURTHEST))
-    axes.grid(True)
-    canvas.ticks(axes, "x", (-0.01, last), canvas.ratio_tick)
-    axes.set_ylim(-0.03, 1.03)
-    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
+    pane.limits(x=(-0.01, last), y=(-0.03, 1.03))
+    x_label = f"ratio to the fastest, {len(side.problems)} problems"
+    pane.x_axis(scales.named_ticks((-0.01, last), scales.ratio_tick), x_label)
+    pane.y_axis({share / 4: f"{25 * share} %" for share in range(5)}, y_label)
     for key, found in side.profiles.items():
         xs = [0.0, *(min(math.log10(ratio), last) for ratio in found.ratios), last]
         ys = [found.best, *found.shares, found.solved]
-        look = canvas.line_look(material.palette.style(key), markersize=4)
-        axes.plot(xs, ys, drawstyle="steps-post", markevery=slice(0, len(xs) - 1), **look)
+        look = material.palette.style(key).look(markersize=4, markevery=slice(0, len(xs) - 1))
+        pane.line(xs, ys, steps=True, **look)

@@ -18,9 +18,9 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from sciml_bench.errors import StoreError, UsageError
-from sciml_bench.report.charts.canvas import SMALL_PT, TEXT_PT
 from sciml_bench.report.charts.chart import Chart
 from sciml_bench.report.charts.palette import INK
+from sciml_bench.report.charts.pane import TEXT_PT
 
 PNG_DPI = 200
 
@@ -30,20 +30,7 @@ _LOOK: dict[Any, Any] = {
     "text.usetex": False,
     "font.family": ["DejaVu Sans"],
     "font.size": TEXT_PT,
-    "axes.labelsize": TEXT_PT,
-    "axes.titlesize": TEXT_PT,
-    "xtick.labelsize": SMALL_PT,
-    "ytick.labelsize": SMALL_PT,
     "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "grid.color": INK,
-    "grid.alpha": 0.13,
-    "grid.linewidth": 0.6,
-    "axes.linewidth": 0.8,
-    "axes.facecolor": "none",
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "svg.fonttype": "none",

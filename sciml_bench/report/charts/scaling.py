@@ -12,7 +12,7 @@ from sciml_bench.report import quantities
 from sciml_bench.report.charts.across import QUANTITIES, Across, Contest
 from sciml_bench.report.charts.chart import Chart, chart_name, clean
 from sciml_bench.report.charts.material import label, listed, places
-from sciml_bench.report.charts.palette import Configuration
+from sciml_bench.report.charts.palette import Configuration, Style
 from sciml_bench.report.rows import Target, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary
 from sciml_bench.stats.front import WorkPoint, common_target
@@ -20,6 +20,8 @@ from sciml_bench.stats.processes import Spread, spread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from sciml_bench.report.charts.pane import Pane
 
 _SIZE_AT_END = re.compile(r"-\d+$")
 
@@ -151,34 +153,36 @@ def _alt(found: Family) -> str:
 
 
 def _draw(figure: Figure, material: Across, found: Family) -> None:
-    from sciml_bench.report.charts import canvas
+    from sciml_bench.report.charts import scales
+    from sciml_bench.report.charts.canvas import Grid, failed_strip, title
+    from sciml_bench.report.charts.legend import Entry, Legend
 
-    entries = [canvas.Entry(material.palette.style(key), _told(dots)) for key, dots in found.solvers.items()]
-    legend = canvas.Legend(entries)
-    grid = canvas.Grid(1, legend.height_in)
+    legend = Legend([Entry(material.palette.style(key), _told(dots)) for key, dots in found.solvers.items()])
+    grid = Grid(1, legend.height_in)
     grid.open(figure)
-    canvas.title(figure, f"{clean(found.name, 60)}: time per {found.quantity}, {found.contest}")
-    axes = grid.axes(figure, 0)
-    axes.grid(True)
+    title(figure, f"{clean(found.name, 60)}: time per {found.quantity}, {found.contest}")
+    pane = grid.pane(figure, 0)
     dots = [(dot, seconds) for of in found.solvers.values() for dot, seconds in _timed(of)]
-    sizes = [math.log10(dot.states) for dot, _ in dots]
-    times = [math.log10(value) for _, seconds in dots for value in (seconds.minimum, seconds.maximum)]
-    canvas.ticks(axes, "x", canvas.log_limits(sizes, least=0.5), canvas.count_tick)
-    canvas.ticks(axes, "y", canvas.log_limits(times), canvas.duration_tick)
-    axes.set_xlabel("states")
-    axes.set_ylabel(f"time per {found.quantity}")
+    x_limits = scales.log_limits([math.log10(dot.states) for dot, _ in dots], least=0.5)
+    y_limits = scales.log_limits([math.log10(t) for _, spread in dots for t in (spread.minimum, spread.maximum)])
+    pane.limits(x=x_limits, y=y_limits)
+    pane.x_axis(scales.named_ticks(x_limits, scales.count_tick), "states")
+    pane.y_axis(scales.named_ticks(y_limits, scales.duration_tick), f"time per {found.quantity}")
     for key, of in found.solvers.items():
-        style = material.palette.style(key)
-        timed = _timed(of)
-        xs = [math.log10(dot.states) for dot, _ in timed]
-        axes.plot(xs, [math.log10(seconds.median) for _, seconds in timed], **canvas.line_look(style))
-        lows = [math.log10(seconds.minimum) for _, seconds in timed]
-        highs = [math.log10(seconds.maximum) for _, seconds in timed]
-        axes.vlines(xs, lows, highs, colors=style.colour, linewidth=1.0, alpha=0.7)
+        _draw_solver(pane, material.palette.style(key), _timed(of))
     failing = [key for key, of in found.solvers.items() if len(_timed(of)) < len(of)]
     if failing:
-        canvas.failed_strip(axes, [material.palette.style(key) for key in failing])
+        failed_strip(pane, [material.palette.style(key) for key in failing])
     legend.draw(figure)
+
+
+def _draw_solver(pane: Pane, style: Style, timed: Sequence[tuple[Dot, Spread]]) -> None:
+    if not timed:
+        return
+    xs = [math.log10(dot.states) for dot, _ in timed]
+    pane.line(xs, [math.log10(seconds.median) for _, seconds in timed], **style.look())
+    ends = [(math.log10(seconds.minimum), math.log10(seconds.maximum)) for _, seconds in timed]
+    pane.segments([(x, low, x, high) for x, (low, high) in zip(xs, ends, strict=True)], style.colour, alpha=0.7)
 
 
 def _told(dots: Sequence[Dot]) -> str:

@@ -14,8 +14,9 @@ from sciml_bench.stats.stability import Stability
 from sciml_bench.stats.stability import stability as shares_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from sciml_bench.report.charts.pane import Box, Pane
 
 TRIALS: Mapping[str, tuple[str, str, str]] = {
     "right": ("right", RIGHT, ""),
@@ -101,41 +102,43 @@ def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
 
 
 def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
-    from sciml_bench.report.charts import canvas
+    from sciml_bench.report.charts.canvas import WIDTH_IN, title
     from sciml_bench.report.charts.lanes import Group, Lane, Lanes
+    from sciml_bench.report.charts.legend import Swatch, swatches
 
     lanes = Lanes(
         [Group(name, [Lane(c, label(c), material.style(c)) for c in cells]) for name, cells in groups], 0.15
     )  # fmt: skip
     rtols = _rtols([cell for _, cells in groups for cell in cells])
-    figure.set_size_inches(canvas.WIDTH_IN, 0.3 + lanes.height_in + 0.8)
-    canvas.title(figure, f"{material.title}: perturbed parameters at each tolerance")
-    axes, found = lanes.axes(figure, 0.8)
-    axes.set_xlim(0, len(rtols))
-    axes.set_xticks([place + 0.35 for place in range(len(rtols))], [quantities.tolerance(rtol) for rtol in rtols])
-    axes.set_xlabel("relative tolerance")
+    figure.set_size_inches(WIDTH_IN, 0.3 + lanes.height_in + 0.8)
+    title(figure, f"{material.title}: perturbed parameters at each tolerance")
+    pane, found = lanes.pane(figure, 0.8)
+    pane.limits(x=(0, len(rtols)))
+    names = {place + 0.35: quantities.tolerance(rtol) for place, rtol in enumerate(rtols)}
+    pane.x_axis(names, "relative tolerance", grid=False)
+    boxes: dict[str, list[Box]] = {kind: [] for kind in (*TRIALS, "frame")}
     for cell, y in found:
         if trials.shares(cell) is None:
-            axes.text(0.02, y + 0.115, f"not tried: {ending(cell)}", fontsize=canvas.SMALL_PT, fontstyle="italic")
+            pane.text(0.02, y + 0.115, f"not tried: {ending(cell)}", fontstyle="italic")
             continue
         for place, rtol in enumerate(rtols):
-            _box(axes, _counts(cell, rtol), place, y)
-    canvas.swatches(figure, [canvas.Swatch(colour, name, hatch) for name, colour, hatch in TRIALS.values()], 0.14)
+            _draw_box(pane, boxes, _counts(cell, rtol), place, y)
+    for kind, (_, colour, hatch) in TRIALS.items():
+        if boxes[kind]:
+            pane.boxes(boxes[kind], colour, **({"hatch": hatch} if hatch else {}))
+    pane.boxes(boxes["frame"], "none", edgecolors=INK, linewidths=0.5)
+    swatches(figure, [Swatch(colour, name, hatch) for name, colour, hatch in TRIALS.values()], 0.14)
 
 
-def _box(axes: Axes, counts: Sequence[int], place: float, y: float) -> None:
-    from matplotlib.patches import Rectangle
-
-    from sciml_bench.report.charts import canvas
-
+def _draw_box(pane: Pane, boxes: dict[str, list[Box]], counts: Sequence[int], place: int, y: float) -> None:
+    """The box of one cell at one tolerance, added to ``boxes``, and its numbers."""
     total, left = sum(counts), float(place)
     if not total:
-        axes.text(place + 0.02, y + 0.115, "not tried", fontsize=canvas.SMALL_PT - 1, fontstyle="italic")
+        pane.text(place + 0.02, y + 0.115, "not tried", fontstyle="italic")
         return
-    for count, (_, colour, hatch) in zip(counts, TRIALS.values(), strict=True):
+    for count, kind in zip(counts, TRIALS, strict=True):
         if count:
-            width = 0.7 * count / total
-            axes.add_patch(Rectangle((left, y), width, 0.15, facecolor=colour, edgecolor="white", hatch=hatch, lw=0))
-            left += width
-    axes.add_patch(Rectangle((place, y), 0.7, 0.15, fill=False, edgecolor=INK, linewidth=0.5))
-    axes.text(place + 0.72, y + 0.12, f"{counts[0]}/{total}", fontsize=canvas.SMALL_PT)
+            boxes[kind].append((left, y, 0.7 * count / total, 0.15))
+            left += 0.7 * count / total
+    boxes["frame"].append((place, y, 0.7, 0.15))
+    pane.text(place + 0.72, y + 0.12, f"{counts[0]}/{total}")

@@ -21,8 +21,9 @@ from sciml_bench.report.loops import Loop
 from sciml_bench.report.summary import CellSummary, ProcessSummary
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from sciml_bench.report.charts.pane import Pane
 
 _SLOWEST, _FASTEST = 3.0, 0.5
 """What is drawn, as multiples of the steady time; calls beyond stand at the edge."""
@@ -146,7 +147,7 @@ def _alt(material: Material, found: Sequence[CellLoop]) -> str:
 
 
 def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequence[CellLoop | CellSummary]]]) -> None:
-    from sciml_bench.report.charts import canvas
+    from sciml_bench.report.charts.canvas import WIDTH_IN, title
     from sciml_bench.report.charts.lanes import Group, Lane, Lanes
 
     lanes = Lanes(
@@ -158,15 +159,14 @@ def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequen
         left_in=0.55,
     )
     top = 0.45 if material.caution else 0.3
-    figure.set_size_inches(canvas.WIDTH_IN, top + lanes.height_in + 0.35)
-    canvas.title(figure, f"{material.title}: calls in order, as multiples of the steady time", material.caution)
-    axes, found = lanes.axes(figure, 0.35)
-    axes.set_xlim(0, 1)
-    axes.set_xticks([])
-    axes.set_xlabel("call, from the first to the last of the loop")
+    figure.set_size_inches(WIDTH_IN, top + lanes.height_in + 0.48)
+    title(figure, f"{material.title}: calls in order, as multiples of the steady time", material.caution)
+    pane, found = lanes.pane(figure, 0.48)
+    pane.x_axis({}, "call, from the first to the last of the loop")
+    pane.boxes([(0, y, 1, _LANE_IN) for one, y in found if isinstance(one, CellLoop)], INK, alpha=0.045)
     for one, y in found:
         if isinstance(one, CellLoop):
-            _draw_lane(axes, one, y, material.style(one.cell).colour)
+            _draw_lane(pane, one, y, material.style(one.cell).colour)
 
 
 def _cell(one: CellLoop | CellSummary) -> CellSummary:
@@ -174,7 +174,7 @@ def _cell(one: CellLoop | CellSummary) -> CellSummary:
 
 
 def _heading(one: CellLoop | CellSummary) -> str:
-    from sciml_bench.report.charts import canvas
+    from sciml_bench.report.charts.canvas import WIDTH_IN, text_width_in
 
     if isinstance(one, CellSummary):
         return f"{label(one)}: no call was repeated, {ending(one)}"
@@ -187,7 +187,7 @@ def _heading(one: CellLoop | CellSummary) -> str:
     short = f"{label(one.cell)}: {', '.join(words)}"
     classes = _classes(one.cell, loop.call)
     long = f"{short} (all: {classes})" if classes else short
-    return long if canvas.text_width_in(long) < canvas.WIDTH_IN - 1 else short
+    return long if text_width_in(long) < WIDTH_IN - 1 else short
 
 
 def _height(ratio: float, y: float) -> float:
@@ -196,30 +196,22 @@ def _height(ratio: float, y: float) -> float:
     return y + _LANE_IN * (1 - share)
 
 
-def _draw_lane(axes: Axes, one: CellLoop, y: float, colour: str) -> None:
-    from matplotlib.patches import Rectangle
-
-    from sciml_bench.report.charts import canvas
-
+def _draw_lane(pane: Pane, one: CellLoop, y: float, colour: str) -> None:
     ratios = [ns / 1e9 / one.steady_s if one.steady_s else 1.0 for ns in one.loop.samples_ns]
     calls = len(ratios)
-    axes.add_patch(Rectangle((0, y), 1, _LANE_IN, facecolor=INK, alpha=0.045, linewidth=0))
     for ratio in (1, 2):
-        axes.plot([0, 1], [_height(ratio, y)] * 2, color=INK, alpha=0.25, linewidth=0.5)
-        axes.text(-0.008, _height(ratio, y) + 0.03, f"{ratio}×", ha="right", fontsize=canvas.SMALL_PT - 1)
+        pane.text(-0.008, _height(ratio, y) + 0.03, f"{ratio}×", ha="right", size=7)
+    pane.segments([(0, _height(ratio, y), 1, _height(ratio, y)) for ratio in (1, 2)], alpha=0.25, linewidths=0.5)
     if one.loop.warm_up:
-        share = min(1.0, one.loop.warm_up / calls)
-        axes.add_patch(Rectangle((0, y), share, _LANE_IN, facecolor=INK, alpha=0.13, linewidth=0))
+        pane.boxes([(0, y, min(1.0, one.loop.warm_up / calls), _LANE_IN)], INK, alpha=0.13)
     xs, drawn = _thinned(ratios)
-    marker = "." if len(xs) <= 60 else ""
-    heights = [_height(ratio, y) for ratio in drawn]
-    axes.plot(xs, heights, color=colour, linewidth=0.8, marker=marker, markersize=3)
-    for segment in one.segments:
-        left, right = (segment.first - 1) / calls, segment.last / calls
-        middle = _height(segment.median_s / one.steady_s if one.steady_s else 1.0, y)
-        axes.plot([left, right], [middle, middle], color=INK, linewidth=1.2)
-        if segment.first > one.loop.warm_up + 1:
-            axes.plot([left, left], [y, y + _LANE_IN], color=INK, linewidth=1.0, dashes=(3, 1.5))
+    dots = {"marker": ".", "markersize": 3} if len(xs) <= 60 else {}
+    pane.line(xs, [_height(ratio, y) for ratio in drawn], color=colour, linewidth=0.8, **dots)
+    middles = [_height(segment.median_s / one.steady_s if one.steady_s else 1.0, y) for segment in one.segments]
+    edges = [((segment.first - 1) / calls, segment.last / calls) for segment in one.segments]
+    pane.segments([(left, at, right, at) for (left, right), at in zip(edges, middles, strict=True)], linewidths=1.2)
+    changes = [(segment.first - 1) / calls for segment in one.segments if segment.first > one.loop.warm_up + 1]
+    pane.segments([(x, y, x, y + _LANE_IN) for x in changes], linestyles=(0, (3, 1.5)))
 
 
 def _thinned(ratios: Sequence[float]) -> tuple[list[float], list[float]]:
