@@ -1,43 +1,47 @@
-"""Our steady-state figure of a call against pyperf's of the same call, in turns.
+"""Our steady-state figure of a call against pyperf's of the same call.
 
     python benchmarks/against_pyperf.py                                       SciPy and Diffrax on Lotka-Volterra
     python benchmarks/against_pyperf.py lotka-volterra/scipy/rk45/forward/eager   another cell
 
-A pair is one process of ours (``measure_cell``, as in a run) and one of pyperf's, in random order; from each comes
-the median of its steady calls of ``solve``. The table shows the median ratio over all pairs and their range. Exit
-code 1 when a median is off by more than the bound. Needs pyperf, which the extra ``dev`` brings.
+A pair is one process of ours, the worker of every run, and one in which pyperf's ``Runner`` times the same program by
+its own loops and clock. Both are pinned alike and take turns (see ``sciml_bench.measure.baton``), so that they see the
+same moments of the machine; the order of the two alternates. From each comes the median of its steady calls of
+``solve``. The table shows the median ratio over all pairs and its range. Exit code 1 when a median is off by more than
+the bound. Needs pyperf, which the extra ``dev`` brings.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib
-import json
 import os
-import random
 import statistics
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
+from typing import TextIO
 
 from sciml_bench.adapters import registry
+from sciml_bench.adapters.base import Program
 from sciml_bench.emit import source
-from sciml_bench.engine import Limits, measure_cell
+from sciml_bench.engine import Limits, measure_group
+from sciml_bench.measure import worker
+from sciml_bench.measure.baton import SLICE_S, SharedBaton
+from sciml_bench.measure.phases import Clock
+from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.protocol import Channel, End, PointDone, Ready
+from sciml_bench.outcome import Outcome
 from sciml_bench.problem import catalog
 from sciml_bench.task import Cell, Point, Sampling, Task
 
 CELLS = ("lotka-volterra/scipy/rk45/forward/eager", "lotka-volterra/diffrax/tsit5/checkpointed/compiled")
 BOUND = 0.03
 RTOL = 1e-6
-KEPT = ("PATH", "HOME", "PYTHONPATH", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC", "XLA_FLAGS", "JAX_PLATFORMS")
+LOOP_S = 2.0
+SIDES = ("ours", "pyperf")
 
 
 def main() -> int:
     """Print the table; the exit code says whether every median is within the bound."""
-    if "--pyperf" in sys.argv:
-        pyperf_side()
-        return 0
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cells", nargs="*", default=CELLS, help="problem/adapter/method/sensitivity/mode")
     parser.add_argument("--pairs", type=int, default=10, help="pairs of processes a cell (default 10)")
@@ -49,18 +53,10 @@ def main() -> int:
 
 def compared(label: str, pairs: int) -> bool:
     """One row of the table; whether it is within the bound."""
-    order = random.Random(0)
-    found: list[tuple[float, float]] = []
-    for _ in range(pairs):
-        if order.random() < 0.5:
-            ours = our_seconds(label)
-            found.append((ours, pyperf_seconds(label)))
-        else:
-            theirs = pyperf_seconds(label)
-            found.append((our_seconds(label), theirs))
-    ratios = sorted(ours / theirs for ours, theirs in found)
+    found = [pair(label, SIDES if number % 2 else SIDES[::-1]) for number in range(pairs)]
+    ratios = sorted(times["ours"] / times["pyperf"] for times in found)
     ratio = statistics.median(ratios)
-    ours_ms, theirs_ms = (1e3 * statistics.median(column) for column in zip(*found, strict=True))
+    ours_ms, theirs_ms = (1e3 * statistics.median(times[side] for times in found) for side in SIDES)
     within = abs(ratio - 1) <= BOUND
     print(
         f"{label:<58} {ours_ms:>9.3f} {theirs_ms:>10.3f} {ratio:>7.3f}  [{ratios[0]:.3f}, {ratios[-1]:.3f}]"
@@ -70,8 +66,22 @@ def compared(label: str, pairs: int) -> bool:
     return within
 
 
+def pair(label: str, order: tuple[str, ...]) -> dict[str, float]:
+    """Seconds of a solve by either side."""
+    task = task_of(label)
+    tasks = [dataclasses.replace(task, options={"side": side}) for side in order]
+    measurements = measure_group(tasks, Limits(timeout_s=120.0), command=(sys.executable, __file__, "--side"))
+    times: dict[str, float] = {}
+    for side, measurement in zip(order, measurements, strict=True):
+        samples = measurement.points[0].counted_solve_ns
+        if not samples:
+            raise SystemExit(f"{label}: {measurement.outcome} {measurement.message}\n{measurement.stderr_tail}")
+        times[side] = statistics.median(samples) / 1e9
+    return times
+
+
 def task_of(label: str) -> Task:
-    """The task of a cell, sampled for about two seconds."""
+    """The task of a cell, sampled for two seconds."""
     cell = Cell(*label.split("/"))
     adapter = registry.adapter(cell.adapter)
     problem = catalog.load(cell.problem)
@@ -81,7 +91,9 @@ def task_of(label: str) -> Task:
         source=source(problem, adapter.target),
         numbers=problem.numbers(),
         points=(Point(RTOL, RTOL),),
-        sampling=Sampling(warm_up_calls=5, steady_calls=30, steady_s=2.0, max_steady_calls=20_000, perturbation=1e-6),
+        sampling=Sampling(
+            warm_up_calls=5, steady_calls=30, steady_s=LOOP_S, max_steady_calls=20_000, perturbation=1e-6
+        ),
         seed=0,
         threads=1,
         error_bound=0.1,
@@ -89,49 +101,74 @@ def task_of(label: str) -> Task:
     )
 
 
-def our_seconds(label: str) -> float:
-    """The steady median of one process of ours."""
-    measurement = measure_cell(task_of(label), Limits(timeout_s=120.0))
-    samples = measurement.points[0].counted_solve_ns
-    if not samples:
-        raise SystemExit(f"{label}: {measurement.outcome} {measurement.message}")
-    return statistics.median(samples) / 1e9
+class TaskAndBaton:
+    """The standard input of a worker, of which the first line was read already."""
+
+    def __init__(self, first: str, rest: TextIO):
+        self._first, self._rest = first, rest
+
+    def readline(self) -> str:
+        """The next line."""
+        line, self._first = self._first or self._rest.readline(), ""
+        return line
 
 
-def pyperf_seconds(label: str) -> float:
-    """The median of the values of one worker process of pyperf."""
-    variables = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NPROC": "1"}
-    variables |= {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "JAX_PLATFORMS": "cpu"}
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "pyperf.json"
-        command = [sys.executable, __file__, "--pyperf", label, "--processes=1", "--values=30", "--warmups=5"]
-        command += ["--quiet", f"--output={output}", f"--inherit-environ={','.join(KEPT)}"]
-        subprocess.run(command, check=True, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        runs = json.loads(output.read_text(encoding="utf-8"))["benchmarks"][0]["runs"]
-    return statistics.median(value for run in runs for value in run.get("values", ()))
+def side_of_a_pair(limit_s: str, slice_s: str) -> None:
+    """The process of one side."""
+    channel = Channel.claim_stdout()
+    line = sys.stdin.readline()
+    task = Task.from_json(line)
+    if task.options["side"] == "ours":
+        worker.main([limit_s, slice_s], TaskAndBaton(line, sys.stdin), channel, Clock())  # pyright: ignore[reportArgumentType]
+    else:
+        pyperf_side(task, channel, float(slice_s))
 
 
-def pyperf_side() -> None:
-    """What pyperf runs in its worker: the same program, built from the same task."""
+def pyperf_side(task: Task, channel: Channel, slice_s: float) -> None:
+    """The same program, built from the same task, timed by pyperf."""
     import numpy as np
     import pyperf
 
-    def pass_on(command: list[str], arguments: argparse.Namespace) -> None:
-        command += ["--pyperf", arguments.pyperf]
-
-    runner = pyperf.Runner(add_cmdline_args=pass_on)
-    runner.argparser.add_argument("--pyperf", required=True)
-    label = runner.parse_args().pyperf
-    task = task_of(label)
+    clock = Clock()
+    channel.send(Ready(clock.now_ns()))
     module, _, function = task.program.partition(":")
-    program = getattr(importlib.import_module(module), function)(task)
+    program: Program = getattr(importlib.import_module(module), function)(task)
     inputs = program.prepare(np.array(task.numbers.theta), task.points[0])
+    baton = SharedBaton(clock, channel.send, sys.stdin.readline, slice_s)
 
     def call() -> None:
         program.synchronise(program.solve(inputs))
 
-    runner.bench_func(label, call)
+    call()
+    start_ns = clock.now_ns()
+    call()
+    loops = max(1, round(SLICE_S * 1e9 / (clock.now_ns() - start_ns)))
+
+    def timed(count: int) -> float:
+        # What pyperf's bench_func does, with a turn of the other side between two of its values.
+        baton.wait(0)
+        rounds = range(count)
+        start = pyperf.perf_counter()
+        for _ in rounds:
+            call()
+        return pyperf.perf_counter() - start
+
+    values = str(round(LOOP_S / SLICE_S))
+    runner = pyperf.Runner()
+    runner.parse_args(["--worker", "--loops", str(loops), "--warmups", "5", "--values", values])
+    bench = runner.bench_time_func(task.cell.label, timed)
+    assert bench is not None
+    samples = tuple(round(1e9 * value) for value in bench.get_values())
+    result = PointResult(
+        RTOL, RTOL, Outcome.OK, solve_outcome=Outcome.OK, gradient_outcome=Outcome.OK, solve_ns=samples
+    )
+    channel.send(PointDone(0, result, complete=True))
+    channel.send(End(Outcome.OK))
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--side"]:
+        side_of_a_pair(*sys.argv[2:])
+        sys.stderr.flush()
+        os._exit(0)
     sys.exit(main())
