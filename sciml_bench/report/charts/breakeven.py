@@ -165,5 +165,5 @@ def _draw_side(pane: Pane, material: Material, side: Side) -> None:
     for (start, end), (gradients, cell) in zip(pairwise(edges), side.cheapest, strict=True):
         pane.boxes([(start, low, end - start, 0.035 * (high - low))], material.style(cell).colour)
         if gradients > 1:
-            pane.segments([(start, low, start, high)], linewidths=0.8, linestyles=(0, (3, 2)), alpha=0.7)
+            pane.segments([(start, low, start, high)], linewidth=0.8, linestyle=(0, (3, 2)), alpha=0.7)
             pane.text(start + 0.015 * last, high - 0.04 * (high - low), quantities.count(gradients))

@@ -81,12 +81,12 @@ class Grid:
 
 
 def failed_strip(pane: Pane, styles: Sequence[Style], word: str = "failed") -> None:
-    """A strip at the right margin with the markers of what has no place in a pane, crossed out."""
+    """A strip at the right margin with the markers of what has no place in a pane, each with a cross."""
     left, wide = pane.width + 0.06, 0.28
     pane.boxes([(left, 0, wide, pane.height)], INK, alpha=0.07, transform=pane.inches)
     pane.beside(left + wide / 2, pane.height + 0.05, word, ha="center")
     gap = min(0.22, pane.height / (len(styles) + 1))
     for place, style in enumerate(styles):
-        x, y = left + wide / 2, pane.height - gap * (place + 0.7)
-        pane.line([x], [y], **style.look(transform=pane.inches))
-        pane.line([x], [y], marker="x", color=INK, markersize=7, markeredgewidth=0.9, transform=pane.inches)
+        y = pane.height - gap * (place + 0.7)
+        pane.line([left + 0.08], [y], **style.look(transform=pane.inches))
+        pane.line([left + 0.2], [y], marker="x", color=INK, markersize=4.5, transform=pane.inches)

@@ -186,7 +186,7 @@ def _draw(figure: Figure, material: Across, found: Forest) -> None:
     pane.boxes([(-_BAND, 0, 2 * _BAND, height)], INK, alpha=0.08)
     pane.x_axis(scales.named_ticks(limits, scales.ratio_tick), "← faster     ratio of times     slower →")
     pane.segments([(0, 0, 0, height)])
-    pane.segments([(limits[0], lane * len(problems), limits[1], lane * len(problems))], linewidths=0.6)
+    pane.segments([(limits[0], lane * len(problems), limits[1], lane * len(problems))], linewidth=0.6)
     middles = [lane * (place + 0.5) for place in range(len(names))]
     for name, y in zip(names, middles, strict=True):
         pane.beside(-0.09, height - y - 0.04, name, ha="right")
@@ -221,4 +221,4 @@ def _interval(pane: Pane, low: float, high: float, y: float, colour: str) -> Non
     start = max(left, math.log10(low)) if low > 0 else left
     end = min(right, math.log10(high)) if math.isfinite(high) else right
     known = low > 0 and math.isfinite(high)
-    pane.segments([(start, y, end, y)], colour, **{} if known else {"linewidths": 0.7, "linestyles": ":"})
+    pane.segments([(start, y, end, y)], colour, **{} if known else {"linewidth": 0.7, "linestyle": ":"})

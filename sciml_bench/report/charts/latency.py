@@ -106,7 +106,7 @@ def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequen
         told, slant = (ending(cell), "italic") if first is None else (quantities.duration(first.median), "normal")
         pane.text(_reach(cell) + 0.012 * longest, y + 0.135, told, fontstyle=slant)
     marks = [(f.median, y - 0.03, f.median, y + 0.2) for cell, y in found if (f := cell.first_gradient_process)]
-    pane.segments(marks, linewidths=1.6)
+    pane.segments(marks, linewidth=1.6)
     swatches(figure, [Swatch(_COLOURS[part.letter], f"{part.letter} {part.name}") for part in BEFORE])
     page(figure).beside(0.15, 0.1, "black mark and number: the first gradient is there", fontstyle="italic")
 

@@ -107,8 +107,8 @@ def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequen
     longest = max(max(_peaks(cell)) for cell, _ in found) / _MIB
     pane.limits(x=(0, longest * 1.4))
     pane.x_axis({tick: _tick(tick) for tick in scales.linear_ticks(longest)})
-    bars = [(0.0, y, median(_peaks(cell)) / _MIB, 0.15) for cell, y in found]
-    pane.boxes(bars, [material.style(cell).colour for cell, _ in found], alpha=0.85)
+    for cell, y in found:
+        pane.boxes([(0.0, y, median(_peaks(cell)) / _MIB, 0.15)], material.style(cell).colour, alpha=0.85)
     pane.segments([(min(p) / _MIB, y + 0.075, max(p) / _MIB, y + 0.075) for c, y in found if (p := _peaks(c))])
     for cell, y in found:
         pane.text(max(_peaks(cell)) / _MIB + 0.012 * longest, y + 0.125, _told(cell))

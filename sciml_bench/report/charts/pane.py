@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.markers import CARETLEFTBASE
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
 
@@ -27,6 +29,7 @@ AT_MOST: Any = CARETLEFTBASE
 """The marker beside a point whose value is a bound: an arrow to smaller values."""
 
 _TICK_IN = 0.045
+_RECTANGLE = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
 Limits = tuple[float, float]
 Box = tuple[float, float, float, float]
 """Left, lower edge, width, height."""
@@ -95,17 +98,19 @@ class Pane:
         self.add(Line2D(xs, ys, drawstyle=drawstyle, transform=look.pop("transform", self.data), **look))
 
     def segments(self, ends: Sequence[tuple[float, float, float, float]], colour: str = INK, **look: Any) -> None:
-        """Straight lines, each from its first to its second point, all of one look."""
-        lines = [((x0, y0), (x1, y1)) for x0, y0, x1, y1 in ends]
-        transform = look.pop("transform", self.data)
-        self.add(LineCollection(lines, colors=colour, transform=transform, **{"linewidths": 1.0, **look}))
+        """Straight lines, each from its first to its second point, all of one look and in one path."""
+        corners = [point for x0, y0, x1, y1 in ends for point in ((x0, y0), (x1, y1))]
+        path = Path(np.reshape(corners, (-1, 2)), [Path.MOVETO, Path.LINETO] * len(ends))
+        look = {"linewidth": 1.0, "zorder": 2, "transform": self.data, **look}
+        self.add(PathPatch(path, fill=False, edgecolor=colour, **look))
 
-    def boxes(self, boxes: Sequence[Box], colours: str | Sequence[str], **look: Any) -> None:
-        """Filled rectangles."""
-        corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h in boxes]
-        transform = look.pop("transform", self.data)
-        edges = {"linewidths": 0, "edgecolors": "white" if look.get("hatch") else "none", **look}
-        self.add(PolyCollection(corners, facecolors=colours, transform=transform, **edges))
+    def boxes(self, boxes: Sequence[Box], colour: str, **look: Any) -> None:
+        """Filled rectangles of one look, in one path."""
+        corners = [p for x, y, w, h in boxes for p in ((x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y))]
+        path = Path(np.reshape(corners, (-1, 2)), _RECTANGLE * len(boxes))
+        edge = "white" if look.get("hatch") else "none"
+        look = {"linewidth": 0.0, "edgecolor": edge, "transform": self.data, **look}
+        self.add(PathPatch(path, facecolor=colour, **look))
 
     def text(self, x: float, y: float, text: str, *, size: float = SMALL_PT, **look: Any) -> None:
         """A line of text with its base line at ``y``."""
@@ -123,7 +128,7 @@ class Pane:
         if grid:
             self._grid([(x, 0.0, x, self.height) for x in places])
         marks = [(x, 0.0, x, -_TICK_IN) for x in places]
-        self.segments([(0, 0, self.width, 0), *marks], linewidths=0.8, transform=self.inches)
+        self.segments([(0, 0, self.width, 0), *marks], linewidth=0.8, transform=self.inches)
         for x, name in places.items():
             self.beside(x, -0.18, name, ha="center")
         if label:
@@ -134,14 +139,14 @@ class Pane:
         places = {self._y_in(value): name for value, name in ticks.items()}
         self._grid([(0.0, y, self.width, y) for y in places])
         marks = [(0.0, y, -_TICK_IN, y) for y in places]
-        self.segments([(0, 0, 0, self.height), *marks], linewidths=0.8, transform=self.inches)
+        self.segments([(0, 0, 0, self.height), *marks], linewidth=0.8, transform=self.inches)
         for y, name in places.items():
             self.beside(-0.09, y - 0.038, name, ha="right")
         if label:
             self.beside(-0.6, self.height + 0.08, label, size=TEXT_PT)
 
     def _grid(self, ends: Sequence[tuple[float, float, float, float]]) -> None:
-        self.segments(ends, linewidths=0.6, alpha=0.13, transform=self.inches, zorder=0.5)
+        self.segments(ends, linewidth=0.6, alpha=0.13, transform=self.inches, zorder=0.5)
 
     def _x_in(self, value: float) -> float:
         left, right = self._x

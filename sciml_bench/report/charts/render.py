@@ -61,7 +61,7 @@ _TAG = re.compile(r"<[^>]*>")
 _REFERRED = re.compile(r"[a-z][0-9a-f]{10}")
 _ID = re.compile(r' id="([^"]*)"')
 _TURNED_BY_NOTHING = re.compile(r' transform="rotate\(-0 [^"]*\)"')
-_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _FAMILY = re.compile(r"font-family: [^;\"]*(?:; )?")
 
 
@@ -126,7 +126,13 @@ def _tidied(tag: str, kept: list[bool]) -> str:
     if tag.startswith(("<g>", "<g ")) and not tag.endswith("/>"):
         kept.append(tag != "<g>")
         return tag if kept[-1] else ""
-    return _NUMBER.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), tag.replace("\n", " "))
+    return _NUMBER.sub(_rounded, tag.replace("\n", ""))
+
+
+def _rounded(number: re.Match[str]) -> str:
+    """To a hundredth of a point; to a tenth from 10 on, where it is a place and not the shape of a marker."""
+    value = float(number[0])
+    return (f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}").rstrip("0").rstrip(".")
 
 
 def _bytes(chart: Chart, suffix: str, facecolor: str = "white") -> bytes:

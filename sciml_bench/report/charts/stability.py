@@ -126,7 +126,7 @@ def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequen
     for kind, (_, colour, hatch) in TRIALS.items():
         if boxes[kind]:
             pane.boxes(boxes[kind], colour, **({"hatch": hatch} if hatch else {}))
-    pane.boxes(boxes["frame"], "none", edgecolors=INK, linewidths=0.5)
+    pane.boxes(boxes["frame"], "none", edgecolor=INK, linewidth=0.5)
     swatches(figure, [Swatch(colour, name, hatch) for name, colour, hatch in TRIALS.values()], 0.14)
 
 

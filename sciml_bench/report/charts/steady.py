@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SLOWEST, _FASTEST = 3.0, 0.5
 """What is drawn, as multiples of the steady time; calls beyond stand at the edge."""
 
-_MOST_DRAWN = 360
+_MOST_DRAWN = 300
 _LANE_IN = 0.42
 _CLASSES = {"flat": "flat", "warm_up": "warm-up", "slow_down": "slow-down", "none": "no steady state"}
 
@@ -201,7 +201,7 @@ def _draw_lane(pane: Pane, one: CellLoop, y: float, colour: str) -> None:
     calls = len(ratios)
     for ratio in (1, 2):
         pane.text(-0.008, _height(ratio, y) + 0.03, f"{ratio}×", ha="right", size=7)
-    pane.segments([(0, _height(ratio, y), 1, _height(ratio, y)) for ratio in (1, 2)], alpha=0.25, linewidths=0.5)
+    pane.segments([(0, _height(ratio, y), 1, _height(ratio, y)) for ratio in (1, 2)], alpha=0.25, linewidth=0.5)
     if one.loop.warm_up:
         pane.boxes([(0, y, min(1.0, one.loop.warm_up / calls), _LANE_IN)], INK, alpha=0.13)
     xs, drawn = _thinned(ratios)
@@ -209,9 +209,9 @@ def _draw_lane(pane: Pane, one: CellLoop, y: float, colour: str) -> None:
     pane.line(xs, [_height(ratio, y) for ratio in drawn], color=colour, linewidth=0.8, **dots)
     middles = [_height(segment.median_s / one.steady_s if one.steady_s else 1.0, y) for segment in one.segments]
     edges = [((segment.first - 1) / calls, segment.last / calls) for segment in one.segments]
-    pane.segments([(left, at, right, at) for (left, right), at in zip(edges, middles, strict=True)], linewidths=1.2)
+    pane.segments([(left, at, right, at) for (left, right), at in zip(edges, middles, strict=True)], linewidth=1.2)
     changes = [(segment.first - 1) / calls for segment in one.segments if segment.first > one.loop.warm_up + 1]
-    pane.segments([(x, y, x, y + _LANE_IN) for x in changes], linestyles=(0, (3, 1.5)))
+    pane.segments([(x, y, x, y + _LANE_IN) for x in changes], linestyle=(0, (3, 1.5)))
 
 
 def _thinned(ratios: Sequence[float]) -> tuple[list[float], list[float]]:
