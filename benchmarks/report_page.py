@@ -1,6 +1,7 @@
 """How long a report of a large run takes, how large it is, and how soon a browser shows it.
 
-    python benchmarks/report_page.py                    10 000 records: 25 problems, 40 cells each, 10 processes each
+    python benchmarks/report_page.py                    10 200 records: 17 problems, 20 cells each, 30 processes each
+    python benchmarks/report_page.py --cells 40 --processes 10        25 problems, with as many cells as there are
     python benchmarks/report_page.py --records 1000     a smaller run
     python benchmarks/report_page.py --keep report.html leaves the page there
 
@@ -38,7 +39,7 @@ from sciml_bench.store import Record, Run
 from sciml_bench.task import Cell
 
 BOUND_S, BOUND_BYTES, BOUND_PAINT_S = 20.0, 8 * 2**20, 1.0
-CELLS, BLOCKS, CALLS = 40, 10, 30
+CALLS = 30
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
@@ -66,10 +67,12 @@ def main() -> int:
     """Print the figures; the exit code says whether they are within the bounds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=10_000, help="how many (default 10000)")
+    parser.add_argument("--cells", type=int, default=20, help="cells of each problem, at most 60 (default 20)")
+    parser.add_argument("--processes", type=int, default=30, help="processes of each cell (default 30)")
     parser.add_argument("--keep", type=Path, help="where to leave the page")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        run, records = made_run(Path(folder), options.records)
+        run, records = made_run(Path(folder), options.records, options.cells, options.processes)
         size = run.records_path.stat().st_size
         print(f"{records} records, {size / 2**20:.0f} MiB of records.jsonl")
         before_s, started_s = time.process_time(), time.perf_counter()
@@ -88,12 +91,11 @@ def main() -> int:
     return 0 if within else 1
 
 
-def made_run(parent: Path, records: int) -> tuple[Run, int]:
+def made_run(parent: Path, records: int, n_cells: int = 20, blocks: int = 30) -> tuple[Run, int]:
     """A run of about so many records, and how many they are."""
     names = sorted(catalog.names(), key=lambda name: not name.startswith("robertson"))
-    problems = names[: max(1, round(records / (CELLS * BLOCKS)))]
-    per_problem = min(CELLS, max(2, records // (BLOCKS * len(problems))))
-    cells = [cell for problem in problems for cell in some_cells(problem, per_problem)]
+    problems = names[: max(1, round(records / (n_cells * blocks)))]
+    cells = [cell for problem in problems for cell in some_cells(problem, n_cells)]
     run = Run.create(
         parent, "synthetic_standard", plan=made_plan(problems, cells), environment=ENVIRONMENT,
         now=datetime.datetime(2026, 1, 1),
@@ -101,7 +103,7 @@ def made_run(parent: Path, records: int) -> tuple[Run, int]:
     generator = random.Random(1)
     count = 0
     with run.records_path.open("w", encoding="utf-8") as file:
-        for block in range(BLOCKS):
+        for block in range(blocks):
             for order, cell in enumerate(cells):
                 # Written at once: one synchronised line after the other would take longer than the report.
                 file.write(made_record(cell, block, order, generator).to_json() + "\n")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from sciml_bench.errors import StoreError
@@ -14,6 +14,7 @@ from sciml_bench.report.summary import RunSummary, reduce_record, summarise
 from sciml_bench.store import Record, Run
 from sciml_bench.store.counting import supersedes
 from sciml_bench.store.lines import DamagedLine, numbered_lines
+from sciml_bench.task import Cell
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def _check_kinds(record: Record) -> None:
         **{f"time_to_first_gradient_ns.{name}": ns for name, ns in record.time_to_first_gradient_ns.items()},
         **{f"points[{index}].rtol": point.rtol for index, point in enumerate(record.points)},
     }
-    words = {**dataclasses.asdict(record.cell), "cell_id": record.cell_id, "message": record.message}
+    words = {**vars(record.cell), "cell_id": record.cell_id, "message": record.message}
     words |= {f"points[{index}].message": point.message for index, point in enumerate(record.points)}
     for kinds, known in (((int,), counts), ((int, float), numbers), ((str,), words)):
         for name, value in known.items():
@@ -159,12 +160,17 @@ def _environment(run: Run) -> Mapping[str, Any]:
         return {}
 
 
+@cache
+def _label(cell: Cell) -> str:
+    return cell.label
+
+
 def _trace(line: int, record: Record) -> Trace:
     return Trace(
         record_id=str(record.record_id),
         line=line,
         cell_id=record.cell_id,
-        label=record.cell.label,
+        label=_label(record.cell),
         problem=record.cell.problem,
         adapter=record.cell.adapter,
         block=int(record.block),

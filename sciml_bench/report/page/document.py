@@ -20,8 +20,10 @@ from markupsafe import Markup
 
 from sciml_bench import __version__
 from sciml_bench.report import quantities
+from sciml_bench.report.fairness import Item, tally
 from sciml_bench.report.gap import Difference
 from sciml_bench.report.page.between import between
+from sciml_bench.report.page.drawing import Looks
 from sciml_bench.report.page.section import Say, section
 from sciml_bench.report.traces import read_run
 from sciml_bench.store import Run
@@ -37,13 +39,14 @@ def report(runs: Sequence[Run], now: datetime.datetime, say: Say = lambda _text:
         StoreError: a run has no readable plan.
     """
     sections: list[object] = []
+    looks = Looks()
     for number, run in enumerate(runs, start=1):
         say(f"reading {run.folder.name}")
-        sections.append(section(read_run(run), number, now, say))
+        sections.append(section(read_run(run), number, now, looks, say))
     if len(runs) > 1:
         say("comparing the runs")
     compared = tuple(between(runs))
-    style, script = _text("page.css"), _text("page.js")
+    style, script = f"{_text('page.css')}\n{looks.sheet}", _text("page.js")
     return (
         _environment()
         .get_template("page.html")
@@ -89,7 +92,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"ratio": _ratio, "alike": _alike, "names": _names}
+    environment.filters |= {"ratio": _ratio, "alike": _alike, "names": _names, "tally": _tally}
     return environment
 
 
@@ -105,3 +108,8 @@ def _alike(differences: Sequence[Difference]) -> str:
 
 def _names(differences: Sequence[Difference]) -> str:
     return ", ".join(item.what for item in differences)
+
+
+def _tally(items: Sequence[Item]) -> str:
+    """How many items stand in each way."""
+    return ", ".join(f"{count} {state}" for state, count in tally(items).items() if count)

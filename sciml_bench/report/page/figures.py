@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from sciml_bench.report.charts.chart import Chart
+from sciml_bench.report.page.drawing import Looks
+from sciml_bench.report.page.drawn import Picture
 from sciml_bench.report.page.table import Entry, Heading, Places, Table
-
-_STYLE = re.compile(r' style="([^"]*)"')
-_DECLARATION = re.compile(r"\s*([a-z-]+)\s*:\s*([^;]*?)\s*(?:;|$)")
 
 # A row of data that is made of more cells than this says how many instead of naming each.
 _MOST_LINKS = 4
@@ -34,22 +31,19 @@ class Figure:
     links: tuple[tuple[Entry, ...], ...]
 
 
-def figures(charts: Iterable[Chart], places: Places) -> Iterator[Figure]:
-    """Draw charts for a page. Their names get the prefix of the run, so that several runs fit into one page."""
-    from sciml_bench.report.charts.render import svg
-
-    for chart in charts:
-        named = dataclasses.replace(chart, name=f"{places.prefix}{chart.name}")
+def figures(pictures: Iterable[Picture], places: Places, looks: Looks) -> Iterator[Figure]:
+    """Drawn charts as figures of a page."""
+    for chart, svg in pictures:
         numbers = _number_columns(chart)
         yield Figure(
-            id=f"fig-{named.name}",
+            id=f"fig-{chart.name}",
             kind=chart.kind,
             title=chart.title,
             alt=chart.alt,
             method=chart.method,
-            svg=Markup(without_styles(svg(named))),
+            svg=Markup(looks.slim(svg)),
             data=Table(
-                id=f"data-{named.name}",
+                id=f"data-{chart.name}",
                 caption=f"Data of the figure: {chart.title}",
                 headings=tuple(
                     Heading(name.replace("_", " "), index in numbers) for index, name in enumerate(chart.columns)
@@ -58,13 +52,6 @@ def figures(charts: Iterable[Chart], places: Places) -> Iterator[Figure]:
             ),
             links=tuple(_links(places.of_keys(str(row[-1] or ""))) for row in chart.rows),
         )
-
-
-def without_styles(svg: str) -> str:
-    """The same drawing with presentation attributes in the place of ``style``, which the page's policy forbids."""
-    return _STYLE.sub(
-        lambda style: "".join(f' {name}="{value}"' for name, value in _DECLARATION.findall(style[1])), svg
-    )
 
 
 def _number_columns(chart: Chart) -> set[int]:

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sciml_bench.report import charts, trials
+from sciml_bench.report import trials
+from sciml_bench.report.fairness import Item
 from sciml_bench.report.layouts import Facts, Layout
 from sciml_bench.report.layouts import facts as row_facts
+from sciml_bench.report.page.drawing import Looks
+from sciml_bench.report.page.drawn import Picture
 from sciml_bench.report.page.explained import Explained, explained
 from sciml_bench.report.page.figures import Figure, figures
 from sciml_bench.report.page.problem_facts import ProblemFacts, problem_facts
@@ -36,6 +39,7 @@ class Division:
     answer: tuple[str, ...]
     choices: tuple[str, ...]
     comparisons: tuple[Explained, ...]
+    shared: tuple[Item, ...]
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,8 @@ def problem_view(
     places: Places,
     cell_ids: Mapping[int, str],
     titles: Mapping[str, str],
+    pictures: Sequence[Picture],
+    looks: Looks,
 ) -> ProblemView:
     """Everything that the page says of one problem."""
     name = comparison.problem
@@ -98,7 +104,7 @@ def problem_view(
             f"{target_text(comparison.gradient_target, 'gradient')}."
         ),
         why=tuple(_why(reading, traces)),
-        figures=tuple(figures(charts.of_problem(reading.summary, name), places)),
+        figures=tuple(figures(pictures, places, looks)),
         stability=None if found is None else _of_layout(f"{id_}stability", found),
         untimed="" if comparison.rows else "No cell of this problem has a time to show; see the failures below.",
     )
@@ -114,6 +120,7 @@ def _division(
     cell_ids: dict[int, str],
 ) -> Division:
     won = win(table, found, comparison, reading.comparable)
+    comparisons = tuple(explained(won, found, comparison, places, cell_ids)) if won else ()
     return Division(
         id=id_,
         name=table.name,
@@ -129,8 +136,16 @@ def _division(
         time=time_text(won.time) if won else "",
         answer=tuple(sentences(won)) if won else (),
         choices=tuple(line.strip() for line in best_choice(table.rows)) if reading.comparable else (),
-        comparisons=tuple(explained(won, found, comparison, places, cell_ids)) if won else (),
+        comparisons=comparisons,
+        shared=tuple(_shared(comparisons)),
     )
+
+
+def _shared(comparisons: Sequence[Explained]) -> Iterator[Item]:
+    """The fairness items that are the same in all comparisons of a table, where there are several."""
+    if len(comparisons) > 1:
+        first, *others = comparisons
+        yield from (item for item in first.items if all(item in other.items for other in others))
 
 
 def _row(row: Row, records: Entry, won: Win | None) -> tuple[Entry, ...]:

@@ -6,9 +6,10 @@ import datetime
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sciml_bench.report import charts
 from sciml_bench.report.account import account
 from sciml_bench.report.page import facts
+from sciml_bench.report.page.drawing import Looks
+from sciml_bench.report.page.drawn import drawn
 from sciml_bench.report.page.figures import Figure, figures
 from sciml_bench.report.page.problem import Division, ProblemView, adapter_titles, problem_view
 from sciml_bench.report.page.records import CellRecords, by_identity, cell_records, failure_table, skipped_table
@@ -46,7 +47,7 @@ class Section:
     records: tuple[CellRecords, ...]
 
 
-def section(reading: Reading, number: int, now: datetime.datetime, say: Say = lambda _text: None) -> Section:
+def section(reading: Reading, number: int, now: datetime.datetime, looks: Looks, say: Say) -> Section:
     """The section of a run, the ``number``-th of the page from 1. ``say`` is told what is being drawn."""
     summary = reading.summary
     places = Places(f"r{number}-", summary.cells, reading.counting())
@@ -56,12 +57,11 @@ def section(reading: Reading, number: int, now: datetime.datetime, say: Say = la
     judged = standings([table for of_problem in shown.values() for table in of_problem] if reading.comparable else [])
     of_table = iter(judged.of_table)
     titles = adapter_titles({cell.cell.adapter for cell in summary.cells.values()})
+    pictures = drawn(summary, places.prefix, say)
     problems: list[ProblemView] = []
     for name, comparison in compared.items():
-        say(name)
         pairs = [(table, next(of_table, ())) for table in shown[name]]
-        problems.append(problem_view(reading, comparison, pairs, places, cell_ids, titles))
-    say("across problems")
+        problems.append(problem_view(reading, comparison, pairs, places, cell_ids, titles, pictures[name], looks))
     return Section(
         id=f"r{number}",
         name=reading.name,
@@ -72,7 +72,7 @@ def section(reading: Reading, number: int, now: datetime.datetime, say: Say = la
         more_wins=_wins(problems, f"r{number}-more-wins", cell_ids, places, first=False),
         unmeasured=tuple(facts.unmeasured(reading)),
         problems=tuple(problems),
-        across=tuple(figures(charts.across(summary), places)),
+        across=tuple(figures(pictures[None], places, looks)),
         failures=failure_table(reading, places),
         skipped=skipped_table(reading, places.prefix),
         account=account(summary).sentence,

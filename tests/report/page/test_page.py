@@ -15,8 +15,9 @@ from stubs import compared, paged
 
 from sciml_bench.errors import StoreError
 from sciml_bench.outcome import Outcome
+from sciml_bench.report.page import drawn
 from sciml_bench.report.page.document import report
-from sciml_bench.report.page.figures import without_styles
+from sciml_bench.report.page.drawing import Looks
 from sciml_bench.report.page.table import Places, ranges
 from sciml_bench.report.traces import read_run
 from sciml_bench.store import Run
@@ -132,11 +133,16 @@ def test_every_gap_is_explained_before_a_cell_is_called_slower(page):
     _, text, _ = page
     gaps = re.findall(r'<details class="gap">(.*?)</details>', text, re.DOTALL)
     assert len(gaps) == 6
-    for gap in gaps:
+    for number, gap in enumerate(gaps):
+        assert gap.count("<li class=") + _shared(text, number // 3) == 19
         summary = gap[: gap.index("</summary>")]
         assert summary.index("takes") < summary.index("slower")
         assert "What differs, besides the framework" in gap
-        assert gap.count("<li class=") == 19
+
+
+def _shared(text: str, problem: int) -> int:
+    """How many fairness items stand alike in all comparisons of a problem's table."""
+    return re.findall(r'<details class="gap shared">(.*?)</details>', text, re.DOTALL)[problem].count("<li class=")
 
 
 def test_tables_are_real_and_figures_have_words(page):
@@ -345,11 +351,27 @@ def test_links_of_figures_name_cell_and_blocks():
     assert ranges([3, 1, 2, 7]) == "1–3, 7"
 
 
-def test_styles_of_drawings_become_attributes():
-    drawn = '<path d="M 0 0" style="fill: none; stroke-width: 0.8"/><text style="font-size: 9px">a; b: c</text>'
-    assert without_styles(drawn) == (
-        '<path d="M 0 0" fill="none" stroke-width="0.8"/><text font-size="9px">a; b: c</text>'
+def test_looks_of_drawings_become_classes_of_the_one_style_sheet():
+    looks = Looks()
+    drawing = (
+        '<defs><path id="m1" d="M 0 1.2345  L 2 3 z " style="fill: none; stroke-width: 0.8"/></defs>'
+        '<use href="#m1" x="1.04" y="2.00" style="fill: none; stroke-width: 0.8"/><g clip-path="url(#m10)"/>'
+        '<text style="font-size: 9px" transform="rotate(-0 1 2)">a; b: c 1.2345</text>'
     )
+    assert looks.slim(drawing) == (
+        '<defs><path id="i1" d="M0 1.2L2 3z" class="s0"/></defs><use href="#i1" x="1" y="2" class="s0"/>'
+        '<g clip-path="url(#i2)"/><text class="s1">a; b: c 1.2345</text>'
+    )
+    assert looks.sheet == ".s0{fill:none;stroke-width:0.8}\n.s1{font-size:9px}"
+    with pytest.raises(ValueError, match="not the look of a drawing"):
+        looks.slim('<path style="}</style><script>"/>')
+
+
+def test_a_large_run_is_drawn_by_several_processes_and_looks_the_same(page, monkeypatch):
+    run, text, _ = page
+    monkeypatch.setattr(drawn, "MANY_CELLS", 1)
+    monkeypatch.setattr(drawn, "_processors", lambda: 2)
+    assert report([run], NOW) == text
 
 
 def test_the_page_of_a_folder_elsewhere_is_the_same(page, tmp_path):

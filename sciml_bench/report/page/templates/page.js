@@ -5,7 +5,8 @@
     if (!cell) return null;
     if (cell.dataset.v !== undefined) return Number(cell.dataset.v);
     const text = cell.textContent.trim();
-    return text === "–" || text === "" ? null : text;
+    if (text === "–" || text === "") return null;
+    return /^-?\d+(\.\d+)?(e[-+]?\d+)?$/i.test(text) ? Number(text) : text;
   };
 
   // Numbers before words; what is not known comes last, whichever way is sorted.
