@@ -1,0 +1,106 @@
+"""
+Systems of so many states or fewer are solved as static vectors by implicit methods: StaticArrays' own advice is to stay
+at a hundred elements, which is what a Jacobian then has. Explicit methods take what the emitter wrote as static.
+"""
+const LARGEST_STATIC_JACOBIAN = 10
+
+const EXPLICIT = ("tsit5", "vern7", "vern9")
+
+"""States and parameters are static vectors, and the right-hand side gives one."""
+struct Static{N, P} end
+
+"""States and parameters are vectors, and the right-hand side writes into one."""
+struct InPlace end
+
+"""States and parameters are vectors, and the right-hand side gives a new one."""
+struct OutOfPlace end
+
+states(::Static{N, P}, y) where {N, P} = SVector{N}(y)
+states(_, y) = y
+parameters(::Static{N, P}, p) where {N, P} = SVector{P}(p)
+parameters(_, p) = p
+
+"""
+One cell, built.
+
+`theta`, with respect to which gradients are taken, is the parameters or, if `of_parameters` is `Val(false)`, the initial
+state. `scale` times the absolute tolerance is that of each state; a number where all are equal.
+"""
+struct Cell{F, S, L, A, D, W, Y, P, X}
+    form::F
+    segments::S
+    loss::L
+    algorithm::A
+    sensitivity::D
+    of_parameters::W
+    y0::Y
+    p::P
+    scale::X
+    counts::Counts
+end
+
+"""
+    build(source, method, sensitivity, mode, wrt, y0, p, atol_scale, spans, times)
+
+Build a cell from emitted source. `spans` has a row for each segment: start, stop, the bounds of `t`, and how many of its
+times are saved ones; `times` are all segments' times, among them their stops.
+"""
+function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, spans, times)
+    collect_warnings()
+    emitted = equations(source)
+    form = chosen_form(emitted, method, sensitivity_name, mode)
+    pattern = form isa InPlace ? prototype(emitted.stencils, emitted.n_states) : nothing
+    solver = algorithm(method, pattern)
+    how = sensitivity(sensitivity_name, emitted.has_branches)
+    # The packages above were loaded after this method was compiled.
+    return Base.invokelatest(assemble, emitted, form, pattern, solver, how, wrt, y0, p, atol_scale, spans, times)
+end
+
+function chosen_form(emitted::Equations, method, sensitivity_name, mode)
+    if needs_out_of_place(sensitivity_name)
+        emitted.out_of_place === nothing &&
+            throw(Failure("unsupported", "ZygoteVJP differentiates no right-hand side that writes into arrays"))
+        return OutOfPlace()
+    end
+    recommended = mode == "compiled" && sensitivity_name == "forward" && emitted.out_of_place !== nothing
+    small = method in EXPLICIT || emitted.n_states <= LARGEST_STATIC_JACOBIAN
+    recommended && small && method != "cvode_bdf" && return Static{emitted.n_states, emitted.n_parameters}()
+    return InPlace()
+end
+
+function assemble(emitted, form, pattern, solver, how, wrt, y0, p, atol_scale, spans, times)
+    scale = collect(Float64, atol_scale)
+    start = (states(form, collect(Float64, y0)), parameters(form, collect(Float64, p)))
+    return Cell(
+        form,
+        segments((form, emitted, pattern), start, collect(Float64, spans), collect(Float64, times)),
+        emitted.loss,
+        solver,
+        how,
+        Val(wrt == "parameters"),
+        start...,
+        allequal(scale) ? first(scale) : states(form, scale),
+        Counts(),
+    )
+end
+
+function segments(equation, (y0, p), spans, times)
+    built = map(eachrow(spans)) do (start, stop, low, high, n_saved)
+        problem = ODEProblem(right_hand_side(equation..., low, high), y0, (start, stop), p)
+        Segment(problem, filter(time -> start < time <= stop, times), Int(n_saved))
+    end
+    return Tuple(built)
+end
+
+function right_hand_side(::Static, emitted, pattern, low, high)
+    return ODEFunction{false, FullSpecialize}(clipped(emitted.out_of_place, low, high))
+end
+
+function right_hand_side(::InPlace, emitted, pattern, low, high)
+    return ODEFunction{true, FullSpecialize}(clipped(emitted.in_place, low, high); jac_prototype = pattern)
+end
+
+function right_hand_side(::OutOfPlace, emitted, pattern, low, high)
+    static = emitted.out_of_place
+    return ODEFunction{false, FullSpecialize}(clipped((y, p, t) -> Vector(static(y, p, t)), low, high))
+end

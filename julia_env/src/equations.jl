@@ -1,0 +1,43 @@
+"""
+What an emitted module holds.
+
+`in_place(dy, y, p, t)` writes the right-hand side; `out_of_place(y, p, t)` gives it as a static vector, and is
+`nothing` where the emitter wrote none. `stencils` is the structure of a sparse Jacobian or `nothing`.
+"""
+struct Equations{R, S, L, T}
+    in_place::R
+    out_of_place::S
+    loss::L
+    has_branches::Bool
+    stencils::T
+    n_states::Int
+    n_parameters::Int
+end
+
+"""
+    equations(source)
+
+Evaluate emitted source as a module of its own inside this package, whose packages it may use.
+
+The text comes from our emitter, never from a problem file. It is written to a file for Julia's stack traces.
+"""
+function equations(source::AbstractString)
+    path = joinpath(mktempdir(), "problem.jl")
+    write(path, source)
+    name = gensym("Problem")
+    # On one line with the source's first, so that line numbers are those of the file.
+    emitted = Base.include_string(SciMLBench, "module var\"$name\" $source\nend\n", path)
+    return Base.invokelatest(equations, emitted)
+end
+
+function equations(emitted::Module)
+    return Equations(
+        getglobal(emitted, :rhs!),
+        isdefined(emitted, :rhs) ? getglobal(emitted, :rhs) : nothing,
+        getglobal(emitted, :loss),
+        getglobal(emitted, :HAS_BRANCHES),
+        getglobal(emitted, :STENCILS),
+        getglobal(emitted, :N_STATES),
+        getglobal(emitted, :N_PARAMETERS),
+    )
+end

@@ -1,0 +1,43 @@
+"""
+A solve or a gradient that the library says failed. `outcome` is one of sciml-bench's typed outcomes.
+"""
+struct Failure <: Exception
+    outcome::String
+    message::String
+end
+
+Base.showerror(io::IO, failure::Failure) = print(io, failure.message)
+
+# What a return code of SciMLBase stands for; a code that is not here is a failed step.
+const OUTCOMES = Dict(
+    :MaxIters => "max_steps",
+    :DtNaN => "nonfinite",
+    :Unstable => "nonfinite",
+    :DtLessThanMin => "step_underflow",
+    :ConvergenceFailure => "step_underflow",
+    :InitialFailure => "step_underflow",
+    :Failure => "step_underflow",
+)
+
+const LONGEST_MESSAGE = 1500
+
+"""The failure of a solve that ended early, with what Julia warned meanwhile."""
+function stopped(solution, words::Vector{String})
+    code = Symbol(solution.retcode)
+    at = isempty(solution.t) ? "" : " after t = $(solution.t[end])"
+    said = isempty(words) ? "" : ": " * join(unique(words), "; ")
+    return Failure(get(OUTCOMES, code, "step_underflow"), "Julia's solver returned $code$at$said")
+end
+
+"""The typed failure behind an exception. Exceptions of no known kind keep Julia's own message, and `""` as outcome."""
+function failure(error)
+    error isa Failure && return error
+    error isa OutOfMemoryError && return Failure("out_of_memory", "OutOfMemoryError()")
+    message = first(sprint(showerror, error), LONGEST_MESSAGE)
+    error isa LinearAlgebra.SingularException &&
+        return Failure("step_underflow", "the matrix of the nonlinear solve is singular: $message")
+    # LAPACK's check that a matrix is finite.
+    error isa ArgumentError && contains(message, "Infs or NaNs") &&
+        return Failure("nonfinite", "the matrix of the nonlinear solve is not finite: $message")
+    return Failure("", message)
+end

@@ -1,0 +1,61 @@
+"""How gradients are taken: forward-mode dual numbers through the solver."""
+struct Forward end
+
+"""
+By the adjoint equation: `zygote` differentiates the loss, SciMLSensitivity the solve.
+
+`make(reltol, abstol)` gives the algorithm, the tolerances being those of a quadrature that has some.
+"""
+struct Adjoint{W, M}
+    withgradient::W
+    make::M
+end
+
+"""Enzyme through the loss; its rule for a solve is SciMLSensitivity's adjoint equation, as `make` has it."""
+struct ByEnzyme{W, M}
+    enzyme::W
+    make::M
+end
+
+const ADJOINTS = ("interpolating", "gauss", "quadrature", "backsolve")
+
+"""The sensitivity of this name, with its packages loaded: `forward`, `enzyme`, or an adjoint and its product, `gauss-enzyme`."""
+function sensitivity(name::AbstractString, has_branches::Bool)
+    name == "forward" && return Forward()
+    name == "enzyme" && return by_enzyme()
+    adjoint, product = split(name, '-')
+    zygote = loaded(:Zygote)
+    make = Base.invokelatest(adjoint_maker, loaded(:SciMLSensitivity), adjoint, product, has_branches)
+    return Adjoint(Base.invokelatest(getproperty, zygote, :withgradient), make)
+end
+
+function by_enzyme()
+    package, enzyme = loaded(:SciMLSensitivity), loaded(:Enzyme)
+    return ByEnzyme(enzyme, Base.invokelatest(adjoint_maker, package, "gauss", "enzyme", true))
+end
+
+function adjoint_maker(package::Module, adjoint, product, has_branches)
+    autojacvec = vector_jacobian_product(package, product, has_branches)
+    adjoint == "interpolating" && return (_, _) -> package.InterpolatingAdjoint(; autojacvec)
+    adjoint == "gauss" && return (_, _) -> package.GaussAdjoint(; autojacvec)
+    adjoint == "quadrature" && return (reltol, abstol) -> package.QuadratureAdjoint(; autojacvec, reltol, abstol)
+    adjoint == "backsolve" && return (_, _) -> package.BacksolveAdjoint(; autojacvec)
+    throw(ArgumentError("there is no adjoint '$adjoint'; there are $(join(ADJOINTS, ", "))"))
+end
+
+function vector_jacobian_product(package::Module, product, has_branches)
+    if product == "enzyme"
+        loaded(:Enzyme)
+        return Base.invokelatest(package.EnzymeVJP)
+    elseif product == "reversediff"
+        loaded(:ReverseDiff)
+        # A compiled tape replays the branches of the call that made it.
+        return Base.invokelatest(package.ReverseDiffVJP, !has_branches)
+    elseif product == "zygote"
+        return Base.invokelatest(package.ZygoteVJP)
+    end
+    throw(ArgumentError("there is no vector-Jacobian product '$product'"))
+end
+
+"""Whether a sensitivity can differentiate only right-hand sides that write into nothing."""
+needs_out_of_place(name) = endswith(name, "-zygote")

@@ -1,0 +1,42 @@
+# A solve that takes more steps than this has failed; SciML's default is 10^5 for adaptive solvers.
+const MAX_STEPS = 10^6
+
+"""The initial state and the parameters that belong to a theta, of its element type."""
+starting(cell::Cell, theta) = starting(cell.of_parameters, cell, theta)
+starting(::Val{true}, cell, theta) = (convert.(eltype(theta), cell.y0), parameters(cell.form, theta))
+starting(::Val{false}, cell, theta) = (states(cell.form, theta), cell.p)
+
+"""The states at the saved times."""
+trajectory(cell::Cell, theta, settings) = saved(cell, cell.segments, starting(cell, theta)..., settings)
+
+saved(cell, segments::Tuple{Segment}, y, p, settings) = integrated(cell, segments[1], y, p, settings)
+
+function saved(cell, segments::Tuple, y, p, settings)
+    states = integrated(cell, segments[1], y, p, settings)
+    rest = saved(cell, Base.tail(segments), states[end], p, settings)
+    return vcat(states[1:segments[1].n_saved], rest)
+end
+
+"""The states at the times of a segment; throws a [`Failure`](@ref) when the solver did not get there."""
+function integrated(cell, segment, y, p, settings)
+    solution = solution_of(cell, segment, y, p, settings)
+    ChainRulesCore.@ignore_derivatives note!(cell.counts, solution)
+    return solution.u
+end
+
+function solution_of(cell, segment, y, p, settings)
+    problem = ODEProblem(segment.problem.f, y, segment.problem.tspan, p)
+    return solve(problem, cell.algorithm; saveat = segment.times, maxiters = MAX_STEPS, settings...)
+end
+
+"""As SciML's guide has it for adjoints: what is differentiated goes to `solve`, by a problem that stays."""
+function solution_of(cell, segment, y, p, settings::NamedTuple{(:reltol, :abstol, :sensealg)})
+    return solve(
+        segment.problem, cell.algorithm; u0 = y, p, saveat = segment.times, maxiters = MAX_STEPS, settings...
+    )
+end
+
+"""Settings of a plain solve, which keeps nothing but the saved states; `scale` as in [`Cell`](@ref)."""
+function solve_settings(cell::Cell, reltol, atol)
+    return (; reltol, abstol = atol * cell.scale, save_everystep = false, dense = false)
+end

@@ -1,0 +1,58 @@
+function gradient(name, method, sensitivity, reltol; mode = "compiled", wrt = "parameters")
+    cell = build(name, method, sensitivity, mode, wrt)
+    return value(SciMLBench.differentiated(inputs(cell, theta(name, wrt), reltol)))
+end
+
+"""How far a gradient is off, each derivative in units of its parameter."""
+error_of(found, truth, values) = sqrt(sum(abs2, values .* (found .- truth)) / sum(abs2, values .* truth))
+
+"""Central differences of the loss along each parameter, from solves at a tight tolerance."""
+function differences(name, method; step = 1e-4)
+    cell, values = build(name, method), theta(name)
+    loss(at) = cell.loss(value(SciMLBench.solved(inputs(cell, at, 1e-12))))
+    return map(eachindex(values)) do k
+        h = step * values[k]
+        change = [i == k ? h : 0.0 for i in eachindex(values)]
+        (8 * (loss(values + change) - loss(values - change)) - (loss(values + 2change) - loss(values - 2change))) / 12h
+    end
+end
+
+@testset "gradients" begin
+    @testset "forward: $name with $method" for (name, method) in
+        (("lotka-volterra", "vern9"), ("robertson", "rodas5p"), ("ring", "vern9"))
+        _, found = gradient(name, method, "forward", 1e-10)
+        @test error_of(found, differences(name, method), theta(name)) < 1e-6
+    end
+
+    @testset "forward: in place and static give the same" begin
+        for (name, method) in (("lotka-volterra", "tsit5"), ("robertson", "rodas5p"))
+            static, in_place = (gradient(name, method, "forward", 1e-8; mode)[2] for mode in ("compiled", "in-place"))
+            @test error_of(static, in_place, theta(name)) < 1e-5
+        end
+    end
+
+    @testset "$adjoint-$product" for adjoint in SciMLBench.ADJOINTS, product in ("reversediff", "zygote")
+        loss, found = gradient("lotka-volterra", "vern7", "$adjoint-$product", 1e-9)
+        expected_loss, expected = gradient("lotka-volterra", "vern9", "forward", 1e-11)
+        @test loss ≈ expected_loss rtol = 1e-6
+        @test error_of(found, expected, theta("lotka-volterra")) < 1e-5
+    end
+
+    @testset "across a jump: $sensitivity" for sensitivity in ("forward", "gauss-reversediff", "interpolating-zygote")
+        _, found = gradient("switched", "vern7", sensitivity, 1e-9)
+        # The loss is y(0.5)^2 + y(2)^2 of the closed form.
+        at_end, at_half = closed_form(2.0), closed_form(0.5)
+        by_k = 2at_half * -0.5 * at_half + 2at_end * (-2exp(-4.0) - 25 * (1 - exp(-2.0)) + 50 * exp(-2.0))
+        by_drive = 2at_end * (1 - exp(-2.0)) / 2
+        @test found ≈ [by_k, by_drive] rtol = 1e-5
+    end
+
+    @testset "with respect to the initial state: $sensitivity" for sensitivity in ("forward", "gauss-reversediff")
+        _, found = gradient("lotka-volterra", "vern9", sensitivity, 1e-10; wrt = "initial_state")
+        h = 1e-5
+        cell = build("lotka-volterra", "vern9", "forward", "compiled", "initial_state")
+        loss(y0) = cell.loss(value(SciMLBench.solved(inputs(cell, y0, 1e-12))))
+        slope = (loss([1 + h, 1.0]) - loss([1 - h, 1.0])) / 2h
+        @test found[1] ≈ slope rtol = 1e-5
+    end
+end

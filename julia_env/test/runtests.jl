@@ -1,0 +1,12 @@
+using SciMLBench
+using Test
+
+include("problems.jl")
+
+@testset "SciMLBench" begin
+    include("structure.jl")
+    include("solves.jl")
+    include("gradients.jl")
+    include("failures.jl")
+    include("bridge.jl")
+end
