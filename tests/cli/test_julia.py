@@ -1,0 +1,176 @@
+"""``julia setup`` and ``julia status`` with programs that stand in for Julia."""
+
+from __future__ import annotations
+
+import stat
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from sciml_bench.adapters.julia import executable, installation, trial
+from sciml_bench.cli import exits
+
+# A Julia that "prepares" a project as the real one does: it leaves a manifest and says how long it took.
+PREPARES = """
+project = next(word for word in sys.argv if word.startswith("--project=")).removeprefix("--project=")
+with open(project + "/Manifest.toml", "w") as manifest:
+    manifest.write('[[deps.SciMLBench]]\\nversion = "0.1.0"\\n[[deps.PythonCall]]\\nversion = "%s"\\n' % sys.argv[-1])
+print("  5 ms  ✓ SciMLBench")
+print("sciml-bench: precompiled in 12.5 s")
+"""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PYTHON_JULIACALL_EXE", "PYTHON_JULIACALL_PROJECT", "JULIA_DEPOT_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SCIML_BENCH_JULIA", str(tmp_path / "julia.json"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr(installation, "juliacall_version", lambda: "0.9.34")
+    monkeypatch.setattr("sciml_bench.adapters.julia.setting_up.juliacall_version", lambda: "0.9.34")
+
+
+@pytest.fixture
+def works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All parts work, but Enzyme."""
+    found = dict.fromkeys(trial.PARTS, "") | {"enzyme": "no libEnzyme"}
+    monkeypatch.setattr(trial, "parts", lambda _installation, _environment, _say: found)
+
+
+def julia(folder: Path, version: str = "1.10.8", body: str = PREPARES) -> str:
+    """A program that says the version of a Julia and else does what ``body`` says."""
+    path = folder / f"julia-{version}"
+    text = f"""#!{sys.executable}
+import os, signal, sys
+if "--version" in sys.argv:
+    print("julia version {version}")
+    sys.exit()
+{textwrap.dedent(body)}
+"""
+    path.write_text(text, encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def options(tmp_path: Path, *more: str) -> tuple[str, ...]:
+    return ("--project", str(tmp_path / "project"), "--depot", str(tmp_path / "depot"), *more)
+
+
+def test_setup_and_status(cli, tmp_path, works):
+    path = julia(tmp_path)
+    done = cli("julia", "setup", "--julia", path, *options(tmp_path))
+    assert done.code == exits.OK, done.err
+    assert "✓ SciMLBench" in done.err
+    assert "Julia is ready, except enzyme" in done.out
+
+    status = cli("julia", "status", "--json")
+    assert status.code == exits.OK
+    assert status.json["ready"] is True
+    assert status.json["julia"] == "1.10.8"
+    assert status.json["packages"] == {"SciMLBench": "0.1.0", "PythonCall": "0.9.34"}
+    assert status.json["precompile_s"] == 12.5
+    assert status.json["parts"]["enzyme"] == "no libEnzyme"
+    assert status.json["depot"].startswith(str(tmp_path / "depot"))
+
+    text = cli("julia", "status")
+    assert text.out.splitlines()[-1] == "ready"
+    assert "enzyme: no libEnzyme" in text.out
+
+
+def test_status_without_julia(cli):
+    done = cli("julia", "status")
+    assert done.code == exits.CHECK_FAILED
+    assert "run: sciml-bench julia setup" in done.out
+
+
+def test_setup_without_juliacall(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr("sciml_bench.adapters.julia.setting_up.juliacall_version", lambda: "")
+    done = cli("julia", "setup", "--julia", julia(tmp_path))
+    assert done.code == exits.USAGE
+    assert 'pip install "sciml-bench[julia]"' in done.err
+
+
+def test_no_julia_offline(cli, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    done = cli("julia", "setup", "--offline")
+    assert done.code == exits.USAGE
+    assert "there is no Julia 1.10.3 or newer here" in done.err
+
+
+def test_a_julia_that_is_named_must_exist(cli, tmp_path):
+    done = cli("julia", "setup", "--julia", str(tmp_path / "nowhere"))
+    assert done.code == exits.USAGE
+    assert "there is no such program" in done.err
+
+
+def test_a_julia_that_is_too_old(cli, tmp_path):
+    done = cli("julia", "setup", "--julia", julia(tmp_path, "1.10.2"))
+    assert done.code == exits.USAGE
+    assert "is Julia 1.10.2, but 1.10.3 or newer is needed" in done.err
+
+
+def test_an_old_julia_on_the_path_is_passed_over(tmp_path):
+    Path(julia(tmp_path, "1.9.4")).rename(tmp_path / "julia")
+    said: list[str] = []
+    with pytest.raises(Exception, match="there is no Julia"):
+        executable.find(None, {"PATH": str(tmp_path)}, offline=True, say=said.append)
+    assert "is Julia 1.9.4" in said[0]
+
+
+def test_a_program_that_is_no_julia(cli, tmp_path):
+    path = tmp_path / "other"
+    path.write_text("#!/bin/sh\necho hello\n")
+    path.chmod(0o755)
+    done = cli("julia", "setup", "--julia", str(path))
+    assert done.code == exits.USAGE
+    assert "is not Julia" in done.err
+
+
+def test_a_project_that_cannot_be_resolved(cli, tmp_path):
+    broken = 'print("ERROR: Unsatisfiable requirements for PythonCall"); sys.exit(1)'
+    done = cli("julia", "setup", "--julia", julia(tmp_path, body=broken), *options(tmp_path, "--offline"))
+    assert done.code == exits.USAGE
+    assert "Unsatisfiable requirements" in done.err
+    assert "leave --offline away" in done.err
+
+
+def test_julia_that_dies_of_a_signal(cli, tmp_path):
+    dies = "os.kill(os.getpid(), signal.SIGSEGV)"
+    done = cli("julia", "setup", "--julia", julia(tmp_path, body=dies), *options(tmp_path))
+    assert done.code == exits.USAGE
+    assert "ended by signal SIGSEGV" in done.err
+
+
+def test_a_depot_that_cannot_be_written(cli, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = cli("julia", "setup", "--julia", julia(tmp_path), "--project", str(tmp_path / "project"),
+               "--depot", str(tmp_path / "file" / "depot"))  # fmt: skip
+    assert done.code == exits.USAGE
+    assert "cannot be written" in done.err
+    assert "--depot" in done.err
+
+
+def test_a_julia_that_solves_nothing(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr(trial, "parts", lambda *_: {"forward": "UndefVarError: Rodas5P"})
+    done = cli("julia", "setup", "--julia", julia(tmp_path), *options(tmp_path))
+    assert done.code == exits.CHECK_FAILED
+    assert "UndefVarError: Rodas5P" in done.err
+
+
+def test_the_trial_tells_of_a_worker_that_dies(tmp_path, monkeypatch):
+    """The process that would load Julia is replaced by one that is ended by a signal."""
+    dying = tmp_path / "python"
+    dying.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    dying.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(dying))
+    said: list[str] = []
+    found = trial.parts(installation.Installation("julia", "project"), {}, said.append)
+    assert found == {"forward": "Julia was ended by signal SIGSEGV"}
+
+
+def test_help_does_not_load_the_installation(cli):
+    done = cli("julia", "--help")
+    assert done.code == exits.OK
+    assert "setup" in done.out
