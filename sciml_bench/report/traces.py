@@ -135,20 +135,19 @@ def _check_kinds(record: Record) -> None:
     Raises:
         ValueError: a field holds what it cannot hold.
     """
-    counts = {"block": record.block, "attempt": record.attempt, "order": record.order, "schema": record.schema}
-    numbers = {
-        "wall_s": record.wall_s,
-        **{f"phases_ns.{name}": ns for name, ns in record.phases_ns.items()},
-        **{f"time_to_first_gradient_ns.{name}": ns for name, ns in record.time_to_first_gradient_ns.items()},
-        **{f"points[{index}].rtol": point.rtol for index, point in enumerate(record.points)},
-    }
-    words = {**vars(record.cell), "cell_id": record.cell_id, "message": record.message}
-    words |= {f"points[{index}].message": point.message for index, point in enumerate(record.points)}
-    for kinds, known in (((int,), counts), ((int, float), numbers), ((str,), words)):
-        for name, value in known.items():
+    counts = (record.block, record.attempt, record.order, record.schema)
+    numbers = (
+        record.wall_s,
+        *record.phases_ns.values(),
+        *record.time_to_first_gradient_ns.values(),
+        *(point.rtol for point in record.points),
+    )
+    words = (*vars(record.cell).values(), record.cell_id, record.message, *(point.message for point in record.points))
+    for kinds, values, what in (((int,), counts, "count"), ((int, float), numbers, "number"), ((str,), words, "text")):
+        for value in values:
             if not isinstance(value, kinds) or isinstance(value, bool):
-                raise ValueError(f"{name} holds {type(value).__name__} {str(value)[:40]!r}")
-    if not all(math.isfinite(value) for value in numbers.values()):
+                raise ValueError(f"a {what} is {type(value).__name__} {str(value)[:40]!r}")
+    if not all(map(math.isfinite, numbers)):
         raise ValueError("a duration or a tolerance is not a finite number")
 
 

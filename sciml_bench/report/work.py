@@ -48,12 +48,14 @@ def work_of(row: Row, target: Target, quantity: str) -> Work | None:
     seconds = (row.gradient if quantity == "gradient" else row.solve).seconds
     if seconds is None:
         return None
+    found = (_neighbours(process, target, quantity) for process in row.summary.processes)
+    places = [neighbours for neighbours in found if neighbours is not None]
     counts: dict[str, float] = {}
     for name, keys in COUNTS.items():
-        value = _median(_at(process, target, quantity, keys) for process in row.summary.processes)
+        value = _median(_at(place, quantity, keys) for place in places)
         if value is not None:
             counts[name] = value
-    rejected = _median(_at(process, target, quantity, REJECTED, log=False) for process in row.summary.processes)
+    rejected = _median(_at(place, quantity, REJECTED, log=False) for place in places)
     steps = counts.get("steps")
     share = rejected / steps if rejected is not None and steps else None
     return Work(seconds.median, counts, share, _nearest_rtol(row, target, quantity))
@@ -64,29 +66,39 @@ def _median(values: Iterable[float | None]) -> float | None:
     return median(known) if known else None
 
 
-def _at(
-    process: ProcessSummary, target: Target, quantity: str, keys: tuple[str, ...], *, log: bool = True
-) -> float | None:
-    """A count of one process, interpolated between the same two tolerances as its time is."""
-    known = [(point, value) for point in process.points if (value := _count(point, quantity, keys)) is not None]
+@dataclass(frozen=True)
+class _Neighbours:
+    """The two points between which a process's time is read, and how far from the first to the second."""
+
+    left: PointSummary
+    right: PointSummary
+    share: float
+
+
+def _neighbours(process: ProcessSummary, target: Target, quantity: str) -> _Neighbours | None:
     if target.digits is None:
-        return next((value for point, value in known if point.rtol == target.rtol), None)
-    values: dict[WorkPoint, float] = {}
-    for point, value in known:
-        work = _work(point, quantity)
-        if work is not None:
-            values[work] = value
-    front = pareto_front(values)
+        points = (point for point in process.points if point.rtol == target.rtol)
+        return next((_Neighbours(point, point, 0.0) for point in points), None)
+    by_work = {work: point for point in process.points if (work := _work(point, quantity)) is not None}
+    front = pareto_front(by_work)
     if not front or target.digits > front[-1].digits:
         return None
     for left, right in pairwise(front):
         if left.digits <= target.digits <= right.digits:
             share = (target.digits - left.digits) / (right.digits - left.digits)
-            return _between(values[left], values[right], share, log)
-    return values[front[0]]
+            return _Neighbours(by_work[left], by_work[right], share)
+    return _Neighbours(by_work[front[0]], by_work[front[0]], 0.0)
+
+
+def _at(place: _Neighbours, quantity: str, keys: tuple[str, ...], *, log: bool = True) -> float | None:
+    """A count between two points, as the time is; ``None`` where one of them does not have it."""
+    left, right = _count(place.left, quantity, keys), _count(place.right, quantity, keys)
+    return None if left is None or right is None else _between(left, right, place.share, log)
 
 
 def _between(a: float, b: float, share: float, log: bool) -> float:
+    if a == b:
+        return a
     if log and a > 0 and b > 0:
         return math.exp((1 - share) * math.log(a) + share * math.log(b))
     return (1 - share) * a + share * b

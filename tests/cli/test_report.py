@@ -9,11 +9,10 @@ from stubs import compared
 from sciml_bench.cli import exits
 
 RESULTS = Path("results")
-FEW = {"blocks": 2}
 
 
 def test_the_newest_run_is_taken_and_the_page_is_one_file(cli):
-    run = compared.run(RESULTS, "run", **FEW)
+    run = compared.run(RESULTS, "run", blocks=2)
     done = cli("report")
     assert done.code == exits.OK, done.err
     assert done.out == "report.html\n"
@@ -24,7 +23,7 @@ def test_the_newest_run_is_taken_and_the_page_is_one_file(cli):
 
 
 def test_runs_by_name_or_folder_go_to_the_file_that_is_asked_for(cli):
-    a, b = compared.run(RESULTS, "a", **FEW), compared.run(RESULTS, "b", **FEW)
+    a, b = compared.run(RESULTS, "a", blocks=2), compared.run(RESULTS, "b", blocks=2)
     done = cli("report", a.folder.name, str(b.folder), "-o", "made/here/both.html")
     assert done.code == exits.OK, done.err
     text = Path("made/here/both.html").read_text(encoding="utf-8")
@@ -33,7 +32,7 @@ def test_runs_by_name_or_folder_go_to_the_file_that_is_asked_for(cli):
 
 
 def test_a_run_that_is_named_twice_is_shown_once(cli):
-    run = compared.run(RESULTS, "run", **FEW)
+    run = compared.run(RESULTS, "run", blocks=2)
     assert cli("report", run.folder.name, run.folder.name).code == exits.OK
     assert 'id="r2"' not in Path("report.html").read_text(encoding="utf-8")
 
@@ -53,7 +52,7 @@ def test_no_run_at_all(cli):
 
 
 def test_a_plan_that_is_none(cli):
-    run = compared.run(RESULTS, "run", **FEW)
+    run = compared.run(RESULTS, "run", blocks=2)
     (run.folder / "plan.json").write_text("{}", encoding="utf-8")
     done = cli("report")
     assert done.code == exits.USAGE
@@ -62,7 +61,7 @@ def test_a_plan_that_is_none(cli):
 
 
 def test_a_page_that_cannot_be_written(cli):
-    compared.run(RESULTS, "run", **FEW)
+    compared.run(RESULTS, "run", blocks=2)
     Path("file").write_text("", encoding="utf-8")
     done = cli("report", "-o", "file/report.html")
     assert done.code == exits.USAGE
