@@ -6,7 +6,6 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sciml_bench.measure.point import PointResult
 from sciml_bench.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -36,25 +35,16 @@ class Loop:
 
 def longest_loop(record: Record) -> Loop | None:
     """The gradient loop with the most steady calls, of those that are right; a loop of solves where there is none."""
-    gradients = [
-        (len(point.gradient_ns), -place, _gradients(point))
-        for place, point in enumerate(record.points)
-        if point.gradient_outcome is Outcome.OK and point.gradient_ns
-    ]
-    solves = [
-        (len(point.solve_ns), -place, _solves(point))
-        for place, point in enumerate(record.points)
-        if point.solve_outcome is Outcome.OK and point.solve_ns
-    ]
-    return max(gradients or solves, key=lambda item: item[:2], default=(0, 0, None))[2]
-
-
-def _gradients(point: PointResult) -> Loop:
-    return _loop("gradient", point.rtol, point.warm_up_gradient_ns, point.gradient_ns, point.gradient_steady)
-
-
-def _solves(point: PointResult) -> Loop:
-    return _loop("solve", point.rtol, point.warm_up_solve_ns, point.solve_ns, point.solve_steady)
+    gradients = [point for point in record.points if point.gradient_outcome is Outcome.OK and point.gradient_ns]
+    if gradients:
+        longest = max(gradients, key=lambda point: len(point.gradient_ns))
+        before, found = longest.warm_up_gradient_ns, longest.gradient_steady
+        return _loop("gradient", longest.rtol, before, longest.gradient_ns, found)
+    solves = [point for point in record.points if point.solve_outcome is Outcome.OK and point.solve_ns]
+    if solves:
+        longest = max(solves, key=lambda point: len(point.solve_ns))
+        return _loop("solve", longest.rtol, longest.warm_up_solve_ns, longest.solve_ns, longest.solve_steady)
+    return None
 
 
 def _loop(call: str, rtol: float, before: tuple[int, ...], steady: tuple[int, ...], found: Steady | None) -> Loop:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import IO
 
 from sciml_bench.report.export.column import Column, Row, Value
@@ -17,8 +18,12 @@ def guarded(value: Value) -> Value:
 
     Control characters other than a line feed become blanks.
     """
-    if not isinstance(value, str):
-        return value
+    return _guarded(value) if isinstance(value, str) else value
+
+
+# The same few names stand in each of very many rows.
+@lru_cache(maxsize=10_000)
+def _guarded(value: str) -> str:
     text = "".join(letter if letter >= " " or letter == "\n" else " " for letter in value)
     return f"'{text}" if value.lstrip(" ").startswith(_FORMULA) else text
 
