@@ -48,7 +48,7 @@ def test_calls_take_longer_by_the_share_of_their_own_duration(monkeypatch, share
     task = stub_task(reference=None)
     inner = Works(task)
     inner.time = clock
-    program = selftest.Slowed(inner, task, share)
+    program = selftest.Slowed(inner, share)
     inputs = program.prepare(np.asarray(task.numbers.p), POINT)
     for call, ns in ((program.solve, 1_000_000), (program.gradient, 3_000_000)):
         before = clock.ns
