@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ class PointResult:
     ``gradient`` and ``end_state`` come from the scored calls; long ones keep their first components, and
     ``gradient_size`` and ``state_size`` say how many there are. ``truncated`` tells that a loop was cut by the time
     limit before its minimum count. ``memory_growth_bytes`` is the worker's growth over its steady loops.
+    ``*_inside`` holds what the framework timed of each call of a steady loop behind a bridge (see ``adapters.base``), a
+    list for each of its names; ``None`` for a framework that Python calls directly.
     ``*_steady`` says whether a steady loop had settled, and from which call on (see ``measure.steady``); ``None`` for a
     loop that is too short to judge.
     """
@@ -63,6 +66,18 @@ class PointResult:
     truncated: bool = False
     solve_steady: Steady | None = None
     gradient_steady: Steady | None = None
+    solve_inside: dict[str, tuple[int, ...]] | None = None
+    gradient_inside: dict[str, tuple[int, ...]] | None = None
+
+    @property
+    def solve_bridge_ns(self) -> float | None:
+        """What crossing the bridge cost a solve: the median difference of each call's two times."""
+        return _difference(self.solve_ns, self.solve_inside)
+
+    @property
+    def gradient_bridge_ns(self) -> float | None:
+        """What crossing the bridge cost a gradient: the median difference of each call's two times."""
+        return _difference(self.gradient_ns, self.gradient_inside)
 
     @property
     def counted_solve_ns(self) -> tuple[int, ...]:
@@ -103,8 +118,9 @@ class PointResult:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return dataclasses.asdict(self)
+        """Plain JSON values, those of a bridge only where there is one."""
+        data = dataclasses.asdict(self)
+        return {name: value for name, value in data.items() if value is not None or name not in _INSIDE}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PointResult:
@@ -122,7 +138,16 @@ class PointResult:
         for name in _STEADY:
             if known.get(name) is not None:
                 _check_steady(known[name])
+        for name in _INSIDE:
+            if known.get(name) is not None:
+                known[name] = {key: tuple(values) for key, values in known[name].items()}
         return cls(**known)
+
+
+def _difference(ns: tuple[int, ...], inside: dict[str, tuple[int, ...]] | None) -> float | None:
+    if not inside:
+        return None
+    return statistics.median(outer - inner for outer, inner in zip(ns, inside["ns"], strict=True))
 
 
 def _check_steady(steady: Mapping[str, Any]) -> None:
@@ -132,6 +157,7 @@ def _check_steady(steady: Mapping[str, Any]) -> None:
 
 _FIELDS = tuple(item.name for item in dataclasses.fields(PointResult))
 _STEADY = ("solve_steady", "gradient_steady")
+_INSIDE = ("solve_inside", "gradient_inside")
 _OUTCOMES = ("outcome", "solve_outcome", "gradient_outcome")
 _SEQUENCES = ("solve_ns", "gradient_ns", "warm_up_solve_ns", "warm_up_gradient_ns", "gradient", "end_state")
 

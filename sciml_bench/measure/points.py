@@ -111,6 +111,8 @@ class PointLog:
             truncated=any(loop.truncated for half in measured for loop in (half.warm_up, half.steady)),
             solve_steady=self.solve.settled,
             gradient_steady=self.gradient.settled,
+            solve_inside=self.solve.steady.inside,
+            gradient_inside=self.gradient.steady.inside,
         )
 
 

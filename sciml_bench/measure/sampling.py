@@ -6,6 +6,7 @@ point and the kind of call alone, so that all adapters of a block see the same i
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import statistics
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.base import FloatArray, Gradient, Inside, Program, Solution
 from sciml_bench.measure.phases import Clock
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Sampling
@@ -29,18 +30,22 @@ _LATE_READS = 3
 
 @dataclass(frozen=True)
 class Sample:
-    """One call: when it started, how long it ran until its output was computed, how long reading that took."""
+    """One call: when it started, how long it ran until its output was computed, how long reading that took.
+
+    ``inside`` is the same call as the framework timed it, behind a bridge; ``None`` where there is no bridge.
+    """
 
     start_ns: int
     ns: int
     read_ns: int
+    inside: Inside | None = None
 
 
 @dataclass(frozen=True)
 class Call:
     """A kind of call at one point: ``run`` is timed together with ``synchronise``; ``prepare`` and ``read`` are not.
 
-    ``read`` checks the result and raises :class:`SolverFailure` when there is none.
+    ``read`` checks the result and raises :class:`SolverFailure` when there is none; ``inside`` see :class:`Sample`.
     """
 
     kind: str
@@ -48,6 +53,7 @@ class Call:
     run: Callable[[Any], Any]
     synchronise: Callable[[Any], None]
     read: Callable[[Any], Any]
+    inside: Callable[[Any], Inside | None] = lambda _output: None
 
 
 def solve_call(program: Program, point: Point, shape: tuple[int, int]) -> Call:
@@ -58,7 +64,10 @@ def solve_call(program: Program, point: Point, shape: tuple[int, int]) -> Call:
         _check("solution", np.asarray(solution.ys), shape)
         return solution
 
-    return Call("solve", lambda theta: program.prepare(theta, point), program.solve, program.synchronise, read)
+    def prepare(theta: FloatArray) -> Any:
+        return program.prepare(theta, point)
+
+    return Call("solve", prepare, program.solve, program.synchronise, read, program.inside)
 
 
 def gradient_call(program: Program, point: Point, size: int) -> Call:
@@ -70,7 +79,10 @@ def gradient_call(program: Program, point: Point, size: int) -> Call:
         _check("loss", np.asarray(gradient.loss), ())
         return gradient
 
-    return Call("gradient", lambda theta: program.prepare(theta, point), program.gradient, program.synchronise, read)
+    def prepare(theta: FloatArray) -> Any:
+        return program.prepare(theta, point)
+
+    return Call("gradient", prepare, program.gradient, program.synchronise, read, program.inside)
 
 
 def _check(name: str, values: np.ndarray, shape: tuple[int, ...]) -> None:
@@ -95,7 +107,7 @@ def timed(call: Call, theta: FloatArray, clock: Clock) -> tuple[Any, Sample]:
         raise SolverFailure(
             Outcome.CRASH, f"the clock went back by {back_ns} ns during a {call.kind}: no time is known"
         )
-    return result, Sample(start, end - start, read - end)
+    return result, Sample(start, end - start, read - end, call.inside(output))
 
 
 def varied(theta: FloatArray, perturbation: float, *entropy: int) -> Iterator[FloatArray]:
@@ -116,6 +128,12 @@ class Loop:
     def ns(self) -> tuple[int, ...]:
         """The timed part of each call."""
         return tuple(sample.ns for sample in self.samples)
+
+    @property
+    def inside(self) -> dict[str, tuple[int, ...]] | None:
+        """What the framework timed of each call, by name; ``None`` where there is no bridge."""
+        told = [dataclasses.asdict(sample.inside) for sample in self.samples if sample.inside is not None]
+        return {name: tuple(one[name] for one in told) for name in told[0]} if told else None
 
     def fill(
         self,

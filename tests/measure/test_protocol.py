@@ -133,3 +133,13 @@ def test_steady_state_that_is_none_is_refused(steady: object):
 def test_task_survives_its_line():
     task = stub_task()
     assert type(task).from_json(task.to_json()) == task
+
+
+def test_a_point_behind_a_bridge_survives_the_pipe_and_tells_what_the_bridge_costs():
+    inside = {"ns": (8, 9, 19), "gc_ns": (0, 0, 0), "compile_ns": (0, 0, 0), "allocated_bytes": (64, 64, 64)}
+    point = PointResult(1e-4, 1e-4, Outcome.OK, solve_ns=(10, 12, 20), gradient_ns=(5,), solve_inside=inside)
+    again = PointResult.from_dict(json.loads(json.dumps(point.to_dict())))
+    assert again == point
+    assert again.solve_bridge_ns == 2
+    assert again.gradient_bridge_ns is None
+    assert "gradient_inside" not in point.to_dict()
