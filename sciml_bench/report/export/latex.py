@@ -59,7 +59,8 @@ def latex(lines: Iterable[Line], price_per_hour: float | None = None) -> Iterato
 def _table(rows: Sequence[Line], price: float | None) -> Iterator[str]:
     columns = _columns(rows, price)
     yield r"\begin{table}"
-    yield r"  \centering"
+    # Six columns of numbers are wide for a page of text.
+    yield r"  \centering\footnotesize\setlength{\tabcolsep}{3pt}"
     yield f"  \\caption{{{_caption(rows)}}}"
     yield f"  \\begin{{tabular}}{{l{''.join(f'S[table-format={_format(cells)}]' for _, cells in columns)}}}"
     yield r"    \toprule"

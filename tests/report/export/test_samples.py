@@ -134,7 +134,7 @@ def test_csv_is_read_back(run):
 def test_formulas_of_strangers_are_text(text):
     assert str(guarded(text)).startswith("'")
     file = io.StringIO()
-    write_csv(COLUMNS[:2], [(text, "a,b\n\"c\"\x00")], file)
+    write_csv(COLUMNS[:2], [(text, 'a,b\n"c"\x00')], file)
     file.seek(0)
     (_, row) = list(csv.reader(file))
     assert row[0].startswith("'")
