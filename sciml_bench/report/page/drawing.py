@@ -16,6 +16,8 @@ _MARK = re.compile(r'(?:url\(#|href="#)([A-Za-z0-9_-]+)')
 _PATH = re.compile(r'(?<= d=")[^"]*')
 _PLACE = re.compile(r'(?<= [xy]=")-?\d+\.\d+')
 _NUMBER = re.compile(r"-?\d+\.\d+")
+# Matplotlib writes lines without a point as paths without data, which draw nothing.
+_EMPTY = re.compile(r'<path(?![^>]* d="[^"])[^>]*/>')
 _UNTURNED = re.compile(r' transform="rotate\(-?0(?: [\d. -]*)?\)"')
 
 
@@ -48,7 +50,7 @@ class Looks:
             if mark not in short:
                 self.ids += 1
                 short[mark] = f"i{self.ids}"
-        svg = _UNTURNED.sub("", svg)
+        svg = _UNTURNED.sub("", _EMPTY.sub("", svg))
         svg = _STYLE.sub(lambda style: f' class="{self.class_of(_packed(style[1]))}"' if style[1].strip() else "", svg)
         svg = _PATH.sub(lambda path: _short_path(path[0]), svg)
         svg = _PLACE.sub(lambda number: _rounded(number[0]), svg)

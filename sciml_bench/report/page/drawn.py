@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
@@ -28,27 +29,22 @@ Picture = tuple[Chart, str]
 """A chart, its name with the prefix of its run, and its drawing."""
 
 
-def drawn(summary: RunSummary, prefix: str, say: Callable[[str], None]) -> dict[str | None, list[Picture]]:
-    """The pictures of each problem of a run, and under ``None`` those across problems.
+@contextmanager
+def drawing(summary: RunSummary, prefix: str) -> Iterator[Iterator[list[Picture]]]:
+    """The pictures of each problem of a run, in order, and at the end those across problems.
 
-    Names get the prefix, so that several runs fit into one page. ``say`` is told of each problem that is done.
+    Names get the prefix, so that several runs fit into one page. Where there are many, they are drawn while the block
+    does other work, and are waited for when they are asked for.
     """
     problems: list[str | None] = [*summary.problems, None]
     processes = min(_processors(), _MOST_PROCESSES, len(problems))
     if len(summary.cells) < MANY_CELLS or processes < 2:
-        return dict(_told(problems, (_pictures(summary, prefix, problem) for problem in problems), say))
+        yield (_pictures(summary, prefix, problem) for problem in problems)
+        return
     # Spawned, not forked: numerical libraries have started threads, which a forked process would lack.
     context = get_context("spawn")
     with ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(summary, prefix)) as pool:
-        return dict(_told(problems, pool.map(_in_pool, problems), say))
-
-
-def _told(
-    problems: list[str | None], found: Iterator[list[Picture]], say: Callable[[str], None]
-) -> Iterator[tuple[str | None, list[Picture]]]:
-    for problem, pictures in zip(problems, found, strict=True):
-        say(f"drawn: {problem or 'across problems'}")
-        yield problem, pictures
+        yield pool.map(_in_pool, problems)
 
 
 def _processors() -> int:

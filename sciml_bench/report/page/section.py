@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sciml_bench.report.account import account
 from sciml_bench.report.page import facts
 from sciml_bench.report.page.drawing import Looks
-from sciml_bench.report.page.drawn import drawn
+from sciml_bench.report.page.drawn import Picture, drawing
 from sciml_bench.report.page.figures import Figure, figures
 from sciml_bench.report.page.problem import Division, ProblemView, adapter_titles, problem_view
 from sciml_bench.report.page.records import CellRecords, by_identity, cell_records, failure_table, skipped_table
@@ -49,6 +49,18 @@ class Section:
 
 def section(reading: Reading, number: int, now: datetime.datetime, looks: Looks, say: Say) -> Section:
     """The section of a run, the ``number``-th of the page from 1. ``say`` is told what is being drawn."""
+    with drawing(reading.summary, f"r{number}-") as pictures:
+        return _section(reading, number, now, looks, pictures, say)
+
+
+def _section(
+    reading: Reading,
+    number: int,
+    now: datetime.datetime,
+    looks: Looks,
+    pictures: Iterator[list[Picture]],
+    say: Say,
+) -> Section:
     summary = reading.summary
     places = Places(f"r{number}-", summary.cells, reading.counting())
     cell_ids = by_identity(summary.cells)
@@ -57,11 +69,12 @@ def section(reading: Reading, number: int, now: datetime.datetime, looks: Looks,
     judged = standings([table for of_problem in shown.values() for table in of_problem] if reading.comparable else [])
     of_table = iter(judged.of_table)
     titles = adapter_titles({cell.cell.adapter for cell in summary.cells.values()})
-    pictures = drawn(summary, places.prefix, say)
     problems: list[ProblemView] = []
     for name, comparison in compared.items():
+        say(name)
         pairs = [(table, next(of_table, ())) for table in shown[name]]
-        problems.append(problem_view(reading, comparison, pairs, places, cell_ids, titles, pictures[name], looks))
+        problems.append(problem_view(reading, comparison, pairs, places, cell_ids, titles, next(pictures), looks))
+    say("across problems")
     return Section(
         id=f"r{number}",
         name=reading.name,
@@ -72,7 +85,7 @@ def section(reading: Reading, number: int, now: datetime.datetime, looks: Looks,
         more_wins=_wins(problems, f"r{number}-more-wins", cell_ids, places, first=False),
         unmeasured=tuple(facts.unmeasured(reading)),
         problems=tuple(problems),
-        across=tuple(figures(pictures[None], places, looks)),
+        across=tuple(figures(next(pictures), places, looks)),
         failures=failure_table(reading, places),
         skipped=skipped_table(reading, places.prefix),
         account=account(summary).sentence,

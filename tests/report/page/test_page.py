@@ -355,7 +355,8 @@ def test_looks_of_drawings_become_classes_of_the_one_style_sheet():
     looks = Looks()
     drawing = (
         '<defs><path id="m1" d="M 0 1.2345  L 2 3 z " style="fill: none; stroke-width: 0.8"/></defs>'
-        '<use href="#m1" x="1.04" y="2.00" style="fill: none; stroke-width: 0.8"/><g clip-path="url(#m10)"/>'
+        '<use href="#m1" x="1.04" y="2.00" style="fill: none; stroke-width: 0.8"/><path style="fill: none"/>'
+        '<g clip-path="url(#m10)"/>'
         '<text style="font-size: 9px" transform="rotate(-0 1 2)">a; b: c 1.2345</text>'
     )
     assert looks.slim(drawing) == (
