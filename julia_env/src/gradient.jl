@@ -22,14 +22,15 @@ end
 """
 Settings of the solves of a gradient.
 
-The equation of an adjoint has other states than the problem, so it takes one absolute tolerance: the smallest.
+Where the equation of an adjoint has other states than the problem, it takes one absolute tolerance: the smallest.
 An adjoint interpolates the whole solution, so that every step is kept.
 """
 gradient_settings(cell::Cell, reltol, atol) = gradient_settings(cell.sensitivity, cell, reltol, atol)
 gradient_settings(::Forward, cell, reltol, atol) = solve_settings(cell, reltol, atol)
 function gradient_settings(how, cell, reltol, atol)
-    abstol = atol * minimum(cell.scale)
-    return (; reltol, abstol, sensealg = how.make(reltol, abstol))
+    smallest = atol * minimum(cell.scale)
+    abstol = how.same_states === Val(true) ? atol * cell.scale : smallest
+    return (; reltol, abstol, sensealg = how.make(reltol, smallest))
 end
 
 """What a gradient needs and can be made before the clock starts: ForwardDiff's buffers, or nothing."""

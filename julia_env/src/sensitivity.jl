@@ -4,18 +4,24 @@ struct Forward end
 """
 By the adjoint equation: `zygote` differentiates the loss, SciMLSensitivity the solve.
 
-`make(reltol, abstol)` gives the algorithm, the tolerances being those of a quadrature that has some.
+`make(reltol, abstol)` gives the algorithm, the tolerances being those of a quadrature that has some. With `same_states`
+the equation of the adjoint has as many states as the problem, and can take its absolute tolerances.
 """
-struct Adjoint{W, M}
+struct Adjoint{W, M, S}
     withgradient::W
     make::M
+    same_states::Val{S}
 end
 
 """Enzyme through the loss; its rule for a solve is SciMLSensitivity's adjoint equation, as `make` has it."""
 struct ByEnzyme{W, M}
     enzyme::W
     make::M
+    same_states::Val{true}
 end
+
+# The others integrate the gradient, or the solution backwards, as further states.
+const SAME_STATES = ("gauss", "quadrature")
 
 const ADJOINTS = ("interpolating", "gauss", "quadrature", "backsolve")
 
@@ -26,12 +32,12 @@ function sensitivity(name::AbstractString, has_branches::Bool)
     adjoint, product = split(name, '-')
     zygote = loaded(:Zygote)
     make = Base.invokelatest(adjoint_maker, loaded(:SciMLSensitivity), adjoint, product, has_branches)
-    return Adjoint(Base.invokelatest(getproperty, zygote, :withgradient), make)
+    return Adjoint(Base.invokelatest(getproperty, zygote, :withgradient), make, Val(adjoint in SAME_STATES))
 end
 
 function by_enzyme()
     package, enzyme = loaded(:SciMLSensitivity), loaded(:Enzyme)
-    return ByEnzyme(enzyme, Base.invokelatest(adjoint_maker, package, "gauss", "enzyme", true))
+    return ByEnzyme(enzyme, Base.invokelatest(adjoint_maker, package, "gauss", "enzyme", true), Val(true))
 end
 
 function adjoint_maker(package::Module, adjoint, product, has_branches)
