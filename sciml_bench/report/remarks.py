@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -62,6 +63,21 @@ def doubts(summary: RunSummary) -> Iterator[str]:
         yield f"measured again after a disturbance: {again} of {len(processes)} processes; the second attempt counts"
     if unsteady:
         yield f"never settled: {unsteady} of {len(points)} points; all their calls count"
+
+
+def bridges(summary: RunSummary) -> Iterator[str]:
+    """What it cost to cross the bridge to a framework that runs outside Python, a line for each such adapter."""
+    costs: dict[str, dict[str, list[float]]] = {}
+    for cell in summary.cells.values():
+        for point in (point for process in cell.processes for point in process.points):
+            of_adapter = costs.setdefault(cell.cell.adapter, {"solve": [], "gradient": []})
+            of_adapter["solve"] += [] if point.solve_bridge_s is None else [point.solve_bridge_s]
+            of_adapter["gradient"] += [] if point.gradient_bridge_s is None else [point.gradient_bridge_s]
+    for adapter, kinds in costs.items():
+        told = [f"{quantities.duration(statistics.median(cost))} a {kind}" for kind, cost in kinds.items() if cost]
+        if told:
+            yield ""
+            yield f"the bridge to {adapter} costs {', '.join(told)}: a call's time less what it took inside, medians"
 
 
 def best_choice(rows: Sequence[Row]) -> Iterator[str]:

@@ -35,7 +35,8 @@ class PointSummary:
     decays or returns to where it was. ``*_counts`` are the solver's own. ``unsteady`` tells that a loop of it was long
     enough to judge and never settled; ``solve_class`` and ``gradient_class`` are those of its loops (see
     ``measure.steady``), ``None`` where they were too short. ``memory_growth_bytes`` is that over its steady loops;
-    ``*_joules`` are per call, ``None`` where they were not measurable.
+    ``*_joules`` are per call, ``None`` where they were not measurable. ``*_bridge_s`` is what crossing a bridge to the
+    framework cost a call, ``None`` where there is none.
     """
 
     rtol: float
@@ -57,6 +58,8 @@ class PointSummary:
     memory_growth_bytes: int | None = None
     solve_joules: float | None = None
     gradient_joules: float | None = None
+    solve_bridge_s: float | None = None
+    gradient_bridge_s: float | None = None
 
     @property
     def solve_work(self) -> WorkPoint | None:
@@ -269,6 +272,8 @@ def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummar
         memory_growth_bytes=point.memory_growth_bytes,
         solve_joules=joules_per_call(record.energy, place, "solve") if solved else None,
         gradient_joules=joules_per_call(record.energy, place, "gradient") if differentiated else None,
+        solve_bridge_s=_seconds(point.solve_bridge_ns),
+        gradient_bridge_s=_seconds(point.gradient_bridge_ns),
     )
 
 

@@ -61,6 +61,7 @@ def print_run(summary: RunSummary, folder: Path, console: Console) -> None:
     if any(cell.timed for cell in summary.cells.values()):
         print_reading_help(summary, console)
     print_failures(failures(summary), console)
+    print_lines(remarks.bridges(summary), console)
     print_lines(remarks.doubts(summary), console)
     print_account(summary, folder, console)
 

@@ -30,3 +30,17 @@ def test_disturbed_processes_and_loops_that_never_settled_are_told():
 def test_nothing_is_said_of_a_quiet_run():
     which = cell()
     assert list(remarks.doubts(summarise(plan([which]), [record(which, [point(1e-4)])]))) == []
+
+
+def test_the_cost_of_a_bridge_is_told_in_one_line():
+    ours, other = cell("tsit5", "julia"), cell()
+    inside = {"ns": (999_000, 998_000, 997_000), "gc_ns": (0, 0, 0), "compile_ns": (0, 0, 0)}
+    across = dataclasses.replace(point(1e-4), solve_inside=inside)
+    records = [record(ours, [across]), record(other, [point(1e-4)])]
+    empty, told = remarks.bridges(summarise(plan([ours, other]), records))
+    assert empty == ""
+    assert told == "the bridge to julia costs 2.00 µs a solve: a call's time less what it took inside, medians"
+
+
+def test_without_a_bridge_nothing_is_told():
+    assert list(remarks.bridges(summarise(plan([cell()]), [record(cell(), [point(1e-4)])]))) == []
