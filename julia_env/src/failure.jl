@@ -26,7 +26,10 @@ function stopped(solution, words::Vector{String})
     code = Symbol(solution.retcode)
     at = isempty(solution.t) ? "" : " after t = $(solution.t[end])"
     said = isempty(words) ? "" : ": " * join(unique(words), "; ")
-    return Failure(get(OUTCOMES, code, "step_underflow"), "Julia's solver returned $code$at$said")
+    # The code is `Unstable` also for steps that became too small; the words tell.
+    told = filter(!isnothing, outcome_of_warning.(words))
+    outcome = isempty(told) ? get(OUTCOMES, code, "step_underflow") : last(told)
+    return Failure(outcome, "Julia's solver returned $code$at$said")
 end
 
 """The typed failure behind an exception. Exceptions of no known kind keep Julia's own message, and `""` as outcome."""

@@ -26,24 +26,30 @@ collect_warnings() = Logging.global_logger(WARNINGS)
 # SciMLSensitivity's words when it computes a gradient in another way than the one that was asked for.
 const FALL_BACKS = ("VJP choices all failed", "Falling back to numerical VJPs")
 
-# What the solve backwards in time says when it does not get to its end; nothing else tells of it.
+# What a solver says when it does not get to its end. Of a solve backwards in time nothing else tells.
 const UNFINISHED = (
     "Larger maxiters is needed" => "max_steps",
     "dt was forced below" => "step_underflow",
-    "dt <= dtmin" => "step_underflow",
-    "dt(" => "step_underflow",
+    "<= dtmin(" => "step_underflow",
     "Instability detected" => "nonfinite",
     "NaN dt detected" => "nonfinite",
     "Newton steps could not converge" => "step_underflow",
 )
 
+"""The outcome that a warning stands for; `nothing` where it tells of no unfinished solve."""
+function outcome_of_warning(word::AbstractString)
+    for (sign, outcome) in UNFINISHED
+        contains(word, sign) && return outcome
+    end
+    return nothing
+end
+
 """Throws when Julia's warnings say that a gradient is not what was asked for, or is one of an unfinished solve."""
 function check_warnings(words::Vector{String})
     for word in words
         any(contains(word, sign) for sign in FALL_BACKS) && throw(Failure("build_error", word))
-        for (sign, outcome) in UNFINISHED
-            contains(word, sign) && throw(Failure(outcome, "the solve of the adjoint equation: $word"))
-        end
+        outcome = outcome_of_warning(word)
+        outcome === nothing || throw(Failure(outcome, "the solve of the adjoint equation: $word"))
     end
     return nothing
 end

@@ -1,0 +1,84 @@
+"""The Julia adapter with a real Julia, in one process of its own. Run with ``-m julia``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from adapters.findings import findings
+
+from sciml_bench.adapters import conformance, registry
+from sciml_bench.adapters.julia import installation
+
+pytestmark = [
+    pytest.mark.julia,
+    pytest.mark.skipif(installation.lacking() is not None, reason=str(installation.lacking())),
+]
+
+ADAPTER = registry.adapter("julia")
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    """The findings of :mod:`adapters.in_julia`."""
+    return findings("in_julia.py", **installation.variables(os.environ))
+
+
+def test_gradients_are_right(found):
+    for sensitivity, error in found["lotka_volterra"].items():
+        assert error < 1e-6, sensitivity
+    assert found["robertson_gradient"] < 1e-6
+    assert found["brusselator_gradient"] < 1e-3
+
+
+def test_each_component_has_its_own_absolute_tolerance(found):
+    assert max(found["robertson_components"]) < 1e3
+
+
+def test_both_sides_of_the_bridge_are_timed(found):
+    bridge = found["bridge"]
+    for outside, inside in zip(bridge["outside_ns"], bridge["inside_ns"], strict=True):
+        assert 0 < inside < outside
+
+
+def test_the_first_call_compiles_and_the_others_do_not(found):
+    bridge = found["bridge"]
+    assert bridge["compile_ns"][0] > 0
+    assert bridge["compile_ns"][1:] == [0, 0]
+    assert bridge["traces"] == 1
+    assert bridge["phases"]["solve_compile"] == bridge["compile_ns"][0]
+    assert bridge["phases"]["gradient_compile"] == 0
+
+
+def test_versions_and_threads_are_read_back(found):
+    versions = found["bridge"]["versions"]
+    assert versions["juliacall"] == versions["PythonCall"]
+    assert versions["julia"].startswith("1.")
+    assert {"threads_julia", "threads_blas", "OrdinaryDiffEqTsit5"} <= set(versions)
+
+
+def test_a_solution_that_becomes_infinite_is_a_typed_failure(found):
+    for method, (outcome, message) in found["blow_up"].items():
+        assert outcome in ("max_steps", "step_underflow"), (method, message)
+        assert "Julia's solver returned" in message
+
+
+def test_an_exception_has_julias_own_words(found):
+    kind, message = found["wrong"]
+    assert kind == "JuliaException"
+    assert "no_such_name" in message
+    assert found["syntax"][0] == "JuliaException"
+
+
+def test_zygote_is_refused_on_a_field(found):
+    outcome, message = found["zygote_on_a_field"]
+    assert outcome == "unsupported"
+    assert "ZygoteVJP" in message
+
+
+@pytest.mark.parametrize("cell", conformance.cells(ADAPTER), ids=lambda cell: cell.label)
+def test_conformance(cell):
+    results = list(conformance.check(ADAPTER, [cell], timeout_s=900))
+    assert results
+    assert [(r.name, r.message) for r in results if r.status == "failed"] == []
