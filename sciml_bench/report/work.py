@@ -19,6 +19,7 @@ from sciml_bench.stats.front import WorkPoint, pareto_front
 # Name of a count → the names that adapters give it. In the order in which they explain a time best: the cost of a
 # step varies least between libraries, that of a factorisation says least of the rest.
 COUNTS: dict[str, tuple[str, ...]] = {
+    "accepted steps": ("n_accepted",),
     "steps": ("n_steps", "steps"),
     "evaluations of the right-hand side": ("n_rhs_evaluations",),
     "evaluations of the Jacobian": ("n_jacobian_evaluations",),

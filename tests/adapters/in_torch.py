@@ -9,18 +9,20 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from adapters.cells import lotka_volterra_error, outcome, steady_traces
+from adapters.cells import catalog_task, lotka_volterra_error, outcome, steady_traces
 from torchdiffeq._impl.odeint import SOLVERS
 
 from sciml_bench.adapters.torchdiffeq import failure, tableau
 from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, fixed_steps
 from sciml_bench.adapters.torchdiffeq.equation import depends_on_time
+from sciml_bench.adapters.torchdiffeq.program import build
 from sciml_bench.outcome import SolverFailure
-from sciml_bench.task import Cell
+from sciml_bench.task import Cell, Point
 
 SQRT3 = 3**0.5
 # The second node belongs to the second row; a copy of the first one is the mistake that is looked for.
@@ -51,6 +53,13 @@ def one_gauss_step(nodes: list[float], h: float) -> float:
 def cell(method: str, sensitivity: str = "discrete", mode: str = "eager", precision: str = "float64") -> Cell:
     """A cell of the adapter."""
     return Cell("any", "torchdiffeq", method, sensitivity, mode, precision)
+
+
+def counts(method: str) -> list[dict[str, float]]:
+    """What two solves of Lotka-Volterra count."""
+    program = build(catalog_task("lotka-volterra", "torchdiffeq", method, "discrete", "eager"))
+    inputs = program.prepare(np.array([1.5, 1.0, 3.0, 1.0]), Point(1e-4, 1e-4))
+    return [program.read_solution(program.solve(inputs)).statistics for _ in range(2)]
 
 
 def typed(message: str, implicit: bool = False) -> str:
@@ -100,6 +109,7 @@ def findings() -> dict[str, Any]:
             "other": typed("t must be strictly increasing or decreasing"),
             "warning": typed("Functional iteration did not converge. Solution may be incorrect.", True),
         },
+        "counts": {method: counts(method) for method in ("dopri5", "rk4")},
         "traces": {
             sensitivity: steady_traces("beam", cell("rk4", sensitivity, "compiled"), (1.0, 1.0, 1.0))
             for sensitivity in ADAPTER.sensitivities

@@ -7,9 +7,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 from adapters.cells import catalog_task, source_task
+from scipy.integrate import solve_ivp
 
 from sciml_bench.adapters.scipy import newton, sensitivity
-from sciml_bench.adapters.scipy.program import build
+from sciml_bench.adapters.scipy.program import METHODS, build
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.problem import catalog
 from sciml_bench.task import Cell, Numbers, Point
@@ -37,7 +38,21 @@ def test_robertson_reaches_the_published_end(method, digits):
     solution = solved(scipy_program("robertson", method), np.array(numbers.theta), Point(1e-6, 1e-8))
     published = np.array([0.01786592114209946, 7.274751468436319e-8, 0.9821340061103859])
     assert -np.log10(np.max(np.abs(solution.ys[-1] / published - 1))) > digits
-    assert set(solution.statistics) == {"n_rhs_evaluations", "n_jacobian_evaluations", "n_lu"}
+    assert set(solution.statistics) == {"n_accepted", "n_rhs_evaluations", "n_jacobian_evaluations", "n_lu"}
+
+
+@pytest.mark.parametrize("method", ["rk45", "radau", "lsoda"])
+def test_steps_are_counted_anew_for_every_call(method):
+    """``solve_ivp`` gives every step when it is not told which times to save."""
+    program = scipy_program("robertson", method) if method == "radau" else scipy_program("lotka-volterra", method)
+    numbers, point = program._numbers, Point(1e-6, 1e-6)
+    system = program.prepare(np.array(numbers.theta), point).state
+    free = solve_ivp(
+        system.rhs, (numbers.t0, numbers.t1), system.start, method=METHODS[method], rtol=system.rtol, atol=system.atol,
+        **system.options,
+    )  # fmt: skip
+    first, second = (solved(program, np.array(numbers.theta), point).statistics["n_accepted"] for _ in range(2))
+    assert first == second == len(free.t) - 1
 
 
 @pytest.mark.parametrize("method", ["rk45", "dop853", "lsoda"])

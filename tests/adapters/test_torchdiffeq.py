@@ -123,3 +123,13 @@ def test_a_compiled_program_is_compiled_once(found, sensitivity):
     first, *later = found["traces"][sensitivity]
     assert first > 0
     assert later == [first, first]
+
+
+def test_steps_are_counted_anew_for_every_call_where_the_method_tells_of_them(found):
+    """Dormand-Prince evaluates twice for its first step and six times for each that it tries."""
+    first, second = found["counts"]["dopri5"]
+    assert first == second
+    tried = (first["n_rhs_evaluations"] - 2) / 6
+    assert tried == int(tried)
+    assert 0 < first["n_accepted"] <= tried
+    assert all(set(counts) == {"n_rhs_evaluations"} for counts in found["counts"]["rk4"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,16 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from scipy.integrate import solve_ivp
+from scipy.integrate import BDF, DOP853, LSODA, RK45, OdeSolver, Radau, solve_ivp
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
-from sciml_bench.adapters.scipy import failure, newton, sensitivity
+from sciml_bench.adapters.scipy import counting, failure, newton, sensitivity
 from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
 
 Vector = NDArray[np.float64]
-METHODS = {"rk45": "RK45", "dop853": "DOP853", "radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}
+METHODS: dict[str, type[OdeSolver]] = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": LSODA}
 EXPLICIT = ("rk45", "dop853")
 
 
@@ -40,8 +41,9 @@ class Inputs(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """SciPy's own counts, over all segments."""
+    """SciPy's own counts, over all segments, and the steps that it took."""
 
+    n_accepted: int
     n_rhs_evaluations: int
     n_jacobian_evaluations: int
     n_lu: int
@@ -69,6 +71,7 @@ class SciPyProgram(Program):
         self._numbers = numbers = task.numbers
         self._source = load_source(task)
         self._method = task.cell.method
+        self._solver: Any = counting.counting_steps(METHODS[self._method])
         self._segments = split(numbers)
         self._evaluate_at = [np.asarray(segment.times) for segment in self._segments]
         self._n_states, self._n_theta = len(numbers.y0), len(numbers.theta)
@@ -138,14 +141,16 @@ class SciPyProgram(Program):
 
     def _segments_in_turn(self, system: System, said: list[warnings.WarningMessage]) -> Solved:
         start, saved = system.start, []
-        counts = Counts(0, 0, 0)
+        counts = Counts(0, 0, 0, 0)
         for segment, times in zip(self._segments, self._evaluate_at, strict=True):
+            self._solver.steps = 0
             result = self._one_segment(system, segment, times, start)
             if result.status != 0:
                 raise failure.unfinished(result.message, [str(warning.message) for warning in said], segment.start)
             start = result.y[:, -1]
             saved.append(result.y.T[: segment.n_saved])
-            counts = Counts(counts[0] + result.nfev, counts[1] + result.njev, counts[2] + result.nlu)
+            here = (self._solver.steps, result.nfev, result.njev, result.nlu)
+            counts = Counts(*map(operator.add, counts, here))
         return Solved(saved[0] if len(saved) == 1 else np.concatenate(saved), counts)
 
     def _one_segment(self, system: System, segment: Segment, times: Vector, start: Vector) -> Any:
@@ -157,7 +162,7 @@ class SciPyProgram(Program):
             options = {**options, "jac": _clipped(options["jac"], segment)}
         try:
             return solve_ivp(
-                rhs, (segment.start, segment.end), start, method=METHODS[self._method], t_eval=times,
+                rhs, (segment.start, segment.end), start, method=self._solver, t_eval=times,
                 rtol=system.rtol, atol=system.atol, **options,
             )  # fmt: skip
         except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:

@@ -3,46 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from sciml_bench.adapters.segments import Segment
 
+
+@dataclass
+class Calls:
+    """What is counted while a program runs: evaluations of the right-hand side, and accepted steps."""
+
+    evaluations: int = 0
+    accepted: int = 0
+
+    def restart(self) -> None:
+        """Count from 0."""
+        self.evaluations = self.accepted = 0
+
+
 RightHandSide = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class Equation(nn.Module):
-    """y' = f(t, y, p). ``calls[0]`` counts evaluations."""
+    """y' = f(t, y, p). ``calls`` counts evaluations."""
 
     p: Tensor
 
-    def __init__(self, rhs: RightHandSide, p: Tensor, calls: list[int]):
+    def __init__(self, rhs: RightHandSide, p: Tensor, calls: Calls):
         super().__init__()
         self.rhs = rhs
         self.p = p
         self.calls = calls
 
     def forward(self, t: Tensor, y: Tensor) -> Tensor:
-        self.calls[0] += 1
+        self.calls.evaluations += 1
         return self.rhs(t, y, self.p)
 
 
 class OneSidedEquation(Equation):
     """y' = f(t, y, p) on a segment that starts or ends at a breakpoint: there f is its limit from inside."""
 
-    def __init__(self, rhs: RightHandSide, p: Tensor, calls: list[int], segment: Segment):
+    def __init__(self, rhs: RightHandSide, p: Tensor, calls: Calls, segment: Segment):
         super().__init__(rhs, p, calls)
         self.low, self.high = segment.low, segment.high
 
     def forward(self, t: Tensor, y: Tensor) -> Tensor:
-        self.calls[0] += 1
+        self.calls.evaluations += 1
         return self.rhs(t.clamp(self.low, self.high), y, self.p)
 
 
-def equation(rhs: RightHandSide, p: Tensor, calls: list[int], segment: Segment) -> Equation:
-    """The module for one segment."""
-    return OneSidedEquation(rhs, p, calls, segment) if segment.clipped else Equation(rhs, p, calls)
+class _CountsSteps:
+    """Has the callback by which adaptive methods tell of accepted steps; others warn of it."""
+
+    calls: Calls
+
+    def callback_accept_step(self, _t: Tensor, _y: Tensor, _dt: Tensor) -> None:
+        self.calls.accepted += 1
+
+
+class _CountingEquation(_CountsSteps, Equation):
+    pass
+
+
+class _CountingOneSidedEquation(_CountsSteps, OneSidedEquation):
+    pass
+
+
+def equation(rhs: RightHandSide, p: Tensor, calls: Calls, segment: Segment, counts_steps: bool) -> Equation:
+    """The module for one segment; ``counts_steps`` where the method has such a callback."""
+    if segment.clipped:
+        one_sided = _CountingOneSidedEquation if counts_steps else OneSidedEquation
+        return one_sided(rhs, p, calls, segment)
+    return (_CountingEquation if counts_steps else Equation)(rhs, p, calls)
 
 
 def depends_on_time(rhs: RightHandSide, t0: float, y0: Tensor, p: Tensor) -> bool:

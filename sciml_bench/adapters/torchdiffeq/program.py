@@ -14,7 +14,7 @@ from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, l
 from sciml_bench.adapters.segments import split
 from sciml_bench.adapters.torchdiffeq import failure, grid, tableau
 from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, fixed_steps, not_released
-from sciml_bench.adapters.torchdiffeq.equation import Equation, depends_on_time, equation
+from sciml_bench.adapters.torchdiffeq.equation import Calls, Equation, depends_on_time, equation
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
 
@@ -28,23 +28,23 @@ class Inputs(NamedTuple):
     equations: tuple[Equation, ...]
     tolerances: dict[str, Any]
     adjoint: dict[str, Any]
-    calls: list[int]
+    calls: Calls
     n_steps: int
 
 
 class Solved(NamedTuple):
-    """Values at the saved times, and how often the right-hand side was evaluated."""
+    """Values at the saved times, and what was counted."""
 
     ys: Tensor
-    n_rhs_evaluations: int
+    counts: dict[str, float]
 
 
 class Differentiated(NamedTuple):
-    """The loss, its gradient, and how often the right-hand side was evaluated, backward pass included."""
+    """The loss, its gradient, and what was counted: evaluations of the backward pass too, steps of the forward one."""
 
     loss: Tensor
     gradient: Tensor
-    n_rhs_evaluations: int
+    counts: dict[str, float]
 
 
 class TorchdiffeqProgram(Program):
@@ -63,6 +63,7 @@ class TorchdiffeqProgram(Program):
         self._times = [torch.tensor([s.start, *s.times], dtype=torch.float64) for s in self._segments]
         self._scale = self._tensor(numbers.atol_scale)
         self._refuse_inconsistent_method()
+        self._counts_steps = tableau.tells_of_steps(self._method.name)
         self._rhs = self._source.rhs
         self._compiled = cell.framework_mode == "compiled"
         if self._compiled:
@@ -71,7 +72,7 @@ class TorchdiffeqProgram(Program):
             self._rhs = compiled(self._source.rhs)
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
-        numbers, calls = self._numbers, [0]
+        numbers, calls = self._numbers, Calls()
         leaf = self._tensor(theta)
         if numbers.wrt == "parameters":
             p: Tensor = torch.nn.Parameter(leaf)
@@ -86,7 +87,7 @@ class TorchdiffeqProgram(Program):
             theta=theta_leaf,
             y0=y0,
             p=p,
-            equations=tuple(equation(self._rhs, p, calls, segment) for segment in self._segments),
+            equations=tuple(equation(self._rhs, p, calls, segment, self._counts_steps) for segment in self._segments),
             tolerances={"rtol": point.rtol, "atol": atol, "method": self._method.name, "options": options},
             adjoint=self._adjoint_options(theta_leaf.detach(), p, point),
             calls=calls,
@@ -94,13 +95,13 @@ class TorchdiffeqProgram(Program):
         )
 
     def solve(self, inputs: Inputs) -> Solved:
-        before = inputs.calls[0]
+        inputs.calls.restart()
         with failure.typed(self._method.implicit), torch.no_grad():
             ys = self._integrate(torchdiffeq.odeint, inputs, {})
-        return Solved(ys, inputs.calls[0] - before)
+        return Solved(ys, self._counts(inputs.calls))
 
     def gradient(self, inputs: Inputs) -> Differentiated:
-        before = inputs.calls[0]
+        inputs.calls.restart()
         with failure.typed(self._method.implicit):
             if self._cell.sensitivity == "backsolve":
                 ys = self._integrate(torchdiffeq.odeint_adjoint, inputs, inputs.adjoint)
@@ -108,7 +109,7 @@ class TorchdiffeqProgram(Program):
                 ys = self._integrate(torchdiffeq.odeint, inputs, {})
             loss = self._source.loss(ys)
             (gradient,) = torch.autograd.grad(loss, inputs.theta)
-        return Differentiated(loss.detach(), gradient, inputs.calls[0] - before)
+        return Differentiated(loss.detach(), gradient, self._counts(inputs.calls))
 
     def synchronise(self, output: Any) -> None:
         """Nothing to wait for: PyTorch computes on the CPU before it returns."""
@@ -117,13 +118,13 @@ class TorchdiffeqProgram(Program):
         ys = output.ys.numpy()
         if not np.all(np.isfinite(ys)):
             raise SolverFailure(Outcome.NONFINITE, "torchdiffeq reports success, but the solution is not finite")
-        return Solution(ys, {"n_rhs_evaluations": float(output.n_rhs_evaluations)})
+        return Solution(ys, output.counts)
 
     def read_gradient(self, output: Differentiated) -> Gradient:
         loss, gradient = float(output.loss), output.gradient.numpy()
         if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
             raise SolverFailure(Outcome.NONFINITE, "torchdiffeq reports success, but the gradient is not finite")
-        return Gradient(loss, gradient, {"n_rhs_evaluations": float(output.n_rhs_evaluations)})
+        return Gradient(loss, gradient, output.counts)
 
     def trace_count(self) -> int:
         if not self._compiled:
@@ -152,6 +153,10 @@ class TorchdiffeqProgram(Program):
             "torchdiffeq": torchdiffeq.__version__,
             "torch_threads": str(torch.get_num_threads()),
         }
+
+    def _counts(self, calls: Calls) -> dict[str, float]:
+        counts = {"n_rhs_evaluations": float(calls.evaluations)}
+        return {"n_accepted": float(calls.accepted), **counts} if self._counts_steps else counts
 
     def _integrate(self, integrate: Callable[..., Any], inputs: Inputs, adjoint: dict[str, Any]) -> Tensor:
         grid.refuse_too_many(inputs.n_steps)

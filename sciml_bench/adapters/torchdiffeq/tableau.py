@@ -16,6 +16,11 @@ def has_method(method: str) -> bool:
     return method in SOLVERS
 
 
+def tells_of_steps(method: str) -> bool:
+    """Whether the solver has a callback for accepted steps: the adaptive Runge-Kutta methods do."""
+    return "callback_accept_step" in SOLVERS[method].valid_callbacks()
+
+
 def defect(tableau: Any) -> float:
     """The largest |c_i - sum_j a_ij| of a torchdiffeq tableau, explicit or implicit.
 
