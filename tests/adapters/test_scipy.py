@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,8 +48,9 @@ def test_steps_are_counted_anew_for_every_call(method):
     program = scipy_program("robertson", method) if method == "radau" else scipy_program("lotka-volterra", method)
     numbers, point = program._numbers, Point(1e-6, 1e-6)
     system = program.prepare(np.array(numbers.theta), point).state
+    solver: Any = METHODS[method]
     free = solve_ivp(
-        system.rhs, (numbers.t0, numbers.t1), system.start, method=METHODS[method], rtol=system.rtol, atol=system.atol,
+        system.rhs, (numbers.t0, numbers.t1), system.start, method=solver, rtol=system.rtol, atol=system.atol,
         **system.options,
     )  # fmt: skip
     first, second = (solved(program, np.array(numbers.theta), point).statistics["n_accepted"] for _ in range(2))
