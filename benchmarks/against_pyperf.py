@@ -25,7 +25,7 @@ from sciml_bench.adapters.base import Program
 from sciml_bench.emit import source
 from sciml_bench.engine import Limits, measure_group
 from sciml_bench.measure import worker
-from sciml_bench.measure.baton import SLICE_S, SharedBaton
+from sciml_bench.measure.baton import SharedBaton
 from sciml_bench.measure.phases import Clock
 from sciml_bench.measure.point import PointResult
 from sciml_bench.measure.protocol import Channel, End, PointDone, Ready
@@ -37,6 +37,8 @@ CELLS = ("lotka-volterra/scipy/rk45/forward/eager", "lotka-volterra/diffrax/tsit
 BOUND = 0.03
 RTOL = 1e-6
 LOOP_S = 2.0
+# A value of pyperf is a mean over its loops: the longer it is, the more of what the machine did besides is in it.
+VALUE_S = 1e-3
 SIDES = ("ours", "pyperf")
 
 
@@ -142,18 +144,20 @@ def pyperf_side(task: Task, channel: Channel, slice_s: float) -> None:
     call()
     start_ns = clock.now_ns()
     call()
-    loops = max(1, round(SLICE_S * 1e9 / (clock.now_ns() - start_ns)))
+    call_s = (clock.now_ns() - start_ns) / 1e9
+    loops = max(1, round(VALUE_S / call_s))
 
     def timed(count: int) -> float:
-        # What pyperf's bench_func does, with a turn of the other side between two of its values.
-        baton.wait(0)
+        # What pyperf's bench_func does; between two of its values the other side may have its turn.
+        baton.between_calls()
         rounds = range(count)
         start = pyperf.perf_counter()
         for _ in rounds:
             call()
         return pyperf.perf_counter() - start
 
-    values = str(round(LOOP_S / SLICE_S))
+    values = str(max(30, round(LOOP_S / max(VALUE_S, call_s))))
+    baton.wait(0)
     runner = pyperf.Runner()
     runner.parse_args(["--worker", "--loops", str(loops), "--warmups", "5", "--values", values])
     bench = runner.bench_time_func(task.cell.label, timed)

@@ -258,7 +258,8 @@ class CellMeasurer:
             self.displacements.watched(),
         ):
             rule = steady_rule(self._task.sampling)
-            half.steady.fill(call, thetas, self._phases.clock, self._limit_s, rule, self._baton.between_calls)
+            between, sampling = self._baton.between_calls, self._task.sampling
+            half.steady.fill(call, thetas, self._phases.clock, self._limit_s, rule, between, batched=sampling)
         # Those who are still in this loop end it first.
         self._baton.wait(position + 1)
 

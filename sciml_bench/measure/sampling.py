@@ -7,11 +7,10 @@ point and the kind of call alone, so that all adapters of a block see the same i
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +25,12 @@ _UNBLOCKED_SHARE = 0.05
 _UNBLOCKED_FLOOR_NS = 1_000_000
 _DISPATCHED_FLOOR_NS = 50_000
 _LATE_READS = 3
+
+# Calls shorter than this run in batches, their inputs prepared before and their results read after all of them. What is
+# done between two calls cools the caches for the second: preparing and reading make one of 0.15 ms a tenth longer.
+_BATCH_S = 5e-3
+_LARGEST_BATCH = 64
+_LOOKED_AT = 3
 
 
 @dataclass(frozen=True)
@@ -95,19 +100,34 @@ def _check(name: str, values: np.ndarray, shape: tuple[int, ...]) -> None:
 
 def timed(call: Call, theta: FloatArray, clock: Clock) -> tuple[Any, Sample]:
     """Run one call and read its result. Raises what the program raises, and when the clock goes backwards."""
-    inputs = call.prepare(theta)
-    start = clock.now_ns()
+    return _read(call, _run(call, call.prepare(theta), clock), clock)
+
+
+class _Done(NamedTuple):
+    """A call that has ended: when it started and ended, and its output, which is to be read."""
+
+    start_ns: int
+    end_ns: int
+    output: Any
+
+
+def _run(call: Call, inputs: Any, clock: Clock) -> _Done:
+    start_ns = clock.now_ns()
     output = call.run(inputs)
     call.synchronise(output)
-    end = clock.now_ns()
-    result = call.read(output)
-    read = clock.now_ns()
-    if not start <= end <= read:
-        back_ns = max(start - end, end - read)
+    return _Done(start_ns, clock.now_ns(), output)
+
+
+def _read(call: Call, done: _Done, clock: Clock) -> tuple[Any, Sample]:
+    start_ns = clock.now_ns()
+    result = call.read(done.output)
+    read_ns = clock.now_ns() - start_ns
+    ns = done.end_ns - done.start_ns
+    if ns < 0 or read_ns < 0:
         raise SolverFailure(
-            Outcome.CRASH, f"the clock went back by {back_ns} ns during a {call.kind}: no time is known"
+            Outcome.CRASH, f"the clock went back by {-min(ns, read_ns)} ns during a {call.kind}: no time is known"
         )
-    return result, Sample(start, end - start, read - end, call.inside(output))
+    return result, Sample(done.start_ns, ns, read_ns, call.inside(done.output))
 
 
 def varied(theta: FloatArray, perturbation: float, *entropy: int) -> Iterator[FloatArray]:
@@ -143,16 +163,19 @@ class Loop:
         limit_s: float,
         finished: Callable[[int, float], bool],
         between: Callable[[], None] = lambda: None,
+        batched: Sampling | None = None,
     ) -> None:
         """Call until ``finished(calls so far, seconds so far)``, with ``between`` between two calls.
 
+        With the numbers of calls of ``batched``, short ones run in batches and ``between`` is between these.
         The loop stops by itself when one more call as long as the longest would pass the limit. Samples taken before
         a call raises are kept.
         """
         start = clock.now_ns()
         longest_s = 0.0
         elapsed_s = 0.0
-        for count in itertools.count():
+        while True:
+            count = len(self.samples)
             if finished(count, elapsed_s):
                 return
             if count and elapsed_s + longest_s > limit_s:
@@ -160,11 +183,29 @@ class Loop:
                 return
             if count:
                 between()
-            _, sample = timed(call, next(thetas), clock)
-            self.samples.append(sample)
+            self._batch(call, [call.prepare(next(thetas)) for _ in range(self._size(batched))], clock)
             now_s = (clock.now_ns() - start) / 1e9
             longest_s = max(longest_s, now_s - elapsed_s)
             elapsed_s = now_s
+
+    def _size(self, sampling: Sampling | None) -> int:
+        """How many calls run in the next batch: one until it is known that they are short, none too many."""
+        if sampling is None or not self.samples:
+            return 1
+        count = len(self.samples)
+        wanted = sampling.steady_calls if count < sampling.steady_calls else sampling.max_steady_calls
+        longest_ns = max(sample.ns + sample.read_ns for sample in self.samples[-_LOOKED_AT:])
+        return max(1, min(int(_BATCH_S * 1e9 / max(1, longest_ns)), _LARGEST_BATCH, wanted - count))
+
+    def _batch(self, call: Call, inputs: list[Any], clock: Clock) -> None:
+        """Run all, then read all; where one raises, the samples before it are kept."""
+        done: list[_Done] = []
+        try:
+            for item in inputs:
+                done.append(_run(call, item, clock))
+        finally:
+            for item in done:
+                self.samples.append(_read(call, item, clock)[1])
 
 
 def steady_rule(sampling: Sampling) -> Callable[[int, float], bool]:

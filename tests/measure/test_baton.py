@@ -6,6 +6,7 @@ import pytest
 from stubs.tasks import stub_task
 
 from sciml_bench.measure import baton as baton_module
+from sciml_bench.measure import sampling
 from sciml_bench.measure.baton import Baton, SharedBaton
 from sciml_bench.measure.phases import Clock
 from sciml_bench.measure.protocol import Event, PhaseDone, PointDone, Waits, decode, encode
@@ -33,8 +34,8 @@ class SlowTurns:
 
 
 def sampled_task(calls: int = 40) -> Task:
-    sampling = Sampling(warm_up_calls=1, steady_calls=calls, steady_s=0.0, max_steady_calls=calls, perturbation=1e-6)
-    return stub_task("TakesAMillisecond", points=(Point(1e-4, 1e-4),), sampling=sampling)
+    loops = Sampling(warm_up_calls=1, steady_calls=calls, steady_s=0.0, max_steady_calls=calls, perturbation=1e-6)
+    return stub_task("TakesAMillisecond", points=(Point(1e-4, 1e-4),), sampling=loops)
 
 
 def run(task: Task, slice_s: float) -> tuple[list[Event], SlowTurns]:
@@ -63,7 +64,8 @@ def test_positions_grow_and_a_loop_is_left_by_all_before_the_next_begins():
     assert positions.count(0) > 3, "a loop of 40 ms in slices of 5 ms"
 
 
-def test_a_call_longer_than_a_slice_is_a_turn_of_its_own():
+def test_a_call_longer_than_a_slice_is_a_turn_of_its_own(monkeypatch):
+    monkeypatch.setattr(sampling, "_BATCH_S", 0.0)
     events, turns = run(sampled_task(calls=5), slice_s=1e-6)
     assert turns.asked == 2 * (5 + 1)
     assert len([event for event in events if isinstance(event, Waits)]) == turns.asked

@@ -193,3 +193,59 @@ def test_missing_block_is_caught():
 @pytest.mark.parametrize("program", [programs.Decay, programs.RunsOnAndWaits, programs.ReadsSlowly])
 def test_program_that_blocks_passes(program: type[programs.Decay]):
     blocking_check(program)
+
+
+class Counted:
+    """Calls of a fixed length on a fake clock, and what happened in which order."""
+
+    def __init__(self, call_ns: int, fails_at: int = -1):
+        self.clock, self.order, self.made = FakeClock(), "", 0
+        self.call_ns, self.fails_at = call_ns, fails_at
+
+    def run(self, _inputs: Any) -> int:
+        if self.made == self.fails_at:
+            raise RuntimeError("broken")
+        self.made += 1
+        self.order += "c"
+        self.clock.ns += self.call_ns
+        return self.made
+
+    def note(self, letter: str) -> None:
+        self.order += letter
+        self.clock.ns += 1000
+
+    def fill(self, steady: int, most: int, steady_s: float = 0.0) -> Loop:
+        call = Call("solve", lambda _: self.note("p"), self.run, lambda _: None, lambda _: self.note("r"))
+        loop = Loop()
+        chosen = Sampling(1, steady, steady_s, most, 0.0)
+        rule = steady_rule(chosen)
+        try:
+            loop.fill(call, iter(lambda: np.zeros(1), None), self.clock, 60.0, rule, batched=chosen)
+        except RuntimeError:
+            self.order += "!"
+        return loop
+
+
+def test_short_calls_run_in_batches_without_preparing_and_reading_between_them():
+    calls = Counted(call_ns=1_000_000)
+    loop = calls.fill(steady=9, most=100)
+    assert calls.order == "pcr" + "pppp" + "cccc" + "rrrr" + "pppp" + "cccc" + "rrrr"
+    assert loop.ns == (1_000_000,) * 9
+
+
+def test_long_calls_run_one_by_one():
+    calls = Counted(call_ns=6_000_000)
+    calls.fill(steady=3, most=100)
+    assert calls.order == "pcr" * 3
+
+
+def test_no_batch_goes_past_the_numbers_asked_for():
+    assert len(Counted(call_ns=10_000).fill(steady=5, most=100).samples) == 5
+    assert len(Counted(call_ns=10_000).fill(steady=5, most=90, steady_s=60.0).samples) == 90
+
+
+def test_a_call_that_breaks_in_a_batch_leaves_those_before_it():
+    calls = Counted(call_ns=1_000_000, fails_at=3)
+    loop = calls.fill(steady=9, most=100)
+    assert calls.order == "pcr" + "pppp" + "cc" + "rr" + "!"
+    assert len(loop.samples) == 3
