@@ -20,8 +20,8 @@ struct ByEnzyme{W, M}
     same_states::Val{true}
 end
 
-# The others integrate the gradient, or the solution backwards, as further states.
-const SAME_STATES = ("gauss", "quadrature")
+# The others integrate the gradient, or the solution backwards, as further states; a quadrature takes one number, too.
+const SAME_STATES = ("gauss",)
 
 const ADJOINTS = ("interpolating", "gauss", "quadrature", "backsolve")
 
