@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import median
 
 from sciml_bench.report import quantities
 from sciml_bench.report.gap import declared
@@ -63,6 +64,7 @@ def checklist(a: Side, b: Side, target: Target, quantity: str) -> tuple[Item, ..
         _threads(a, b),
         _inputs(a, b),
         _blocks(a, b),
+        _turns(a, b),
         _methods(a, b),
         _chosen("same sensitivity", a.row.summary.cell.sensitivity, b.row.summary.cell.sensitivity),
         _chosen("same compile mode", a.row.summary.cell.framework_mode, b.row.summary.cell.framework_mode),
@@ -179,6 +181,17 @@ def _blocks(a: Side, b: Side) -> Item:
         return Item(what, State.FAIL, f"only one of them was measured in block {_listed(alone)}")
     first = sum(x.order < y.order for x, y in zip(_by_block(a), _by_block(b), strict=True))
     return Item(what, State.PASS, f"{len(mine)} blocks, in random order: {a.name} came first in {first}")
+
+
+def _turns(a: Side, b: Side) -> Item:
+    """Whether both saw the same moments of the machine; a worker that gave nobody a turn has waited for nobody."""
+    what = "steady loops in turns"
+    pairs = list(zip(_by_block(a), _by_block(b), strict=False))
+    alone = [x.block for x, y in pairs if not (x.waited_s > 0 and y.waited_s > 0)]
+    if alone:
+        return Item(what, State.FAIL, f"one after the other in block {_listed(alone)}")
+    waited_s = median(x.waited_s + y.waited_s for x, y in pairs) / 2
+    return Item(what, State.PASS, f"each waited for others, {waited_s:.3g} s in the median block")
 
 
 def _by_block(side: Side) -> list[Trace]:

@@ -34,6 +34,7 @@ class Trace:
     outcome: Outcome
     started_at: str
     wall_s: float
+    waited_s: float
     seed: int
     schema: int
     spec_hash: str
@@ -138,6 +139,7 @@ def _check_kinds(record: Record) -> None:
     counts = (record.block, record.attempt, record.order, record.schema)
     numbers = (
         record.wall_s,
+        record.waited_s,
         *record.phases_ns.values(),
         *record.time_to_first_gradient_ns.values(),
         *(point.rtol for point in record.points),
@@ -178,6 +180,7 @@ def _trace(line: int, record: Record) -> Trace:
         outcome=record.outcome,
         started_at=str(record.started_at),
         wall_s=float(record.wall_s),
+        waited_s=float(record.waited_s),
         seed=record.seed,
         schema=record.schema,
         spec_hash=str(record.spec_hash),

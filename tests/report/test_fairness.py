@@ -19,7 +19,7 @@ DIFFRAX, SCIPY = paged.CELLS[0], paged.CELLS[1]
 def items(tmp_path, change=None, **options: Any) -> dict[str, Item]:
     """The checklist of the first two cells of Robertson; ``change`` is made to every record before it is read."""
     run = paged.run(tmp_path, cells=options.pop("cells", (DIFFRAX, SCIPY)), blocks=4, **options)
-    paged.rewrite(run, lambda record: record | {"noisy": []})
+    paged.rewrite(run, lambda record: record | {"noisy": [], "waited_s": 1.5})
     if change is not None:
         paged.rewrite(run, change)
     reading = read_run(run)
@@ -51,6 +51,7 @@ def test_a_fair_comparison_of_two_libraries_fails_only_in_what_they_choose(tmp_p
         ("same equations", {"spec_hash": "another"}),
         ("same hardware and software", {"environment_hash": "another"}),
         ("same inputs", {"seed": 99}),
+        ("steady loops in turns", {"waited_s": 0.0}),
         ("same number of threads, read back", {"threads": {"affinity": "0,1"}}),
         ("no process was disturbed", {"noisy": ["load: the load average was 9 before the start (limit 3)"]}),
         ("compile caches as stated", {"compile_cache_hits": 3}),

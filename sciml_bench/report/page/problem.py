@@ -186,8 +186,9 @@ def _why(reading: Reading, traces: Sequence[Trace]) -> Iterator[str]:
     blocks = len({trace.block for trace in traces})
     if reading.comparable and blocks > 1:
         yield (
-            f"Every cell ran in {blocks} blocks, each in a fresh process and in random order beside its rivals; the "
-            "intervals are over processes, not over repeated calls."
+            f"Every cell ran in {blocks} blocks, each in a fresh process and in random order beside its rivals"
+            f"{', in turns of milliseconds' if all(trace.waited_s > 0 for trace in traces) else ''}; the intervals are "
+            "over processes, not over repeated calls."
         )
     elif traces:
         yield "One process for each cell: enough to see that it works, too little to compare times."
