@@ -20,9 +20,9 @@ import statistics
 import sys
 from typing import TextIO
 
-from sciml_bench.adapters import registry
+from steady_task import RTOL, steady_task
+
 from sciml_bench.adapters.base import Program
-from sciml_bench.emit import source
 from sciml_bench.engine import Limits, measure_group
 from sciml_bench.measure import worker
 from sciml_bench.measure.baton import SharedBaton
@@ -30,12 +30,10 @@ from sciml_bench.measure.phases import Clock
 from sciml_bench.measure.point import PointResult
 from sciml_bench.measure.protocol import Channel, End, PointDone, Ready
 from sciml_bench.outcome import Outcome
-from sciml_bench.problem import catalog
-from sciml_bench.task import Cell, Point, Sampling, Task
+from sciml_bench.task import Task
 
 CELLS = ("lotka-volterra/scipy/rk45/forward/eager", "lotka-volterra/diffrax/tsit5/checkpointed/compiled")
 BOUND = 0.03
-RTOL = 1e-6
 LOOP_S = 2.0
 # A value of pyperf is a mean over its loops: the longer it is, the more of what the machine did besides is in it.
 VALUE_S = 1e-3
@@ -70,7 +68,7 @@ def compared(label: str, pairs: int) -> bool:
 
 def pair(label: str, order: tuple[str, ...]) -> dict[str, float]:
     """Seconds of a solve by either side."""
-    task = task_of(label)
+    task = steady_task(label, LOOP_S)
     tasks = [dataclasses.replace(task, options={"side": side}) for side in order]
     measurements = measure_group(tasks, Limits(timeout_s=120.0), command=(sys.executable, __file__, "--side"))
     times: dict[str, float] = {}
@@ -80,27 +78,6 @@ def pair(label: str, order: tuple[str, ...]) -> dict[str, float]:
             raise SystemExit(f"{label}: {measurement.outcome} {measurement.message}\n{measurement.stderr_tail}")
         times[side] = statistics.median(samples) / 1e9
     return times
-
-
-def task_of(label: str) -> Task:
-    """The task of a cell, sampled for two seconds."""
-    cell = Cell(*label.split("/"))
-    adapter = registry.adapter(cell.adapter)
-    problem = catalog.load(cell.problem)
-    return Task(
-        cell=cell,
-        program=adapter.program,
-        source=source(problem, adapter.target),
-        numbers=problem.numbers(),
-        points=(Point(RTOL, RTOL),),
-        sampling=Sampling(
-            warm_up_calls=5, steady_calls=30, steady_s=LOOP_S, max_steady_calls=20_000, perturbation=1e-6
-        ),
-        seed=0,
-        threads=1,
-        error_bound=0.1,
-        gradient_error_bound=0.1,
-    )
 
 
 class TaskAndBaton:

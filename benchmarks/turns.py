@@ -17,16 +17,14 @@ import statistics
 import sys
 from collections.abc import Callable, Iterable
 
-from sciml_bench.adapters import registry
-from sciml_bench.emit import source
+from steady_task import steady_task
+
 from sciml_bench.engine import Limits, Measurement, measure_cell, measure_group
-from sciml_bench.problem import catalog
 from sciml_bench.stats.levels import smallest_change
-from sciml_bench.task import Cell, Point, Sampling, Task
+from sciml_bench.task import Task
 
 CELL = "lotka-volterra/scipy/rk45/forward/eager"
 LIMITS = Limits(timeout_s=120.0)
-RTOL = 1e-6
 BLOCKS = 10
 
 Pair = Callable[[Task], Iterable[Measurement]]
@@ -39,7 +37,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=12, help="pairs of each kind (default 12)")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of a steady loop (default 2)")
     options = parser.parse_args()
-    task = task_of(options.cell, options.seconds)
+    task = steady_task(options.cell, options.seconds)
     kinds: dict[str, Pair] = {"in turns": in_turns, "one after the other": one_after_the_other}
     ratios: dict[str, list[float]] = {name: [] for name in kinds}
     for _ in range(options.pairs):
@@ -70,27 +68,6 @@ def seconds_of(measurement: Measurement) -> float:
     if not samples:
         raise SystemExit(f"{measurement.outcome} {measurement.message}")
     return statistics.median(samples) / 1e9
-
-
-def task_of(label: str, seconds: float) -> Task:
-    """The task of a cell at one tolerance."""
-    cell = Cell(*label.split("/"))
-    adapter = registry.adapter(cell.adapter)
-    problem = catalog.load(cell.problem)
-    return Task(
-        cell=cell,
-        program=adapter.program,
-        source=source(problem, adapter.target),
-        numbers=problem.numbers(),
-        points=(Point(RTOL, RTOL),),
-        sampling=Sampling(
-            warm_up_calls=3, steady_calls=10, steady_s=seconds, max_steady_calls=20_000, perturbation=1e-6
-        ),
-        seed=0,
-        threads=1,
-        error_bound=0.1,
-        gradient_error_bound=0.1,
-    )
 
 
 if __name__ == "__main__":
