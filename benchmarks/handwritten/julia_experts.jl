@@ -104,8 +104,8 @@ own_call(run, inputs) = () -> run(inputs)
 """What BenchmarkTools needs to time a call; made once, because it compiles."""
 timer(call) = @benchmarkable $call() evals = 1 samples = 100_000
 
-"""Median nanoseconds of a call within so many seconds."""
-median_ns(timer, seconds) = BenchmarkTools.median(run(timer; seconds)).time
+"""Median nanoseconds of a call within so many seconds; a collection of all rubbish before each would take longer."""
+median_ns(timer, seconds) = BenchmarkTools.median(run(timer; seconds, gctrial = false)).time
 
 flat(us) = reduce(hcat, (vec(collect(u)) for u in us))
 end
