@@ -30,8 +30,8 @@ def source(problem: Problem, target: str) -> str:
     ``loss_gradient(ys)`` (n_times, n_states), and those of scalar problems ``linearised(t, y, p)``, which gives at
     once the right-hand side as numbers and both Jacobians transposed, the second ``None`` without parameters.
     TensorFlow modules of scalar problems have ``jacobian``; JAX modules of problems with a split have
-    ``explicit_terms(t, y, p)`` and ``implicit_terms(t, y, p)``, whose sum is ``rhs``. Julia's is another kind of module,
-    see :func:`~sciml_bench.emit.julia.julia_source`.
+    ``explicit_terms(t, y, p)`` and ``implicit_terms(t, y, p)``, whose sum is ``rhs``. Julia's is another kind of
+    module, see :func:`~sciml_bench.emit.julia.julia_source`.
 
     Raises:
         KeyError: there is no such target.

@@ -43,9 +43,10 @@ def _functions(prefix: str, **special: str) -> dict[str, str]:
 
 
 _JULIA_RESERVED = frozenset({
-    "abstract", "at", "baremodule", "begin", "catch", "const", "convert", "do", "eltype", "end", "export", "false", "function",
-    "i", "ifelse", "j", "k", "let", "local", "loss", "macro", "max", "min", "mod1", "module", "mutable", "primitive", "promote",
-    "public", "quote", "similar", "struct", "sum", "term", "true", "type", "using", "vec", "zero",
+    "abstract", "at", "baremodule", "begin", "catch", "const", "convert", "do", "eltype", "end", "export", "false",
+    "function", "i", "ifelse", "j", "k", "let", "local", "loss", "macro", "max", "min", "mod1", "module", "mutable",
+    "primitive", "promote", "public", "quote", "similar", "struct", "sum", "term", "true", "type", "using", "vec",
+    "zero",
     *_COMMON, "asin", "acos", "atan", "collect", "range", "factor", "solve_tridiagonal", "STENCILS", "HAS_BRANCHES",
     "NaNMath", "SVector",
 })  # fmt: skip
@@ -85,8 +86,8 @@ TARGETS = {
     ),
     # Julia's modules are loops over elements, so it has no array operations.
     "julia": Target(
-        name="julia", module="", imports=(), unpack="{}", stack="SVector({})", concatenate="", constant="{}", array="{}",
-        total="", row_sum="", gather="", reshape="", fill="",
+        name="julia", module="", imports=(), unpack="{}", stack="SVector({})", concatenate="", constant="{}",
+        array="{}", total="", row_sum="", gather="", reshape="", fill="",
         functions={**{name: name for name in (*_COMMON, "asin", "acos", "atan")}, "where": "ifelse"},
         reserved=_JULIA_RESERVED,
     ),

@@ -42,11 +42,12 @@ def _from_1(record: dict[str, Any]) -> dict[str, Any]:
         "noisy": [],
         "stability": [],
         "peak_device_bytes": None,
+        "waited_s": 0.0,
     }
     points = record.get("points", [])
     if isinstance(points, list) and all(isinstance(point, dict) for point in points):
-        steady = {"solve_steady": None, "gradient_steady": None}
-        record = record | {"points": [steady | point for point in points]}
+        unknown = dict.fromkeys(("solve_steady", "gradient_steady", "solve_inside", "gradient_inside"))
+        record = record | {"points": [unknown | point for point in points]}
     return added | record
 
 

@@ -47,11 +47,11 @@ def test_steady_loops_alternate_in_slices(tmp_path: Path):
     measurements = list(measure_group([signing(name, path) for name in "abc"], PATIENT))
     assert outcomes(measurements) == [Outcome.OK] * 3
     turns = [match[0] for match in re.finditer(r"(.)\1*", path.read_text())]
-    # The first calls and the warm-up of each go alone; then slices of 20 ms, of at most 20 calls of a millisecond.
+    # The first calls and the warm-up of each go alone; then slices of 20 ms, with a last batch of 5 ms.
     assert [turn[0] for turn in turns[:3]] == ["a", "b", "c"]
     rounds = "".join(turn[0] for turn in turns[3:])
     assert rounds.startswith("abc" * 5)
-    assert max(map(len, turns[3:-3])) <= 21
+    assert max(map(len, turns[3:-3])) <= 27
 
 
 def test_a_group_is_measured_as_its_cells_are_alone():

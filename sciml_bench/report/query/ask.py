@@ -129,5 +129,3 @@ def _shortened(error: Exception) -> str:
     """The first lines of what DuckDB says: what is wrong, and where."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return "\n".join(lines[:4])
-
-

@@ -100,7 +100,7 @@ FROM counted"""
 
 def _seconds(half: str) -> str:
     """The median of the calls that count; nothing where the half is not right (measure.point)."""
-    counted = f"p.{half}_ns[coalesce(p.{half}_steady.\"start\", 0) + 1 :]"
+    counted = f'p.{half}_ns[coalesce(p.{half}_steady."start", 0) + 1 :]'
     return f"CASE WHEN p.{half}_outcome = 'ok' THEN list_median({counted}) / 1e9 END AS {half}_s"
 
 
