@@ -161,10 +161,22 @@ def main(arguments: list[str], stdin: TextIO, channel: Any, clock: Clock) -> int
     return 0
 
 
+def _claim_stdin() -> TextIO:
+    """Take standard input for the engine's lines; others find it empty.
+
+    Julia makes its standard input non-blocking, in which waiting for a line would end at once.
+    """
+    private = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return os.fdopen(private)
+
+
 def _run() -> int:
-    channel = Channel.claim_stdout()
+    channel, stdin = Channel.claim_stdout(), _claim_stdin()
     _settle()
-    status = main(sys.argv[1:], sys.stdin, channel, Clock())
+    status = main(sys.argv[1:], stdin, channel, Clock())
     sys.stdout.flush()
     sys.stderr.flush()
     return status

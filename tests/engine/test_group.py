@@ -106,6 +106,10 @@ def test_one_that_dies_while_it_waits_is_a_crash_of_its_own():
     assert "died with SIGKILL" in done[0].message
 
 
+def test_a_framework_that_takes_standard_input_does_not_take_the_turns():
+    assert outcomes(list(measure_group([task("TakesStandardInput"), task()], PATIENT))) == [Outcome.OK] * 2
+
+
 def test_closing_ends_every_worker():
     group = measure_group([task("CrashesAtOnce"), task(), task()], PATIENT)
     assert next(group).outcome is Outcome.CRASH

@@ -398,3 +398,12 @@ class HangsInSteadyLoop(TakesAMillisecond):
         if self.calls > 20:
             time.sleep(600)
         return super().solve(inputs)
+
+
+class TakesStandardInput(TakesAMillisecond):
+    """Makes its standard input non-blocking, as Julia does, and reads all of it."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        os.set_blocking(0, False)
+        sys.stdin.read()
