@@ -118,10 +118,9 @@ def _grid_text(grid: Grid) -> str:
     return f"grid {grid.name}: {grid.points} points from {grid.first} to {grid.last}, {outside}"
 
 
-@cache
 def _loaded(name: str, file: Any) -> Problem | str:
     """The problem, or the reason why it is not known here."""
-    from sciml_bench.problem import catalog, load_problem
+    from sciml_bench.problem import catalog
 
     try:
         absent = file is not None and not Path(file).is_file()
@@ -130,9 +129,17 @@ def _loaded(name: str, file: Any) -> Problem | str:
     if absent:
         return f"The problem's file {file} is not here, so its equations cannot be shown."
     try:
-        return load_problem(Path(file)) if file is not None else catalog.load(name)
+        return _parsed(Path(file) if file is not None else catalog.path(name))
     except SciMLBenchError as error:
         return f"The problem is not known here, so its equations cannot be shown: {error}"
+
+
+@cache
+def _parsed(path: Path) -> Problem:
+    """The problem of a file, read once for all runs of a page."""
+    from sciml_bench.problem import load_problem
+
+    return load_problem(path)
 
 
 def _codes(
