@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from sciml_bench.outcome import Outcome
 from sciml_bench.store import Record, Run
 
 BOUND = 0.85
@@ -60,6 +61,10 @@ def report(records: list[Record], wall_s: float) -> int:
     phases = Counter[str]()
     for record in records:
         phases.update({name: ns / 1e9 for name, ns in record.phases_ns.items()})
+    # A call that fails, or is cut by its limit, is in no phase, but the framework's work all the same.
+    phases["failed calls"] = sum(
+        record.own_s - sum(record.phases_ns.values()) / 1e9 for record in records if record.outcome is not Outcome.OK
+    )
     for name, seconds in phases.items():
         print(f"{name:<16} {seconds:>9.1f} s {seconds / wall_s:>7.1%}")
     print(f"{'outside workers':<16} {wall_s - sum(r.own_s for r in records):>9.1f} s")

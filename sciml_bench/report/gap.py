@@ -174,6 +174,7 @@ def _numbers(
 
 
 _ONE = {
+    "accepted steps": "accepted step",
     "steps": "step",
     "evaluations of the right-hand side": "evaluation of the right-hand side",
     "evaluations of the Jacobian": "evaluation of the Jacobian",

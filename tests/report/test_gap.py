@@ -9,10 +9,10 @@ import pytest
 from stubs.reported import plan, point, record
 
 from sciml_bench.outcome import Outcome
-from sciml_bench.report.gap import gap
+from sciml_bench.report.gap import _ONE, gap
 from sciml_bench.report.rows import Comparison, Row, compare
 from sciml_bench.report.summary import summarise
-from sciml_bench.report.work import work_of
+from sciml_bench.report.work import COUNTS, work_of
 from sciml_bench.task import Cell
 
 FAST = Cell("robertson", "diffrax", "kvaerno5", "checkpointed", "compiled")
@@ -165,3 +165,14 @@ def test_counts_that_are_no_numbers_are_not_counted():
     work = work_of(comparison.rows[0], comparison.gradient_target, "gradient")
     assert work is not None
     assert work.counts == {}
+
+
+def test_accepted_steps_are_told_apart_from_steps():
+    found = explained(OTHER, points(4.5, {"n_accepted": 63.0}), points(1.0, {"n_accepted": 10.0, "n_steps": 12.0}))
+    assert (
+        found.sentences[0] == "It takes 6.30 times as many accepted steps; per accepted step it is 1.40 times faster."
+    )
+
+
+def test_everything_that_is_counted_has_a_singular():
+    assert set(_ONE) == set(COUNTS)

@@ -200,6 +200,7 @@ def clock(seen: Sequence[Seen], _intent: Intent) -> Found:
     """Starts are in order, and no process starts before the ones above it have ended, but for its own group."""
     ended: datetime.datetime | None = None
     above: Seen | None = None
+    in_turns = False
     for item in seen:
         try:
             started = datetime.datetime.fromisoformat(item.started_at)
@@ -211,14 +212,14 @@ def clock(seen: Sequence[Seen], _intent: Intent) -> Found:
             continue
         ends = started + datetime.timedelta(seconds=item.wall_s)
         if above is not None and ended is not None:
-            # Cells that take turns live at the same time; all but the last to start wait at some time.
-            together = item.group == above.group and above.waited_s > 0
-            limit = datetime.datetime.fromisoformat(above.started_at) if together else ended
+            # Cells that take turns live at the same time; one that fails before its turn does not wait.
+            in_turns = item.group == above.group and (in_turns or above.waited_s > 0)
+            limit = datetime.datetime.fromisoformat(above.started_at) if in_turns else ended
             early_s = (limit - started).total_seconds()
             if early_s > _CLOCK_TOLERANCE_S:
-                what = "started" if together else "had ended"
+                what = "started" if in_turns else "had ended"
                 yield item.line, f"started {early_s:.1f} s before the process of the line above {what}"
-            ends = max(ends, ended) if together else ends
+            ends = max(ends, ended) if in_turns else ends
         ended, above = ends, item
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -321,3 +322,19 @@ def test_the_document_is_plain_json(tmp_path: Path):
     }
     assert document["rules"]["sample_values"]["cure"]
     assert document["breaches"][0]["line"] == 1
+
+
+def test_cells_that_take_turns_live_at_the_same_time(tmp_path):
+    run = made_run()
+    first, second = run.records[:2]
+    start = datetime.datetime.fromisoformat(first["started_at"])
+    first["waited_s"] = second["waited_s"] = 0.01
+    second["started_at"] = (start + datetime.timedelta(seconds=0.5)).isoformat(timespec="milliseconds")
+    assert all(item.valid for item in run.verified(tmp_path).judged)
+    # The next group begins when this one has ended, whichever of its processes ended last.
+    run.records[2]["started_at"] = (start + datetime.timedelta(seconds=0.6)).isoformat(timespec="milliseconds")
+    found = run.verified(tmp_path)
+    assert {breach.rule.id for breach in found.breaches} == {"clock"}
+    # Alone nobody overlaps.
+    first["waited_s"] = second["waited_s"] = 0.0
+    assert "clock" in {breach.rule.id for breach in run.verified(tmp_path).breaches}
