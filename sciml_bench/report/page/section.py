@@ -121,9 +121,12 @@ def _headline(problems: list[ProblemView], reading: Reading) -> Iterator[str]:
     if not words or not reading.comparable:
         return
     clear, shared, alone = (words.count(word) for word in ("fastest", "shared", "alone"))
-    parts = [f"on {clear} of {len(words)} problems one cell is faster than all others"] if clear else []
-    parts += [f"on {shared} the fastest is not told apart from all others"] if shared else []
-    parts += [f"on {alone} only one reaches the accuracy"] if alone else []
+    told = (
+        (clear, "one cell is faster than all others"),
+        (shared, "the fastest is not told apart from all others"),
+        (alone, "only one reaches the accuracy"),
+    )
+    parts = [f"on {count} of {len(words)} problems {what}" for count, what in told if count]
     text = "; ".join(parts)
     yield f"{text[0].upper()}{text[1:]}." if text else ""
     wins: dict[str, int] = {}
