@@ -2,9 +2,9 @@
 
 The speed of a shared processor changes within tenths of a second. Two loops that run one after the other then differ
 by what the host did meanwhile; loops in alternating slices of milliseconds see the same host, call by call. The worker
-that holds the baton runs, the others sleep. Measured on two noisy cores with the same work on both sides: loops of 1 s
-in turn differed by 15 to 23 %, in slices of 20 ms by 2 to 3 %. (Bulej et al., "Duet benchmarking", ICPE 2020, run
-both sides at the same time on two processors, which then must be equally disturbed.)
+that holds the baton runs, the others sleep. ``benchmarks/turns.py`` measures what that is worth: on two shared, busy
+cores a cell differed from itself by 40 % one after the other, and by 6 % in turns. (Bulej et al., "Duet benchmarking",
+ICPE 2020, run both sides at the same time on two processors, which then must be equally disturbed.)
 """
 
 from __future__ import annotations

@@ -104,8 +104,8 @@ _PROFILES = (
     Profile(
         name="standard",
         processes=10,
-        # The speed of shared processors switches about once a second (their cores are shared by others): the medians of
-        # loops of 2 s spread by a third of what those of 1 s do.
+        # A hundred turns of each cell: with as many the self-test, which samples alike, finds a slow-down of 10 % on a
+        # shared and busy host.
         sampling=_sampling(2, 30, 2.0, 2000, warm_up_s=60.0),
         rtols=(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11),
         named_breadth="suited",

@@ -26,12 +26,12 @@ ONE_POINT = (Point(1e-4, 1e-4),)
 LOOPS = Sampling(warm_up_calls=1, steady_calls=150, steady_s=0.0, max_steady_calls=150, perturbation=1e-6)
 
 
-def task(program: str = "TakesAMillisecond", **changes: object) -> Task:
+def task(program: str = "stubs.turn_programs:TakesAMillisecond", **changes: object) -> Task:
     return stub_task(program, **{"points": ONE_POINT, "sampling": LOOPS, **changes})
 
 
 def signing(name: str, path: Path) -> Task:
-    return task("SignsCalls", options={"name": name, "path": str(path)})
+    return task("stubs.turn_programs:SignsCalls", options={"name": name, "path": str(path)})
 
 
 def outcomes(measurements: list[Measurement]) -> list[Outcome]:
@@ -88,7 +88,7 @@ def test_partners_are_not_others():
 
 
 def test_one_that_hangs_in_its_turn_is_ended_and_the_others_go_on():
-    done = list(measure_group([task(), task("HangsInSteadyLoop"), task()], Limits(timeout_s=5.0)))
+    done = list(measure_group([task(), task("stubs.turn_programs:HangsInSteadyLoop"), task()], Limits(timeout_s=5.0)))
     assert outcomes(done) == [Outcome.OK, Outcome.TIMEOUT, Outcome.OK]
     assert "steady_solve" in done[1].message
 
@@ -107,7 +107,10 @@ def test_one_that_dies_while_it_waits_is_a_crash_of_its_own():
 
 
 def test_a_framework_that_takes_standard_input_does_not_take_the_turns():
-    assert outcomes(list(measure_group([task("TakesStandardInput"), task()], PATIENT))) == [Outcome.OK] * 2
+    assert (
+        outcomes(list(measure_group([task("stubs.turn_programs:TakesStandardInput"), task()], PATIENT)))
+        == [Outcome.OK] * 2
+    )
 
 
 def test_closing_ends_every_worker():

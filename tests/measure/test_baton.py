@@ -35,7 +35,7 @@ class SlowTurns:
 
 def sampled_task(calls: int = 40) -> Task:
     loops = Sampling(warm_up_calls=1, steady_calls=calls, steady_s=0.0, max_steady_calls=calls, perturbation=1e-6)
-    return stub_task("TakesAMillisecond", points=(Point(1e-4, 1e-4),), sampling=loops)
+    return stub_task("stubs.turn_programs:TakesAMillisecond", points=(Point(1e-4, 1e-4),), sampling=loops)
 
 
 def run(task: Task, slice_s: float) -> tuple[list[Event], SlowTurns]:

@@ -34,14 +34,6 @@ class FlatArray:
         position = indices[0] if len(indices) == 1 else indices[0] * self.shape[1] + indices[1]
         return f"{self.array}[{self.start + position + 1}]"
 
-    @property
-    def range(self) -> str:
-        """The code of all its elements."""
-        size = 1
-        for n in self.shape:
-            size *= n
-        return f"{self.array}[{self.start + 1}:{self.start + size}]"
-
 
 @dataclass(frozen=True)
 class Place:
@@ -60,14 +52,7 @@ class Place:
     @property
     def name(self) -> str:
         """The variable that holds this index."""
-        variable = AXES[self.axis]
-        if not self.offset:
-            return variable
-        if self.guarded:
-            return f"{variable} {'+' if self.offset > 0 else '-'} {abs(self.offset)}"
-        direction = "next" if self.offset > 0 else "last"
-        steps = "" if abs(self.offset) == 1 else str(abs(self.offset))
-        return f"{variable}_{direction}{steps}{'_mirrored' * (self.edge == MIRRORED)}"
+        return self._moved if self.guarded else self.label.removeprefix("_") or AXES[self.axis]
 
     @property
     def label(self) -> str:
@@ -82,14 +67,17 @@ class Place:
     def code(self) -> str:
         """The value of the variable ``name``."""
         variable, n, k = AXES[self.axis], self.size, self.offset
-        ahead = f"{variable} {'+' if k > 0 else '-'} {abs(k)}"
         if self.edge == MIRRORED:
-            return f"min({ahead}, {n})" if k > 0 else f"max({ahead}, 1)"
+            return f"min({self._moved}, {n})" if k > 0 else f"max({self._moved}, 1)"
         if k == 1:
             return f"{variable} == {n} ? 1 : {variable} + 1"
         if k == -1:
             return f"{variable} == 1 ? {n} : {variable} - 1"
-        return f"mod1({ahead}, {n})"
+        return f"mod1({self._moved}, {n})"
+
+    @property
+    def _moved(self) -> str:
+        return f"{AXES[self.axis]} {'+' if self.offset > 0 else '-'} {abs(self.offset)}"
 
     @property
     def inside(self) -> str:
