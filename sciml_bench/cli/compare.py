@@ -49,7 +49,7 @@ Exit codes:
     0  nothing is slower in NEW, and nothing is lost; always with --of and --with
     1  something is slower in NEW, or worked in BASE and no longer works
     2  wrong usage, a folder that is not a run, or runs that cannot be compared
-    4  nothing to compare: no cell matches
+    4  nothing to compare: no cell matches, or none has a time on both sides
 """
 )
 @click.argument("base", metavar="BASE")
@@ -95,6 +95,9 @@ def compare(
         click.echo("nothing to compare: no cell matches on both sides", err=True)
         return exits.NOTHING_SELECTED
     _print(comparison, run, as_json)
+    if not (comparison.lines or comparison.worse):
+        click.echo("nothing was compared: no cell has a time on both sides", err=True)
+        return exits.NOTHING_SELECTED
     return exits.CHECK_FAILED if comparison.between_runs and comparison.worse else exits.OK
 
 

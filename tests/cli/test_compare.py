@@ -102,6 +102,16 @@ def test_wrong_usage_is_one_clear_message(cli, words, said):
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize("text", ["", '{"schema":99}\n'], ids=["no record", "records of a newer version"])
+def test_a_run_without_times_is_no_proof_that_nothing_is_slower(cli, text):
+    base, new = made("base"), made("new", seed=2)
+    (RESULTS / new / "records.jsonl").write_text(text, encoding="utf-8")
+    done = cli("compare", base, new)
+    assert done.code == exits.NOTHING_SELECTED
+    assert done.err.endswith("nothing was compared: no cell has a time on both sides\n")
+    assert "no time in NEW" in done.out
+
+
 def test_nothing_in_common(cli):
     done = cli("compare", made("base"), made("new", seed=2), "-k", "nothing_like_this")
     assert done.code == exits.NOTHING_SELECTED
