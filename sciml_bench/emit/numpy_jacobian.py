@@ -6,12 +6,11 @@ sums are rows. A block of the Jacobian is a diagonal plus matrices, and stays th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context, element_symbol, size_of
+from sciml_bench.emit.jacobian_block import Block, Variable
 from sciml_bench.emit.operators import matrix_source
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.problem.model import symbol
@@ -46,14 +45,14 @@ def array_jacobian_source(context: Context) -> str:
     is_sparse = problem.n_states > SPARSE_ABOVE and nodes <= set(_LOCAL)
     if is_sparse:
         context.extra_imports.append("from scipy import sparse")
-    states = [_Variable(symbol(state.name), size_of(state.shape)) for state in problem.states]
+    states = [Variable(symbol(state.name), size_of(state.shape)) for state in problem.states]
     functions = [_Function(context, states, is_sparse).source("jacobian")]
-    parameters: list[_Variable] = []
+    parameters: list[Variable] = []
     for parameter in problem.parameters:
         if parameter.name in context.itemised:
-            parameters += [_Variable(element_symbol(parameter.name, i), 1) for i in range(parameter.shape[0])]
+            parameters += [Variable(element_symbol(parameter.name, i), 1) for i in range(parameter.shape[0])]
         else:
-            parameters.append(_Variable(symbol(parameter.name), size_of(parameter.shape)))
+            parameters.append(Variable(symbol(parameter.name), size_of(parameter.shape)))
     if parameters:
         functions.append(_Function(context, parameters, False).source("parameter_jacobian"))
     else:
@@ -61,38 +60,17 @@ def array_jacobian_source(context: Context) -> str:
     return "\n\n".join(functions)
 
 
-@dataclass(frozen=True)
-class _Variable:
-    symbol: Symbol
-    size: int
-
-
-@dataclass
-class _Block:
-    """The derivative of an array with respect to a variable: ``diag(diagonal) + sum(matrices)``.
-
-    ``matrices`` are code for (rows, columns) arrays; coefficients inside are placeholders until they are printed.
-    """
-
-    diagonal: Node
-    matrices: list[str]
-
-    @property
-    def is_zero(self) -> bool:
-        return self.diagonal == 0 and not self.matrices
-
-
 class _Function:
     """One Jacobian function: collects coefficients as expressions and blocks as code over them."""
 
-    def __init__(self, context: Context, variables: list[_Variable], is_sparse: bool):
+    def __init__(self, context: Context, variables: list[Variable], is_sparse: bool):
         self.context = context
         self.variables = variables
         self.is_sparse = is_sparse
         self.coefficients: list[Node] = []
         self.lines: list[str] = []
         self.definitions = {symbol(d.name): context.resolve(d.expr) for d in context.problem.definitions}
-        self._memo: dict[tuple[Node, Symbol], _Block] = {}
+        self._memo: dict[tuple[Node, Symbol], Block] = {}
 
     def source(self, name: str) -> str:
         """The function's text."""
@@ -115,9 +93,9 @@ class _Function:
             lines.append("    " + line)
         return "\n".join(lines) + "\n"
 
-    def _blocks(self) -> list[tuple[int, int, int, int, _Block]]:
+    def _blocks(self) -> list[tuple[int, int, int, int, Block]]:
         """(row, rows, column, columns, block) for every block that is not zero."""
-        found: list[tuple[int, int, int, int, _Block]] = []
+        found: list[tuple[int, int, int, int, Block]] = []
         row = 0
         for state in self.context.problem.states:
             expr = self.context.resolve(self.context.problem.equations[state.name])
@@ -130,14 +108,14 @@ class _Function:
             row += state.size
         return found
 
-    def _broadcast(self, block: _Block, expr: Node, shape: Shape, variable: _Variable) -> _Block:
+    def _broadcast(self, block: Block, expr: Node, shape: Shape, variable: Variable) -> Block:
         """A scalar right-hand side of a vector state stands in every row."""
         if block.is_zero or self._shape(expr) == shape:
             return block
         matrices = [f"np.broadcast_to({code}, ({size_of(shape)}, {variable.size}))" for code in block.matrices]
         if block.diagonal != 0:
             matrices.append(f"np.full(({size_of(shape)}, 1), {self._coefficient(block.diagonal)})")
-        return _Block(sympy.S.Zero, matrices)
+        return Block(sympy.S.Zero, matrices)
 
     def _shape(self, expr: Node) -> Shape:
         return shape_of(expr, self.context.shapes)
@@ -151,16 +129,16 @@ class _Function:
             self.coefficients.append(expr)
         return f"«{self.coefficients.index(expr)}»"
 
-    def derivative(self, expr: Node, variable: _Variable) -> _Block:
+    def derivative(self, expr: Node, variable: Variable) -> Block:
         """The derivative of an expression with respect to a variable."""
         key = (expr, variable.symbol)
         if key not in self._memo:
             if expr == variable.symbol:
-                block = _Block(sympy.S.One, [])
+                block = Block(sympy.S.One, [])
             elif expr in self.definitions:
                 block = self._named(expr, self.derivative(self.definitions[expr], variable), variable)
             elif isinstance(expr, Symbol) or not expr.args:
-                block = _Block(sympy.S.Zero, [])
+                block = Block(sympy.S.Zero, [])
             elif isinstance(expr, ARRAY_OPERATORS):
                 block = self._operator(expr, variable)
             else:
@@ -168,15 +146,15 @@ class _Function:
             self._memo[key] = block
         return self._memo[key]
 
-    def _named(self, definition: Node, block: _Block, variable: _Variable) -> _Block:
+    def _named(self, definition: Node, block: Block, variable: Variable) -> Block:
         """Give the matrix part of a definition's derivative a name, since it may be used many times."""
         if not block.matrices:
             return block
         name = f"d_{definition}_{variable.symbol}"
         self.lines.append(f"{name} = {' + '.join(block.matrices)}")
-        return _Block(block.diagonal, [name])
+        return Block(block.diagonal, [name])
 
-    def _elementwise(self, expr: Node, variable: _Variable) -> _Block:
+    def _elementwise(self, expr: Node, variable: Variable) -> Block:
         atoms = _array_atoms(expr)
         opaque = {atom: sympy.Dummy(f"a{i}", real=True) for i, atom in enumerate(atoms)}
         plain = expr.xreplace(opaque)
@@ -196,9 +174,9 @@ class _Function:
             else:
                 diagonal += factor * inner.diagonal
                 matrices += [self._scaled(factor, code) for code in inner.matrices]
-        return _Block(diagonal, matrices)
+        return Block(diagonal, matrices)
 
-    def _spread(self, factor: Node, inner: _Block, rows: int) -> list[str]:
+    def _spread(self, factor: Node, inner: Block, rows: int) -> list[str]:
         """A scalar inside an array: its derivative is one row, which every row takes times its own factor."""
         columns: list[str] = []
         if inner.diagonal != 0:
@@ -220,20 +198,20 @@ class _Function:
             return f"sparse.diags_array(np.ravel({self._coefficient(factor)})) @ {_grouped(code)}"
         return f"np.reshape({self._coefficient(factor)}, (-1, 1))*{_grouped(code)}"
 
-    def _operator(self, expr: Node, variable: _Variable) -> _Block:
+    def _operator(self, expr: Node, variable: Variable) -> Block:
         match expr:
             case Laplacian() | Difference() | Shift():
                 return self._linear(expr, variable)
             case MatrixProduct():
                 name = self.context.names[expr.args[0]]
-                return _Block(
+                return Block(
                     sympy.S.Zero, self._multiplied(name, self.derivative(expr.args[1], variable), expr.args[1])
                 )
             case Total():
-                return _Block(sympy.S.Zero, self._summed(self.derivative(expr.args[0], variable), expr.args[0]))
+                return Block(sympy.S.Zero, self._summed(self.derivative(expr.args[0], variable), expr.args[0]))
             case Dot():
                 product = expr.args[0] * expr.args[1]
-                return _Block(sympy.S.Zero, self._summed(self.derivative(product, variable), product))
+                return Block(sympy.S.Zero, self._summed(self.derivative(product, variable), product))
             case Item():
                 return self._item(expr, variable)
             case TridiagonalSolve():
@@ -243,7 +221,7 @@ class _Function:
             case _:
                 raise TypeError(f"{type(expr).__name__} has no derivative outside an indexed sum")
 
-    def _linear(self, expr: Node, variable: _Variable) -> _Block:
+    def _linear(self, expr: Node, variable: Variable) -> Block:
         field = expr.args[0]
         inner = self.derivative(field, variable)
         name, column, definition = matrix_source(expr, self._shape(field), self.is_sparse)
@@ -259,9 +237,9 @@ class _Function:
                 self.context.matrices[column[0]] = column[1]
                 row = [*outside.matrices, *([self._coefficient(outside.diagonal)] if outside.diagonal != 0 else [])]
                 matrices += [f"{column[0]}*({code})" for code in row]
-        return _Block(sympy.S.Zero, matrices)
+        return Block(sympy.S.Zero, matrices)
 
-    def _multiplied(self, matrix: str, inner: _Block, field: Node) -> list[str]:
+    def _multiplied(self, matrix: str, inner: Block, field: Node) -> list[str]:
         codes = [f"{matrix} @ {_grouped(code)}" for code in inner.matrices]
         if inner.diagonal == 1:
             codes.append(matrix)
@@ -276,7 +254,7 @@ class _Function:
             return f"{matrix} @ sparse.diags_array(np.ravel({self._coefficient(diagonal)}))"
         return f"{matrix}*np.ravel({self._coefficient(diagonal)})"
 
-    def _summed(self, inner: _Block, operand: Node) -> list[str]:
+    def _summed(self, inner: Block, operand: Node) -> list[str]:
         codes = [f"{_grouped(code)}.sum(axis=0, keepdims=True)" for code in inner.matrices]
         if inner.diagonal != 0:
             codes.append(self._row(inner.diagonal, self._size(operand)))
@@ -287,7 +265,7 @@ class _Function:
             return f"np.full((1, {columns}), {self._coefficient(expr)})"
         return f"np.reshape({self._coefficient(expr)}, (1, -1))"
 
-    def _item(self, expr: Node, variable: _Variable) -> _Block:
+    def _item(self, expr: Node, variable: Variable) -> Block:
         array, *indices = expr.args
         inner = self.derivative(array, variable)
         shape = self._shape(array)
@@ -296,9 +274,9 @@ class _Function:
         if inner.diagonal != 0:
             row = self._row(inner.diagonal, size_of(shape))
             matrices.append(f"{row}*(np.arange({size_of(shape)}) == {flat})")
-        return _Block(sympy.S.Zero, matrices)
+        return Block(sympy.S.Zero, matrices)
 
-    def _tridiagonal(self, expr: Node, variable: _Variable) -> _Block:
+    def _tridiagonal(self, expr: Node, variable: Variable) -> Block:
         """T x = b gives T dx = db - dT x."""
         lower, diagonal, upper, b = expr.args
         zero, one = sympy.S.Zero, sympy.S.One
@@ -319,14 +297,14 @@ class _Function:
             full = self._coefficient(total) if self._shape(total) else f"np.full({size}, {self._coefficient(total)})"
             matrices.append(f"np.diag({full})")
         if not matrices:
-            return _Block(sympy.S.Zero, [])
+            return Block(sympy.S.Zero, [])
         bands = [
             self._coefficient(band) if self._shape(band) else f"np.full({size}, {self._coefficient(band)})"
             for band in (lower, diagonal, upper)
         ]
-        return _Block(sympy.S.Zero, [f"solve_tridiagonal({', '.join(bands)}, {' + '.join(matrices)})"])
+        return Block(sympy.S.Zero, [f"solve_tridiagonal({', '.join(bands)}, {' + '.join(matrices)})"])
 
-    def _indexed_sum(self, expr: Node, variable: _Variable) -> _Block:
+    def _indexed_sum(self, expr: Node, variable: Variable) -> Block:
         body, j, excluded, size = expr.args
         diagonal: Node = sympy.S.Zero
         matrices: list[str] = []
@@ -349,9 +327,9 @@ class _Function:
                 total = _pair_sum(factor, j, excluded, size)
                 diagonal += total * inner.diagonal
                 matrices += [self._scaled(total, code) for code in inner.matrices]
-        return _Block(diagonal, matrices)
+        return Block(diagonal, matrices)
 
-    def _assemble_dense(self, blocks: list[tuple[int, int, int, int, _Block]]) -> list[str]:
+    def _assemble_dense(self, blocks: list[tuple[int, int, int, int, Block]]) -> list[str]:
         columns = sum(variable.size for variable in self.variables)
         lines = [f"J = np.zeros((N_STATES, {columns}))"]
         for row, rows, column, width, block in blocks:
@@ -368,7 +346,7 @@ class _Function:
         code = self._coefficient(expr)
         return f"np.ravel({code})" if len(self._shape(expr)) == 2 else code
 
-    def _assemble_sparse(self, blocks: list[tuple[int, int, int, int, _Block]]) -> list[str]:
+    def _assemble_sparse(self, blocks: list[tuple[int, int, int, int, Block]]) -> list[str]:
         states = self.context.problem.states
         cells = {(row, column): (rows, width, block) for row, rows, column, width, block in blocks}
         rows_text: list[str] = []
@@ -382,7 +360,7 @@ class _Function:
             row += state.size
         return ["return sparse.block_array([", *rows_text, '], format="csc")']
 
-    def _sparse_cell(self, cell: tuple[int, int, _Block] | None, rows: int, columns: int) -> str:
+    def _sparse_cell(self, cell: tuple[int, int, Block] | None, rows: int, columns: int) -> str:
         if cell is None:
             return f"sparse.csc_array(({rows}, {columns}))"
         block = cell[2]
