@@ -27,6 +27,11 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 NOW = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
+# Chromium may tell of the paint after the page has loaded, so that the entry is waited for.
+FIRST_PAINT = """() => new Promise((told) => new PerformanceObserver((list) => {
+    const paint = list.getEntriesByName("first-contentful-paint")[0];
+    if (paint) told(paint.startTime);
+}).observe({type: "paint", buffered: true}))"""
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 
@@ -247,8 +252,7 @@ def test_the_policy_stops_a_script_that_is_put_into_the_page(browser, page_file,
 
 def test_the_first_paint_comes_within_a_second(browser, page_file):
     with Seen(browser, page_file) as seen:
-        script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-        assert seen.tab.evaluate(script) < 1000
+        assert seen.tab.evaluate(FIRST_PAINT) < 1000
 
 
 @pytest.fixture(scope="module")
