@@ -59,7 +59,8 @@ class Point:
 class Numbers:
     """The problem's numbers in double precision.
 
-    ``wrt`` names what gradients are taken with respect to: ``"parameters"`` or ``"initial_state"``.
+    ``wrt`` names what gradients are taken with respect to: ``"parameters"`` or ``"initial_state"``. The last
+    ``n_weights`` of the parameters ``p`` are the weights of networks.
     ``save_times`` are increasing, lie in (t0, t1] and end with t1; ``breakpoints`` lie strictly inside (t0, t1).
     """
 
@@ -71,11 +72,22 @@ class Numbers:
     breakpoints: tuple[float, ...]
     atol_scale: tuple[float, ...]
     wrt: str
+    n_weights: int = 0
 
     @property
     def theta(self) -> tuple[float, ...]:
         """The values that gradients are taken with respect to."""
         return self.p if self.wrt == "parameters" else self.y0
+
+    @property
+    def n_named(self) -> int:
+        """How many of the parameters are no weights of networks; they come first."""
+        return len(self.p) - self.n_weights
+
+    @property
+    def p_scale(self) -> tuple[float, ...]:
+        """The typical size of each parameter: its magnitude, or 1 for zeros and for the weights of networks."""
+        return (*(abs(value) or 1.0 for value in self.p[: self.n_named]), *([1.0] * self.n_weights))
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,8 @@ class Method:
 class Facts:
     """What the plan must know of a problem to ask an adapter whether it can run it.
 
-    ``split`` tells that the problem says which terms are to be taken implicitly.
+    ``split`` tells that the problem says which terms are to be taken implicitly. ``n_weights`` of the parameters are
+    weights of networks.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Facts:
     wrt: str
     stiff: bool
     split: bool = False
+    n_weights: int = 0
 
 
 @dataclass(frozen=True)

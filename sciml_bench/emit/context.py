@@ -21,7 +21,7 @@ _RESERVED = {
     "t", "y", "p", "ys", "dy", "np", "jnp", "torch", "tf", "math", "sparse", "abs", "rhs", "loss", "jacobian",
     "parameter_jacobian", "linearised", "f", "j", "f_p", "loss_gradient", "explicit_terms", "implicit_terms",
     "laplacian", "solve_tridiagonal", "N_STATES", "N_PARAMETERS", "LOSS_SCALE", "LOSS_TARGET", "as_matrix",
-    "spread", "J",
+    "spread", "J", "nn", "eqx", "jax", "arguments", "networks", "filled", "named", "weights", "x", "RBF", "Sin",
 }  # fmt: skip
 
 
@@ -186,7 +186,8 @@ class Context:
         start = 0
         for name, shape in quantities:
             size = size_of(shape)
-            part = f"{array}[{start}:{start + size}]" if shape else f"{array}[{start}]"
+            whole = len(quantities) == 1 and shape
+            part = array if whole else f"{array}[{start}:{start + size}]" if shape else f"{array}[{start}]"
             if len(shape) == 2:
                 part = self.target.reshape.format(part, shape)
             elif shape and array == "p" and self.target.name == "numpy":
@@ -216,7 +217,8 @@ class Context:
                 parts.append(self.target.reshape.format(f"({printer.code(expr)})", "(-1,)"))
             else:
                 parts.append(self.target.fill.format(f"({printer.operand(expr)})", f"({state.size},)"))
-        return [f"    return {self.target.concatenate.format(_joined(parts))}"]
+        whole = parts[0] if len(parts) == 1 else self.target.concatenate.format(_joined(parts))
+        return [f"    return {whole}"]
 
     def _pack_in_place(self, outputs: Mapping[str, Node], printer: Printer) -> list[str]:
         lines = ["    dy = np.empty(N_STATES)"]
@@ -259,7 +261,11 @@ def _only_items(problem: Problem, parameter: Parameter) -> bool:
 def _names(problem: Problem, target: Target) -> dict[Symbol, str]:
     declared = [q.name for q in (*problem.states, *problem.parameters, *problem.constants, *problem.definitions)]
     declared += [grid.name for grid in problem.grids] + list(problem.matrices)
+    declared += [network.name for network in problem.networks]
     reserved = _RESERVED | target.reserved
+    if problem.networks:
+        # Such modules have no Jacobian, whose function has a local variable f; networks are called that.
+        reserved = reserved - {"f"}
     taken = set(declared) | reserved
     names: dict[Symbol, str] = {}
     for name in declared:

@@ -1,27 +1,48 @@
-"""The loss as source text: a weighted sum of squares over the saved times."""
+"""The loss as source text: a sum over the saved times and the components."""
 
 from __future__ import annotations
 
 from sciml_bench.emit.targets import TARGETS, Target
-from sciml_bench.problem.model import Problem
+from sciml_bench.problem.model import Loss, Problem
+
+_ABSOLUTE = {"numpy": "np.abs({})", "jax": "jnp.abs({})", "torch": "torch.abs({})", "tensorflow": "tf.abs({})"}
 
 
 def loss_source(problem: Problem, target: Target) -> str:
     """``loss(ys)``, and for NumPy ``loss_gradient(ys)``, with the constants that they need."""
     lines: list[str] = []
-    residual = "ys"
-    if any(problem.loss.target):
-        residual = f"({residual} - {_constant('LOSS_TARGET', problem.loss.target, target, lines)})"
-    if any(scale != 1.0 for scale in problem.loss.scale):
-        residual = f"({residual}/{_constant('LOSS_SCALE', problem.loss.scale, target, lines)})"
-    if problem.loss.at == "end":
-        residual = residual.replace("ys", "ys[-1]")
+    residual = _residual(problem.loss, target, lines)
     weight = "" if problem.loss.weight == 1.0 else f"{problem.loss.weight!r}*"
-    total = target.total.format(f"{residual}**2")
+    term = {
+        "sum_of_squares": f"{residual}**2",
+        "sum_of_magnitudes": _ABSOLUTE[target.name].format(_bare(residual)),
+        "sum": _bare(residual),
+    }[problem.loss.kind]
+    total = target.total.format(term)
     lines += [*([""] * (2 * bool(lines))), "def loss(ys):", f"    return {weight}{total}", ""]
     if target.name == "numpy":
-        lines += ["", *_gradient(problem, residual)]
+        lines += ["", *_gradient(problem.loss, residual)]
     return "\n".join(lines)
+
+
+def _residual(loss: Loss, target: Target, lines: list[str]) -> str:
+    """``(ys - target)/scale``; the constants that it reads are added to the lines."""
+    ys = "ys" if loss.at == "saved" else "ys[-1]"
+    residual = ys
+    if loss.data and loss.at == "end":
+        residual = f"({ys} - {_constant('LOSS_DATA', loss.data[-1], target, lines)})"
+    elif loss.data:
+        lines.append(f"LOSS_DATA = {target.array.format(_rows(loss.data))}")
+        residual = f"({ys} - LOSS_DATA)"
+    elif any(loss.target):
+        residual = f"({ys} - {_constant('LOSS_TARGET', loss.target, target, lines)})"
+    if any(scale != 1.0 for scale in loss.scale):
+        residual = f"({residual}/{_constant('LOSS_SCALE', loss.scale, target, lines)})"
+    return residual
+
+
+def _bare(residual: str) -> str:
+    return residual[1:-1] if residual.startswith("(") else residual
 
 
 def _constant(name: str, values: tuple[float, ...], target: Target, lines: list[str]) -> str:
@@ -33,11 +54,21 @@ def _constant(name: str, values: tuple[float, ...], target: Target, lines: list[
     return name
 
 
-def _gradient(problem: Problem, residual: str) -> list[str]:
-    value = f"{2 * problem.loss.weight!r}*{residual}"
-    if any(scale != 1.0 for scale in problem.loss.scale):
-        value += f"/{_constant('LOSS_SCALE', problem.loss.scale, TARGETS['numpy'], [])}"
-    if problem.loss.at == "end":
+def _rows(rows: tuple[tuple[float, ...], ...]) -> str:
+    text = "".join(f"    [{', '.join(map(repr, row))}],\n" for row in rows)
+    return f"np.array([\n{text}])"
+
+
+def _gradient(loss: Loss, residual: str) -> list[str]:
+    if loss.kind == "sum_of_squares":
+        value = f"{2 * loss.weight!r}*{residual}"
+    elif loss.kind == "sum_of_magnitudes":
+        value = f"{loss.weight!r}*np.sign({_bare(residual)})"
+    else:
+        value = f"{loss.weight!r}*np.ones_like({'ys' if loss.at == 'saved' else 'ys[-1]'})"
+    if any(scale != 1.0 for scale in loss.scale):
+        value += f"/{_constant('LOSS_SCALE', loss.scale, TARGETS['numpy'], [])}"
+    if loss.at == "end":
         body = ["    gradient = np.zeros_like(ys)", f"    gradient[-1] = {value}", "    return gradient"]
     else:
         body = [f"    return {value}"]

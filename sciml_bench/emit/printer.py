@@ -10,10 +10,11 @@ from sympy import Function, Symbol
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pycode import PythonCodePrinter
 
+from sciml_bench.emit.activation import FUNCTIONS
 from sciml_bench.emit.targets import Target
-from sciml_bench.problem.model import to_double
+from sciml_bench.problem.model import symbol, to_double
 from sciml_bench.problem.operators import MIRRORED, PERIODIC, Node
-from sciml_bench.problem.shapes import Shape, shape_of
+from sciml_bench.problem.shapes import Shape, broadcast, shape_of
 
 
 class Row(Function):
@@ -183,6 +184,57 @@ class Printer(PythonCodePrinter):
         if self.target.name == "tensorflow":
             return f"tf.linalg.matvec({self.code(matrix)}, {self.code(vector)})"
         return f"{self.code(matrix)} @ {self.parenthesize(vector, PRECEDENCE['Atom'])}"
+
+    def _print_NetworkOutput(self, expr: Any) -> str:
+        network, *arguments = expr.args
+        call = f"{self.code(network)}({{}})"
+        if self.target.name in FUNCTIONS:
+            call = f"{self.code(network)}({{}}, {self.code(network)}_weights)"
+        if self.shapes[network]:
+            return call.format(self._inputs(arguments))
+        return self._pointwise(call, arguments)
+
+    def _inputs(self, arguments: list[Node]) -> str:
+        """The inputs of a network as one vector."""
+        parts: list[str] = []
+        scalars: list[str] = []
+        for argument in arguments:
+            if self.shape(argument) == ():
+                scalars.append(self._scalar_input(argument))
+                continue
+            if scalars:
+                parts.append(self.target.stack.format(", ".join(scalars)))
+                scalars = []
+            parts.append(self.code(argument))
+        if scalars:
+            parts.append(self.target.stack.format(", ".join(scalars)))
+        return parts[0] if len(parts) == 1 else self.target.concatenate.format(", ".join(parts))
+
+    def _scalar_input(self, argument: Node) -> str:
+        # PyTorch's solvers have times in double precision, whatever the state is.
+        code = self.operand(argument)
+        depends_on_time = symbol("t") in argument.free_symbols and self.target.name == "torch"
+        return f"({code}).to(y.dtype)" if depends_on_time else code
+
+    def _pointwise(self, call: str, arguments: list[Node]) -> str:
+        """A network of every element: the last axis holds the inputs, and then the one output."""
+        shape: Shape = ()
+        for argument in arguments:
+            shape = broadcast(shape, self.shape(argument))
+        columns = [self._filled(argument, shape) for argument in arguments]
+        axis = {"torch": "dim"}.get(self.target.name, "axis")
+        stacked = f"{self.target.module}.stack([{', '.join(columns)}], {axis}=-1)"
+        if len(columns) == 1:
+            stacked = f"{columns[0] if columns[0].isidentifier() else f'({columns[0]})'}[..., None]"
+        if self.target.name != "jax":
+            return f"{call.format(stacked)}[..., 0]"
+        mapped = self.code_of_vmap(call.partition("(")[0], len(shape))
+        return f"{mapped}({stacked})[..., 0]"
+
+    @staticmethod
+    def code_of_vmap(network: str, n_axes: int) -> str:
+        """A JAX network mapped over so many axes."""
+        return network if n_axes == 0 else f"jax.vmap({Printer.code_of_vmap(network, n_axes - 1)})"
 
     def _print_TridiagonalSolve(self, expr: Any) -> str:
         *diagonals, b = expr.args

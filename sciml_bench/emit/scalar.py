@@ -13,7 +13,9 @@ from itertools import product
 import sympy
 from sympy import Symbol
 
+from sciml_bench.emit.activation import formula
 from sciml_bench.problem.model import Problem, symbol
+from sciml_bench.problem.network import Network
 from sciml_bench.problem.operators import (
     MIRRORED,
     PERIODIC,
@@ -24,6 +26,7 @@ from sciml_bench.problem.operators import (
     Item,
     Laplacian,
     MatrixProduct,
+    NetworkOutput,
     Node,
     Shift,
     Total,
@@ -71,11 +74,14 @@ class _Scalariser:
         self.components: dict[Symbol, dict[Index, Node]] = {}
         self._memo: dict[tuple[Node, Index], Node] = {}
         self._solutions: dict[Node, list[Node]] = {}
+        self.networks = {network.name: network for network in problem.networks}
+        self._outputs: dict[tuple[str, tuple[Node, ...]], tuple[Node, ...]] = {}
 
     def system(self) -> ScalarSystem:
         problem = self.problem
         y = self._declare("y", [(state.name, state.shape) for state in problem.states])
-        p = self._declare("p", [(parameter.name, parameter.shape) for parameter in problem.parameters])
+        weights = [(network.name, (len(network.weights),)) for network in problem.networks]
+        p = self._declare("p", [*((parameter.name, parameter.shape) for parameter in problem.parameters), *weights])
         for constant in problem.constants:
             self.components[symbol(constant.name)] = dict(zip(_indices(constant.shape), constant.values, strict=True))
         for axis, grid in enumerate(problem.grids):
@@ -148,6 +154,8 @@ class _Scalariser:
                 return self._indexed_sum(expr, index)
             case TridiagonalSolve():
                 return self._tridiagonal(expr)[index[0]]
+            case NetworkOutput():
+                return self._network(expr, index)
             case _:
                 if not expr.args:
                     return expr
@@ -191,6 +199,31 @@ class _Scalariser:
         """The body with scalar parameters, states and definitions put in; elements stay."""
         scalars = {s: entries[()] for s, entries in self.components.items() if () in entries}
         return body.xreplace(scalars)
+
+    def _network(self, expr: Node, index: Index) -> Node:
+        """One output of a network, with a statement for each neuron so that expressions stay small."""
+        name, *arguments = expr.args
+        network = self.networks[name.name]
+        inputs = tuple(
+            self.element(argument, i)
+            for argument in arguments
+            for i in ([index] if network.pointwise else _indices(self._shape(argument)))
+        )
+        if (network.name, inputs) not in self._outputs:
+            self._outputs[network.name, inputs] = self._forward(network, inputs)
+        return self._outputs[network.name, inputs][0 if network.pointwise else index[0]]
+
+    def _forward(self, network: Network, values: tuple[Node, ...]) -> tuple[Node, ...]:
+        tag, start, weights = len(self._outputs), 0, self.components[symbol(network.name)]
+        for number, layer in enumerate(network.layers):
+            biases, neurons = start + layer.outputs * layer.inputs, []
+            for i in range(layer.outputs):
+                row = start + i * layer.inputs
+                z = sympy.Add(*(weights[row + j,] * value for j, value in enumerate(values)), weights[biases + i,])
+                z = self._state(f"net{tag}_z_{number}_{i}", z)
+                neurons.append(self._state(f"net{tag}_y_{number}_{i}", formula(layer.activation, z)))
+            values, start = tuple(neurons), start + layer.size
+        return values
 
     def _tridiagonal(self, expr: Node) -> list[Node]:
         """Thomas' algorithm, with a statement for each intermediate so that expressions stay small."""

@@ -9,6 +9,7 @@ from sympy import Symbol
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia import julia_source
 from sciml_bench.emit.loss import loss_source
+from sciml_bench.emit.networks import IMPORTS, network_arguments, network_sources
 from sciml_bench.emit.numpy_jacobian import array_jacobian_source
 from sciml_bench.emit.operators import TRIDIAGONAL_IMPORTS, operator_sources
 from sciml_bench.emit.scalar_jacobian import scalar_jacobian_source
@@ -44,7 +45,9 @@ def source(problem: Problem, target: str) -> str:
         functions.append(_right_hand_side(context, "explicit_terms", problem.explicit))
         functions.append(_right_hand_side(context, "implicit_terms", problem.implicit))
     functions.append(loss_source(problem, context.target))
-    if target == "numpy":
+    if problem.networks:
+        functions += network_sources(context)
+    elif target == "numpy":
         functions.append((scalar_jacobian_source if problem.all_scalar else array_jacobian_source)(context))
     elif target == "tensorflow" and problem.all_scalar:
         functions.append(scalar_jacobian_source(context))
@@ -58,6 +61,8 @@ def _header(context: Context) -> str:
     imports = list(context.target.imports)
     if context.target.name in TRIDIAGONAL_IMPORTS and any(e.atoms(TridiagonalSolve) for e in expressions):
         imports.append(TRIDIAGONAL_IMPORTS[context.target.name])
+    if problem.networks:
+        imports = sorted((*imports, *IMPORTS.get(context.target.name, ())), key=lambda line: (line[:4] == "from", line))
     imports += context.extra_imports
     lines = [
         f'"""{problem.name} for {context.target.name}, emitted from its neutral spec {problem.spec_hash[:12]}."""',
@@ -81,7 +86,12 @@ def _right_hand_side(context: Context, name: str, equations: Mapping[str, Node])
     program = straight_line(named, [context.resolve(expr) for expr in equations.values()]).needed()
     context.declare_tables(program.pair_tables)
     used = _symbols(program)
-    lines = [f"def {name}(t, y, p):", *context.unpack_parameters(used), *context.unpack_state(used)]
+    taken = network_arguments(context)
+    lines = [
+        f"def {name}({', '.join(['t', 'y', 'p', *taken])}):",
+        *context.unpack_parameters(used),
+        *context.unpack_state(used),
+    ]
     printer = context.printer()
     for statement in program.statements:
         printer.shapes[statement.symbol] = printer.shape(statement.expr)

@@ -57,6 +57,7 @@ class Entry:
             wrt=problem.wrt,
             stiff=self.stiff,
             split=bool(problem.implicit),
+            n_weights=problem.n_parameters - problem.n_named,
         )
 
 

@@ -14,7 +14,10 @@ from sciml_bench.problem.calls import operators
 from sciml_bench.problem.document import Document
 from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
 from sciml_bench.problem.expression import Typed, number
-from sciml_bench.problem.model import Loss, Problem, Source, State, symbol, to_double
+from sciml_bench.problem.loss import load_loss
+from sciml_bench.problem.model import Problem, Source, symbol
+from sciml_bench.problem.network import Network
+from sciml_bench.problem.networks import load_networks
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.published import load_published, load_published_gradients
 from sciml_bench.problem.quantities import load_constants, load_grids, load_parameters, load_states
@@ -25,16 +28,15 @@ SUITES = ("stiff", "nonstiff", "pde", "neural")
 TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "description", "source", "time", "constants", "parameters",
-    "grids", "states", "definitions", "equations", "implicit", "invariants", "exact", "loss", "published",
+    "grids", "networks", "states", "definitions", "equations", "implicit", "invariants", "exact", "loss", "published",
     "published_gradient",
 )  # fmt: skip
 TIME_KEYS = ("t0", "t1", "save", "breakpoints")
 SAVE_KEYS = ("spacing", "first", "count", "times")
 SOURCE_KEYS = ("citation", "url", "note")
-LOSS_KEYS = ("kind", "target", "weight", "at")
 MAX_SAVED_TIMES = 10_000
 _MATHEMATICAL = (
-    "spec", "time", "constants", "parameters", "grids", "states", "definitions", "equations", "loss",
+    "spec", "time", "constants", "parameters", "grids", "networks", "states", "definitions", "equations", "loss",
 )  # fmt: skip
 
 
@@ -55,23 +57,26 @@ def load_problem(path: Path | str) -> Problem:
     reader.scope.names["t"] = Typed(symbol("t"))
     grids = load_grids(reader)
     reader.scope.operators.update(operators(grids, matrices))
+    networks = load_networks(reader)
     states = load_states(reader, grids)
     t0, t1, save_times, breakpoints = _time(reader)
     definitions = load_definitions(reader)
     equations, texts = load_equations(reader, states)
     reader.refuse_unused("parameters", [parameter.name for parameter in parameters])
+    reader.refuse_unused("networks", [network.name for network in networks])
     implicit = load_implicit(reader, states, equations)
     invariants = load_invariants(reader)
     exact = load_exact(reader, states)
     reader.refuse_unused("definitions", [definition.name for definition in definitions])
     reader.refuse_unused("constants", document.table("constants"))
+    loss = load_loss(reader, states, save_times)
     problem = Problem(
         name=name, title=document.string(document.data, "title", ""), suite=suite, tier=tier,
         tags=_tags(document), description=document.string(document.data, "description", "", "").strip(),
         source=_source(document), t0=t0, t1=t1, save_times=save_times, breakpoints=breakpoints, grids=grids,
         constants=constants, matrices=matrices, parameters=parameters, states=states, definitions=definitions,
-        equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=_loss(reader, states),
-        spec_hash=_spec_hash(document), path=str(path), equation_texts=texts,
+        equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=loss,
+        networks=networks, spec_hash=_spec_hash(document, loss.data, networks), path=str(path), equation_texts=texts,
     )  # fmt: skip
     return _with_published(reader, problem)
 
@@ -155,41 +160,23 @@ def _save_times(reader: Reader, save: Any, t0: Node, t1: Node) -> tuple[Node, ..
     return times.logarithmic(t0, t1, first, count)
 
 
-def _loss(reader: Reader, states: tuple[State, ...]) -> Loss:
-    document, data = reader.document, reader.document.table("loss")
-    document.known_keys(data, LOSS_KEYS, "loss")
-    if document.string(data, "kind", "loss", "sum_of_squares") != "sum_of_squares":
-        raise document.error("the only kind of loss is sum_of_squares.", "loss", "kind")
-    at = document.string(data, "at", "loss", "saved")
-    if at not in ("saved", "end"):
-        raise document.error("'at' must be saved or end.", "loss", "at")
-    n_states = sum(state.size for state in states)
-    given = data.get("target", 0)
-    target = reader.constants(given if isinstance(given, list) else [given], "loss", "target")
-    if len(target) not in (1, n_states):
-        raise document.error(f"'target' must be one number, or {n_states}.", "loss", "target")
-    weight = to_double(reader.constant(data.get("weight", 1), "loss", "weight"))
-    if not weight > 0:
-        raise document.error("'weight' must be positive.", "loss", "weight")
-    values = tuple(to_double(value) for value in target)
-    return Loss(
-        target=values if len(values) == n_states else values * n_states,
-        scale=tuple(value for state in states for value in state.scale),
-        weight=weight,
-        at=at,
-    )
-
-
-def _spec_hash(document: Document) -> str:
+def _spec_hash(document: Document, data: tuple[tuple[float, ...], ...], networks: tuple[Network, ...]) -> str:
     content = {key: _canonical(document.data[key]) for key in _MATHEMATICAL if key in document.data}
+    if data:
+        content["data"] = data
+    if networks:
+        content["weights"] = [network.sha256 for network in networks]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _canonical(value: Any) -> Any:
-    """The mathematical content of a value: numbers by value, strings without white space, no tolerance scales."""
+    """The mathematical content of a value: numbers by value, strings without white space.
+
+    Scales of tolerances and stated hashes are no part of it.
+    """
     if isinstance(value, dict):
         # The order of states and definitions is kept: it is the order of the flat state.
-        return [[key, _canonical(entry)] for key, entry in value.items() if key != "atol_scale"]
+        return [[key, _canonical(entry)] for key, entry in value.items() if key not in ("atol_scale", "sha256")]
     if isinstance(value, list):
         return [_canonical(entry) for entry in value]
     if isinstance(value, bool):

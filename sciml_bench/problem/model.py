@@ -9,6 +9,7 @@ from functools import cached_property
 import sympy
 from sympy import Symbol
 
+from sciml_bench.problem.network import Network
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.shapes import Shape
 from sciml_bench.task import Numbers
@@ -75,12 +76,23 @@ class State:
 
 @dataclass(frozen=True)
 class Loss:
-    """``sum of weight * ((y - target) / scale)**2`` over the saved times (or the last one) and all components."""
+    """``weight`` times the sum of phi((y - target) / scale) over the saved times (or the last one) and all components.
+
+    phi is the square (``sum_of_squares``), the magnitude (``sum_of_magnitudes``) or the identity (``sum``).
+    ``target`` and ``scale`` have a number for each component; where the problem has data, ``data`` holds the target
+    at each saved time, (n_times, n_states), in the place of ``target``.
+    """
 
     target: tuple[float, ...]
     scale: tuple[float, ...]
     weight: float = 1.0
     at: str = "saved"
+    kind: str = "sum_of_squares"
+    data: tuple[tuple[float, ...], ...] = ()
+
+    def target_at(self, k: int) -> tuple[float, ...]:
+        """The target at saved time k."""
+        return self.data[k] if self.data else self.target
 
 
 @dataclass(frozen=True)
@@ -115,10 +127,11 @@ class Definition:
 class Problem:
     """A differential equation y' = f(t, y, p), y(t0) = y0, with its loss, its truth where known, and its source.
 
-    The flat state holds the states in the order of the file, fields in C order; so does the flat parameter vector.
-    Scalar constants are part of the expressions; ``constants`` holds the vectors
-    among them, ``matrices`` the matrices. ``implicit`` holds, for every state, the terms of its equation that an
-    implicit-explicit method takes implicitly; it is empty where the file declares no split.
+    The flat state holds the states in the order of the file, fields in C order; so does the flat parameter vector,
+    in which the weights of the networks follow the parameters. Scalar constants are part of the expressions;
+    ``constants`` holds the vectors among them, ``matrices`` the matrices. ``implicit`` holds, for every state, the
+    terms of its equation that an implicit-explicit method takes implicitly; it is empty where the file declares no
+    split.
     """
 
     name: str
@@ -145,6 +158,7 @@ class Problem:
     published: tuple[Published, ...] = ()
     published_gradients: tuple[PublishedGradient, ...] = ()
     implicit: Mapping[str, Node] = field(default_factory=dict)
+    networks: tuple[Network, ...] = ()
     spec_hash: str = ""
     path: str = ""
     equation_texts: Mapping[str, str] = field(default_factory=dict)
@@ -157,6 +171,11 @@ class Problem:
     @cached_property
     def n_parameters(self) -> int:
         """Length of the flat parameter vector."""
+        return self.n_named + sum(len(network.weights) for network in self.networks)
+
+    @cached_property
+    def n_named(self) -> int:
+        """How many of the flat parameters are not weights of networks; they come first."""
         return sum(len(parameter.values) for parameter in self.parameters)
 
     @property
@@ -173,15 +192,17 @@ class Problem:
         """The exact initial state, flat."""
         return tuple(value for state in self.states for value in state.initial)
 
-    @property
+    @cached_property
     def p(self) -> tuple[Node, ...]:
         """The exact parameters, flat."""
-        return tuple(value for parameter in self.parameters for value in parameter.values)
+        named = (value for parameter in self.parameters for value in parameter.values)
+        weights = (sympy.Rational(weight) for network in self.networks for weight in network.weights)
+        return (*named, *weights)
 
     @property
     def wrt(self) -> str:
         """What gradients are taken with respect to: the parameters, or the initial state where there are none."""
-        return "parameters" if self.parameters else "initial_state"
+        return "parameters" if self.n_parameters else "initial_state"
 
     @cached_property
     def state_labels(self) -> tuple[str, ...]:
@@ -191,12 +212,13 @@ class Problem:
     @cached_property
     def parameter_labels(self) -> tuple[str, ...]:
         """A label for each component of the flat parameter vector."""
-        return tuple(label for parameter in self.parameters for label in labels(parameter.name, parameter.shape))
+        named = (label for parameter in self.parameters for label in labels(parameter.name, parameter.shape))
+        return (*named, *(label for network in self.networks for label in network.labels))
 
     @property
     def theta_labels(self) -> tuple[str, ...]:
         """Labels of what gradients are taken with respect to; initial values are written ``y1(0)``."""
-        if self.parameters:
+        if self.n_parameters:
             return self.parameter_labels
         return tuple(f"{label}(0)" for label in self.state_labels)
 
@@ -206,7 +228,8 @@ class Problem:
         named = [(q.name, q.shape) for q in (*self.states, *self.parameters, *self.constants, *self.definitions)]
         coordinates = [(grid.name, self.grid_shape) for grid in self.grids]
         matrices = [(name, matrix.shape) for name, matrix in self.matrices.items()]
-        return {symbol(name): shape for name, shape in (*named, *coordinates, *matrices)}
+        networks = [(network.name, () if network.pointwise else (network.outputs,)) for network in self.networks]
+        return {symbol(name): shape for name, shape in (*named, *coordinates, *matrices, *networks)}
 
     @property
     def grid_shape(self) -> Shape:
@@ -229,6 +252,7 @@ class Problem:
             breakpoints=_doubles(self.breakpoints),
             atol_scale=tuple(value for state in self.states for value in state.atol_scale),
             wrt=self.wrt,
+            n_weights=self.n_parameters - self.n_named,
         )
 
 

@@ -56,6 +56,10 @@ class Dot(Operator):
     """``Dot(a, b)``: the inner product of two vectors."""
 
 
+class NetworkOutput(Operator):
+    """``NetworkOutput(f, a, …)`` with f the symbol of a network: its outputs for the inputs a, …."""
+
+
 class TridiagonalSolve(Operator):
     """``TridiagonalSolve(lower, diagonal, upper, b)``: x with T x = b; lower[0] and upper[-1] are not used."""
 
@@ -87,5 +91,5 @@ class Where(Operator):
 
 #: Operators that map arrays to arrays or numbers; ``Where`` is elementwise and not among them.
 ARRAY_OPERATORS = (
-    Laplacian, Difference, Shift, Total, MatrixProduct, Dot, TridiagonalSolve, Item, At, IndexedSum,
+    Laplacian, Difference, Shift, Total, MatrixProduct, Dot, NetworkOutput, TridiagonalSolve, Item, At, IndexedSum,
 )  # fmt: skip

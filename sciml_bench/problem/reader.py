@@ -29,6 +29,11 @@ class Reader:
 
     def declare(self, name: str, table: str, meaning: Typed | None, shape: Shape = ()) -> None:
         """Give a name its meaning (by default: a symbol of this shape), once."""
+        self.claim(name, table)
+        self.scope.names[name] = meaning if meaning is not None else Typed(symbol(name), shape)
+
+    def claim(self, name: str, table: str) -> None:
+        """Take a name, once."""
         if not NAME.fullmatch(name) or "__" in name or keyword.iskeyword(name):
             raise self.document.error(
                 f"'{name}' cannot be a name.", table, name,
@@ -39,7 +44,6 @@ class Reader:
         if name in self.declared_in:
             raise self.document.error(f"'{name}' is already declared in [{self.declared_in[name]}].", table, name)
         self.declared_in[name] = table
-        self.scope.names[name] = meaning if meaning is not None else Typed(symbol(name), shape)
 
     def expression(
         self, text: Any, table: str, key: str, scope: Scope | None = None, indices: tuple[str, ...] = ()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sciml_bench.problem.load import LOSS_KEYS, SOURCE_KEYS, SPEC, SUITES, TIERS, TIME_KEYS, TOP_KEYS
+from sciml_bench.problem.load import SOURCE_KEYS, SPEC, SUITES, TIERS, TIME_KEYS, TOP_KEYS
+from sciml_bench.problem.loss import KINDS, LOSS_KEYS
+from sciml_bench.problem.network import ACTIVATIONS, DRAWS
+from sciml_bench.problem.networks import DRAW_KEYS, MAX_WIDTH, NETWORK_KEYS
 from sciml_bench.problem.published import GRADIENT_KEYS, PUBLISHED_KEYS
 from sciml_bench.problem.quantities import BOUNDARIES, GRID_KEYS, STATE_KEYS
 
@@ -25,6 +28,13 @@ _SAVE: Schema = {
         "times": {"type": "array", "items": _NUMBER, "minItems": 1},
     },
 }
+_DRAW: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["draw"],
+    "properties": dict(zip(DRAW_KEYS, ({"enum": list(DRAWS)}, _NUMBER), strict=True)),
+}
+_WIDTH: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_WIDTH}
 _KINDS: dict[str, Schema] = {
     "spec": {"const": SPEC}, "suite": {"enum": list(SUITES)}, "tier": {"enum": list(TIERS)},
     "tags": {"type": "array", "items": _STRING}, "name": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,60}$"},
@@ -33,10 +43,16 @@ _KINDS: dict[str, Schema] = {
     "points": {"type": "integer", "minimum": 3}, "first": _NUMBER, "last": _NUMBER, "step": _NUMBER,
     "boundary": {"enum": list(BOUNDARIES)}, "boundary_value": _EXPRESSION,
     "initial": _NUMBERS, "size": _COUNT, "grid": {"type": "array", "items": _STRING}, "scale": _NUMBERS,
-    "atol_scale": _NUMBERS, "kind": {"const": "sum_of_squares"}, "target": _NUMBERS, "weight": _NUMBER,
+    "atol_scale": _NUMBERS, "kind": {"enum": list(KINDS)},
+    "data": {"type": "string", "pattern": "\\.csv$"}, "target": _NUMBERS, "weight": _NUMBER,
     "at": {"enum": ["saved", "end"]}, "t": _NUMBER, "of": _STRING,
     "values": {"type": "object", "additionalProperties": _NUMBER, "minProperties": 1},
     "digits": {"anyOf": [_COUNT, {"type": "object", "additionalProperties": _COUNT}]}, "source": _STRING,
+    "inputs": _WIDTH, "layers": {"type": "array", "items": _WIDTH, "minItems": 1},
+    "activation": {"enum": list(ACTIVATIONS)}, "last_activation": {"enum": list(ACTIVATIONS)}, "weights": _DRAW,
+    "biases": _DRAW, "seed": {"type": "integer", "minimum": 0},
+    "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    "pointwise": {"type": "boolean"},
 }  # fmt: skip
 
 
@@ -49,6 +65,7 @@ def schema() -> Schema:
         "constants": _open({"anyOf": [_NUMBERS, {"type": "array", "items": {"type": "array", "items": _NUMBER}}]}),
         "parameters": _open(_NUMBERS),
         "grids": _open(_object(GRID_KEYS, required=("points", "first", "last", "boundary"))),
+        "networks": _open(_object(NETWORK_KEYS, required=("inputs", "layers"))),
         "states": {**_open(state), "minProperties": 1},
         "definitions": _open(_EXPRESSION),
         "equations": {**_open(_EXPRESSION), "minProperties": 1},

@@ -14,6 +14,7 @@ from sciml_bench.problem.operators import (
     Item,
     Laplacian,
     MatrixProduct,
+    NetworkOutput,
     Node,
     PairMatrix,
     Shift,
@@ -55,6 +56,9 @@ def shape_of(expression: Node, shapes: Mapping[Symbol, Shape]) -> Shape:
             return shape_of(expression.args[0], shapes)
         case MatrixProduct():
             return shapes[expression.args[0]][:1]
+        case NetworkOutput():
+            # A pointwise network has the shape of its arguments, any other that of its outputs.
+            return shapes[expression.args[0]] or _common(expression.args[1:], shapes)
         case TridiagonalSolve():
             return shape_of(expression.args[3], shapes)
         case PairMatrix():
@@ -66,7 +70,11 @@ def shape_of(expression: Node, shapes: Mapping[Symbol, Shape]) -> Shape:
             free = {atom for atom in body.atoms(At) if atom.args[1] != index} or index != excluded
             return (int(expression.args[3]),) if free else ()
         case _:
-            shape: Shape = ()
-            for argument in expression.args:
-                shape = broadcast(shape, shape_of(argument, shapes))
-            return shape
+            return _common(expression.args, shapes)
+
+
+def _common(expressions: tuple[Node, ...], shapes: Mapping[Symbol, Shape]) -> Shape:
+    shape: Shape = ()
+    for expression in expressions:
+        shape = broadcast(shape, shape_of(expression, shapes))
+    return shape

@@ -27,7 +27,7 @@ SOLUTION_DIGITS = 20.0
 GRADIENT_DIGITS = 12.0
 #: Up to this many components of theta are differenced one by one; more along random directions.
 SINGLE_DIRECTIONS = 30
-RANDOM_DIRECTIONS = 4
+RANDOM_DIRECTIONS = 8
 SEED = 20_001
 _MARGIN = 0.4
 #: Components of a field share their units: small ones need not be followed as closely as large ones at first.

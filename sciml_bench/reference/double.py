@@ -75,7 +75,7 @@ def integrate(
         ReferenceFailure: the deadline passes, or the method fails.
     """
     numbers = problem.numbers()
-    p = np.array(numbers.p)
+    arguments = functions["arguments"](np.array(numbers.p)) if problem.networks else (np.array(numbers.p),)
     atols = atol * np.array(numbers.atol_scale)
     y, evaluations, rows = np.array(numbers.y0), 0, []
     ends = [*numbers.breakpoints, numbers.t1]
@@ -86,16 +86,17 @@ def integrate(
         def rhs(t: float, y: FloatArray, low: float = low, high: float = high) -> FloatArray:
             if time.process_time() > deadline:
                 raise ReferenceFailure(f"{method} was given up at t = {t:.6g}")
-            return functions["rhs"](min(max(t, low), high), y, p)
+            return functions["rhs"](min(max(t, low), high), y, *arguments)
 
         def jacobian(t: float, y: FloatArray, low: float = low, high: float = high) -> FloatArray:
-            return functions["jacobian"](min(max(t, low), high), y, p)
+            return functions["jacobian"](min(max(t, low), high), y, *arguments)
 
         wanted = [t for t in numbers.save_times if a < t <= b]
         times = sorted({*wanted, b})
         with np.errstate(all="ignore"):
             if method == "Radau":
-                result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols, jac=jacobian)
+                jac = None if problem.networks else jacobian
+                result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols, jac=jac)
             else:
                 result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols)
         if not result.success or not np.all(np.isfinite(result.y)):

@@ -32,21 +32,40 @@ class DeclaredLoss:
     loss: Loss
 
     def value(self, rows: Rows) -> arb:
-        """Sum of weight ((y − target) / scale)² over saved times and components."""
+        """Sum of weight phi((y − target) / scale) over saved times and components."""
         total = arb(0)
-        for row in rows if self.loss.at == "saved" else rows[-1:]:
-            for y, target, scale in zip(row, self.loss.target, self.loss.scale, strict=True):
-                total += ((y - arb(target)) / arb(scale)) ** 2
+        first = 0 if self.loss.at == "saved" else len(rows) - 1
+        for k, row in enumerate(rows[first:], start=first):
+            for y, target, scale in zip(row, self.loss.target_at(k), self.loss.scale, strict=True):
+                total += self._phi((y - arb(target)) / arb(scale))
         return (total * arb(self.loss.weight)).mid()
+
+    def _phi(self, residual: arb) -> arb:
+        match self.loss.kind:
+            case "sum_of_squares":
+                return residual**2
+            case "sum_of_magnitudes":
+                return abs(residual)
+            case _:
+                return residual
+
+    def _slope(self, residual: arb) -> arb:
+        match self.loss.kind:
+            case "sum_of_squares":
+                return 2 * residual
+            case "sum_of_magnitudes":
+                return residual.sgn()
+            case _:
+                return arb(1)
 
     def slope(self, row: Sequence[arb], k: int, last: int) -> list[arb] | None:
         """Derivative of the loss with respect to one saved state."""
         if self.loss.at == "end" and k != last:
             return None
-        weight = 2 * arb(self.loss.weight)
+        weight = arb(self.loss.weight)
         return [
-            (weight * (y - arb(target)) / arb(scale) ** 2).mid()
-            for y, target, scale in zip(row, self.loss.target, self.loss.scale, strict=True)
+            (weight * self._slope((y - arb(target)) / arb(scale)) / arb(scale)).mid()
+            for y, target, scale in zip(row, self.loss.target_at(k), self.loss.scale, strict=True)
         ]
 
 

@@ -27,6 +27,10 @@ N_REPORT = 3
 """What Diffrax says of a solve: status, steps, accepted steps."""
 
 
+Arguments = tuple[Any, ...]
+"""What the right-hand side takes after t and y: the parameters, then each network as an Equinox module."""
+
+
 class Values(NamedTuple):
     """What one solve depends on, inside the compiled function."""
 
@@ -57,7 +61,8 @@ class DiffraxProgram(Program):
         jax.config.update("jax_enable_x64", self._dtype == np.float64)
         self._source = load_source(task)
         self._scale = np.asarray(numbers.atol_scale, self._dtype)
-        self._p_scale = np.array([abs(value) or 1.0 for value in numbers.p], self._dtype)
+        self._p_scale = np.asarray(numbers.p_scale, self._dtype)
+        self._arguments = getattr(self._source, "arguments", lambda p: (p,))
         self._solver = solvers.solver(task.cell.method)
         self._traces = 0
         self._compile_times = CompileTimes(("solve", "gradient"))
@@ -114,23 +119,28 @@ class DiffraxProgram(Program):
             "eqx_on_error": os.environ["EQX_ON_ERROR"],
         }
 
-    def _right_hand_side(self, t: Any, y: jax.Array, p: jax.Array) -> jax.Array:
+    def _right_hand_side(self, t: Any, y: jax.Array, arguments: Arguments) -> jax.Array:
         self._traces += 1
-        return self._source.rhs(t, y, p)
+        return self._source.rhs(t, y, *arguments)
 
     def _terms(self) -> diffrax.AbstractTerm:
         """The equation as the method takes it: whole, or its explicit part and its implicit part."""
         if not solvers.is_split(self._cell.method):
             return diffrax.ODETerm(self._right_hand_side)
 
-        def explicit(t: Any, y: jax.Array, p: jax.Array) -> jax.Array:
+        def explicit(t: Any, y: jax.Array, arguments: Arguments) -> jax.Array:
             self._traces += 1
-            return self._source.explicit_terms(t, y, p)
+            return self._source.explicit_terms(t, y, *arguments)
 
-        return diffrax.MultiTerm(diffrax.ODETerm(explicit), diffrax.ODETerm(self._source.implicit_terms))
+        def implicit(t: Any, y: jax.Array, arguments: Arguments) -> jax.Array:
+            return self._source.implicit_terms(t, y, *arguments)
 
-    def _scaled_right_hand_side(self, t: Any, z: jax.Array, q: jax.Array) -> jax.Array:
-        return self._right_hand_side(t, z * self._scale, q * self._p_scale) / self._scale
+        return diffrax.MultiTerm(diffrax.ODETerm(explicit), diffrax.ODETerm(implicit))
+
+    def _scaled_right_hand_side(self, t: Any, z: jax.Array, arguments: Arguments) -> jax.Array:
+        q, *networks = arguments
+        named = q * self._p_scale[: self._numbers.n_named]
+        return self._right_hand_side(t, z * self._scale, (named, *networks)) / self._scale
 
     def _solve(self, inputs: jax.Array) -> jax.Array:
         # Without a gradient every adjoint is the same plain loop, but for DirectAdjoint, whose loop costs more.
@@ -179,7 +189,7 @@ class DiffraxProgram(Program):
             t1=numbers.t1,
             dt0=None,
             y0=values.y0,
-            args=values.p,
+            args=self._arguments(values.p),
             saveat=diffrax.SaveAt(ts=jnp.asarray(numbers.save_times)),
             stepsize_controller=solvers.controller(self._cell.method, numbers, values.rtol, atol),
             adjoint=adjoint,

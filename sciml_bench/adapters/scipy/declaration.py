@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import Adapter, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.task import Cell
+
+
+def refusal(_cell: Cell, facts: Facts) -> str | None:
+    """Why a cell cannot run on a problem with these facts."""
+    if facts.n_weights:
+        return (
+            "SciPy has no automatic differentiation, and forward sensitivity equations for the "
+            f"{facts.n_weights} weights of a network are no way to train it"
+        )
+    return None
+
 
 # SciPy's guide: "explicit Runge-Kutta methods should be used for non-stiff problems and implicit methods ('Radau',
 # 'BDF') for stiff problems. Among Runge-Kutta methods, 'DOP853' is recommended for solving with high precision",
@@ -30,4 +42,5 @@ ADAPTER = Adapter(
         Recipe("lsoda", "forward", "eager"),
     ),
     nonstiff_recipes=(Recipe("rk45", "forward", "eager"), Recipe("dop853", "forward", "eager")),
+    refusal=refusal,
 )

@@ -24,6 +24,8 @@ from sciml_bench.task import Point, Task
 tf.get_logger().setLevel(logging.ERROR)
 
 RightHandSide = Callable[..., tf.Tensor]
+Arguments = tuple[Any, ...]
+"""What the right-hand side takes after t and y: the named parameters, then the weights of each network."""
 
 
 N_REPORT = 4
@@ -63,7 +65,8 @@ class TensorFlowProgram(Program):
         uniform = bool(np.all(scale == scale[0]))
         self._atol_factor = float(scale[0]) if uniform else 1.0
         self._scale = None if uniform else tf.constant(scale)
-        self._p_scale = tf.constant([abs(value) or 1.0 for value in numbers.p], tf.float64)
+        self._p_scale = tf.constant(numbers.p_scale[: numbers.n_named], tf.float64)
+        self._arguments = getattr(self._source, "arguments", lambda p: (p,))
         timed, options = self._trace_times.timed, {"autograph": False, "jit_compile": self._xla}
         self._compiled_solve = tf.function(timed("solve", self._solve), **options)
         self._compiled_gradient = tf.function(timed("gradient", self._gradient), **options)
@@ -114,53 +117,68 @@ class TensorFlowProgram(Program):
         }
 
     def _solve(self, inputs: tf.Tensor) -> tf.Tensor:
-        y0, p = self._values(inputs[:-2])
-        solved = self._integrate(y0, p, inputs[-2:], None)
+        y0, arguments = self._values(inputs[:-2])
+        solved = self._integrate(y0, arguments, inputs[-2:], None)
         return tf.concat([tf.reshape(solved.ys, (-1,)), solved.report], axis=0)
 
     def _gradient(self, inputs: tf.Tensor) -> tf.Tensor:
         theta = inputs[:-2]
         with tf.GradientTape() as tape:
             tape.watch(theta)
-            y0, p = self._values(theta)
-            q = theta / self._p_scale if self._numbers.wrt == "parameters" else None
-            solved = self._integrate(y0, p, inputs[-2:], q)
+            y0, arguments = self._values(theta)
+            constants = self._scaled(arguments) if self._numbers.wrt == "parameters" else None
+            solved = self._integrate(y0, arguments, inputs[-2:], constants)
             loss = self._source.loss(solved.ys)
         gradient = tf.convert_to_tensor(tape.gradient(loss, theta))
         return tf.concat([gradient, loss[None], solved.report], axis=0)
 
-    def _values(self, theta: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Initial state and parameters."""
+    def _values(self, theta: tf.Tensor) -> tuple[tf.Tensor, Arguments]:
+        """Initial state, and what the right-hand side takes after it."""
         if self._numbers.wrt == "parameters":
-            return tf.constant(self._numbers.y0, tf.float64), theta
-        return theta, tf.constant(self._numbers.p, tf.float64)
+            return tf.constant(self._numbers.y0, tf.float64), self._arguments(theta)
+        return theta, (tf.constant(self._numbers.p, tf.float64),)
 
-    def _integrate(self, y0: tf.Tensor, p: tf.Tensor, tolerances: tf.Tensor, q: tf.Tensor | None) -> Solved:
-        """Solve all segments. ``q`` are the scaled parameters, given when they are differentiated."""
+    def _scaled(self, arguments: Arguments) -> dict[str, Any]:
+        """What is differentiated, by names: the named parameters over their sizes, and the weights of networks."""
+        p, *networks = arguments
+        named = {"q": p / self._p_scale} if self._numbers.n_named else {}
+        return {**named, **{f"network{i}": weights for i, weights in enumerate(networks)}}
+
+    def _unscaled(self, constants: dict[str, Any]) -> Arguments:
+        networks = dict(constants)
+        q = networks.pop("q", None)
+        return (tf.zeros(0, tf.float64) if q is None else q * self._p_scale, *networks.values())
+
+    def _integrate(
+        self, y0: tf.Tensor, arguments: Arguments, tolerances: tf.Tensor, constants: dict[str, Any] | None
+    ) -> Solved:
+        """Solve all segments. ``constants`` are the scaled parameters, given when they are differentiated."""
         state = y0 if self._scale is None else y0 / self._scale
         rtol, atol = tf.unstack(tolerances)
         solver = solvers.solver(self._method, self._xla, rtol, atol)
         saved, diagnostics = [], []
         for segment in self._segments:
-            results = self._one_segment(solver, segment, state, p, q)
+            results = self._one_segment(solver, segment, state, arguments, constants)
             state = results.states[-1]
             saved.append(results.states[: segment.n_saved])
             diagnostics.append(results.diagnostics)
         ys = saved[0] if len(saved) == 1 else tf.concat(saved, axis=0)
         return Solved(ys if self._scale is None else ys * self._scale, _report_of(diagnostics))
 
-    def _one_segment(self, solver: Any, segment: Segment, state: tf.Tensor, p: tf.Tensor, q: tf.Tensor | None) -> Any:
+    def _one_segment(
+        self, solver: Any, segment: Segment, state: tf.Tensor, arguments: Arguments, constants: dict[str, Any] | None
+    ) -> Any:
         right_hand_side, jacobian = self._equation(segment)
         # Only values that are passed as constants are differentiated, and only those enter the adjoint equation.
         return solver.solve(
-            (lambda t, z: right_hand_side(t, z, p))
-            if q is None
-            else (lambda t, z, q: right_hand_side(t, z, q * self._p_scale)),
+            (lambda t, z: right_hand_side(t, z, arguments))
+            if constants is None
+            else (lambda t, z, **constants: right_hand_side(t, z, self._unscaled(constants))),
             initial_time=segment.start,
             initial_state=state,
             solution_times=np.asarray(segment.times),
-            jacobian_fn=jacobian and (lambda t, z: jacobian(t, z, p)),
-            constants=None if q is None else {"q": q},
+            jacobian_fn=jacobian and (lambda t, z: jacobian(t, z, arguments)),
+            constants=constants,
         )
 
     def _equation(self, segment: Segment) -> tuple[RightHandSide, RightHandSide | None]:
@@ -170,14 +188,16 @@ class TensorFlowProgram(Program):
         def inside(t: tf.Tensor) -> tf.Tensor:
             return tf.clip_by_value(t, segment.low, segment.high) if segment.clipped else t
 
-        def right_hand_side(t: tf.Tensor, z: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
+        def right_hand_side(t: tf.Tensor, z: tf.Tensor, arguments: Arguments) -> tf.Tensor:
             self._traces += 1
-            return source.rhs(inside(t), z, p) if scale is None else source.rhs(inside(t), z * scale, p) / scale
-
-        def jacobian(t: tf.Tensor, z: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
             if scale is None:
-                return source.jacobian(inside(t), z, p)
-            return source.jacobian(inside(t), z * scale, p) * (scale / scale[:, None])
+                return source.rhs(inside(t), z, *arguments)
+            return source.rhs(inside(t), z * scale, *arguments) / scale
+
+        def jacobian(t: tf.Tensor, z: tf.Tensor, arguments: Arguments) -> tf.Tensor:
+            if scale is None:
+                return source.jacobian(inside(t), z, *arguments)
+            return source.jacobian(inside(t), z * scale, *arguments) * (scale / scale[:, None])
 
         return right_hand_side, jacobian if hasattr(source, "jacobian") else None
 

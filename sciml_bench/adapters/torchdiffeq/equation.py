@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +24,21 @@ class Calls:
         self.evaluations = self.accepted = 0
 
 
-RightHandSide = Callable[[Tensor, Tensor, Tensor], Tensor]
+RightHandSide = Callable[..., Tensor]
+"""``rhs(t, y, p, *networks)``."""
+
+
+class Arguments(NamedTuple):
+    """What the right-hand side takes after t and y: the named parameters, and each network as a module."""
+
+    p: Tensor
+    networks: tuple[nn.Module, ...] = ()
+
+    @property
+    def leaves(self) -> tuple[Tensor, ...]:
+        """What gradients with respect to parameters are taken of, in the order of the flat parameters."""
+        named = (self.p,) if self.p.numel() else ()
+        return (*named, *(weight for network in self.networks for weight in network.parameters()))
 
 
 class Equation(nn.Module):
@@ -31,27 +46,27 @@ class Equation(nn.Module):
 
     p: Tensor
 
-    def __init__(self, rhs: RightHandSide, p: Tensor, calls: Calls):
+    def __init__(self, rhs: RightHandSide, arguments: Arguments, calls: Calls):
         super().__init__()
         self.rhs = rhs
-        self.p = p
+        self.p, self.networks = arguments
         self.calls = calls
 
     def forward(self, t: Tensor, y: Tensor) -> Tensor:
         self.calls.evaluations += 1
-        return self.rhs(t, y, self.p)
+        return self.rhs(t, y, self.p, *self.networks)
 
 
 class OneSidedEquation(Equation):
     """y' = f(t, y, p) on a segment that starts or ends at a breakpoint: there f is its limit from inside."""
 
-    def __init__(self, rhs: RightHandSide, p: Tensor, calls: Calls, segment: Segment):
-        super().__init__(rhs, p, calls)
+    def __init__(self, rhs: RightHandSide, arguments: Arguments, calls: Calls, segment: Segment):
+        super().__init__(rhs, arguments, calls)
         self.low, self.high = segment.low, segment.high
 
     def forward(self, t: Tensor, y: Tensor) -> Tensor:
         self.calls.evaluations += 1
-        return self.rhs(t.clamp(self.low, self.high), y, self.p)
+        return self.rhs(t.clamp(self.low, self.high), y, self.p, *self.networks)
 
 
 class _CountsSteps:
@@ -71,17 +86,17 @@ class _CountingOneSidedEquation(_CountsSteps, OneSidedEquation):
     pass
 
 
-def equation(rhs: RightHandSide, p: Tensor, calls: Calls, segment: Segment, counts_steps: bool) -> Equation:
+def equation(rhs: RightHandSide, arguments: Arguments, calls: Calls, segment: Segment, counts_steps: bool) -> Equation:
     """The module for one segment; ``counts_steps`` where the method has such a callback."""
     if segment.clipped:
         one_sided = _CountingOneSidedEquation if counts_steps else OneSidedEquation
-        return one_sided(rhs, p, calls, segment)
-    return (_CountingEquation if counts_steps else Equation)(rhs, p, calls)
+        return one_sided(rhs, arguments, calls, segment)
+    return (_CountingEquation if counts_steps else Equation)(rhs, arguments, calls)
 
 
-def depends_on_time(rhs: RightHandSide, t0: float, y0: Tensor, p: Tensor) -> bool:
+def depends_on_time(rhs: RightHandSide, t0: float, y0: Tensor, arguments: Arguments) -> bool:
     """Whether the right-hand side uses ``t``, other than in comparisons."""
     t = torch.tensor(t0, dtype=y0.dtype, requires_grad=True)
     with torch.enable_grad():
-        value = rhs(t, y0.detach(), p.detach()).sum()
+        value = rhs(t, y0.detach(), arguments.p.detach(), *arguments.networks).sum()
     return value.requires_grad and torch.autograd.grad(value, t, allow_unused=True)[0] is not None

@@ -14,17 +14,16 @@ from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, l
 from sciml_bench.adapters.segments import split
 from sciml_bench.adapters.torchdiffeq import failure, grid, tableau
 from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, fixed_steps, not_released
-from sciml_bench.adapters.torchdiffeq.equation import Calls, Equation, depends_on_time, equation
+from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation, depends_on_time, equation
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
 
 
 class Inputs(NamedTuple):
-    """The inputs of one call. ``theta`` is the leaf that gradients are taken of; an equation for each segment."""
+    """The inputs of one call. ``leaves`` are what gradients are taken of; an equation for each segment."""
 
-    theta: Tensor
+    leaves: tuple[Tensor, ...]
     y0: Tensor
-    p: Tensor
     equations: tuple[Equation, ...]
     tolerances: dict[str, Any]
     adjoint: dict[str, Any]
@@ -43,7 +42,7 @@ class Differentiated(NamedTuple):
     """The loss, its gradient, and what was counted: evaluations of the backward pass too, steps of the forward one."""
 
     loss: Tensor
-    gradient: Tensor
+    gradient: tuple[Tensor, ...]
     counts: dict[str, float]
 
 
@@ -62,6 +61,8 @@ class TorchdiffeqProgram(Program):
         # Times stay in double precision, as torchdiffeq keeps its own.
         self._times = [torch.tensor([s.start, *s.times], dtype=torch.float64) for s in self._segments]
         self._scale = self._tensor(numbers.atol_scale)
+        self._p_scale = self._tensor(numbers.p_scale)
+        self._networks = getattr(self._source, "networks", tuple)
         self._refuse_inconsistent_method()
         self._counts_steps = tableau.tells_of_steps(self._method.name)
         self._rhs = self._source.rhs
@@ -75,21 +76,22 @@ class TorchdiffeqProgram(Program):
         numbers, calls = self._numbers, Calls()
         leaf = self._tensor(theta)
         if numbers.wrt == "parameters":
-            p: Tensor = torch.nn.Parameter(leaf)
-            theta_leaf, y0 = p, self._tensor(numbers.y0)
+            arguments = self._arguments(leaf)
+            leaves, y0 = arguments.leaves, self._tensor(numbers.y0)
         else:
-            p = self._tensor(numbers.p)
-            theta_leaf = y0 = leaf.requires_grad_()
+            arguments, y0 = Arguments(self._tensor(numbers.p)), leaf.requires_grad_()
+            leaves = (y0,)
         atol = point.atol * self._scale
         n_steps = 0 if self._method.adaptive else fixed_steps(self._method.order, point.rtol)
         options = grid.options(self._method, n_steps, numbers.t1 - numbers.t0)
         return Inputs(
-            theta=theta_leaf,
+            leaves=leaves,
             y0=y0,
-            p=p,
-            equations=tuple(equation(self._rhs, p, calls, segment, self._counts_steps) for segment in self._segments),
+            equations=tuple(
+                equation(self._rhs, arguments, calls, segment, self._counts_steps) for segment in self._segments
+            ),
             tolerances={"rtol": point.rtol, "atol": atol, "method": self._method.name, "options": options},
-            adjoint=self._adjoint_options(theta_leaf.detach(), p, point),
+            adjoint=self._adjoint_options(leaves, point),
             calls=calls,
             n_steps=n_steps,
         )
@@ -108,7 +110,7 @@ class TorchdiffeqProgram(Program):
             else:
                 ys = self._integrate(torchdiffeq.odeint, inputs, {})
             loss = self._source.loss(ys)
-            (gradient,) = torch.autograd.grad(loss, inputs.theta)
+            gradient = torch.autograd.grad(loss, inputs.leaves)
         return Differentiated(loss.detach(), gradient, self._counts(inputs.calls))
 
     def synchronise(self, output: Any) -> None:
@@ -121,7 +123,8 @@ class TorchdiffeqProgram(Program):
         return Solution(ys, output.counts)
 
     def read_gradient(self, output: Differentiated) -> Gradient:
-        loss, gradient = float(output.loss), output.gradient.numpy()
+        loss = float(output.loss)
+        gradient = torch.cat([part.reshape(-1) for part in output.gradient]).numpy()
         if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
             raise SolverFailure(Outcome.NONFINITE, "torchdiffeq reports success, but the gradient is not finite")
         return Gradient(loss, gradient, output.counts)
@@ -167,18 +170,29 @@ class TorchdiffeqProgram(Program):
             y = ys[-1]
         return saved[0] if len(saved) == 1 else torch.cat(saved)
 
-    def _adjoint_options(self, theta: Tensor, p: Tensor, point: Point) -> dict[str, Any]:
+    def _arguments(self, p: Tensor) -> Arguments:
+        """The parameters as leaves: the named ones in one tensor, the weights of networks in their modules."""
+        numbers = self._numbers
+        named = torch.nn.Parameter(p[: numbers.n_named].clone())
+        networks = tuple(network.to(self._dtype) for network in self._networks())
+        start = numbers.n_named
+        for network in networks:
+            end = start + sum(weight.numel() for weight in network.parameters())
+            torch.nn.utils.vector_to_parameters(p[start:end].clone(), network.parameters())
+            start = end
+        return Arguments(named, networks)
+
+    def _adjoint_options(self, leaves: tuple[Tensor, ...], point: Point) -> dict[str, Any]:
         """What ``odeint_adjoint`` takes besides: parameters, and the tolerance of each part of its state.
 
         The parts are the derivative with respect to time, y, the adjoint of y, and that of each parameter tensor.
         Adjoints are losses over a state or a parameter, so their tolerance is the loss's over a typical size.
         """
-        parameters = self._numbers.wrt == "parameters"
-        atol = (point.atol, point.atol * self._scale, point.atol / self._scale)
-        if parameters:
-            atol = (*atol, point.atol / torch.where(theta == 0, 1.0, theta.abs()))
+        parameters = leaves if self._numbers.wrt == "parameters" else ()
+        of_parameters = torch.split(point.atol / self._p_scale, [leaf.numel() for leaf in parameters] or [0])
+        atol = (point.atol, point.atol * self._scale, point.atol / self._scale, *of_parameters[: len(parameters)])
         as_tensors = tuple(torch.as_tensor(tolerance, dtype=self._dtype).reshape(-1) for tolerance in atol)
-        return {"adjoint_params": (p,) if parameters else (), "adjoint_atol": as_tensors}
+        return {"adjoint_params": parameters, "adjoint_atol": as_tensors}
 
     def _refuse_inconsistent_method(self) -> None:
         name = self._method.name
@@ -186,8 +200,8 @@ class TorchdiffeqProgram(Program):
             reason = not_released(name) or f"the installed torchdiffeq has no method '{name}'"
             raise SolverFailure(Outcome.UNSUPPORTED, reason)
         found = tableau.inconsistency(name)
-        y0, p = self._tensor(self._numbers.y0), self._tensor(self._numbers.p)
-        if found and (self._numbers.breakpoints or depends_on_time(self._source.rhs, self._numbers.t0, y0, p)):
+        y0, arguments = self._tensor(self._numbers.y0), self._arguments(self._tensor(self._numbers.p))
+        if found and (self._numbers.breakpoints or depends_on_time(self._source.rhs, self._numbers.t0, y0, arguments)):
             raise SolverFailure(
                 Outcome.UNSUPPORTED,
                 f"the nodes of torchdiffeq's '{name}' miss the sums of its coefficients by {found:.3g}: it is wrong "

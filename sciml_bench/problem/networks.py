@@ -1,0 +1,137 @@
+"""Loads the networks of a problem and gives expressions their calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sciml_bench.problem.expression import FUNCTION_NAMES, Call, ExpressionError, Typed
+from sciml_bench.problem.model import symbol, to_double
+from sciml_bench.problem.network import ACTIVATIONS, DRAWS, Layer, Network
+from sciml_bench.problem.operators import NetworkOutput
+from sciml_bench.problem.reader import Reader
+from sciml_bench.problem.shapes import Shape, broadcast, describe
+
+NETWORK_KEYS = (
+    "inputs", "layers", "activation", "last_activation", "weights", "biases", "seed", "sha256", "pointwise",
+)  # fmt: skip
+DRAW_KEYS = ("draw", "size")
+MAX_WIDTH = 10_000
+MAX_WEIGHTS = 1_000_000
+_LARGEST_SEED = 2**32 - 1
+
+
+def load_networks(reader: Reader) -> tuple[Network, ...]:
+    """Declare each network as a function of expressions and return them with their weights."""
+    networks: list[Network] = []
+    for name, data in reader.document.table("networks").items():
+        table = f"networks.{name}"
+        if not isinstance(data, dict):
+            raise reader.document.error(f"'{name}' must be a table.", "networks", name, f"Write it as [{table}].")
+        reader.document.known_keys(data, NETWORK_KEYS, table)
+        if name in FUNCTION_NAMES:
+            raise reader.document.error(f"'{name}' already means something in expressions.", "networks", name)
+        reader.claim(name, "networks")
+        network = _network(reader, name, data, table)
+        networks.append(network)
+        reader.scope.operators[name] = lambda call, network=network: _output(call, network)
+    return tuple(networks)
+
+
+def _network(reader: Reader, name: str, data: dict[str, Any], table: str) -> Network:
+    # NumPy is only loaded for problems that have networks: listings must start fast.
+    from sciml_bench.problem.weights import draw_weights, hash_of
+
+    layers = _layers(reader, data, table)
+    if sum(layer.size for layer in layers) > MAX_WEIGHTS:
+        raise reader.document.error(f"the network has more than {MAX_WEIGHTS} weights.", table, "layers")
+    pointwise = data.get("pointwise", False)
+    if not isinstance(pointwise, bool):
+        raise reader.document.error("'pointwise' must be true or false.", table, "pointwise")
+    if pointwise and layers[-1].outputs != 1:
+        raise reader.document.error(
+            f"a pointwise network has one output, not {layers[-1].outputs}.", table, "layers", "End 'layers' with 1."
+        )
+    seed = reader.document.integer({"seed": 0, **data}, "seed", table, 0, _LARGEST_SEED)
+    scheme, biases = (
+        _draw(reader, data, table, key, default)
+        for key, default in (("weights", "glorot_uniform"), ("biases", "zeros"))
+    )
+    weights = draw_weights(layers, scheme, biases, seed)
+    found, stated = hash_of(weights), reader.document.string(data, "sha256", table, "")
+    if stated and stated != found:
+        raise reader.document.error(
+            f"the weights of '{name}' have the hash {found}, not the one stated.", table, "sha256",
+            "Where the layers, draws or the seed were changed on purpose, put in the new hash.",
+        )  # fmt: skip
+    return Network(name, layers, weights, found, pointwise)
+
+
+def _layers(reader: Reader, data: dict[str, Any], table: str) -> tuple[Layer, ...]:
+    inputs = reader.document.integer(data, "inputs", table, 1, MAX_WIDTH)
+    widths = data.get("layers")
+    if not isinstance(widths, list) or not widths:
+        raise reader.document.error("'layers' must be a list of widths.", table, "layers", "As in [50, 2].")
+    widths = [reader.document.integer({"layers": width}, "layers", table, 1, MAX_WIDTH) for width in widths]
+    last = _activation(reader, data, table, "last_activation", "identity")
+    hidden = _activation(reader, data, table, "activation", None if len(widths) > 1 else "identity")
+    activations = [hidden] * (len(widths) - 1) + [last]
+    sizes = [inputs, *widths]
+    return tuple(Layer(*layer) for layer in zip(sizes, widths, activations, strict=False))
+
+
+def _activation(reader: Reader, data: dict[str, Any], table: str, key: str, default: str | None) -> str:
+    name = reader.document.string(data, key, table, default)
+    if name not in ACTIVATIONS:
+        raise reader.document.error(f"'{name}' is no activation.", table, key, f"One of {', '.join(ACTIVATIONS)}.")
+    return name
+
+
+def _draw(reader: Reader, data: dict[str, Any], table: str, key: str, default: str) -> Any:
+    from sciml_bench.problem.weights import Draw
+
+    given = data.get(key, {"draw": default})
+    if not isinstance(given, dict):
+        raise reader.document.error(f"'{key}' must be a table.", table, key, 'As in { draw = "normal", size = 0.1 }.')
+    reader.document.known_keys(given, DRAW_KEYS, table)
+    kind = reader.document.string(given, "draw", table)
+    if kind not in DRAWS:
+        raise reader.document.error(f"'{kind}' is no way to draw weights.", table, key, f"One of {', '.join(DRAWS)}.")
+    if ("size" in given) != (kind in ("normal", "uniform")):
+        cure = "'normal' and 'uniform' need it, the others have none."
+        raise reader.document.error(f"'size' does not fit the draw '{kind}'.", table, key, cure)
+    size = to_double(reader.constant(given.get("size", 1), table, key))
+    if not 0 < size < 1e30:
+        raise reader.document.error("'size' must be positive and below 1e30.", table, key)
+    return Draw(kind, size)
+
+
+def _output(call: Call, network: Network) -> Typed:
+    call.parser.scope.used.add(network.name)
+    if call.keywords or not call.arguments:
+        raise ExpressionError(f"{network.name} takes its inputs in order, by no names")
+    operands = [call.parser.visit(argument) for argument in call.arguments]
+    shape = _pointwise(network, operands) if network.pointwise else _whole(call, network, operands)
+    return Typed(NetworkOutput(symbol(network.name), *(operand.expr for operand in operands)), shape)
+
+
+def _pointwise(network: Network, operands: list[Typed]) -> Shape:
+    if len(operands) != network.inputs:
+        raise ExpressionError(f"{network.name} takes {network.inputs} arguments, not {len(operands)}")
+    shape: Shape = ()
+    for operand in operands:
+        shape = broadcast(shape, operand.shape)
+    if not shape:
+        raise ExpressionError(f"{network.name} is pointwise: it takes a vector or a field")
+    return shape
+
+
+def _whole(call: Call, network: Network, operands: list[Typed]) -> Shape:
+    if call.parser.free_indices:
+        raise ExpressionError(f"{network.name} takes whole vectors, so it cannot stand in an indexed expression")
+    for operand in operands:
+        if len(operand.shape) > 1:
+            raise ExpressionError(f"{network.name} takes scalars and vectors, not a {describe(operand.shape)}")
+    n_inputs = sum(operand.shape[0] if operand.shape else 1 for operand in operands)
+    if n_inputs != network.inputs:
+        raise ExpressionError(f"{network.name} has {network.inputs} inputs, its arguments have {n_inputs} in all")
+    return (network.outputs,)
