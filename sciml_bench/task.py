@@ -7,6 +7,7 @@ and their framework, nothing else.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -132,10 +133,60 @@ class Sampling:
 
 
 @dataclass(frozen=True)
+class Training:
+    """How theta is trained: the optimiser with its numbers, how many steps, and the tolerances of the solves.
+
+    Each step takes the loss and its gradient g at theta, on all data, and updates every component alike. With t counted
+    from 1, running means m and v that start at 0, and divisions and roots taken component by component:
+
+    - ``adam``: m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g²,
+      theta -= learning_rate m̂ / (√v̂ + epsilon) with m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t)
+      (Kingma and Ba, arXiv 1412.6980, algorithm 1; not its variant in which epsilon is added to √v);
+    - ``adamw``: the same, after theta -= learning_rate weight_decay theta (Loshchilov and Hutter, arXiv 1711.05101,
+      with the learning rate as a factor of the decay, as all libraries have it);
+    - ``rmsprop``: v = decay v + (1 - decay) g², theta -= learning_rate g / (√v + epsilon), without momentum;
+    - ``sgd``: theta -= learning_rate g.
+
+    Numbers that an optimiser does not have are ``None``. ``target`` is the loss whose time-to is told.
+    """
+
+    optimiser: str
+    learning_rate: float
+    steps: int
+    rtol: float
+    atol: float
+    target: float | None = None
+    beta1: float | None = None
+    beta2: float | None = None
+    epsilon: float | None = None
+    decay: float | None = None
+    weight_decay: float | None = None
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of what decides the curve of losses: all but how far it is followed and which loss is asked for."""
+        curve = {key: value for key, value in dataclasses.asdict(self).items() if key not in ("steps", "target")}
+        return hashlib.sha256(json.dumps(curve, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def point(self) -> Point:
+        """The tolerances as a point."""
+        return Point(self.rtol, self.atol)
+
+    def number(self, name: str) -> float:
+        """A number that the optimiser has."""
+        value = getattr(self, name)
+        if value is None:
+            raise ValueError(f"{self.optimiser} has no {name}")
+        return float(value)
+
+
+@dataclass(frozen=True)
 class Task:
     """Everything one worker needs to measure one cell once.
 
     ``draws`` are solved once at every point, in at most ``stability_s`` seconds, to see how dependable the solver is.
+    With ``training``, theta is trained after the points.
     """
 
     cell: Cell
@@ -151,6 +202,7 @@ class Task:
     reference: Reference | None = None
     draws: tuple[Draw, ...] = ()
     stability_s: float = 0.0
+    training: Training | None = None
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def to_json(self) -> str:
@@ -176,6 +228,7 @@ class Task:
             reference=None if reference is None else _reference(reference),
             draws=tuple(Draw(tuple(draw["theta"]), _reference(draw["reference"])) for draw in data["draws"]),
             stability_s=data["stability_s"],
+            training=None if data["training"] is None else Training(**data["training"]),
             options=data["options"],
         )
 

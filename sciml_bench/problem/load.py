@@ -22,14 +22,15 @@ from sciml_bench.problem.operators import Node
 from sciml_bench.problem.published import load_published, load_published_gradients
 from sciml_bench.problem.quantities import load_constants, load_grids, load_parameters, load_states
 from sciml_bench.problem.reader import Reader
+from sciml_bench.problem.training import load_training
 
 SPEC = 1
 SUITES = ("stiff", "nonstiff", "pde", "neural")
 TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "description", "source", "time", "constants", "parameters",
-    "grids", "networks", "states", "definitions", "equations", "implicit", "invariants", "exact", "loss", "published",
-    "published_gradient",
+    "grids", "networks", "states", "definitions", "equations", "implicit", "invariants", "exact", "loss", "training",
+    "published", "published_gradient",
 )  # fmt: skip
 TIME_KEYS = ("t0", "t1", "save", "breakpoints")
 SAVE_KEYS = ("spacing", "first", "count", "times")
@@ -76,7 +77,8 @@ def load_problem(path: Path | str) -> Problem:
         source=_source(document), t0=t0, t1=t1, save_times=save_times, breakpoints=breakpoints, grids=grids,
         constants=constants, matrices=matrices, parameters=parameters, states=states, definitions=definitions,
         equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=loss,
-        networks=networks, spec_hash=_spec_hash(document, loss.data, networks), path=str(path), equation_texts=texts,
+        networks=networks, training=load_training(reader),
+        spec_hash=_spec_hash(document, loss.data, networks), path=str(path), equation_texts=texts,
     )  # fmt: skip
     return _with_published(reader, problem)
 

@@ -12,7 +12,7 @@ from sympy import Symbol
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.shapes import Shape
-from sciml_bench.task import Numbers
+from sciml_bench.task import Numbers, Training
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,7 @@ class Problem:
     published_gradients: tuple[PublishedGradient, ...] = ()
     implicit: Mapping[str, Node] = field(default_factory=dict)
     networks: tuple[Network, ...] = ()
+    training: Training | None = None
     spec_hash: str = ""
     path: str = ""
     equation_texts: Mapping[str, str] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from sciml_bench.problem.network import ACTIVATIONS, DRAWS
 from sciml_bench.problem.networks import DRAW_KEYS, MAX_WIDTH, NETWORK_KEYS
 from sciml_bench.problem.published import GRADIENT_KEYS, PUBLISHED_KEYS
 from sciml_bench.problem.quantities import BOUNDARIES, GRID_KEYS, STATE_KEYS
+from sciml_bench.problem.training import MAX_TRAINING_STEPS, OPTIMISERS, REQUIRED_KEYS, TRAINING_KEYS
 
 Schema = dict[str, Any]
 
@@ -52,7 +53,9 @@ _KINDS: dict[str, Schema] = {
     "activation": {"enum": list(ACTIVATIONS)}, "last_activation": {"enum": list(ACTIVATIONS)}, "weights": _DRAW,
     "biases": _DRAW, "seed": {"type": "integer", "minimum": 0},
     "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-    "pointwise": {"type": "boolean"},
+    "pointwise": {"type": "boolean"}, "optimiser": {"enum": list(OPTIMISERS)},
+    "steps": {"type": "integer", "minimum": 1, "maximum": MAX_TRAINING_STEPS},
+    **dict.fromkeys(("learning_rate", "beta1", "beta2", "epsilon", "decay", "weight_decay", "rtol", "atol"), _NUMBER),
 }  # fmt: skip
 
 
@@ -73,6 +76,7 @@ def schema() -> Schema:
         "invariants": _open(_EXPRESSION),
         "exact": _open(_EXPRESSION),
         "loss": _object(LOSS_KEYS),
+        "training": _training(),
         "published": {"type": "array", "items": _object(PUBLISHED_KEYS, required=PUBLISHED_KEYS)},
         "published_gradient": {"type": "array", "items": _object(GRADIENT_KEYS, required=GRADIENT_KEYS)},
     }
@@ -85,6 +89,12 @@ def schema() -> Schema:
         "required": ["spec", "name", "title", "time", "states", "equations"],
         "properties": {key: tables.get(key, _KINDS.get(key, _STRING)) for key in TOP_KEYS},
     }
+
+
+def _training() -> Schema:
+    """The target of a training is one loss, where that of a loss is one number or as many as the state has."""
+    table = _object(TRAINING_KEYS, required=REQUIRED_KEYS)
+    return {**table, "properties": {**table["properties"], "target": _NUMBER}}
 
 
 def _object(keys: tuple[str, ...], required: tuple[str, ...] = ()) -> Schema:
