@@ -11,12 +11,14 @@ from sciml_bench.adapters.base import Method
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.task import Cell
 
-# Seconds from process start to the first gradient.
-STARTUP_S: dict[str, float] = {"scipy": 1.0, "torchdiffeq": 3.0, "diffrax": 8.0, "tensorflow": 15.0}
+# Seconds from process start to the first gradient. Julia compiles in every process: a solver and dual numbers through
+# it, or an adjoint and all that it calls.
+STARTUP_S: dict[str, float] = {"scipy": 1.0, "torchdiffeq": 3.0, "diffrax": 8.0, "tensorflow": 15.0, "julia": 25.0}
 UNKNOWN_STARTUP_S = 5.0
+ADJOINT_STARTUP_S: dict[str, float] = {"julia": 100.0}
 
 # Seconds for one solve or gradient of a small problem. Compiled code is far faster; the minimum sampling time rules.
-CALL_S: dict[str, float] = {"scipy": 0.1, "torchdiffeq": 0.1, "diffrax": 0.01, "tensorflow": 0.02}
+CALL_S: dict[str, float] = {"scipy": 0.1, "torchdiffeq": 0.1, "diffrax": 0.01, "tensorflow": 0.02, "julia": 0.005}
 UNKNOWN_CALL_S = 0.1
 
 # Fewer calls cannot be seen to have settled; most have by then.
@@ -37,7 +39,7 @@ def estimate_s(
     """
     if cell.label in earlier:
         return earlier[cell.label]
-    startup_s = STARTUP_S.get(cell.adapter, UNKNOWN_STARTUP_S)
+    startup_s = _startup_s(cell)
     if cell.caches == "warm":
         startup_s *= 2
     if hopeless(method, stiff):
@@ -49,3 +51,8 @@ def estimate_s(
     settling_s = min(CALLS_TO_SETTLE * call_s, sampling.warm_up_s / loops)
     loop_s = steady_s + max(sampling.warm_up_calls * call_s, settling_s)
     return startup_s + loops * min(loop_s, timeout_s)
+
+
+def _startup_s(cell: Cell) -> float:
+    usual_s = STARTUP_S.get(cell.adapter, UNKNOWN_STARTUP_S)
+    return usual_s if cell.sensitivity == "forward" else ADJOINT_STARTUP_S.get(cell.adapter, usual_s)

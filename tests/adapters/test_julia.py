@@ -12,7 +12,7 @@ from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.declaration import ADAPTER
 from sciml_bench.adapters.julia.installation import Installation
-from sciml_bench.adapters.julia.manifest import ManifestError, package_versions
+from sciml_bench.adapters.julia.manifest import ManifestError, fingerprint, package_versions
 from sciml_bench.engine.variables import adapter_variables
 from sciml_bench.errors import StoreError
 from sciml_bench.task import Cell
@@ -159,6 +159,16 @@ def test_versions_of_a_manifest(project):
     versions = package_versions(project)
     assert versions["SciMLBench"] == "0.1.0"
     assert versions["SparseArrays"] == ""
+
+
+def test_projects_of_other_versions_have_other_fingerprints(project, tmp_path):
+    before = fingerprint(project)
+    assert fingerprint(project) == before
+    manifest = project / "Manifest.toml"
+    manifest.write_text(manifest.read_text().replace("1.10.8", "1.10.9"))
+    assert fingerprint(project) != before
+    with pytest.raises(ManifestError, match="julia setup"):
+        fingerprint(tmp_path)
 
 
 def test_what_cannot_be_combined_is_refused(environment):

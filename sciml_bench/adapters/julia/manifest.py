@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,26 @@ def package_versions(project: Path) -> dict[str, str]:
     Raises:
         ManifestError: there is no such project, or it has no readable manifest.
     """
-    path = next((project / name for name in _NAMES if (project / name).is_file()), None)
-    if path is None:
-        raise ManifestError(f"there is no resolved Julia project at {project}; run: sciml-bench julia setup")
+    path = _path(project)
     try:
         manifest: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         packages: dict[str, list[dict[str, Any]]] = manifest.get("deps", {})
         return {name: str(entries[0].get("version", "")) for name, entries in packages.items()}
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise ManifestError(f"{path} cannot be read ({error}); run: sciml-bench julia setup") from error
+
+
+def fingerprint(project: Path) -> str:
+    """What tells the resolved versions of one project from those of another, and says nothing of the machine.
+
+    Raises:
+        ManifestError: there is no such project.
+    """
+    return hashlib.sha256(_path(project).read_bytes()).hexdigest()[:12]
+
+
+def _path(project: Path) -> Path:
+    path = next((project / name for name in _NAMES if (project / name).is_file()), None)
+    if path is None:
+        raise ManifestError(f"there is no resolved Julia project at {project}; run: sciml-bench julia setup")
+    return path

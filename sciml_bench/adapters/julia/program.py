@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 # Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
@@ -11,6 +12,7 @@ import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Inside, Program, Solution
 from sciml_bench.adapters.julia import failure
+from sciml_bench.adapters.julia.manifest import fingerprint
 from sciml_bench.adapters.segments import split
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
@@ -80,7 +82,8 @@ class JuliaProgram(Program):
 
     def versions(self) -> dict[str, str]:
         told = {str(name): str(version) for name, version in bench.versions().items()}
-        return {"juliacall": juliacall.__version__, "julia_project": os.environ["PYTHON_JULIACALL_PROJECT"], **told}
+        project = Path(os.environ["PYTHON_JULIACALL_PROJECT"])
+        return {"juliacall": juliacall.__version__, "julia_manifest": fingerprint(project), **told}
 
     def _check(self, kind: str, output: Any) -> None:
         self._compile_ns[kind] += output.compile_ns
