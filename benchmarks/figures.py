@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from stubs import drawn
 
 from sciml_bench.report.charts import Chart, across, of_problem
-from sciml_bench.report.charts.render import svg
+from sciml_bench.report.charts.page_paper import svg
 from sciml_bench.report.summary import RunSummary, summarise
 
 _PROBLEMS = 16

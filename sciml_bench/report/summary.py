@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sciml_bench.measure.point import PointResult, Scores
@@ -61,14 +62,14 @@ class PointSummary:
     solve_bridge_s: float | None = None
     gradient_bridge_s: float | None = None
 
-    @property
+    @cached_property
     def solve_work(self) -> WorkPoint | None:
         """Digits (mescd) against time, where both are known; an error below the reference's own is not known."""
         if self.solve_s is None or self.mescd is None or self.solve_below_reference:
             return None
         return WorkPoint(self.mescd, self.solve_s)
 
-    @property
+    @cached_property
     def gradient_work(self) -> WorkPoint | None:
         """Digits of the gradient (−log10 of its relative error) against time, where both are known."""
         digits = _digits(self.gradient_error)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import StoreError
 from sciml_bench.outcome import Outcome
-from sciml_bench.report.summary import RunSummary, reduce_record, summarise
+from sciml_bench.report import pieces
+from sciml_bench.report.summary import ProcessSummary, RunSummary, reduce_record, summarise
 from sciml_bench.store import Record, Run
 from sciml_bench.store.counting import supersedes
-from sciml_bench.store.lines import DamagedLine, numbered_lines
+from sciml_bench.store.lines import DamagedLine
 from sciml_bench.task import Cell
 
 
@@ -102,21 +104,28 @@ def read_run(run: Run) -> Reading:
         raise StoreError(
             f"{run.folder / 'plan.json'} is not a plan: {type(error).__name__} {error}. Restore it from a copy."
         ) from error
-    for number, line in numbered_lines(run.records_path):
-        try:
-            record = Record.from_json(line)
-            _check_kinds(record)
-            process, trace = reduce_record(record), _trace(number, record)
-        except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-            reading.damaged.append(DamagedLine(run.records_path, number, str(error)))
+    for found in pieces.read(run.records_path, partial(_of_line, run.records_path)):
+        if isinstance(found, DamagedLine):
+            reading.damaged.append(found)
             continue
-        cell = reading.summary.cells.get(record.cell_id)
+        trace, process = found
+        cell = reading.summary.cells.get(trace.cell_id)
         if cell is None:
             reading.unplanned.append(trace)
         else:
             reading.traces.append(trace)
             cell.keep(process)
     return reading
+
+
+def _of_line(path: Path, number: int, line: bytes) -> DamagedLine | tuple[Trace, ProcessSummary]:
+    """What a report keeps of one line."""
+    try:
+        record = Record.from_json(line)
+        _check_kinds(record)
+        return _trace(number, record), reduce_record(record)
+    except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        return DamagedLine(path, number, str(error))
 
 
 def _check(plan: Mapping[str, Any]) -> None:

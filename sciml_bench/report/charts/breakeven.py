@@ -17,9 +17,8 @@ from sciml_bench.report.summary import CellSummary
 from sciml_bench.stats.breakeven import Cost
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from sciml_bench.report.charts.pane import Pane
+    from sciml_bench.report.charts.paper import Paper
 
 NUMBERS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 """The numbers of gradients for which the data gives the total."""
@@ -119,7 +118,7 @@ def _furthest(sides: Sequence[Side]) -> float:
     return min(max(4.0, math.ceil(math.log10(last)) + 1.0), 9.0)
 
 
-def _draw(figure: Figure, material: Material, section: Section, sides: Sequence[Side]) -> None:
+def _draw(figure: Paper, material: Material, section: Section, sides: Sequence[Side]) -> None:
     from sciml_bench.report.charts import scales
     from sciml_bench.report.charts.canvas import Grid, joined, title
     from sciml_bench.report.charts.legend import Entry, Legend
@@ -164,6 +163,9 @@ def _draw_side(pane: Pane, material: Material, side: Side) -> None:
     edges = [*(math.log10(gradients) for gradients, _ in side.cheapest), last]
     for (start, end), (gradients, cell) in zip(pairwise(edges), side.cheapest, strict=True):
         pane.boxes([(start, low, end - start, 0.035 * (high - low))], material.style(cell).colour)
+        # In grey the colours of the strip are one; its markers are not.
+        marker = material.style(cell).look(linestyle="", markerfacecolor="white", markersize=5)
+        pane.line([(start + end) / 2], [low + 0.0175 * (high - low)], **marker)
         if gradients > 1:
             pane.segments([(start, low, start, high)], linewidth=0.8, linestyle=(0, (3, 2)), alpha=0.7)
             pane.text(start + 0.015 * last, high - 0.04 * (high - low), quantities.count(gradients))

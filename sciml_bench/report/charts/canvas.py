@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from matplotlib.figure import Figure
-
 from sciml_bench.report.charts.palette import INK, Style
 from sciml_bench.report.charts.pane import SMALL_PT, TEXT_PT, Pane
+from sciml_bench.report.charts.paper import Paper
 
 WIDTH_IN = 7.2
 
@@ -23,12 +22,12 @@ def joined(first: str, second: str) -> str:
     return f"{first}, {second}" if second else first
 
 
-def page(figure: Figure) -> Pane:
+def page(figure: Paper) -> Pane:
     """The whole figure, for what stands beside its panes."""
     return Pane(figure, 0.0, 0.0, *figure.get_size_inches())
 
 
-def title(figure: Figure, text: str, caution: str = "") -> None:
+def title(figure: Paper, text: str, caution: str = "") -> None:
     """The title at the top left, and below it what warns of its times, or makes it more exact."""
     whole = page(figure)
     whole.beside(0.1, whole.height - 0.22, text, size=TEXT_PT + 1, fontweight="bold")
@@ -56,11 +55,11 @@ class Grid:
         """Whether a panel stands at the left."""
         return place % self._columns == 0
 
-    def open(self, figure: Figure) -> None:
+    def open(self, figure: Paper) -> None:
         """Give the figure its size."""
         figure.set_size_inches(WIDTH_IN, self._top_in + self._rows * self._row_in + self._legend_in)
 
-    def pane(self, figure: Figure, place: int) -> Pane:
+    def pane(self, figure: Paper, place: int) -> Pane:
         """A panel, with room for a strip at its right."""
         line, column = divmod(place, self._columns)
         left = 0.75 + column * WIDTH_IN / self._columns
@@ -83,10 +82,10 @@ class Grid:
 def failed_strip(pane: Pane, styles: Sequence[Style], word: str = "failed") -> None:
     """A strip at the right margin with the markers of what has no place in a pane, each with a cross."""
     left, wide = pane.width + 0.06, 0.28
-    pane.boxes([(left, 0, wide, pane.height)], INK, alpha=0.07, transform=pane.inches)
+    pane.boxes([(left, 0, wide, pane.height)], INK, alpha=0.07, scale=pane.inches)
     pane.beside(left + wide / 2, pane.height + 0.05, word, ha="center")
     gap = min(0.22, pane.height / (len(styles) + 1))
     for place, style in enumerate(styles):
         y = pane.height - gap * (place + 0.7)
-        pane.line([left + 0.08], [y], **style.look(transform=pane.inches))
-        pane.line([left + 0.2], [y], marker="x", color=INK, markersize=4.5, transform=pane.inches)
+        pane.line([left + 0.08], [y], **style.look(scale=pane.inches))
+        pane.line([left + 0.2], [y], marker="x", color=INK, markersize=4.5, scale=pane.inches)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # Not imported: whoever wants the data of a chart needs no drawing.
-    from matplotlib.figure import Figure
+    from sciml_bench.report.charts.paper import Paper
 
 OF_PROBLEM = {
     "work-precision": "time per solve against the error of the solution",
@@ -53,7 +53,7 @@ class Chart:
     method: str
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
-    draw: Callable[[Figure], None]
+    draw: Callable[[Paper], None]
 
 
 def chart_name(kind: str, *words: str) -> str:

@@ -16,9 +16,8 @@ from sciml_bench.stats.across import GeometricMean, geometric_mean
 from sciml_bench.stats.verdict import Judgement, Verdict
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from sciml_bench.report.charts.pane import Pane
+    from sciml_bench.report.charts.paper import Paper
 
 _MOST_SOLVERS = 5
 _STEP_IN = 0.13
@@ -164,7 +163,7 @@ def _limits(found: Forest) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def _draw(figure: Figure, material: Across, found: Forest) -> None:
+def _draw(figure: Paper, material: Across, found: Forest) -> None:
     from sciml_bench.report.charts import scales
     from sciml_bench.report.charts.canvas import WIDTH_IN, text_width_in, title
     from sciml_bench.report.charts.legend import Entry, Legend

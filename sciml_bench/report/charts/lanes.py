@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from matplotlib.figure import Figure
-
 from sciml_bench.report.charts import canvas
 from sciml_bench.report.charts.palette import Style
 from sciml_bench.report.charts.pane import TEXT_PT, Pane
+from sciml_bench.report.charts.paper import Paper
 
 Item = TypeVar("Item")
 
@@ -55,7 +54,7 @@ class Lanes(Generic[Item]):
         """The width of the pane."""
         return canvas.WIDTH_IN - self._left_in - self._right_in
 
-    def pane(self, figure: Figure, bottom_in: float) -> tuple[Pane, list[tuple[Item, float]]]:
+    def pane(self, figure: Paper, bottom_in: float) -> tuple[Pane, list[tuple[Item, float]]]:
         """The pane with the names written in, and the upper edge of each lane's bar."""
         pane = Pane(figure, self._left_in, bottom_in, self.width_in, self.height_in)
         pane.limits(y=(self.height_in, 0))
@@ -67,7 +66,7 @@ class Lanes(Generic[Item]):
                 y += _HEADER_IN
             for lane in group.lanes:
                 base = self.height_in - y - 0.145
-                pane.line([0.05], [base + 0.04], **lane.style.look(linestyle="", transform=pane.inches))
+                pane.line([0.05], [base + 0.04], **lane.style.look(linestyle="", scale=pane.inches))
                 pane.beside(0.15, base, lane.name)
                 found.append((lane.item, y + _NAME_IN))
                 y += _NAME_IN + self._bar_in + 0.09

@@ -12,9 +12,8 @@ from sciml_bench.report.stacks import PARTS, stack
 from sciml_bench.report.summary import CellSummary
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from sciml_bench.report.charts.pane import Box, Pane
+    from sciml_bench.report.charts.paper import Paper
 
 BEFORE = tuple(part for part in PARTS if part.letter in "sibtlcGS")
 """The parts up to the first gradient and the first solve, in order."""
@@ -82,7 +81,7 @@ def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
     return " ".join(said)
 
 
-def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
+def _draw(figure: Paper, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
     from sciml_bench.report.charts import scales
     from sciml_bench.report.charts.canvas import WIDTH_IN, page, title
     from sciml_bench.report.charts.lanes import Group, Lane, Lanes

@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from matplotlib.figure import Figure
-
 from sciml_bench.report.charts.canvas import WIDTH_IN, page, text_width_in
 from sciml_bench.report.charts.palette import Style
+from sciml_bench.report.charts.paper import Paper
 
 LINE_IN = 0.175
 """The height of one line of small text."""
@@ -38,14 +37,14 @@ class Legend:
         """How high it is."""
         return self._lines * LINE_IN + 0.08 if self._entries else 0.0
 
-    def draw(self, figure: Figure, left: float = 0.1, bottom: float = 0.06) -> None:
+    def draw(self, figure: Paper, left: float = 0.1, bottom: float = 0.06) -> None:
         """Draw it with its left lower corner at a place in inches."""
         whole = page(figure)
         for place, entry in enumerate(self._entries):
             column, line = divmod(place, self._lines)
             x = left + column * self._column_in
             y = bottom + (self._lines - 1 - line) * LINE_IN
-            look = entry.style.look(markevery=[1], transform=whole.inches)
+            look = entry.style.look(markevery=[1], scale=whole.inches)
             whole.line([x, x + 0.18, x + 0.36], [y + 0.04] * 3, **look)
             whole.beside(x + 0.45, y, entry.text)
 
@@ -59,12 +58,12 @@ class Swatch:
     hatch: str = ""
 
 
-def swatches(figure: Figure, items: Sequence[Swatch], bottom: float = 0.32) -> None:
+def swatches(figure: Paper, items: Sequence[Swatch], bottom: float = 0.32) -> None:
     """A legend of areas in one line."""
     whole = page(figure)
     x = 0.15
     for item in items:
         hatch = {"hatch": item.hatch} if item.hatch else {}
-        whole.boxes([(x, bottom - 0.02, 0.2, 0.14)], item.colour, transform=whole.inches, **hatch)
+        whole.boxes([(x, bottom - 0.02, 0.2, 0.14)], item.colour, scale=whole.inches, **hatch)
         whole.beside(x + 0.25, bottom, item.text)
         x += 0.25 + text_width_in(item.text) + 0.06

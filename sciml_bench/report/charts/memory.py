@@ -12,7 +12,7 @@ from sciml_bench.report.charts.material import Material, label, places
 from sciml_bench.report.summary import CellSummary, ProcessSummary
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from sciml_bench.report.charts.paper import Paper
 
 _MIB = 2.0**20
 
@@ -93,7 +93,7 @@ def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
     return " ".join(said)
 
 
-def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
+def _draw(figure: Paper, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
     from sciml_bench.report.charts import scales
     from sciml_bench.report.charts.canvas import WIDTH_IN, title
     from sciml_bench.report.charts.lanes import Group, Lane, Lanes

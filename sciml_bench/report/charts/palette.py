@@ -70,6 +70,7 @@ class Palette:
     def __init__(self, cells: Iterable[Cell]):
         configurations = dict.fromkeys(configuration(cell) for cell in cells)
         self._frameworks = _with_others(of[0] for of in configurations)
+        self._turns = {adapter: turn for turn, adapter in enumerate(self._frameworks)}
         self._places: dict[Configuration, int] = {}
         counts: dict[str, int] = {}
         for of in configurations:
@@ -84,7 +85,9 @@ class Palette:
         """The style of a configuration."""
         colour, markers = self._frameworks[of[0]]
         place = self._places[of]
-        return Style(colour, markers[place % len(markers)], _LINES[place % len(_LINES)], filled=place % 8 < 4)
+        # The first ways of two frameworks differ in their lines, too.
+        line = _LINES[(place + self._turns[of[0]]) % len(_LINES)]
+        return Style(colour, markers[place % len(markers)], line, filled=place % 8 < 4)
 
 
 def _with_others(adapters: Iterable[str]) -> dict[str, tuple[str, str]]:

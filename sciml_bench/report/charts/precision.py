@@ -21,9 +21,8 @@ from sciml_bench.report.rows import Row, Time
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from sciml_bench.report.charts.pane import Pane
+    from sciml_bench.report.charts.paper import Paper
 
 COLUMNS = (
     "division", "cell", "rtol", "error", "error_is_a_bound", "time_s", "fastest_process_s", "slowest_process_s",
@@ -229,7 +228,7 @@ def _method(material: Material, quantity: Quantity, known: bool) -> str:
 
 
 def _draw(
-    figure: Figure,
+    figure: Paper,
     material: Material,
     section: Section,
     lines: dict[str, tuple[Line, ...]],
@@ -277,7 +276,7 @@ def _has_x(dot: Dot, known: bool) -> bool:
 
 def _draw_lines(pane: Pane, material: Material, lines: Sequence[Line], known: bool) -> None:
     from sciml_bench.report.charts.canvas import failed_strip
-    from sciml_bench.report.charts.pane import AT_MOST
+    from sciml_bench.report.charts.marks import AT_MOST
 
     for line in lines:
         style = material.style(line.cell)

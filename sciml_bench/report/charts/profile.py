@@ -14,9 +14,8 @@ from sciml_bench.report.charts.palette import Configuration
 from sciml_bench.stats.across import Profile, performance_profile
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from sciml_bench.report.charts.pane import Pane
+    from sciml_bench.report.charts.paper import Paper
 
 _FURTHEST = 1e4
 
@@ -125,7 +124,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _draw(figure: Figure, material: Across, quantity: str, sides: Sequence[Side]) -> None:
+def _draw(figure: Paper, material: Across, quantity: str, sides: Sequence[Side]) -> None:
     from sciml_bench.report.charts.canvas import Grid, joined, title
     from sciml_bench.report.charts.legend import Entry, Legend
 

@@ -19,9 +19,8 @@ from sciml_bench.stats.front import WorkPoint, common_target
 from sciml_bench.stats.processes import Spread, spread
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from sciml_bench.report.charts.pane import Pane
+    from sciml_bench.report.charts.paper import Paper
 
 _SIZE_AT_END = re.compile(r"-\d+$")
 
@@ -152,7 +151,7 @@ def _alt(found: Family) -> str:
     )
 
 
-def _draw(figure: Figure, material: Across, found: Family) -> None:
+def _draw(figure: Paper, material: Across, found: Family) -> None:
     from sciml_bench.report.charts import scales
     from sciml_bench.report.charts.canvas import Grid, failed_strip, title
     from sciml_bench.report.charts.legend import Entry, Legend

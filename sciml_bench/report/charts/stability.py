@@ -14,9 +14,8 @@ from sciml_bench.stats.stability import Stability
 from sciml_bench.stats.stability import stability as shares_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from sciml_bench.report.charts.pane import Box, Pane
+    from sciml_bench.report.charts.paper import Paper
 
 TRIALS: Mapping[str, tuple[str, str, str]] = {
     "right": ("right", RIGHT, ""),
@@ -101,7 +100,7 @@ def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
     return " ".join(said)
 
 
-def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
+def _draw(figure: Paper, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
     from sciml_bench.report.charts.canvas import WIDTH_IN, title
     from sciml_bench.report.charts.lanes import Group, Lane, Lanes
     from sciml_bench.report.charts.legend import Swatch, swatches

@@ -21,9 +21,8 @@ from sciml_bench.report.loops import Loop
 from sciml_bench.report.summary import CellSummary, ProcessSummary
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from sciml_bench.report.charts.pane import Pane
+    from sciml_bench.report.charts.paper import Paper
 
 _SLOWEST, _FASTEST = 3.0, 0.5
 """What is drawn, as multiples of the steady time; calls beyond stand at the edge."""
@@ -146,7 +145,7 @@ def _alt(material: Material, found: Sequence[CellLoop]) -> str:
     return " ".join(said)
 
 
-def _draw(figure: Figure, material: Material, groups: Sequence[tuple[str, Sequence[CellLoop | CellSummary]]]) -> None:
+def _draw(figure: Paper, material: Material, groups: Sequence[tuple[str, Sequence[CellLoop | CellSummary]]]) -> None:
     from sciml_bench.report.charts.canvas import WIDTH_IN, title
     from sciml_bench.report.charts.lanes import Group, Lane, Lanes
 

@@ -1,7 +1,6 @@
-"""Makes drawings fit for a page: without ``style`` attributes, which the page's policy forbids, and small.
+"""Makes drawings fit for a page: without ``style`` attributes, which the page's policy forbids.
 
-A page holds hundreds of drawings that look alike. Each look becomes a class of the page's one style sheet, ids become
-short, and coordinates lose the digits that nobody sees.
+A page holds hundreds of drawings that look alike. Each look becomes a class of the page's one style sheet.
 """
 
 from __future__ import annotations
@@ -12,13 +11,6 @@ from dataclasses import dataclass, field
 _STYLE = re.compile(r' style="([^"]*)"')
 # Only what our own drawings use: nothing else gets into the style sheet.
 _LOOK = re.compile(r"[a-zA-Z0-9#.,;:%() '-]*")
-_MARK = re.compile(r'(?:url\(#|href="#)([A-Za-z0-9_-]+)')
-_PATH = re.compile(r'(?<= d=")[^"]*')
-_PLACE = re.compile(r'(?<= [xy]=")-?\d+\.\d+')
-_NUMBER = re.compile(r"-?\d+\.\d+")
-# Matplotlib writes lines without a point as paths without data, which draw nothing.
-_EMPTY = re.compile(r'<path(?![^>]* d="[^"])[^>]*/>')
-_UNTURNED = re.compile(r' transform="rotate\(-?0(?: [\d. -]*)?\)"')
 
 
 @dataclass
@@ -26,7 +18,6 @@ class Looks:
     """The looks of all drawings of a page, by their text; their names are those of classes."""
 
     names: dict[str, str] = field(default_factory=dict[str, str])
-    ids: int = 0
 
     def class_of(self, look: str) -> str:
         """The class that stands for a look.
@@ -44,31 +35,5 @@ class Looks:
         return "\n".join(f".{name}{{{look}}}" for look, name in self.names.items())
 
     def slim(self, svg: str) -> str:
-        """The same drawing with classes, short ids and few digits."""
-        short: dict[str, str] = {}
-        for mark in _MARK.findall(svg):
-            if mark not in short:
-                self.ids += 1
-                short[mark] = f"i{self.ids}"
-        svg = _UNTURNED.sub("", _EMPTY.sub("", svg))
-        svg = _STYLE.sub(lambda style: f' class="{self.class_of(_packed(style[1]))}"' if style[1].strip() else "", svg)
-        svg = _PATH.sub(lambda path: _short_path(path[0]), svg)
-        svg = _PLACE.sub(lambda number: _rounded(number[0]), svg)
-        # Whole names only: one may be the beginning of another.
-        for mark, name in short.items():
-            svg = re.sub(rf'(id="|url\(#|href="#){re.escape(mark)}(?=["\)])', rf"\g<1>{name}", svg)
-        return svg
-
-
-def _packed(look: str) -> str:
-    return ";".join(re.sub(r"\s*:\s*", ":", part.strip()) for part in look.split(";") if part.strip())
-
-
-def _rounded(number: str) -> str:
-    return f"{float(number):.1f}".removesuffix(".0")
-
-
-def _short_path(path: str) -> str:
-    """A path with one decimal, and without blanks that no reader needs."""
-    path = _NUMBER.sub(lambda number: _rounded(number[0]), path)
-    return re.sub(r"\s*([A-Za-z])\s*", r"\1", " ".join(path.split()))
+        """The same drawing with classes."""
+        return _STYLE.sub(lambda style: f' class="{self.class_of(style[1])}"', svg)

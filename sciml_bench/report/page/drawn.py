@@ -6,19 +6,21 @@ Drawing is most of the time that a large report takes, and every problem's chart
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from itertools import chain, repeat
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sciml_bench.report import charts
 from sciml_bench.report.charts.chart import Chart
+from sciml_bench.report.page.limit import Limit
+from sciml_bench.report.pieces import available_processors
 from sciml_bench.report.summary import RunSummary
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from sciml_bench.report.charts.paper import Paper
 
 # With fewer cells, starting processes takes longer than drawing.
 MANY_CELLS = 100
@@ -30,29 +32,38 @@ Picture = tuple[Chart, str]
 
 
 @contextmanager
-def drawing(summary: RunSummary, prefix: str) -> Iterator[Iterator[list[Picture]]]:
+def drawing(summary: RunSummary, prefix: str, limit: Limit) -> Iterator[Iterator[list[Picture]]]:
     """The pictures of each problem of a run, in order, and at the end those across problems.
 
-    Names get the prefix, so that several runs fit into one page. Where there are many, they are drawn while the block
+    Names get the prefix, so that several runs fit into one page; of each problem the cells that the limit leaves are
+    drawn. Where there are many, they are drawn while the block
     does other work, and are waited for when they are asked for.
     """
-    problems: list[str | None] = [*summary.problems, None]
-    processes = min(_processors(), _MOST_PROCESSES, len(problems))
+    problems = summary.problems
+    processes = min(available_processors(), _MOST_PROCESSES, len(problems))
     if len(summary.cells) < MANY_CELLS or processes < 2:
-        yield (_pictures(summary, prefix, problem) for problem in problems)
+        yield (_pictures(_only(summary, problem, limit), prefix, problem) for problem in (*problems, None))
         return
     # Spawned, not forked: numerical libraries have started threads, which a forked process would lack.
-    context = get_context("spawn")
-    with ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(summary, prefix)) as pool:
-        yield pool.map(_in_pool, problems)
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        drawn = pool.map(_pictures, (_only(summary, name, limit) for name in problems), repeat(prefix), problems)
+        yield chain(drawn, (_pictures(summary, prefix, None) for _ in range(1)))
 
 
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _only(summary: RunSummary, problem: str | None, limit: Limit) -> RunSummary:
+    """What the figures of one problem need of a run: all cells by name, for they share out the looks, but only the
+    processes that are drawn."""
+    if problem is None:
+        return summary
+    cells = {
+        cell_id: cell if cell.cell.problem == problem and limit.draws(cell) else dataclasses.replace(cell, processes=[])
+        for cell_id, cell in summary.cells.items()
+    }
+    return RunSummary({**summary.plan, "skipped": []}, cells)
 
 
 def _pictures(summary: RunSummary, prefix: str, problem: str | None) -> list[Picture]:
-    from sciml_bench.report.charts.render import svg
+    from sciml_bench.report.charts.page_paper import svg
 
     found = charts.across(summary) if problem is None else charts.of_problem(summary, problem)
     named = [dataclasses.replace(chart, name=f"{prefix}{chart.name}") for chart in found]
@@ -60,17 +71,5 @@ def _pictures(summary: RunSummary, prefix: str, problem: str | None) -> list[Pic
     return [(dataclasses.replace(chart, draw=_done), svg(chart)) for chart in named]
 
 
-def _done(_figure: Figure) -> None:
+def _done(_paper: Paper) -> None:
     raise AssertionError("this chart was drawn already")
-
-
-_run: dict[str, Any] = {}
-"""What a process of the pool draws from."""
-
-
-def _begin(summary: RunSummary, prefix: str) -> None:
-    _run.update(summary=summary, prefix=prefix)
-
-
-def _in_pool(problem: str | None) -> list[Picture]:
-    return _pictures(_run["summary"], _run["prefix"], problem)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sciml_bench.report import quantities
 from sciml_bench.report.fairness import Item, Side, State, checklist, tally
 from sciml_bench.report.gap import Gap, gap
+from sciml_bench.report.page.limit import Limit
 from sciml_bench.report.page.table import Entry, Places
 from sciml_bench.report.page.verdicts import Win, time_of
 from sciml_bench.report.remarks import row_name
@@ -38,9 +39,17 @@ class Explained:
 
 
 def explained(
-    win: Win, found: Sequence[Standing], comparison: Comparison, places: Places, cell_ids: dict[int, str]
+    win: Win,
+    found: Sequence[Standing],
+    comparison: Comparison,
+    places: Places,
+    cell_ids: dict[int, str],
+    limited: Limit,
 ) -> Iterator[Explained]:
-    """The comparisons of a table with its fastest row. ``cell_ids`` are by the identity of the cell's summary."""
+    """The comparisons of a table with its fastest row, of the cells that the limit leaves.
+
+    ``cell_ids`` are by the identity of the cell's summary.
+    """
     target = comparison.gradient_target if win.quantity == "gradient" else comparison.solve_target
     judged = {id(item.row): item for item in found if item.quantity == win.quantity}
 
@@ -48,7 +57,7 @@ def explained(
         return Side(row, places.traces.get(cell_ids[id(row.summary)], ()))
 
     for row in win.table.rows:
-        if row is win.row or time_of(row, win.quantity).seconds is None:
+        if not limited.draws(row.summary) or row is win.row or time_of(row, win.quantity).seconds is None:
             continue
         standing = judged.get(id(row))
         between = gap(win.row, row, target, win.quantity)

@@ -14,6 +14,7 @@ from sciml_bench.report.page.drawing import Looks
 from sciml_bench.report.page.drawn import Picture
 from sciml_bench.report.page.explained import Explained, explained
 from sciml_bench.report.page.figures import Figure, figures
+from sciml_bench.report.page.limit import Limit
 from sciml_bench.report.page.problem_facts import ProblemFacts, problem_facts
 from sciml_bench.report.page.table import Entry, Heading, Places, Table
 from sciml_bench.report.page.verdicts import Win, sentences, target_text, time_text, win
@@ -56,6 +57,7 @@ class ProblemView:
     figures: tuple[Figure, ...]
     stability: Table | None
     untimed: str
+    left_out: str
 
 
 HEADINGS = (
@@ -82,6 +84,7 @@ def problem_view(
     titles: Mapping[str, str],
     pictures: Sequence[Picture],
     looks: Looks,
+    limited: Limit,
 ) -> ProblemView:
     """Everything that the page says of one problem."""
     name = comparison.problem
@@ -96,7 +99,7 @@ def problem_view(
         title=str(entry["title"]),
         facts=problem_facts(entry, traces, (cell.cell.adapter for cell in cells), titles),
         divisions=tuple(
-            _division(f"{id_}t{number}", table, of_table, comparison, reading, places, dict(cell_ids))
+            _division(f"{id_}t{number}", table, of_table, comparison, reading, places, dict(cell_ids), limited)
             for number, (table, of_table) in enumerate(shown, start=1)
         ),
         targets=(
@@ -107,6 +110,7 @@ def problem_view(
         figures=tuple(figures(pictures, places, looks)),
         stability=None if found is None else _of_layout(f"{id_}stability", found),
         untimed="" if comparison.rows else "No cell of this problem has a time to show; see the failures below.",
+        left_out=limited.told(name, cells, reading.name),
     )
 
 
@@ -118,9 +122,10 @@ def _division(
     reading: Reading,
     places: Places,
     cell_ids: dict[int, str],
+    limited: Limit,
 ) -> Division:
     won = win(table, found, comparison, reading.comparable)
-    comparisons = tuple(explained(won, found, comparison, places, cell_ids)) if won else ()
+    comparisons = tuple(explained(won, found, comparison, places, cell_ids, limited)) if won else ()
     return Division(
         id=id_,
         name=table.name,

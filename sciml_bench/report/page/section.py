@@ -11,6 +11,7 @@ from sciml_bench.report.page import facts
 from sciml_bench.report.page.drawing import Looks
 from sciml_bench.report.page.drawn import Picture, drawing
 from sciml_bench.report.page.figures import Figure, figures
+from sciml_bench.report.page.limit import Limit, limit
 from sciml_bench.report.page.problem import Division, ProblemView, adapter_titles, problem_view
 from sciml_bench.report.page.records import CellRecords, by_identity, cell_records, failure_table, skipped_table
 from sciml_bench.report.page.table import Entry, Heading, Places, Table
@@ -49,8 +50,9 @@ class Section:
 
 def section(reading: Reading, number: int, now: datetime.datetime, looks: Looks, say: Say) -> Section:
     """The section of a run, the ``number``-th of the page from 1. ``say`` is told what is being drawn."""
-    with drawing(reading.summary, f"r{number}-") as pictures:
-        return _section(reading, number, now, looks, pictures, say)
+    limited = limit(reading.summary)
+    with drawing(reading.summary, f"r{number}-", limited) as pictures:
+        return _section(reading, number, now, looks, limited, pictures, say)
 
 
 def _section(
@@ -58,6 +60,7 @@ def _section(
     number: int,
     now: datetime.datetime,
     looks: Looks,
+    limited: Limit,
     pictures: Iterator[list[Picture]],
     say: Say,
 ) -> Section:
@@ -73,7 +76,9 @@ def _section(
     for name, comparison in compared.items():
         say(name)
         pairs = [(table, next(of_table, ())) for table in shown[name]]
-        problems.append(problem_view(reading, comparison, pairs, places, cell_ids, titles, next(pictures), looks))
+        problems.append(
+            problem_view(reading, comparison, pairs, places, cell_ids, titles, next(pictures), looks, limited)
+        )
     say("across problems")
     return Section(
         id=f"r{number}",

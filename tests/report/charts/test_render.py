@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import re
 import subprocess
@@ -11,16 +12,19 @@ import xml.etree.ElementTree as ET
 
 import matplotlib
 import pytest
+from matplotlib.markers import MarkerStyle
 from stubs import drawn
 
 from sciml_bench.errors import StoreError, UsageError
-from sciml_bench.report.charts import of_problem
+from sciml_bench.report.charts import marks, of_problem
+from sciml_bench.report.charts.page_paper import svg
 from sciml_bench.report.charts.palette import INK, Palette, configuration
-from sciml_bench.report.charts.render import save, svg
+from sciml_bench.report.charts.render import save
 from sciml_bench.report.summary import summarise
 from sciml_bench.task import Cell
 
 SVG = "{http://www.w3.org/2000/svg}"
+_NAMES = ("scipy", "diffrax", "torchdiffeq", "tensorflow", "julia", "own", "mine", "yours", "theirs", "ours", "its")
 HOSTILE = "<script>alert('$x_1$')</script>\n&amp;\x1b[31m{$}"
 
 
@@ -52,11 +56,13 @@ def test_ids_are_unique_in_a_page_with_all_figures(inline):
 
 
 def test_what_is_referred_to_is_there(inline):
+    referred: set[str] = set()
     for text in inline.values():
         there = set(re.findall(r'\bid="([^"]+)"', text))
-        referred = {name for pair in re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text) for name in pair if name}
-        assert referred
-        assert referred <= there
+        here = {name for pair in re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text) for name in pair if name}
+        assert here <= there
+        referred |= here
+    assert referred
 
 
 def test_axes_and_text_take_the_colour_of_the_page(inline):
@@ -89,7 +95,7 @@ def test_the_same_bytes_twice(charts, tmp_path, suffix):
 def test_the_same_bytes_in_another_process(charts, inline):
     code = (
         "import sys; sys.path.insert(0, 'tests'); from stubs import drawn;"
-        "from sciml_bench.report.charts import of_problem; from sciml_bench.report.charts.render import svg;"
+        "from sciml_bench.report.charts import of_problem; from sciml_bench.report.charts.page_paper import svg;"
         "sys.stdout.buffer.write(svg(next(of_problem(drawn.summary(), 'robertson', ('work-precision',)))).encode())"
     )
     elsewhere = {**os.environ, "PYTHONHASHSEED": "1"}
@@ -97,9 +103,49 @@ def test_the_same_bytes_in_another_process(charts, inline):
     assert done.stdout.decode() == inline["work-precision-robertson"]
 
 
-def test_a_style_of_the_users_changes_nothing(charts, inline):
+def test_a_style_of_the_users_changes_nothing(charts, tmp_path):
+    save(charts[0], tmp_path / "a.svg")
     with matplotlib.rc_context({"font.size": 30, "text.parse_math": True, "svg.fonttype": "path"}):
-        assert svg(charts[0]) == inline[charts[0].name]
+        save(charts[0], tmp_path / "b.svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+@pytest.mark.parametrize("marker", sorted(marks.SHAPES - {marks.AT_MOST, "o", "."}))
+def test_markers_of_a_page_are_those_of_files(marker):
+    theirs = MarkerStyle(marker)
+    corners = theirs.get_path().transformed(theirs.get_transform()).vertices
+    ours: list[tuple[float, float]] = []
+    for x, y, path in marks.shape(marker, 10.0):
+        ours.append((x, -y))
+        numbers = [float(number) for number in re.findall(r"-?[\d.]+", path)]
+        for right, down in zip(numbers[::2], numbers[1::2], strict=True):
+            ours.append((ours[-1][0] + right, ours[-1][1] - down))
+    expected = {(float(10 * x), float(10 * y)) for x, y in corners}
+    assert all(min(math.dist(corner, other) for other in expected) < 0.06 for corner in ours)
+    assert all(min(math.dist(corner, other) for other in ours) < 0.06 for corner in expected)
+
+
+def test_every_marker_of_a_palette_can_be_drawn_on_a_page():
+    cells = [Cell("p", adapter, f"m{i}", "s", "eager") for adapter in (*_NAMES, "a", "b") for i in range(4)]
+    palette = Palette(cells)
+    assert {palette.style(configuration(cell)).marker for cell in cells} <= marks.SHAPES
+
+
+def test_a_page_and_a_file_have_the_same_texts_at_the_same_heights(charts, inline, tmp_path):
+    for chart in charts:
+        save(chart, tmp_path / "a.svg")
+        file = ET.fromstring((tmp_path / "a.svg").read_bytes())
+        theirs = sorted(_lines_of(file))
+        ours = sorted(_lines_of(ET.fromstring(inline[chart.name])))
+        assert [text for text, _ in ours] == [text for text, _ in theirs]
+        assert all(abs(y - other) < 0.1 for (_, y), (_, other) in zip(ours, theirs, strict=True))
+
+
+def _lines_of(root):
+    """The texts of a drawing and their base lines."""
+    for tag in root.iter(f"{SVG}text"):
+        moved = re.search(r"translate\(\S+ ([^)]+)\)", tag.get("transform") or "")
+        yield tag.text or "", float(tag.get("y") or (moved[1] if moved else 0))
 
 
 def test_no_date_in_files(charts, tmp_path):

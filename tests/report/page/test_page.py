@@ -15,7 +15,8 @@ from stubs import compared, paged
 
 from sciml_bench.errors import StoreError
 from sciml_bench.outcome import Outcome
-from sciml_bench.report.page import drawn
+from sciml_bench.report import pieces
+from sciml_bench.report.page import drawn, limit
 from sciml_bench.report.page.document import report
 from sciml_bench.report.page.drawing import Looks
 from sciml_bench.report.page.table import Places, ranges
@@ -354,15 +355,10 @@ def test_links_of_figures_name_cell_and_blocks():
 def test_looks_of_drawings_become_classes_of_the_one_style_sheet():
     looks = Looks()
     drawing = (
-        '<defs><path id="m1" d="M 0 1.2345  L 2 3 z " style="fill: none; stroke-width: 0.8"/></defs>'
-        '<use href="#m1" x="1.04" y="2.00" style="fill: none; stroke-width: 0.8"/><path style="fill: none"/>'
-        '<g clip-path="url(#m10)"/>'
-        '<text style="font-size: 9px" transform="rotate(-0 1 2)">a; b: c 1.2345</text>'
+        '<path d="M0 1.2L2 3z" style="fill:none;stroke-width:0.8"/><text style="font-size:9px">a: b</text>'
+        '<path style="fill:none;stroke-width:0.8"/>'
     )
-    assert looks.slim(drawing) == (
-        '<defs><path id="i1" d="M0 1.2L2 3z" class="s0"/></defs><use href="#i1" x="1" y="2" class="s0"/>'
-        '<g clip-path="url(#i2)"/><text class="s1">a; b: c 1.2345</text>'
-    )
+    assert looks.slim(drawing) == ('<path d="M0 1.2L2 3z" class="s0"/><text class="s1">a: b</text><path class="s0"/>')
     assert looks.sheet == ".s0{fill:none;stroke-width:0.8}\n.s1{font-size:9px}"
     with pytest.raises(ValueError, match="not the look of a drawing"):
         looks.slim('<path style="}</style><script>"/>')
@@ -371,8 +367,41 @@ def test_looks_of_drawings_become_classes_of_the_one_style_sheet():
 def test_a_large_run_is_drawn_by_several_processes_and_looks_the_same(page, monkeypatch):
     run, text, _ = page
     monkeypatch.setattr(drawn, "MANY_CELLS", 1)
-    monkeypatch.setattr(drawn, "_processors", lambda: 2)
+    monkeypatch.setattr(drawn, "available_processors", lambda: 2)
     assert report([run], NOW) == text
+
+
+def test_a_long_file_is_read_by_several_processes_and_reads_the_same(page, monkeypatch):
+    run, text, _ = page
+    monkeypatch.setattr(pieces, "LONG_BYTES", 1)
+    monkeypatch.setattr(pieces, "available_processors", lambda: 2)
+    assert report([run], NOW) == text
+
+
+def test_pieces_of_a_file_are_whole_lines_with_their_numbers(tmp_path):
+    path = tmp_path / "lines"
+    lines = [b"a" * length + b"\r\x0b\n" for length in (0, 5, 40, 1, 0, 12)] + [b"cut off"]
+    path.write_bytes(b"".join(lines))
+    for size in (1, 7, 30, 1000):
+        found = [item for piece in pieces.pieces(path, size) for item in pieces._lines(path, piece)]
+        assert found == list(enumerate(lines, start=1))
+
+
+def test_where_not_all_fits_the_page_says_what_it_leaves_out(page, monkeypatch):
+    run, whole, _ = page
+    monkeypatch.setattr(limit, "_PAGE_BYTES", 0)
+    monkeypatch.setattr(limit, "_FEWEST", 2)
+    text = report([run], NOW)
+    assert text.count("Drawn and explained here are 2 of ") == 2
+    assert "Drawn and explained" not in whole
+    assert len(text) < len(whole)
+    # Tables and records still have every cell.
+    cells = re.findall(r'<tbody id="r1-c\d+">', whole)
+    assert cells
+    assert re.findall(r'<tbody id="r1-c\d+">', text) == cells
+    for number in (1, 2):
+        table = rf'<table class="sort[^"]*" id="r1-p{number}t1">.*?</table>'
+        assert re.findall(table, text, re.DOTALL) == re.findall(table, whole, re.DOTALL) != []
 
 
 def test_the_page_of_a_folder_elsewhere_is_the_same(page, tmp_path):

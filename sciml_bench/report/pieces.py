@@ -1,0 +1,83 @@
+"""A long file of lines, read by several processes at once: reading is most of what a large report takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TypeVar
+
+from sciml_bench.store.lines import numbered_lines, store_error
+
+Item = TypeVar("Item")
+
+LONG_BYTES = 2**24
+"""Shorter files are read sooner than a process is started."""
+
+_PIECE_BYTES = 2**22
+_MOST_PROCESSES = 8
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some whole lines of a file: from which byte on, how many bytes, and the number of the first line."""
+
+    start: int
+    size: int
+    first_line: int
+
+
+def read(path: Path, of_line: Callable[[int, bytes], Item]) -> Iterator[Item]:
+    """What a function makes of every numbered line of a file, in order. The function, and what it returns, must be
+    able to travel between processes.
+
+    Raises:
+        StoreError: the file is there, but cannot be read.
+    """
+    processes = min(available_processors(), _MOST_PROCESSES)
+    if processes < 2 or not path.is_file() or path.stat().st_size < LONG_BYTES:
+        yield from (of_line(number, line) for number, line in numbered_lines(path))
+        return
+    # Spawned, not forked: numerical libraries have started threads, which a forked process would lack.
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        for found in pool.map(partial(_of_piece, path, of_line), tuple(pieces(path))):
+            yield from found
+
+
+def available_processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def pieces(path: Path, size: int = _PIECE_BYTES) -> Iterator[Piece]:
+    """A file in pieces of whole lines, each of about so many bytes or one longer line."""
+    start, line = 0, 1
+    try:
+        with path.open("rb") as file:
+            while block := file.read(size):
+                block += file.readline()
+                yield Piece(start, len(block), line)
+                start += len(block)
+                line += block.count(b"\n")
+    except OSError as error:
+        raise store_error("read", path, error) from error
+
+
+def _of_piece(path: Path, of_line: Callable[[int, bytes], Item], piece: Piece) -> list[Item]:
+    return [of_line(number, line) for number, line in _lines(path, piece)]
+
+
+def _lines(path: Path, piece: Piece) -> Iterable[tuple[int, bytes]]:
+    try:
+        with path.open("rb") as file:
+            file.seek(piece.start)
+            block = file.read(piece.size)
+    except OSError as error:
+        raise store_error("read", path, error) from error
+    # Not splitlines, for which other characters end a line, too.
+    return enumerate(BytesIO(block), start=piece.first_line)
