@@ -38,6 +38,7 @@ FRAMEWORKS = {
     "juliacall",
     "keras",
     "lineax",
+    "optax",
     "optimistix",
     "tensorflow",
     "tensorflow_probability",

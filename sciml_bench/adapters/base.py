@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sciml_bench.task import WARM, Cell, Point, Task
+from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.task import WARM, Cell, Point, Task, Training
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -149,6 +150,32 @@ class Inside:
     allocated_bytes: int
 
 
+class Trainer(ABC):
+    """Theta on its way, in one framework: steps of an optimiser from the problem's own theta.
+
+    ``step`` is timed together with ``synchronise``; ``read_loss`` and ``theta`` are not.
+    """
+
+    @abstractmethod
+    def step(self) -> Any:
+        """Take the loss and its gradient at theta, then move theta by one step of the optimiser."""
+
+    @abstractmethod
+    def synchronise(self, output: Any) -> None:
+        """Block until the step's output and the new theta are computed."""
+
+    @abstractmethod
+    def read_loss(self, output: Any) -> float:
+        """The loss at the theta that the step started from.
+
+        Raises :class:`~sciml_bench.outcome.SolverFailure` when the library reports that a solve failed.
+        """
+
+    @abstractmethod
+    def theta(self) -> FloatArray:
+        """Theta after the steps so far, (n_theta,)."""
+
+
 class Program(ABC):
     """One cell, built in one framework inside a worker.
 
@@ -180,6 +207,13 @@ class Program(ABC):
     @abstractmethod
     def read_gradient(self, output: Any) -> Gradient:
         """The loss and gradient as NumPy values."""
+
+    def trainer(self, training: Training) -> Trainer:
+        """What trains theta with the framework's own optimiser.
+
+        Raises :class:`~sciml_bench.outcome.SolverFailure` where the adapter has none.
+        """
+        raise SolverFailure(Outcome.UNSUPPORTED, f"this adapter does not train; {training.optimiser} is asked for")
 
     def inside(self, output: Any) -> Inside | None:
         """The call that gave this output, as timed inside; ``None`` for a framework that Python calls directly."""

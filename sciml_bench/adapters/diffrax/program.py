@@ -17,11 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 import optimistix
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
 from sciml_bench.adapters.diffrax import failure, solvers
 from sciml_bench.adapters.diffrax.compiling import CacheHits, CompileTimes
 from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task
+from sciml_bench.task import Point, Task, Training
 
 N_REPORT = 3
 """What Diffrax says of a solve: status, steps, accepted steps."""
@@ -101,6 +101,13 @@ class DiffraxProgram(Program):
         return Gradient(float(loss), np.array(gradient), statistics)
 
     def trace_count(self) -> int:
+    def trainer(self, training: Training) -> Trainer:
+        # Optax is only imported by cells that train.
+        from sciml_bench.adapters.diffrax.training import DiffraxTrainer
+
+        inputs = self.prepare(np.asarray(self._numbers.theta), training.point)
+        return DiffraxTrainer(training, inputs, self._gradient, self.read_gradient)
+
         return self._traces
 
     def phases_ns(self) -> dict[str, int]:

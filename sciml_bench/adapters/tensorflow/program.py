@@ -13,12 +13,12 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
 from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.adapters.tensorflow import failure, solvers
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
 from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task
+from sciml_bench.task import Point, Task, Training
 
 # The library calls functions of TensorFlow that TensorFlow warns of at every trace.
 tf.get_logger().setLevel(logging.ERROR)
@@ -101,6 +101,13 @@ class TensorFlowProgram(Program):
             message = "the gradient is not finite: TensorFlow Probability's adjoint solve backwards in time failed"
             raise SolverFailure(Outcome.NONFINITE, message)
         return Gradient(float(loss), np.array(gradient), statistics)
+
+    def trainer(self, training: Training) -> Trainer:
+        # Keras is only imported by cells that train.
+        from sciml_bench.adapters.tensorflow.training import TensorFlowTrainer
+
+        inputs = self.prepare(np.asarray(self._numbers.theta), training.point)
+        return TensorFlowTrainer(training, inputs, self._gradient, self.read_gradient, self._xla)
 
     def trace_count(self) -> int:
         return self._traces

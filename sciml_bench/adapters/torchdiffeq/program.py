@@ -10,13 +10,14 @@ import torch
 import torchdiffeq
 from torch import Tensor
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
 from sciml_bench.adapters.segments import split
 from sciml_bench.adapters.torchdiffeq import failure, grid, tableau
 from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, fixed_steps, not_released
 from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation, depends_on_time, equation
+from sciml_bench.adapters.torchdiffeq.training import TorchdiffeqTrainer
 from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task
+from sciml_bench.task import Point, Task, Training
 
 
 class Inputs(NamedTuple):
@@ -105,11 +106,7 @@ class TorchdiffeqProgram(Program):
     def gradient(self, inputs: Inputs) -> Differentiated:
         inputs.calls.restart()
         with failure.typed(self._method.implicit):
-            if self._cell.sensitivity == "backsolve":
-                ys = self._integrate(torchdiffeq.odeint_adjoint, inputs, inputs.adjoint)
-            else:
-                ys = self._integrate(torchdiffeq.odeint, inputs, {})
-            loss = self._source.loss(ys)
+            loss = self._loss(inputs)
             gradient = torch.autograd.grad(loss, inputs.leaves)
         return Differentiated(loss.detach(), gradient, self._counts(inputs.calls))
 
@@ -128,6 +125,19 @@ class TorchdiffeqProgram(Program):
         if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
             raise SolverFailure(Outcome.NONFINITE, "torchdiffeq reports success, but the gradient is not finite")
         return Gradient(loss, gradient, output.counts)
+
+    def trainer(self, training: Training) -> Trainer:
+        inputs = self.prepare(np.asarray(self._numbers.theta), training.point)
+
+        def backward() -> Differentiated:
+            inputs.calls.restart()
+            with failure.typed(self._method.implicit):
+                loss = self._loss(inputs)
+                loss.backward()
+            gradient = tuple(leaf.grad for leaf in inputs.leaves if leaf.grad is not None)
+            return Differentiated(loss.detach(), gradient, self._counts(inputs.calls))
+
+        return TorchdiffeqTrainer(training, inputs.leaves, backward, self.read_gradient)
 
     def trace_count(self) -> int:
         if not self._compiled:
@@ -156,6 +166,12 @@ class TorchdiffeqProgram(Program):
             "torchdiffeq": torchdiffeq.__version__,
             "torch_threads": str(torch.get_num_threads()),
         }
+
+    def _loss(self, inputs: Inputs) -> Tensor:
+        """The loss, to be differentiated."""
+        if self._cell.sensitivity == "backsolve":
+            return self._source.loss(self._integrate(torchdiffeq.odeint_adjoint, inputs, inputs.adjoint))
+        return self._source.loss(self._integrate(torchdiffeq.odeint, inputs, {}))
 
     def _counts(self, calls: Calls) -> dict[str, float]:
         counts = {"n_rhs_evaluations": float(calls.evaluations)}
