@@ -61,7 +61,8 @@ class Numbers:
     """The problem's numbers in double precision.
 
     ``wrt`` names what gradients are taken with respect to: ``"parameters"`` or ``"initial_state"``. The last
-    ``n_weights`` of the parameters ``p`` are the weights of networks.
+    ``n_weights`` of the parameters ``p`` are the weights of networks. ``y0`` and ``atol_scale`` hold the ``batch``
+    trajectories one after the other.
     ``save_times`` are increasing, lie in (t0, t1] and end with t1; ``breakpoints`` lie strictly inside (t0, t1).
     """
 
@@ -74,6 +75,12 @@ class Numbers:
     atol_scale: tuple[float, ...]
     wrt: str
     n_weights: int = 0
+    batch: int = 1
+
+    @property
+    def n_states(self) -> int:
+        """Number of components of one trajectory."""
+        return len(self.y0) // self.batch
 
     @property
     def theta(self) -> tuple[float, ...]:

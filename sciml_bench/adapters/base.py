@@ -46,7 +46,7 @@ class Facts:
     """What the plan must know of a problem to ask an adapter whether it can run it.
 
     ``split`` tells that the problem says which terms are to be taken implicitly. ``n_weights`` of the parameters are
-    weights of networks.
+    weights of networks. ``batch`` is the number of trajectories.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Facts:
     stiff: bool
     split: bool = False
     n_weights: int = 0
+    batch: int = 1
 
 
 @dataclass(frozen=True)

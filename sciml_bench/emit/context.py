@@ -21,7 +21,7 @@ _RESERVED = {
     "t", "y", "p", "ys", "dy", "np", "jnp", "torch", "tf", "math", "sparse", "abs", "rhs", "loss", "jacobian",
     "parameter_jacobian", "linearised", "f", "j", "f_p", "loss_gradient", "explicit_terms", "implicit_terms",
     "laplacian", "solve_tridiagonal", "N_STATES", "N_PARAMETERS", "LOSS_SCALE", "LOSS_TARGET", "as_matrix",
-    "spread", "J", "nn", "eqx", "jax", "arguments", "networks", "filled", "named", "weights", "x", "RBF", "Sin",
+    "spread", "J", "nn", "eqx", "jax",
 }  # fmt: skip
 
 
@@ -49,7 +49,10 @@ class Context:
 
     def printer(self) -> Printer:
         """A printer with its own table of shapes, for the statements of one function."""
-        return Printer(self.target, self.names, dict(self.shapes))
+        problem = self.problem
+        same = {symbol("t")} | {symbol(q.name) for q in (*problem.parameters, *problem.constants)}
+        same |= {element_symbol(name, i) for name, vector in self.itemised.items() for i in range(vector.shape[0])}
+        return Printer(self.target, self.names, dict(self.shapes), same)
 
     def resolve(self, expression: Node) -> Node:
         """The expression with constant elements put in and what never changes moved to the module."""
@@ -177,7 +180,10 @@ class Context:
         if all(state.shape == () for state in states):
             if not any(symbol(state.name) in used for state in states):
                 return []
-            return [_unpacked([self.names[symbol(state.name)] for state in states], self.target.unpack, "y")]
+            names = [self.names[symbol(state.name)] for state in states]
+            if self.target.batched and len(names) == 1:
+                return [f"    {names[0]} = y[..., 0]"]
+            return [_unpacked(names, self.target.unpack, "y")]
         # A state called y would hide the flat array from the slices after it, so names keep clear of y.
         return self._slices([(state.name, state.shape) for state in states], "y", used)
 
@@ -187,7 +193,8 @@ class Context:
         for name, shape in quantities:
             size = size_of(shape)
             whole = len(quantities) == 1 and shape
-            part = array if whole else f"{array}[{start}:{start + size}]" if shape else f"{array}[{start}]"
+            axes = "..., " if self.target.batched and array == "y" else ""
+            part = array if whole else f"{array}[{axes}{start}:{start + size}]" if shape else f"{array}[{axes}{start}]"
             if len(shape) == 2:
                 part = self.target.reshape.format(part, shape)
             elif shape and array == "p" and self.target.name == "numpy":
@@ -204,7 +211,7 @@ class Context:
         """Lines that put the derivatives of the states together and return them."""
         states = self.problem.states
         if all(state.shape == () for state in states):
-            rows = [printer.operand(outputs[state.name]) for state in states]
+            rows = [printer.component(outputs[state.name]) for state in states]
             return [f"    return {self.target.stack.format(_joined(rows))}"]
         if self.target.name == "numpy":
             return self._pack_in_place(outputs, printer)

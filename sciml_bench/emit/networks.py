@@ -50,8 +50,8 @@ def network_sources(context: Context) -> list[str]:
                 f"FILL_{_name(context, network)} = filled({_equinox(network)})" for network in problem.networks
             ]
             return [_FILLED, "\n".join([*skeletons, ""]), _arguments(context)]
-        case target:
-            functions = [_function(network, _name(context, network), target) for network in problem.networks]
+        case _:
+            functions = [_function(context, network) for network in problem.networks]
             return [*functions, _arguments(context)]
 
 
@@ -93,9 +93,10 @@ def _equinox(network: Network) -> str:
     return f"\n    eqx.nn.Sequential([\n{inner}    ])\n"
 
 
-def _function(network: Network, name: str, target: str) -> str:
+def _function(context: Context, network: Network) -> str:
+    name, target = _name(context, network), context.target.name
     product = "tf.linalg.matvec({0}, {1})" if target == "tensorflow" else "{0} @ {1}"
-    if network.pointwise:
+    if network.pointwise or context.target.batched:
         product = "tf.matmul({1}, {0}, transpose_b=True)" if target == "tensorflow" else "{1} @ {0}.T"
     tensors = [f"{kind}{number}" for number in range(1, len(network.layers) + 1) for kind in ("weight", "bias")]
     lines = [f"def {name}(x, weights):", f"    {', '.join(tensors)} = weights"]
@@ -106,7 +107,7 @@ def _function(network: Network, name: str, target: str) -> str:
             lines.append(f"    {'return' if last else 'x ='} {z}")
             continue
         value = FUNCTIONS[target][layer.activation]
-        if value.count("{") == 1:
+        if "({})" in value or "({}," in value:
             value = value.format(z)
         else:
             lines.append(f"    x = {z}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sympy
@@ -40,11 +40,15 @@ class RowSum(Function):
 class Printer(PythonCodePrinter):
     """SymPy's Python printer with a target's functions, and doubles instead of exact numbers."""
 
-    def __init__(self, target: Target, names: Mapping[Symbol, str], shapes: dict[Symbol, Shape]):
+    def __init__(
+        self, target: Target, names: Mapping[Symbol, str], shapes: dict[Symbol, Shape], same: Iterable[Symbol] = ()
+    ):
+        """``same`` are the symbols that have one value for all trajectories of a batch."""
         super().__init__({"fully_qualified_modules": False})
         self.target = target
         self.names = names
         self.shapes = shapes
+        self.same_for_all = set(same)
 
     def code(self, expression: Node) -> str:
         """The code of an expression."""
@@ -61,6 +65,13 @@ class Printer(PythonCodePrinter):
         if expression.is_number:
             return self.target.constant.format(_literal(to_double(expression)))
         return self.code(expression)
+
+    def component(self, expression: Node) -> str:
+        """Code of a scalar of each trajectory, also where it is the same for all of a batch."""
+        code = self.operand(expression)
+        if self.target.batched and expression.free_symbols <= self.same_for_all:
+            return f"{self.target.module}.ones_like(y[..., 0])*({code})"
+        return code
 
     def shape(self, expression: Node) -> Shape:
         """The shape of an expression."""
@@ -148,7 +159,8 @@ class Printer(PythonCodePrinter):
 
     def _print_Item(self, expr: Any) -> str:
         array, *indices = expr.args
-        return f"{self._atom(array)}[{', '.join(str(index) for index in indices)}]"
+        axes = ["..."] if self.target.batched else []
+        return f"{self._atom(array)}[{', '.join([*axes, *(str(index) for index in indices)])}]"
 
     def _atom(self, expr: Node) -> str:
         return self.parenthesize(expr, PRECEDENCE["Atom"], strict=True)
@@ -212,7 +224,7 @@ class Printer(PythonCodePrinter):
 
     def _scalar_input(self, argument: Node) -> str:
         # PyTorch's solvers have times in double precision, whatever the state is.
-        code = self.operand(argument)
+        code = self.component(argument)
         depends_on_time = symbol("t") in argument.free_symbols and self.target.name == "torch"
         return f"({code}).to(y.dtype)" if depends_on_time else code
 

@@ -26,7 +26,8 @@ def source(problem: Problem, target: str) -> str:
     """The module that a worker runs.
 
     ``rhs(t, y, p)`` maps the flat state (n_states,) and the flat parameters (n_parameters,) to dy/dt (n_states,);
-    ``loss(ys)`` maps states at the saved times (n_times, n_states) to a number. NumPy modules also have
+    ``loss(ys)`` maps states at the saved times (n_times, n_states) to a number. Of a batch, PyTorch's and TensorFlow's
+    take y of shape (batch, n_states) and ys of shape (n_times, batch, n_states). NumPy modules also have
     ``jacobian(t, y, p)`` (n_states, n_states), ``parameter_jacobian(t, y, p)`` (n_states, n_parameters) and
     ``loss_gradient(ys)`` (n_times, n_states), and those of scalar problems ``linearised(t, y, p)``, which gives at
     once the right-hand side as numbers and both Jacobians transposed, the second ``None`` without parameters.
@@ -39,7 +40,8 @@ def source(problem: Problem, target: str) -> str:
     """
     if target == "julia":
         return julia_source(problem)
-    context = Context.of(problem, TARGETS[target])
+    chosen = TARGETS[target]
+    context = Context.of(problem, chosen.for_batch() if problem.batch.size > 1 else chosen)
     functions = [_right_hand_side(context, "rhs", problem.equations)]
     if problem.implicit and target in SPLIT_TARGETS:
         functions.append(_right_hand_side(context, "explicit_terms", problem.explicit))
@@ -49,7 +51,7 @@ def source(problem: Problem, target: str) -> str:
         functions += network_sources(context)
     elif target == "numpy":
         functions.append((scalar_jacobian_source if problem.all_scalar else array_jacobian_source)(context))
-    elif target == "tensorflow" and problem.all_scalar:
+    elif target == "tensorflow" and problem.all_scalar and not context.target.batched:
         functions.append(scalar_jacobian_source(context))
     # The header comes last: the functions above have said which constants and imports they need.
     return "\n\n".join([_header(context), *_operators(context), *context.matrix_lines(), *functions]).rstrip() + "\n"
@@ -97,6 +99,7 @@ def _right_hand_side(context: Context, name: str, equations: Mapping[str, Node])
         printer.shapes[statement.symbol] = printer.shape(statement.expr)
         code = printer.code(statement.expr)
         lines.append(f"    {printer.code(statement.symbol)} = {code}")
+        printer.same_for_all |= {statement.symbol} if statement.expr.free_symbols <= printer.same_for_all else set()
     outputs = dict(zip(context.problem.equations, program.outputs, strict=True))
     lines += context.pack_state(outputs, printer)
     return "\n".join(lines) + "\n"

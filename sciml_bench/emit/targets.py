@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,21 @@ class Target:
     functions: dict[str, str]
     traced: bool = True
     reserved: frozenset[str] = frozenset()
+    batched: bool = False
+
+    def for_batch(self) -> Target:
+        """The target that prints for states of shape (batch, n_states): components lie along the last axis."""
+        match self.name:
+            case "torch":
+                ways = {"unpack": "{}.unbind(-1)", "stack": "torch.stack([{}], dim=-1)",
+                        "concatenate": "torch.cat([{}], dim=-1)"}  # fmt: skip
+            case "tensorflow":
+                ways = {"unpack": "tf.unstack({}, axis=-1)", "stack": "tf.stack([{}], axis=-1)",
+                        "concatenate": "tf.concat([{}], axis=-1)"}  # fmt: skip
+            case _:
+                # JAX maps the function of one trajectory over the batch, and NumPy and Julia loop over it.
+                return self
+        return replace(self, batched=True, **ways)
 
 
 _COMMON = (

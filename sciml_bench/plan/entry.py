@@ -58,6 +58,7 @@ class Entry:
             stiff=self.stiff,
             split=bool(problem.implicit),
             n_weights=problem.n_parameters - problem.n_named,
+            batch=problem.batch.size,
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.problem import times
+from sciml_bench.problem.batches import load_batch, refuse_unbatched
 from sciml_bench.problem.calls import operators
 from sciml_bench.problem.document import Document
 from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
@@ -29,8 +30,8 @@ SUITES = ("stiff", "nonstiff", "pde", "neural")
 TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "description", "source", "time", "constants", "parameters",
-    "grids", "networks", "states", "definitions", "equations", "implicit", "invariants", "exact", "loss", "training",
-    "published", "published_gradient",
+    "grids", "networks", "states", "definitions", "equations", "implicit", "invariants", "exact", "loss", "batch",
+    "training", "published", "published_gradient",
 )  # fmt: skip
 TIME_KEYS = ("t0", "t1", "save", "breakpoints")
 SAVE_KEYS = ("spacing", "first", "count", "times")
@@ -71,15 +72,18 @@ def load_problem(path: Path | str) -> Problem:
     reader.refuse_unused("definitions", [definition.name for definition in definitions])
     reader.refuse_unused("constants", document.table("constants"))
     loss = load_loss(reader, states, save_times)
+    batch = load_batch(reader)
     problem = Problem(
         name=name, title=document.string(document.data, "title", ""), suite=suite, tier=tier,
         tags=_tags(document), description=document.string(document.data, "description", "", "").strip(),
         source=_source(document), t0=t0, t1=t1, save_times=save_times, breakpoints=breakpoints, grids=grids,
         constants=constants, matrices=matrices, parameters=parameters, states=states, definitions=definitions,
         equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=loss,
-        networks=networks, training=load_training(reader),
+        networks=networks, batch=batch, training=load_training(reader),
         spec_hash=_spec_hash(document, loss.data, networks), path=str(path), equation_texts=texts,
     )  # fmt: skip
+    if batch.size > 1:
+        refuse_unbatched(reader, problem)
     return _with_published(reader, problem)
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import sympy
 from sympy import Symbol
 
+from sciml_bench.problem.batch import ONE, Batch
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.shapes import Shape
@@ -159,6 +160,7 @@ class Problem:
     published_gradients: tuple[PublishedGradient, ...] = ()
     implicit: Mapping[str, Node] = field(default_factory=dict)
     networks: tuple[Network, ...] = ()
+    batch: Batch = ONE
     training: Training | None = None
     spec_hash: str = ""
     path: str = ""
@@ -243,17 +245,18 @@ class Problem:
         return all(state.shape == () for state in self.states) and all(d.shape == () for d in self.definitions)
 
     def numbers(self) -> Numbers:
-        """The problem in double precision, as a worker needs it."""
+        """The problem in double precision, with all trajectories of its batch, as a worker needs it."""
         return Numbers(
-            y0=_doubles(self.y0),
+            y0=self.batch.initial_states(_doubles(self.y0), self.states),
             p=_doubles(self.p),
             t0=to_double(self.t0),
             t1=to_double(self.t1),
             save_times=_doubles(self.save_times),
             breakpoints=_doubles(self.breakpoints),
-            atol_scale=tuple(value for state in self.states for value in state.atol_scale),
+            atol_scale=tuple(value for state in self.states for value in state.atol_scale) * self.batch.size,
             wrt=self.wrt,
             n_weights=self.n_parameters - self.n_named,
+            batch=self.batch.size,
         )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sciml_bench.problem.batch import MAX_BATCH
+from sciml_bench.problem.batches import BATCH_KEYS
 from sciml_bench.problem.load import SOURCE_KEYS, SPEC, SUITES, TIERS, TIME_KEYS, TOP_KEYS
 from sciml_bench.problem.loss import KINDS, LOSS_KEYS
 from sciml_bench.problem.network import ACTIVATIONS, DRAWS
@@ -76,6 +78,7 @@ def schema() -> Schema:
         "invariants": _open(_EXPRESSION),
         "exact": _open(_EXPRESSION),
         "loss": _object(LOSS_KEYS),
+        "batch": _batch(),
         "training": _training(),
         "published": {"type": "array", "items": _object(PUBLISHED_KEYS, required=PUBLISHED_KEYS)},
         "published_gradient": {"type": "array", "items": _object(GRADIENT_KEYS, required=GRADIENT_KEYS)},
@@ -95,6 +98,13 @@ def _training() -> Schema:
     """The target of a training is one loss, where that of a loss is one number or as many as the state has."""
     table = _object(TRAINING_KEYS, required=REQUIRED_KEYS)
     return {**table, "properties": {**table["properties"], "target": _NUMBER}}
+
+
+def _batch() -> Schema:
+    """A table of its own: its size is a number of trajectories."""
+    size = {"type": "integer", "minimum": 1, "maximum": MAX_BATCH}
+    kinds = dict(zip(BATCH_KEYS, (size, _NUMBER, _KINDS["seed"]), strict=True))
+    return {"type": "object", "additionalProperties": False, "properties": kinds, "required": ["size"]}
 
 
 def _object(keys: tuple[str, ...], required: tuple[str, ...] = ()) -> Schema:

@@ -48,7 +48,12 @@ def draw_weights(layers: Iterable[Layer], weights: Draw, biases: Draw, seed: int
     for layer in layers:
         parts.append(weights.numbers(random, layer.outputs * layer.inputs, layer))
         parts.append(biases.numbers(random, layer.outputs, layer))
-    return tuple(np.concatenate(parts).astype(np.float32).astype(np.float64).tolist())
+    return tuple(rounded(np.concatenate(parts)).tolist())
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    """The nearest numbers of single precision, as doubles."""
+    return values.astype(np.float32).astype(np.float64)
 
 
 def hash_of(weights: tuple[float, ...]) -> str:

@@ -27,9 +27,10 @@ def status(result: diffrax.RESULTS) -> jax.Array:
     return code
 
 
-def check(code: int, n_steps: int) -> None:
-    """Raise the typed failure that a status stands for."""
+def check(code: int, n_steps: int, n_failed: int = 1, n_trajectories: int = 1) -> None:
+    """Raise the typed failure that a status stands for, of the first of so many failed trajectories of a batch."""
     if code == 0:
         return
     outcome, reason = (Outcome.CRASH, "it gives no known reason") if code < 0 else _FAILURES[code - 1][1:]
-    raise SolverFailure(outcome, f"Diffrax stopped after {n_steps} steps: {reason}")
+    share = f" on {n_failed} of {n_trajectories} trajectories, first" if n_trajectories > 1 else ""
+    raise SolverFailure(outcome, f"Diffrax stopped{share} after {n_steps} steps: {reason}")

@@ -41,10 +41,13 @@ class Values(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """States at the saved times, (n_times, n_states), and the report, (N_REPORT,)."""
+    """States at the saved times, (n_times, n_states), and the report, (N_REPORT,); of a batch, an axis more."""
 
     ys: jax.Array
     report: jax.Array
+
+
+Integrate = Callable[[Values, str], Solved]
 
 
 class DiffraxProgram(Program):
@@ -60,7 +63,7 @@ class DiffraxProgram(Program):
         self._dtype = np.dtype(task.cell.precision)
         jax.config.update("jax_enable_x64", self._dtype == np.float64)
         self._source = load_source(task)
-        self._scale = np.asarray(numbers.atol_scale, self._dtype)
+        self._scale = np.asarray(numbers.atol_scale[: numbers.n_states], self._dtype)
         self._p_scale = np.asarray(numbers.p_scale, self._dtype)
         self._arguments = getattr(self._source, "arguments", lambda p: (p,))
         self._solver = solvers.solver(task.cell.method)
@@ -83,24 +86,21 @@ class DiffraxProgram(Program):
         output.block_until_ready()
 
     def read_solution(self, output: jax.Array) -> Solution:
-        values = np.asarray(output, dtype=np.float64)
-        statistics = _statistics(values[-N_REPORT:])
-        ys = values[:-N_REPORT].reshape(-1, len(self._numbers.y0))
+        values, statistics = self._split(output)
+        ys = self._by_time(values)
         if not np.all(np.isfinite(ys)):
             raise SolverFailure(Outcome.NONFINITE, "Diffrax reports success, but the solution is not finite")
         return Solution(ys, statistics)
 
     def read_gradient(self, output: jax.Array) -> Gradient:
-        values = np.asarray(output, dtype=np.float64)
-        statistics = _statistics(values[-N_REPORT:])
-        *gradient, loss = values[:-N_REPORT]
+        values, statistics = self._split(output)
+        *gradient, loss = values
         if not np.all(np.isfinite(values)):
             backwards = "; its solve backwards in time may have failed" * (self._cell.sensitivity == "backsolve")
             message = f"Diffrax reports success, but the gradient is not finite{backwards}"
             raise SolverFailure(Outcome.NONFINITE, message)
         return Gradient(float(loss), np.array(gradient), statistics)
 
-    def trace_count(self) -> int:
     def trainer(self, training: Training) -> Trainer:
         # Optax is only imported by cells that train.
         from sciml_bench.adapters.diffrax.training import DiffraxTrainer
@@ -108,6 +108,18 @@ class DiffraxProgram(Program):
         inputs = self.prepare(np.asarray(self._numbers.theta), training.point)
         return DiffraxTrainer(training, inputs, self._gradient, self.read_gradient)
 
+    def _split(self, output: jax.Array) -> tuple[FloatArray, dict[str, float]]:
+        """The result, and what Diffrax says of the solve of each trajectory."""
+        values, size = np.asarray(output, dtype=np.float64), N_REPORT * self._numbers.batch
+        return values[:-size], _statistics(values[-size:].reshape(-1, N_REPORT))
+
+    def _by_time(self, values: FloatArray) -> FloatArray:
+        """States at the saved times, those of all trajectories side by side, (n_times, batch * n_states)."""
+        numbers = self._numbers
+        ys = values.reshape(numbers.batch, len(numbers.save_times), numbers.n_states)
+        return ys.transpose(1, 0, 2).reshape(len(numbers.save_times), -1)
+
+    def trace_count(self) -> int:
         return self._traces
 
     def phases_ns(self) -> dict[str, int]:
@@ -151,16 +163,16 @@ class DiffraxProgram(Program):
 
     def _solve(self, inputs: jax.Array) -> jax.Array:
         # Without a gradient every adjoint is the same plain loop, but for DirectAdjoint, whose loop costs more.
-        solved = self._integrate(self._values(inputs[:-2], inputs[-2:]), "checkpointed")
-        return jnp.concatenate([solved.ys.ravel(), solved.report])
+        solved = self._integrated(self._integrate, self._values(inputs[:-2], inputs[-2:]), "checkpointed")
+        return jnp.concatenate([solved.ys.ravel(), solved.report.ravel()])
 
     def _gradient(self, inputs: jax.Array) -> jax.Array:
         sensitivity = self._cell.sensitivity
         integrate = self._integrate_scaled if sensitivity == "backsolve" else self._integrate
 
         def loss(theta: jax.Array) -> tuple[jax.Array, jax.Array]:
-            solved = integrate(self._values(theta, inputs[-2:]), sensitivity)
-            value = self._source.loss(solved.ys)
+            solved = self._integrated(integrate, self._values(theta, inputs[-2:]), sensitivity)
+            value = self._loss(solved.ys)
             return value, jnp.append(value, solved.report)
 
         differentiate = jax.jacfwd if sensitivity == "forward" else jax.grad
@@ -171,6 +183,16 @@ class DiffraxProgram(Program):
         y0 = jnp.asarray(self._numbers.y0, self._dtype) if parameters else theta
         p = theta if parameters else jnp.asarray(self._numbers.p, self._dtype)
         return Values(y0, p, tolerances[0], tolerances[1])
+
+    def _integrated(self, integrate: Integrate, values: Values, sensitivity: str) -> Solved:
+        """One solve, or of a batch all of them in one loop, each with steps of its own."""
+        if self._numbers.batch == 1:
+            return integrate(values, sensitivity)
+        y0 = values.y0.reshape(self._numbers.batch, -1)
+        return jax.vmap(lambda start: integrate(values._replace(y0=start), sensitivity))(y0)
+
+    def _loss(self, ys: jax.Array) -> jax.Array:
+        return self._source.loss(ys) if self._numbers.batch == 1 else jnp.sum(jax.vmap(self._source.loss)(ys))
 
     def _integrate(self, values: Values, sensitivity: str) -> Solved:
         return self._run(self._terms(), values, values.atol * self._scale, sensitivity)
@@ -224,7 +246,13 @@ def _named(name: str, function: Callable[..., jax.Array]) -> Callable[..., jax.A
     return call
 
 
-def _statistics(report: FloatArray) -> dict[str, float]:
-    code, n_steps, n_accepted = (int(number) for number in report)
-    failure.check(code, n_steps)
-    return {"n_steps": n_steps, "n_accepted": n_accepted, "n_rejected": n_steps - n_accepted}
+def _statistics(reports: FloatArray) -> dict[str, float]:
+    """Counts of the one trajectory, or of a batch those of the one that takes most steps, and what the others take."""
+    failed = reports[reports[:, 0] != 0]
+    if len(failed):
+        failure.check(int(failed[0, 0]), int(failed[0, 1]), len(failed), len(reports))
+    n_steps, n_accepted = (int(number) for number in reports[int(np.argmax(reports[:, 1])), 1:])
+    counts = {"n_steps": n_steps, "n_accepted": n_accepted, "n_rejected": n_steps - n_accepted}
+    if len(reports) == 1:
+        return counts
+    return {**counts, "n_steps_least": float(reports[:, 1].min()), "n_steps_mean": float(reports[:, 1].mean())}

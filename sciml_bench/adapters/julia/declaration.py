@@ -25,6 +25,10 @@ _LARGEST_FOR_ZYGOTE = 20
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
+    if facts.n_weights:
+        return "networks are not emitted to Julia yet"
+    if facts.batch > 1:
+        return "batches are not emitted to Julia yet"
     if cell.method == "cvode_bdf" and cell.sensitivity == "forward":
         return "SUNDIALS computes in Float64 only, so ForwardDiff's dual numbers cannot pass through CVODE_BDF"
     if cell.method == "cvode_bdf" and cell.framework_mode == "compiled":

@@ -13,6 +13,8 @@ def refusal(_cell: Cell, facts: Facts) -> str | None:
             "SciPy has no automatic differentiation, and forward sensitivity equations for the "
             f"{facts.n_weights} weights of a network are no way to train it"
         )
+    if facts.batch > 1:
+        return "SciPy's solve_ivp takes one trajectory at a time, with a right-hand side written in Python"
     return None
 
 

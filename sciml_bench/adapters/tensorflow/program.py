@@ -61,7 +61,7 @@ class TensorFlowProgram(Program):
         self._segments = split(numbers)
         self._traces = 0
         self._trace_times = TraceTimes()
-        scale = np.asarray(numbers.atol_scale)
+        scale = np.asarray(numbers.atol_scale[: numbers.n_states])
         uniform = bool(np.all(scale == scale[0]))
         self._atol_factor = float(scale[0]) if uniform else 1.0
         self._scale = None if uniform else tf.constant(scale)
@@ -142,7 +142,9 @@ class TensorFlowProgram(Program):
     def _values(self, theta: tf.Tensor) -> tuple[tf.Tensor, Arguments]:
         """Initial state, and what the right-hand side takes after it."""
         if self._numbers.wrt == "parameters":
-            return tf.constant(self._numbers.y0, tf.float64), self._arguments(theta)
+            numbers = self._numbers
+            shape = (numbers.n_states,) if numbers.batch == 1 else (numbers.batch, numbers.n_states)
+            return tf.constant(numbers.y0, tf.float64, shape), self._arguments(theta)
         return theta, (tf.constant(self._numbers.p, tf.float64),)
 
     def _scaled(self, arguments: Arguments) -> dict[str, Any]:

@@ -78,11 +78,11 @@ class TorchdiffeqProgram(Program):
         leaf = self._tensor(theta)
         if numbers.wrt == "parameters":
             arguments = self._arguments(leaf)
-            leaves, y0 = arguments.leaves, self._tensor(numbers.y0)
+            leaves, y0 = arguments.leaves, self._by_trajectory(self._tensor(numbers.y0))
         else:
             arguments, y0 = Arguments(self._tensor(numbers.p)), leaf.requires_grad_()
             leaves = (y0,)
-        atol = point.atol * self._scale
+        atol = point.atol * self._by_trajectory(self._scale)
         n_steps = 0 if self._method.adaptive else fixed_steps(self._method.order, point.rtol)
         options = grid.options(self._method, n_steps, numbers.t1 - numbers.t0)
         return Inputs(
@@ -114,7 +114,7 @@ class TorchdiffeqProgram(Program):
         """Nothing to wait for: PyTorch computes on the CPU before it returns."""
 
     def read_solution(self, output: Solved) -> Solution:
-        ys = output.ys.numpy()
+        ys = output.ys.flatten(1).numpy()
         if not np.all(np.isfinite(ys)):
             raise SolverFailure(Outcome.NONFINITE, "torchdiffeq reports success, but the solution is not finite")
         return Solution(ys, output.counts)
@@ -167,6 +167,10 @@ class TorchdiffeqProgram(Program):
             "torch_threads": str(torch.get_num_threads()),
         }
 
+    def _by_trajectory(self, values: Tensor) -> Tensor:
+        """Numbers of all trajectories of a batch, (batch, n_states); of a single one, (n_states,)."""
+        return values if self._numbers.batch == 1 else values.reshape(self._numbers.batch, -1)
+
     def _loss(self, inputs: Inputs) -> Tensor:
         """The loss, to be differentiated."""
         if self._cell.sensitivity == "backsolve":
@@ -216,7 +220,7 @@ class TorchdiffeqProgram(Program):
             reason = not_released(name) or f"the installed torchdiffeq has no method '{name}'"
             raise SolverFailure(Outcome.UNSUPPORTED, reason)
         found = tableau.inconsistency(name)
-        y0, arguments = self._tensor(self._numbers.y0), self._arguments(self._tensor(self._numbers.p))
+        y0, arguments = self._by_trajectory(self._tensor(self._numbers.y0)), self._arguments(self._tensor(self._numbers.p))
         if found and (self._numbers.breakpoints or depends_on_time(self._source.rhs, self._numbers.t0, y0, arguments)):
             raise SolverFailure(
                 Outcome.UNSUPPORTED,

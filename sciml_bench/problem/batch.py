@@ -1,0 +1,41 @@
+"""Batches: many trajectories of one equation, which differ in their initial states only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sciml_bench.problem.model import State
+
+MAX_BATCH = 100_000
+
+
+@dataclass(frozen=True)
+class Batch:
+    """``size`` trajectories: the first starts in the problem's initial state, each other in one drawn around it.
+
+    Component i of a drawn state is normal with mean ``y0[i]`` and deviation ``spread`` times the scale of i. A larger
+    batch of the same seed begins with the trajectories of a smaller one.
+    """
+
+    size: int
+    spread: float = 0.0
+    seed: int = 0
+
+    def initial_states(self, y0: tuple[float, ...], states: tuple[State, ...]) -> tuple[float, ...]:
+        """All initial states, flat, trajectory by trajectory."""
+        if self.size == 1:
+            return y0
+        import numpy as np
+
+        from sciml_bench.problem.weights import rounded
+
+        scale = np.array([value for state in states for value in state.scale])
+        draws = np.random.RandomState(self.seed).standard_normal((self.size - 1, len(y0)))
+        drawn = rounded(np.array(y0) + self.spread * scale * draws)
+        return (*y0, *drawn.ravel().tolist())
+
+
+#: A problem of one trajectory, as most are.
+ONE = Batch(1)

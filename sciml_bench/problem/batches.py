@@ -1,0 +1,51 @@
+"""Loads a problem's batch, and says which problems can have one."""
+
+from __future__ import annotations
+
+from sciml_bench.problem.batch import MAX_BATCH, ONE, Batch
+from sciml_bench.problem.model import Problem, to_double
+from sciml_bench.problem.operators import ARRAY_OPERATORS, NetworkOutput
+from sciml_bench.problem.reader import Reader
+
+BATCH_KEYS = ("size", "spread", "seed")
+
+
+def load_batch(reader: Reader) -> Batch:
+    """The declared batch; one trajectory where there is none."""
+    document, data = reader.document, reader.document.table("batch")
+    if not data:
+        return ONE
+    document.known_keys(data, BATCH_KEYS, "batch")
+    size = document.integer(data, "size", "batch", 1, MAX_BATCH)
+    spread = to_double(reader.constant(data.get("spread", 0), "batch", "spread"))
+    seed = document.integer({"seed": 0, **data}, "seed", "batch", 0, 2**32 - 1)
+    if size > 1 and not spread > 0:
+        cure = "Give the deviation of the initial states in units of each state's scale, as in `spread = 0.1`."
+        raise document.error("the trajectories of the batch are all the same.", "batch", "spread", cure)
+    return Batch(size, spread, seed)
+
+
+def refuse_unbatched(reader: Reader, problem: Problem) -> None:
+    """Refuse a batch of a problem whose equations cannot be written for many trajectories at once.
+
+    Raises:
+        ProblemError: there are fields, the equations mix elements with whole vectors, the loss has data, or the
+            gradient is with respect to the initial state.
+    """
+    if problem.grids or not (problem.all_scalar or _whole_vectors(problem)):
+        reason = "a batch is for problems of scalars, or of vectors that the equations only take as a whole."
+    elif problem.loss.data:
+        reason = "the trajectories of a batch have no data of their own, so the loss cannot have any."
+    elif problem.wrt != "parameters":
+        reason = "gradients of a batch are with respect to parameters, of which there are none."
+    else:
+        return
+    raise reader.document.error(reason, "batch", "size", "Leave [batch] out, or change the problem.")
+
+
+def _whole_vectors(problem: Problem) -> bool:
+    if any(len(state.shape) != 1 for state in problem.states):
+        return False
+    expressions = [*problem.equations.values(), *(definition.expr for definition in problem.definitions)]
+    found = {type(node) for expr in expressions for node in expr.atoms(*ARRAY_OPERATORS)}
+    return found <= {NetworkOutput} and all(len(definition.shape) == 1 for definition in problem.definitions)
