@@ -2,7 +2,8 @@
 
 Two of Keras's formulas differ from the pinned ones (see ``Training``) in where epsilon stands, and are brought to them
 here: Keras adds it to the root of an uncorrected v in Adam ("epsilon hat" of Kingma and Ba, just before section 2.1),
-and under the root in RMSprop.
+and under the root in RMSprop. Its numbers are given as double precision tensors: Keras would turn a Python number into a
+single precision one first, in which 1 - 0.999 is off by 1.3e-5.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class TensorFlowTrainer(Trainer):
 class _CorrectedEpsilon:
     """Adam's epsilon times sqrt(1 - beta2^t), which makes Keras's formula that of Kingma and Ba's algorithm 1."""
 
-    beta_2: float
+    beta_2: tf.Tensor
     iterations: Any
     _epsilon: float
 
@@ -78,7 +79,7 @@ class _CorrectedEpsilon:
     def epsilon(self) -> tf.Tensor:
         """What is added to the root of the uncorrected v in this step."""
         t = tf.cast(self.iterations + 1, tf.float64)
-        return self._epsilon * tf.sqrt(1 - tf.constant(self.beta_2, tf.float64) ** t)
+        return self._epsilon * tf.sqrt(1 - self.beta_2**t)
 
     @epsilon.setter
     def epsilon(self, value: float) -> None:
@@ -105,7 +106,11 @@ class RMSprop(keras.optimizers.RMSprop):
 
 def optimiser_of(training: Training) -> keras.optimizers.Optimizer:
     """Keras's optimiser, of the pinned formula (see ``Training``)."""
-    rate, number = training.learning_rate, training.number
+    rate = training.learning_rate
+
+    def number(name: str) -> tf.Tensor:
+        return tf.constant(training.number(name), tf.float64)
+
     match training.optimiser:
         case "adam":
             return Adam(rate, beta_1=number("beta1"), beta_2=number("beta2"), epsilon=number("epsilon"))
