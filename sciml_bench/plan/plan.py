@@ -18,6 +18,7 @@ from sciml_bench.plan.blocks import Slot, blocks
 from sciml_bench.plan.cells import Planned, Skipped, choose
 from sciml_bench.plan.cost import estimate_s, hopeless
 from sciml_bench.plan.entry import Entry, entries
+from sciml_bench.plan.products import products
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.tasks import Material
@@ -166,11 +167,13 @@ def make_plan(
 
 
 def _by_reason(skipped: Iterable[Skipped]) -> list[dict[str, Any]]:
-    """Skipped cells share few reasons; each is written once."""
+    """Skipped cells share few reasons; each is written once, with its cells as products (see ``plan.products``)."""
     labels: dict[tuple[Outcome | None, str], list[str]] = {}
     for item in skipped:
         labels.setdefault((item.outcome, item.reason), []).append(item.cell.label)
-    return [{"reason": reason, "outcome": outcome, "cells": cells} for (outcome, reason), cells in labels.items()]
+    return [
+        {"reason": reason, "outcome": outcome, "cells": products(cells)} for (outcome, reason), cells in labels.items()
+    ]
 
 
 def _problem(entry: Entry) -> dict[str, Any]:

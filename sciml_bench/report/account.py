@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sciml_bench.outcome import Outcome
+from sciml_bench.plan.products import count
 from sciml_bench.report.summary import RunSummary
 
 
@@ -35,7 +36,7 @@ def account(summary: RunSummary) -> Account:
     """Count every cell of a run once."""
     outcomes = [cell.outcome for cell in summary.cells.values()]
     failed = Counter(outcome for outcome in outcomes if outcome not in (None, Outcome.OK))
-    skipped = Counter({entry["reason"]: len(entry["cells"]) for entry in summary.plan["skipped"]})
+    skipped = Counter({entry["reason"]: count(entry["cells"]) for entry in summary.plan["skipped"]})
     return Account(
         planned=len(summary.cells) + skipped.total(),
         measured=outcomes.count(Outcome.OK),

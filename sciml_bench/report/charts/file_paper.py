@@ -34,8 +34,8 @@ class FilePaper:
 
     def line(self, xs: Sequence[float], ys: Sequence[float], look: Look) -> None:
         """A line with its markers."""
-        marker = {"marker": CARETLEFTBASE} if look.get("marker") == AT_MOST else {}
-        self._figure.add_artist(Line2D(xs, ys, transform=self._figure.dpi_scale_trans, **look | marker))
+        marker: Look = {"marker": CARETLEFTBASE} if look.get("marker") == AT_MOST else {}
+        self._figure.add_artist(Line2D(xs, ys, transform=self._figure.dpi_scale_trans, **(look | marker)))
 
     def segments(self, ends: Sequence[Ends], look: Look) -> None:
         """Straight lines of one look, in one path."""

@@ -124,7 +124,7 @@ def _draw(figure: Paper, material: Material, groups: Sequence[tuple[str, Sequenc
             _draw_box(pane, boxes, _counts(cell, rtol), place, y)
     for kind, (_, colour, hatch) in TRIALS.items():
         if boxes[kind]:
-            pane.boxes(boxes[kind], colour, **({"hatch": hatch} if hatch else {}))
+            pane.boxes(boxes[kind], colour, hatch=hatch or None)
     pane.boxes(boxes["frame"], "none", edgecolor=INK, linewidth=0.5)
     swatches(figure, [Swatch(colour, name, hatch) for name, colour, hatch in TRIALS.values()], 0.14)
 

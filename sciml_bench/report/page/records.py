@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from sciml_bench.outcome import Outcome
+from sciml_bench.plan.products import count, labels
 from sciml_bench.report.failures import failures
 from sciml_bench.report.page.table import Entry, Heading, Places, Table
 from sciml_bench.report.summary import CellSummary
@@ -95,9 +97,9 @@ def skipped_table(reading: Reading, prefix: str) -> Table | None:
     if not entries:
         return None
     rows = tuple(
-        (Entry(str(entry["reason"])), Entry(str(len(entry["cells"])), value=float(len(entry["cells"]))),
-         Entry(", ".join(map(str, entry["cells"][:3])) + (" …" if len(entry["cells"]) > 3 else "")))
-        for entry in sorted(entries, key=lambda entry: -len(entry["cells"]))
+        (Entry(str(entry["reason"])), Entry(str(cells := count(entry["cells"])), value=float(cells)),
+         Entry(", ".join(islice(labels(entry["cells"]), 3)) + (" …" if cells > 3 else "")))
+        for entry in sorted(entries, key=lambda entry: -count(entry["cells"]))
     )  # fmt: skip
     headings = (Heading("reason"), Heading("cells", number=True), Heading("for example"))
     return Table(f"{prefix}skipped", "What was skipped before anything ran, and why", headings, rows)

@@ -14,6 +14,7 @@ from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import Slot, blocks
 from sciml_bench.plan.cells import Planned
 from sciml_bench.plan.plan import plan_hash
+from sciml_bench.plan.products import count
 from sciml_bench.store import SCHEMA, Record, environment_hash
 from sciml_bench.store.lines import numbered_lines
 from sciml_bench.task import Cell
@@ -64,7 +65,7 @@ class Intent:
             profile = plan["profile"]
             _ = profile["name"], profile["comparable"], profile["rtols"], plan["settings"]["threads"]
             _ = profile["sampling"]["steady_calls"], profile["sampling"]["max_steady_calls"]
-            _ = [(entry["reason"], entry["cells"]) for entry in plan["skipped"]]
+            _ = [(entry["reason"], count(entry["cells"])) for entry in plan["skipped"]]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise StoreError(
                 f"plan.json is not a plan of this version ({type(error).__name__}: {error}). Verify the run with the "

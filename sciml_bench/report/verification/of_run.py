@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.plan import plan_hash
+from sciml_bench.plan.products import labels
 from sciml_bench.report.failures import RESULTS
 from sciml_bench.report.verification.evidence import Intent
 from sciml_bench.store import Record
@@ -123,9 +124,9 @@ def complete(seen: Sequence[Seen], intent: Intent) -> Found:
 def account(_seen: Sequence[Seen], intent: Intent) -> Found:
     """Planned cells are distinct, skipped ones are distinct and have reasons, and none is both."""
     planned = [entry["label"] for entry in intent.plan["cells"]]
-    skipped = [label for entry in intent.plan["skipped"] for label in entry["cells"]]
-    for name, labels in (("planned", planned), ("skipped", skipped)):
-        twice = len(labels) - len(set(labels))
+    skipped = [label for entry in intent.plan["skipped"] for label in labels(entry["cells"])]
+    for name, listed in (("planned", planned), ("skipped", skipped)):
+        twice = len(listed) - len(set(listed))
         if twice:
             yield None, f"{twice} cells are {name} twice"
     both = sorted(set(planned) & set(skipped))
