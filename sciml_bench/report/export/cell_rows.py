@@ -147,6 +147,12 @@ def _growth(line: Line) -> int | None:
     return round(median(known)) if known else None
 
 
+def _bridge(line: Line, name: str) -> float | None:
+    """What crossing a bridge to the framework cost a call; ``None`` where Python calls it directly."""
+    known = [cost for point in line.cell.points if (cost := getattr(point, f"{name}_bridge_s")) is not None]
+    return median(known) if known else None
+
+
 def _energy_rtol(line: Line, joules: Callable[[PointSummary], float | None]) -> float | None:
     """The tolerance at which the most processes have their energy known; the tightest of equals."""
     votes: dict[float, int] = {}
@@ -238,6 +244,7 @@ def _columns_of_call(name: str, get: Callable[[Line], Time]) -> Iterator[tuple[C
     yield _column(
         f"{name}_s_is_a_bound", _TRUTH, "whether the time is known from above only", lambda line: _at_most(get(line))
     )
+    yield _column(f"{name}_bridge_s", _NUMBER, "of it, crossing a bridge; median", lambda line: _bridge(line, name))
     yield _column(f"{name}s_per_s", _NUMBER, "throughput", lambda line: _rate(get(line)))
     yield _column(f"{name}_verdict", _TEXT, "against the fastest of the table", lambda line: line.verdict(name))
     yield _column(

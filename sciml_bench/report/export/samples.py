@@ -5,7 +5,7 @@ A point, or a process, without any sample has one row that says how it ended, so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.measure.point import PointResult
@@ -48,18 +48,36 @@ COLUMNS = (
     Column("loop", _TEXT, "first, warm_up or steady"),
     Column("number", _INTEGER, "the place of the call in its loop, from 1"),
     Column("seconds", _NUMBER, "how long the call took"),
+    Column("inside_s", _NUMBER, "of it, as the framework itself timed a steady call behind a bridge"),
+    Column("inside_gc_s", _NUMBER, "of that, collecting garbage"),
+    Column("inside_compile_s", _NUMBER, "of that, compiling"),
+    Column("inside_allocated_bytes", _INTEGER, "what the framework allocated in that call"),
     Column("counted", _TRUTH, "whether the call enters the median: right, and from where its loop had settled"),
 )  # fmt: skip
 
 
+Inside = Mapping[str, Sequence[int]]
+"""What a framework told of the calls of a loop, by name."""
+
+_INSIDE_TIMES = ("ns", "gc_ns", "compile_ns")
+
+
 @dataclass(frozen=True)
 class Calls:
-    """One loop of one half of a point: the samples from ``counted_from`` on count."""
+    """One loop of one half of a point: the samples from ``counted_from`` on count. ``inside`` is what the framework
+    told of them behind a bridge; ``None`` where there is no bridge."""
 
     call: str
     loop: str
     samples_ns: Sequence[int]
     counted_from: int | None
+    inside: Inside | None = None
+
+    def inside_of(self, place: int) -> Row:
+        """What was told of a call, in the order of the columns; ``None`` for what was not."""
+        told = {name: values[place] for name, values in (self.inside or {}).items() if place < len(values)}
+        seconds = (told[name] / 1e9 if name in told else None for name in _INSIDE_TIMES)
+        return (*seconds, told.get("allocated_bytes"))
 
 
 def sample_rows(run: Run, on_damage: Callable[[DamagedLine], None]) -> Iterator[Row]:
@@ -91,7 +109,7 @@ def _of_record(run: str, record: Record, counts: bool) -> Iterator[Row]:
         record.peak_rss_bytes,
     )  # fmt: skip
     if not record.points:
-        yield (*head, *(None,) * 4, record.message or None, *(None,) * 7)
+        yield (*head, *(None,) * 4, record.message or None, *(None,) * 11)
     for place, point in enumerate(record.points):
         yield from _of_point(head, place, point)
 
@@ -105,27 +123,27 @@ def _of_point(head: Row, place: int, point: PointResult) -> Iterator[Row]:
     for calls in _loops(point):
         for number, ns in enumerate(calls.samples_ns, start=1):
             counted = calls.counted_from is not None and number > calls.counted_from
-            yield (*head, *described, calls.call, calls.loop, number, ns / 1e9, counted)
+            yield (*head, *described, calls.call, calls.loop, number, ns / 1e9, *calls.inside_of(number - 1), counted)
             empty = False
     if empty:
-        yield (*head, *described, *(None,) * 5)
+        yield (*head, *described, *(None,) * 9)
 
 
 def _loops(point: PointResult) -> Iterator[Calls]:
     halves = (
         (
             "solve", point.first_solve_ns, point.warm_up_solve_ns, point.solve_ns, point.solve_steady,
-            point.solve_outcome,
+            point.solve_outcome, point.solve_inside,
         ),
         (
             "gradient", point.first_gradient_ns, point.warm_up_gradient_ns, point.gradient_ns, point.gradient_steady,
-            point.gradient_outcome,
+            point.gradient_outcome, point.gradient_inside,
         ),
     )  # fmt: skip
-    for call, first_ns, warm_up, steady, found, outcome in halves:
+    for call, first_ns, warm_up, steady, found, outcome, inside in halves:
         yield Calls(call, "first", () if first_ns is None else (first_ns,), None)
         yield Calls(call, "warm_up", warm_up, None)
-        yield Calls(call, "steady", steady, _start(found) if outcome == "ok" else None)
+        yield Calls(call, "steady", steady, _start(found) if outcome == "ok" else None, inside)
 
 
 def _start(found: Steady | None) -> int:

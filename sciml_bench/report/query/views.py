@@ -10,6 +10,7 @@ from sciml_bench.store.migration import SCHEMA
 _CELL = "STRUCT(problem VARCHAR, adapter VARCHAR, method VARCHAR, sensitivity VARCHAR, mode VARCHAR, \
 precision VARCHAR, device VARCHAR)"
 _STEADY = 'STRUCT("class" VARCHAR, "start" BIGINT)'
+_INSIDE = "STRUCT(ns BIGINT[], gc_ns BIGINT[], compile_ns BIGINT[])"
 _POINT = f"""STRUCT(
     rtol DOUBLE, atol DOUBLE, outcome VARCHAR, phase VARCHAR, message VARCHAR,
     solve_outcome VARCHAR, gradient_outcome VARCHAR, first_solve_ns BIGINT, first_gradient_ns BIGINT,
@@ -17,7 +18,8 @@ _POINT = f"""STRUCT(
     solve_scores STRUCT(scd DOUBLE, trajectory_error DOUBLE, below_reference BOOLEAN),
     gradient_scores STRUCT(relative_error DOUBLE, below_reference BOOLEAN),
     solve_statistics MAP(VARCHAR, DOUBLE), gradient_statistics MAP(VARCHAR, DOUBLE),
-    memory_growth_bytes BIGINT, truncated BOOLEAN, solve_steady {_STEADY}, gradient_steady {_STEADY})"""
+    memory_growth_bytes BIGINT, truncated BOOLEAN, solve_steady {_STEADY}, gradient_steady {_STEADY},
+    solve_inside {_INSIDE}, gradient_inside {_INSIDE})"""
 
 _COLUMNS = {
     "schema": "INTEGER",
@@ -122,11 +124,12 @@ SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS},
 FROM unnested"""
 
 
-def _loop(half: str, loop: str, samples: str, counted: str) -> str:
+def _loop(half: str, loop: str, samples: str, counted: str, inside: str = "[]") -> str:
+    """One loop; of calls behind a bridge with what the framework itself timed of each."""
     return f"""
 SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS}, point, p.rtol AS rtol,
     '{half}' AS "call", '{loop}' AS "loop", generate_subscripts({samples}, 1) AS "number",
-    unnest({samples}) / 1e9 AS seconds, {counted} AS counted
+    unnest({samples}) / 1e9 AS seconds, unnest(CAST({inside} AS BIGINT[])) / 1e9 AS inside_s, {counted} AS counted
 FROM unnested"""
 
 
@@ -141,7 +144,7 @@ def _loops() -> list[str]:
         found += [
             _loop(half, "first", first, "false"),
             _loop(half, "warm_up", f"p.warm_up_{half}_ns", "false"),
-            _loop(half, "steady", f"p.{half}_ns", counted),
+            _loop(half, "steady", f"p.{half}_ns", counted, f"p.{half}_inside.ns"),
         ]
     return found
 

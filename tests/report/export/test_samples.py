@@ -44,6 +44,30 @@ def test_every_sample_of_every_record_is_a_row(run):
     assert len(measured) > 500
 
 
+def test_calls_behind_a_bridge_have_their_times_inside(tmp_path):
+    run = drawn.run(tmp_path, problems=["robertson"])
+    lines = run.records_path.read_text(encoding="utf-8").splitlines()
+    data = next(data for line in lines if (data := json.loads(line))["points"] and data["points"][0]["solve_ns"])
+    point = data["points"][0]
+    steady = point["solve_ns"]
+    point["solve_inside"] = {
+        "ns": [ns - 1000 for ns in steady],
+        "gc_ns": list(range(len(steady))),
+        "compile_ns": [0] * len(steady),
+        "allocated_bytes": [7] * len(steady),
+    }
+    run.records_path.write_text(json.dumps(data) + "\n", encoding="utf-8")
+    found, damaged = rows_of(run)
+    assert not damaged
+    with_times = [row for row in found if row["inside_s"] is not None]
+    assert {(row["call"], row["loop"], row["point"]) for row in with_times} == {("solve", "steady", 0)}
+    assert [row["inside_s"] for row in with_times] == [(ns - 1000) / 1e9 for ns in steady]
+    assert [row["inside_gc_s"] for row in with_times] == [place / 1e9 for place in range(len(steady))]
+    assert {row["inside_allocated_bytes"] for row in with_times} == {7}
+    assert {row["inside_compile_s"] for row in with_times} == {0.0}
+    assert any(row["seconds"] is not None and row["inside_s"] is None for row in found)
+
+
 def test_what_counts_is_what_the_tables_are_made_of(run):
     found, _ = rows_of(run)
     for record in run.records():

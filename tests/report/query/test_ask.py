@@ -75,6 +75,17 @@ def test_samples_are_all_samples(run):
     assert loops == {"first": 2 * points, "warm_up": 4 * points, "steady": 24 * points}
 
 
+def test_calls_behind_a_bridge_have_their_times_inside(tmp_path):
+    inside = {"ns": (900, 800), "gc_ns": (0, 0), "compile_ns": (0, 0), "allocated_bytes": (1, 1)}
+    behind = dataclasses.replace(point(1e-4), solve_ns=(1000, 1000), solve_inside=inside)
+    which = cell("robertson", "julia")
+    made = Run.create(tmp_path, "bridged", plan=plan([which]), environment={})
+    made.append(record(which, points=(behind,)))
+    found = ask("select inside_s from samples where loop = 'steady' and call = 'solve' order by number", [made]).rows
+    assert [value for (value,) in found] == pytest.approx([9e-7, 8e-7])
+    assert one("select count(inside_s) from samples", made) == 2
+
+
 def test_cells_are_the_tables(run):
     found = ask(
         "select adapter, gradient_verdict from cells where problem = 'robertson' and comparison = 'idiomatic'"
