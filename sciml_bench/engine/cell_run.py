@@ -126,7 +126,7 @@ class CellRun:
 def first_calls(task: Task) -> Task:
     """The task of a worker that only fills the compile caches."""
     sampling = dataclasses.replace(task.sampling, warm_up_calls=0, steady_calls=0, steady_s=0.0, max_steady_calls=0)
-    return dataclasses.replace(task, points=task.points[:1], sampling=sampling, draws=())
+    return dataclasses.replace(task, points=task.points[:1], sampling=sampling, draws=(), training=None)
 
 
 def measures_energy(task: Task) -> bool:

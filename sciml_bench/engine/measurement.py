@@ -19,9 +19,11 @@ from sciml_bench.measure.protocol import (
     PointDone,
     ProtocolError,
     Ready,
+    TrainingDone,
     TrialDone,
     Waits,
 )
+from sciml_bench.measure.trained import PHASES, Trained
 from sciml_bench.measure.trial import PHASE, Trial
 from sciml_bench.outcome import Outcome
 from sciml_bench.task import Task
@@ -104,6 +106,7 @@ class Measurement:
     energy: dict[str, Any] | None = None
     peak_device_bytes: int | None = None
     stability: tuple[Trial, ...] = ()
+    training: Trained | None = None
 
 
 class EventLog:
@@ -122,6 +125,8 @@ class EventLog:
         self.points: dict[int, PointResult] = {}
         self.complete: set[int] = set()
         self.trials: list[Trial] = []
+        self.training: Trained | None = None
+        self.trained = False
         self.end: End | None = None
 
     def receive(self, event: Event) -> None:
@@ -144,6 +149,9 @@ class EventLog:
             case TrialDone(trial):
                 self._check_index(trial.point)
                 self.trials.append(trial)
+            case TrainingDone(result, complete):
+                self._check_training(result)
+                self.training, self.trained = result, complete
             case Waits():
                 # Nothing of the worker's: its engine passes it over until it is its turn.
                 pass
@@ -191,6 +199,13 @@ class EventLog:
             if not 0 <= ns <= lived_ns:
                 raise ProtocolError(f"the worker told of {ns / 1e9:g} s, {lived_ns / 1e9:g} s after it was started")
 
+    def _check_training(self, result: Trained) -> None:
+        if result.settings != self._task.training:
+            raise ProtocolError("the worker told of a training that was not asked for")
+        if len(result.losses) != len(result.step_ns) or len(result.losses) > result.settings.steps:
+            raise ProtocolError(f"the worker told of {len(result.losses)} losses and {len(result.step_ns)} times")
+        self._check_time(*result.step_ns, sum(result.step_ns))
+
     def _check_index(self, index: int | None) -> None:
         if index is not None and not 0 <= index < len(self._task.points):
             raise ProtocolError(f"the worker told of point {index} of {len(self._task.points)}")
@@ -221,6 +236,7 @@ def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundin
         time_to_first_gradient_ns=log.time_to_first_gradient_ns,
         points=points,
         stability=_trials(log, ending),
+        training=_training(task, log, ending),
         peak_rss_bytes=end.peak_rss_bytes or ending.peak_rss_bytes,
         threads=end.threads,
         versions=end.versions,
@@ -250,6 +266,18 @@ def _trials(log: EventLog, ending: Ending) -> tuple[Trial, ...]:
         return tuple(log.trials)
     draw = log.trials[-1].draw + (log.point <= log.trials[-1].point) if log.trials else 0
     return (*log.trials, Trial(draw, log.point, ending.outcome))
+
+
+def _training(task: Task, log: EventLog, ending: Ending) -> Trained | None:
+    """The training as it was told, or, where the worker did not get to its end, how that ended."""
+    if task.training is None or log.trained:
+        return log.training
+    outcome, phase, message = _verdict(task, log, ending)
+    if outcome is Outcome.OK:
+        outcome, message = Outcome.CRASH, "the worker reported success, but its training is missing"
+    if phase not in PHASES:
+        message = f"not reached: {message}"
+    return (log.training or Trained(task.training, outcome)).ended_by(outcome, phase, message)
 
 
 def _verdict(task: Task, log: EventLog, ending: Ending) -> tuple[Outcome, str | None, str]:

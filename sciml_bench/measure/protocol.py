@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.trained import Trained
 from sciml_bench.measure.trial import Trial
 from sciml_bench.outcome import Outcome
 
@@ -59,6 +60,14 @@ class TrialDone:
 
 
 @dataclass(frozen=True)
+class TrainingDone:
+    """What is known of the training. Sent more than once; ``complete`` marks the last."""
+
+    result: Trained
+    complete: bool
+
+
+@dataclass(frozen=True)
 class Waits:
     """The worker does nothing until the engine writes it a line: it gives others of its group a turn.
 
@@ -87,7 +96,7 @@ class End:
     displaced_per_s: float | None = None
 
 
-Event = Ready | Enter | PhaseDone | PointDone | TrialDone | Waits | End
+Event = Ready | Enter | PhaseDone | PointDone | TrialDone | TrainingDone | Waits | End
 
 _NAMES: dict[type, str] = {
     Ready: "ready",
@@ -95,6 +104,7 @@ _NAMES: dict[type, str] = {
     PhaseDone: "phase",
     PointDone: "point",
     TrialDone: "trial",
+    TrainingDone: "training",
     Waits: "waits",
     End: "end",
 }
@@ -128,6 +138,8 @@ def _event(name: str, data: dict[str, Any]) -> Event:
             return PointDone(int(data["index"]), PointResult.from_dict(data["result"]), bool(data["complete"]))
         case "trial":
             return TrialDone(Trial.from_dict(data["trial"]))
+        case "training":
+            return TrainingDone(Trained.from_dict(data["result"]), bool(data["complete"]))
         case "waits":
             return Waits(int(data["position"]))
         case "end":

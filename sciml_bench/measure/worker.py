@@ -24,7 +24,7 @@ from sciml_bench.measure.baton import Baton, SharedBaton
 from sciml_bench.measure.failure import explain
 from sciml_bench.measure.memory import peak_rss_bytes
 from sciml_bench.measure.phases import Clock, Phases
-from sciml_bench.measure.protocol import Channel, End, Event, Ready, TrialDone
+from sciml_bench.measure.protocol import Channel, End, Event, Ready, TrainingDone, TrialDone
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Task
 
@@ -62,11 +62,15 @@ def measure(
             from sciml_bench.measure.energy import EnergyMeter, energy_counters
             from sciml_bench.measure.points import CellMeasurer
             from sciml_bench.measure.stability import try_draws
+            from sciml_bench.measure.training import train
 
             counters, reason = energy_counters(task.cell.device)
             meter = EnergyMeter(counters, clock, reason)
             measurer = CellMeasurer(task, program, phases, send, limit_s, meter, baton)
             measurer.run()
+            if task.training is not None:
+                size = len(task.numbers.theta)
+                train(task.training, size, program, phases, lambda *told: send(TrainingDone(*told)), limit_s)
             limit_s = min(task.stability_s, limit_s)
             try_draws(task, program, phases, lambda trial: send(TrialDone(trial)), limit_s)
             energy, displaced_per_s = meter.report(), measurer.displacements.per_s

@@ -95,6 +95,11 @@ def _recipe(cell: Cell) -> Recipe:
     return Recipe(cell.method, cell.sensitivity, cell.mode)
 
 
+def trains(cell: Cell, entry: Entry, adapter: Adapter) -> bool:
+    """Whether theta is trained in this cell: the first recommended one of its adapter, in double precision."""
+    return cell.precision == "float64" and _recipe(cell) in _recipes(adapter, entry)[:1]
+
+
 def _cold(cell: Cell) -> Cell:
     """The cell that differs only in starting with an empty compile cache; itself where that is so."""
     return replace(cell, mode=cell.framework_mode)

@@ -31,11 +31,19 @@ def hopeless(method: Method, stiff: bool) -> bool:
 
 
 def estimate_s(
-    cell: Cell, method: Method, *, stiff: bool, profile: Profile, timeout_s: float, earlier: Mapping[str, float]
+    cell: Cell,
+    method: Method,
+    *,
+    stiff: bool,
+    profile: Profile,
+    timeout_s: float,
+    earlier: Mapping[str, float],
+    training_steps: int = 0,
 ) -> float:
     """Seconds that one process of a cell takes. ``earlier`` maps cell labels to measured seconds of this profile.
 
-    A cell with warm caches needs a process more, which makes the first calls only.
+    A cell with warm caches needs a process more, which makes the first calls only. A training compiles once more, then
+    takes a gradient a step.
     """
     if cell.label in earlier:
         return earlier[cell.label]
@@ -50,7 +58,8 @@ def estimate_s(
     steady_s = max(sampling.steady_s, (sampling.steady_calls + 1) * call_s)
     settling_s = min(CALLS_TO_SETTLE * call_s, sampling.warm_up_s / loops)
     loop_s = steady_s + max(sampling.warm_up_calls * call_s, settling_s)
-    return startup_s + loops * min(loop_s, timeout_s)
+    training_s = min(startup_s + training_steps * call_s, timeout_s) if training_steps else 0.0
+    return startup_s + loops * min(loop_s, timeout_s) + training_s
 
 
 def _startup_s(cell: Cell) -> float:

@@ -22,7 +22,7 @@ from sciml_bench.plan.products import products
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.tasks import Material
-from sciml_bench.task import Task
+from sciml_bench.task import Task, Training
 
 SCHEMA = 1
 
@@ -80,9 +80,15 @@ class Plan:
                 profile=self.profile,
                 timeout_s=self.settings.timeout_s,
                 earlier=self.earlier,
+                training_steps=0 if training is None else training.steps,
             )
-            for item in self.planned
+            for item, training in zip(self.planned, self.trainings, strict=True)
         )
+
+    @cached_property
+    def trainings(self) -> tuple[Training | None, ...]:
+        """How theta is trained in each planned cell, where it is."""
+        return tuple(self.material.training(item.cell) for item in self.planned)
 
     def cost_s(self, slots: Iterable[Slot] | None = None) -> float:
         """Estimated seconds of these processes of the run, or of all."""
@@ -122,8 +128,11 @@ class Plan:
                     "division": item.division,
                     "group": item.group,
                     "estimated_s": round(cost_s, 1),
+                    **({} if training is None else {"training": dataclasses.asdict(training)}),
                 }
-                for item, cell_id, cost_s in zip(self.planned, self.cell_ids, self.costs_s, strict=True)
+                for item, cell_id, cost_s, training in zip(
+                    self.planned, self.cell_ids, self.costs_s, self.trainings, strict=True
+                )
             ],
             "skipped": _by_reason(self.skipped),
         }
@@ -131,7 +140,10 @@ class Plan:
 
 def plan_hash(data: Mapping[str, Any]) -> str:
     """The hash of a plan as JSON values, as :meth:`Plan.to_dict` gives them and ``plan.json`` keeps them."""
-    cells = [[cell["cell_id"], cell["label"]] for cell in data["cells"]]
+    # A training is part of what is measured, yet not of the cell: its gradients are the same with another one.
+    cells = [
+        [cell["cell_id"], cell["label"], *([cell["training"]] if "training" in cell else [])] for cell in data["cells"]
+    ]
     parts = [data["schema"], data["version"], data["profile"], data["settings"], cells]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

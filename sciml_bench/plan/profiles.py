@@ -34,7 +34,8 @@ class Profile:
     ``comparable`` is false where one process is all there is. ``timeout_s`` limits each phase of a worker, and each
     loop of a point. ``warm_caches``: the first recommended cell is also measured on a warm compile cache, where its
     framework has one. ``rerun_noisy``: a group of cells that was disturbed is measured once more. ``draws`` perturbed
-    parameter vectors are solved by the first process of each cell, in at most ``stability_s`` seconds.
+    parameter vectors are solved by the first process of each cell, in at most ``stability_s`` seconds. Trainings take
+    ``training_steps`` steps, or as many as the problem publishes where those are fewer, or where it is ``None``.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Profile:
     rerun_noisy: bool = False
     draws: int = 0
     stability_s: float = 0.0
+    training_steps: int | None = None
 
     @property
     def tiers(self) -> tuple[str, ...]:
@@ -86,6 +88,7 @@ _PROFILES = (
         timeout_s=30.0,
         comparable=False,
         use="check that the suite works; one process per cell, so never compared",
+        training_steps=10,
     ),
     Profile(
         name="quick",
@@ -100,6 +103,7 @@ _PROFILES = (
         use="development; differences below a factor of two mean nothing",
         draws=4,
         stability_s=4.0,
+        training_steps=50,
     ),
     Profile(
         name="standard",
@@ -118,6 +122,7 @@ _PROFILES = (
         rerun_noisy=True,
         draws=16,
         stability_s=60.0,
+        training_steps=300,
     ),
     Profile(
         name="rigorous",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import sys
 from collections.abc import Iterable, Mapping
@@ -10,9 +11,10 @@ from dataclasses import dataclass, field
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.emit import source as emit_source
 from sciml_bench.plan.blocks import input_seed
+from sciml_bench.plan.cells import trains
 from sciml_bench.plan.entry import Entry
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.task import Cell, Draw, Numbers, Reference, Task
+from sciml_bench.task import Cell, Draw, Numbers, Reference, Task, Training
 
 # A solution whose mixed error is past a thousand times the loosest tolerance is not a solution.
 ERROR_BOUND_FACTOR = 1000.0
@@ -69,7 +71,17 @@ class Material:
             # Solvers are deterministic: one process of each cell says as much as all.
             draws=self._draws_of(cell.problem) if block == 0 else (),
             stability_s=self.profile.stability_s,
+            training=self.training(cell),
         )
+
+    def training(self, cell: Cell) -> Training | None:
+        """How theta is trained in a cell, with as many steps as the profile takes; ``None`` where it is not."""
+        entry = self.entries[cell.problem]
+        wanted = entry.problem.training
+        if wanted is None or not trains(cell, entry, self.adapters[cell.adapter]):
+            return None
+        most = self.profile.training_steps
+        return wanted if most is None else dataclasses.replace(wanted, steps=min(most, wanted.steps))
 
     def prepare(self, problems: Iterable[str]) -> None:
         """Find or compute the truth of these problems, so that nothing heavy runs between measurements.

@@ -42,6 +42,7 @@ def _from_1(record: dict[str, Any]) -> dict[str, Any]:
         "noisy": [],
         "stability": [],
         "peak_device_bytes": None,
+        "training": None,
         "waited_s": 0.0,
     }
     points = record.get("points", [])

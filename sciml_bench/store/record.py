@@ -13,6 +13,7 @@ from typing import Any
 
 from sciml_bench.engine.measurement import Measurement
 from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.trained import Trained
 from sciml_bench.measure.trial import Trial
 from sciml_bench.outcome import Outcome
 from sciml_bench.store.lines import DamagedLine, numbered_lines
@@ -75,6 +76,7 @@ class Record:
     profile: str
     smoke_only: bool
     stability: tuple[Trial, ...] = ()
+    training: Trained | None = None
     compile_cache_files: dict[str, int] = field(default_factory=dict)
     compile_cache_hits: int | None = None
     caches: str = "cold"
@@ -128,6 +130,8 @@ class Record:
             known["outcome"] = Outcome(known["outcome"])
             known["points"] = tuple(PointResult.from_dict(point) for point in known["points"])
             known["stability"] = tuple(Trial.from_dict(trial) for trial in known.get("stability", ()))
+            training = known.get("training")
+            known["training"] = None if training is None else Trained.from_dict(training)
             known["noisy"] = tuple(known["noisy"])
             return cls(**known)
         except KeyError as error:

@@ -1,0 +1,141 @@
+"""Trains theta with the framework's own optimiser: every step timed, every loss kept, however it ends.
+
+A training that diverges is a result: its outcome is that of the solve that failed, or ``nonfinite``, and the curve up
+to there stays. Nothing is interpolated, smoothed or left out.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import traceback
+from collections.abc import Callable
+
+import numpy as np
+
+from sciml_bench.adapters.base import Program, Trainer
+from sciml_bench.measure.failure import explain
+from sciml_bench.measure.phases import Clock, Phases
+from sciml_bench.measure.point import finite
+from sciml_bench.measure.trained import BUILD, FIRST, MAX_STORED_THETA, STEPS, Trained
+from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.task import Training
+
+TOLD_EVERY_S = 2.0
+"""Progress is told this often, between steps: often enough to be followed, and for little to be lost with a worker."""
+
+Tell = Callable[[Trained, bool], object]
+"""Takes the training so far, and whether it is over."""
+
+
+def train(settings: Training, size: int, program: Program, phases: Phases, tell: Tell, limit_s: float) -> None:
+    """Take at most ``settings.steps`` steps in at most ``limit_s`` seconds, telling of them as they go.
+
+    ``size`` is the number of components of theta.
+    """
+    curve = _Curve(settings, phases.clock, tell, limit_s)
+    outcome, phase, message = Outcome.OK, None, ""
+    trainer: Trainer | None = None
+    traces = 0
+    try:
+        with phases.phase(BUILD):
+            start_ns = phases.clock.now_ns()
+            trainer = program.trainer(settings)
+            curve.build_ns = phases.clock.now_ns() - start_ns
+        # What the import and tracing left must not be collected inside a step.
+        gc.collect()
+        with phases.phase(FIRST):
+            curve.step(trainer)
+        traces = program.trace_count()
+        gc.collect()
+        with phases.phase(STEPS):
+            while len(curve.losses) < settings.steps:
+                curve.refuse_to_pass_the_limit()
+                curve.step(trainer)
+                curve.tell_now_and_then()
+        _refuse_retraced(program.trace_count() - traces, len(curve.losses) - 1)
+    except BaseException as error:
+        # Until a step has succeeded, its failure is one of tracing and compiling.
+        outcome, message = explain(error, Outcome.CRASH if curve.losses else Outcome.BUILD_ERROR)
+        phase = phases.current
+        if not isinstance(error, SolverFailure):
+            traceback.print_exception(error, file=sys.stderr)
+    curve.end(outcome, phase, message, trainer, size)
+
+
+class _Curve:
+    """The steps so far."""
+
+    def __init__(self, settings: Training, clock: Clock, tell: Tell, limit_s: float):
+        self._settings = settings
+        self._clock = clock
+        self._tell = tell
+        self._limit_s = limit_s
+        self._longest_s = 0.0
+        self._start_ns = self._told_ns = clock.now_ns()
+        self.build_ns: int | None = None
+        self.losses: list[float | None] = []
+        self.step_ns: list[int] = []
+
+    def step(self, trainer: Trainer) -> None:
+        """One step, timed until its loss and the new theta are computed; a failed one is no part of the curve."""
+        start_ns = self._clock.now_ns()
+        output = trainer.step()
+        trainer.synchronise(output)
+        ns = self._clock.now_ns() - start_ns
+        loss = trainer.read_loss(output)
+        if ns < 0:
+            raise SolverFailure(Outcome.CRASH, f"the clock went back by {-ns} ns during a step: no time is known")
+        self._longest_s = max(self._longest_s, ns / 1e9) if self.losses else 0.0
+        self.losses.append(finite(loss))
+        self.step_ns.append(ns)
+        if not np.isfinite(loss):
+            raise SolverFailure(Outcome.NONFINITE, f"the loss of step {len(self.losses)} is not finite")
+
+    def refuse_to_pass_the_limit(self) -> None:
+        """Raise when one more step as long as the longest, but for the first, would pass the time limit."""
+        elapsed_s = (self._clock.now_ns() - self._start_ns) / 1e9
+        if elapsed_s + self._longest_s > self._limit_s:
+            done, wanted = len(self.losses), self._settings.steps
+            message = f"{done} of {wanted} steps were taken within the time limit of {self._limit_s:.3g} s"
+            raise SolverFailure(Outcome.TIMEOUT, message)
+
+    def tell_now_and_then(self) -> None:
+        """Tell of the steps so far, when that was long ago."""
+        now_ns = self._clock.now_ns()
+        if now_ns - self._told_ns >= TOLD_EVERY_S * 1e9:
+            self._tell(self._trained(Outcome.OK), False)
+            self._told_ns = now_ns
+
+    def end(self, outcome: Outcome, phase: str | None, message: str, trainer: Trainer | None, size: int) -> None:
+        """Tell of the whole."""
+        theta = np.zeros(0)
+        if trainer is not None and self.losses:
+            try:
+                theta = np.asarray(trainer.theta(), dtype=np.float64)
+                if theta.shape != (size,):
+                    raise SolverFailure(Outcome.BUILD_ERROR, f"theta has shape {theta.shape}, expected {(size,)}")
+            except Exception as error:
+                # After a failed step a framework may have given its buffers away.
+                theta = np.zeros(0)
+                if outcome is Outcome.OK:
+                    outcome, message = explain(error, Outcome.CRASH)
+                    phase = STEPS
+        values = tuple(finite(value) for value in theta[:MAX_STORED_THETA])
+        self._tell(self._trained(outcome, phase, message, values, len(theta)), True)
+
+    def _trained(
+        self,
+        outcome: Outcome,
+        phase: str | None = None,
+        message: str = "",
+        theta: tuple[float | None, ...] = (),
+        theta_size: int = 0,
+    ) -> Trained:
+        losses, step_ns = tuple(self.losses), tuple(self.step_ns)
+        return Trained(self._settings, outcome, phase, message, self.build_ns, losses, step_ns, theta, theta_size)
+
+
+def _refuse_retraced(count: int, steps: int) -> None:
+    if count:
+        raise SolverFailure(Outcome.RECOMPILED, f"traced or compiled {count} more times within {steps} steps")
