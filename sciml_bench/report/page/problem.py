@@ -21,6 +21,7 @@ from sciml_bench.report.page.verdicts import Win, sentences, target_text, time_t
 from sciml_bench.report.remarks import best_choice, row_name
 from sciml_bench.report.rows import Comparison, Row, Time
 from sciml_bench.report.standing import Standing
+from sciml_bench.report.summary import CellSummary
 from sciml_bench.report.tables import RowTable
 from sciml_bench.report.traces import Reading, Trace
 from sciml_bench.stats.processes import Spread
@@ -58,7 +59,10 @@ class ProblemView:
     stability: Table | None
     untimed: str
     left_out: str
+    failed: str
 
+
+_MOST_FAILED = 6
 
 HEADINGS = (
     Heading("adapter"), Heading("method"), Heading("sensitivity"), Heading("mode"),
@@ -110,6 +114,7 @@ def problem_view(
         figures=tuple(figures(pictures, places, looks)),
         stability=None if found is None else _of_layout(f"{id_}stability", found),
         untimed="" if comparison.rows else "No cell of this problem has a time to show; see the failures below.",
+        failed=_failed(cells) if comparison.rows else "",
         left_out=limited.told(name, cells, reading.name),
     )
 
@@ -181,6 +186,19 @@ def _median(spread: Spread | None) -> float | None:
 def _timed(texts: tuple[str, str], time: Time, best: bool) -> Entry:
     mark = "best" if best else "why" if time.seconds is None and time.reason else ""
     return Entry(*texts, value=_median(time.seconds), mark=mark)
+
+
+def _failed(cells: Sequence[CellSummary]) -> str:
+    """Which cells stand in no table because they failed from the first call on; the first few by name."""
+    names = [
+        f"{' '.join((cell.cell.adapter, cell.cell.method, cell.cell.sensitivity, cell.cell.mode))} ({cell.outcome})"
+        for cell in cells
+        if cell.outcome is not None and not cell.timed
+    ]
+    if not names:
+        return ""
+    more = f" and {len(names) - _MOST_FAILED} more" if len(names) > _MOST_FAILED else ""
+    return f"Not in the tables, since nothing succeeded: {', '.join(names[:_MOST_FAILED])}{more}; see the failures."
 
 
 def _why(reading: Reading, traces: Sequence[Trace]) -> Iterator[str]:

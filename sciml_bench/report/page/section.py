@@ -128,7 +128,10 @@ def _headline(problems: list[ProblemView], reading: Reading) -> Iterator[str]:
     clear, shared, alone = (words.count(word) for word in ("fastest", "shared", "alone"))
     told = (
         (clear, "one cell is faster than all others"),
-        (shared, "the fastest is not told apart from all others"),
+        (
+            shared,
+            "no cell is faster than all others: the table names the shortest time, and which others may be as fast",
+        ),
         (alone, "only one reaches the accuracy"),
     )
     parts = [f"on {count} of {len(words)} problems {what}" for count, what in told if count]
@@ -143,9 +146,10 @@ def _headline(problems: list[ProblemView], reading: Reading) -> Iterator[str]:
         yield f"Clear wins: {listed}."
 
 
+_CHEAPEST = "the cheapest for so many gradients, from the start of the process"
 _HEADINGS = (
-    Heading("problem"), Heading("fastest"), Heading("what"), Heading("time", True), Heading("at"),
-    Heading("how sure", wide=True), Heading("10 gradients"), Heading("1 000 gradients"), Heading("100 000 gradients"),
+    Heading("problem"), Heading("fastest"), Heading("time", True), Heading("at"),
+    Heading("how sure", wide=True), *(Heading(f"best for {n}", meaning=_CHEAPEST) for n in ("10", "1 000", "10⁵")),
     Heading("records"),
 )  # fmt: skip
 
@@ -164,8 +168,7 @@ def _wins(
             (
                 Entry(problem.name, division.name, link=division.id if not first else problem.id),
                 Entry(division.winner, mark=found.word),
-                Entry(found.quantity),
-                Entry(division.time, value=seconds.median if seconds else None),
+                Entry(division.time, f"a {found.quantity}", value=seconds.median if seconds else None),
                 Entry(found.at, mark="short"),
                 Entry(standing_text(found), mark=found.word),
                 *(Entry(best.get(gradients, "–")) for gradients in (10, 1_000, 100_000)),
