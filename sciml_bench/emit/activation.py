@@ -16,7 +16,8 @@ FUNCTIONS = {
     "tensorflow": {
         "tanh": "tf.tanh({})", "sin": "tf.sin({})", "sigmoid": "tf.sigmoid({})", "silu": "tf.nn.silu({})",
         "rbf": "tf.exp(-{}**2)", "relu": "tf.nn.relu({})", "elu": "tf.nn.elu({})", "softplus": "tf.nn.softplus({})",
-        "gelu_tanh": "tf.nn.gelu({}, approximate=True)",
+        # tf.nn.gelu rounds its coefficient to single precision, also for doubles.
+        "gelu_tanh": "0.5*{0}*(1.0 + tf.tanh(0.7978845608028654*({0} + 0.044715*{0}**3)))",
     },
 }  # fmt: skip
 """Code of an activation of an array, by target and name."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.problem import times
+from sciml_bench.problem.batch import Batch
 from sciml_bench.problem.batches import load_batch, refuse_unbatched
 from sciml_bench.problem.calls import operators
 from sciml_bench.problem.document import Document
@@ -80,7 +81,7 @@ def load_problem(path: Path | str) -> Problem:
         constants=constants, matrices=matrices, parameters=parameters, states=states, definitions=definitions,
         equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=loss,
         networks=networks, batch=batch, training=load_training(reader),
-        spec_hash=_spec_hash(document, loss.data, networks), path=str(path), equation_texts=texts,
+        spec_hash=_spec_hash(document, loss.data, networks, batch), path=str(path), equation_texts=texts,
     )  # fmt: skip
     if batch.size > 1:
         refuse_unbatched(reader, problem)
@@ -166,12 +167,16 @@ def _save_times(reader: Reader, save: Any, t0: Node, t1: Node) -> tuple[Node, ..
     return times.logarithmic(t0, t1, first, count)
 
 
-def _spec_hash(document: Document, data: tuple[tuple[float, ...], ...], networks: tuple[Network, ...]) -> str:
+def _spec_hash(
+    document: Document, data: tuple[tuple[float, ...], ...], networks: tuple[Network, ...], batch: Batch
+) -> str:
     content = {key: _canonical(document.data[key]) for key in _MATHEMATICAL if key in document.data}
     if data:
         content["data"] = data
     if networks:
         content["weights"] = [network.sha256 for network in networks]
+    if batch.size > 1:
+        content["batch"] = [batch.size, batch.spread, batch.seed]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
