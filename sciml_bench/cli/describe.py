@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,7 @@ def facts(problem: Problem) -> dict[str, Any]:
         "invariants": {name: str(expr) for name, expr in problem.invariants.items()},
         "has_exact_solution": bool(problem.exact),
         "published_at": [str(published.t) for published in problem.published],
+        "training": None if problem.training is None else dataclasses.asdict(problem.training),
         "spec_hash": problem.spec_hash,
     }
 
@@ -111,6 +113,8 @@ def _print(problem: Problem) -> None:
     _print_numbers(f"{told['n_parameters']} parameters", told["parameters"])
     wrt = "the parameters" if problem.wrt == "parameters" else "the initial state"
     click.echo(f"\ngradients are taken with respect to {wrt}")
+    if problem.training is not None:
+        click.echo(f"trained by {problem.training.steps} steps of {problem.training.optimiser}: {_numbers(told)}")
     for name, text in told["invariants"].items():
         click.echo(f"constant along the solution: {name} = {text}")
     if told["published_at"]:
@@ -119,6 +123,12 @@ def _print(problem: Problem) -> None:
     for key in ("url", "note"):
         if told["source"][key]:
             click.echo(f"  {told['source'][key]}")
+
+
+def _numbers(told: dict[str, Any]) -> str:
+    """The numbers of a training that it has."""
+    numbers = {name: value for name, value in told["training"].items() if name not in ("optimiser", "steps")}
+    return ", ".join(f"{name} {value:g}" for name, value in numbers.items() if value is not None)
 
 
 def _print_numbers(heading: str, numbers: dict[str, str]) -> None:

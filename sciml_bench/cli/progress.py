@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sciml_bench.cli.running import Watcher
-from sciml_bench.measure.protocol import Enter, Event
+from sciml_bench.measure.protocol import Enter, Event, TrainingDone
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import Slot
 from sciml_bench.plan.plan import Plan
@@ -43,6 +43,10 @@ class _Bar:
 
     def enter(self, event: Enter) -> None:
         self._show(event.name if event.point is None else f"{event.name}, point {event.point + 1}")
+
+    def train(self, event: TrainingDone) -> None:
+        trained = event.result
+        self._show(f"training, step {len(trained.losses)} of {trained.settings.steps}")
 
     def finish(self, plan: Plan, place: int, record: Record) -> None:
         self._progress.update(self._task, completed=plan.cost_s(plan.slots[:place]))
@@ -78,6 +82,8 @@ def _watcher(plan: Plan, bar: _Bar | None, to_stderr: bool) -> Watcher:
     def event(happened: Event) -> None:
         if bar and isinstance(happened, Enter):
             bar.enter(happened)
+        if bar and isinstance(happened, TrainingDone):
+            bar.train(happened)
 
     def finished(place: int, total: int, slot: Slot, record: Record) -> None:
         if bar:

@@ -26,7 +26,7 @@ class Trained:
     long the step took; the first one compiles. A training that diverged, or that ran into its time limit, keeps the
     curve up to there; ``phase`` and ``message`` then tell of its end. ``build_ns`` is how long it took to make the
     optimiser; the framework's library for it is imported then. ``theta`` is that after the last step, its leading
-    components where it is long; ``theta_size`` says how many it has, 0 where the end was not seen.
+    components where it is long; ``theta_size`` says how many it has, 0 where the last step failed or was not seen.
     """
 
     settings: Training

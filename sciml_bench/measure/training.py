@@ -76,9 +76,11 @@ class _Curve:
         self.build_ns: int | None = None
         self.losses: list[float | None] = []
         self.step_ns: list[int] = []
+        self._whole = False
 
     def step(self, trainer: Trainer) -> None:
         """One step, timed until its loss and the new theta are computed; a failed one is no part of the curve."""
+        self._whole = False
         start_ns = self._clock.now_ns()
         output = trainer.step()
         trainer.synchronise(output)
@@ -91,6 +93,7 @@ class _Curve:
         self.step_ns.append(ns)
         if not np.isfinite(loss):
             raise SolverFailure(Outcome.NONFINITE, f"the loss of step {len(self.losses)} is not finite")
+        self._whole = True
 
     def refuse_to_pass_the_limit(self) -> None:
         """Raise when one more step as long as the longest, but for the first, would pass the time limit."""
@@ -110,17 +113,16 @@ class _Curve:
     def end(self, outcome: Outcome, phase: str | None, message: str, trainer: Trainer | None, size: int) -> None:
         """Tell of the whole."""
         theta = np.zeros(0)
-        if trainer is not None and self.losses:
+        # After a failed step it is anything: some frameworks have moved it by then, others have not.
+        if trainer is not None and self._whole:
             try:
                 theta = np.asarray(trainer.theta(), dtype=np.float64)
                 if theta.shape != (size,):
-                    raise SolverFailure(Outcome.BUILD_ERROR, f"theta has shape {theta.shape}, expected {(size,)}")
+                    message = f"theta has shape {theta.shape}, expected {(size,)}"
+                    outcome, phase, theta = Outcome.BUILD_ERROR, STEPS, np.zeros(0)
             except Exception as error:
-                # After a failed step a framework may have given its buffers away.
-                theta = np.zeros(0)
-                if outcome is Outcome.OK:
-                    outcome, message = explain(error, Outcome.CRASH)
-                    phase = STEPS
+                outcome, message = explain(error, Outcome.CRASH)
+                phase = STEPS
         values = tuple(finite(value) for value in theta[:MAX_STORED_THETA])
         self._tell(self._trained(outcome, phase, message, values, len(theta)), True)
 

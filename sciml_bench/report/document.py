@@ -17,6 +17,8 @@ from sciml_bench.report.stacks import stack
 from sciml_bench.report.standing import Standing, standings
 from sciml_bench.report.summary import RunSummary
 from sciml_bench.report.tables import RowTable, tables
+from sciml_bench.report.training import training_rows
+from sciml_bench.report.training_table import document as training_document
 from sciml_bench.stats.processes import Spread
 
 
@@ -34,7 +36,10 @@ def run_document(summary: RunSummary, folder: Path) -> dict[str, Any]:
         "comparable": comparable,
         "comparisons_in_family": judged.family,
         "problems": [
-            _problem(comparison, [_table(table, next(of_table, ()), comparable) for table in of_problem])
+            {
+                **_problem(comparison, [_table(table, next(of_table, ()), comparable) for table in of_problem]),
+                "training": training_document(training_rows(summary.of_problem(comparison.problem))),
+            }
             for comparison, of_problem in zip(compared, shown, strict=True)
         ],
         "stability": [

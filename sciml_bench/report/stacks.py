@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from sciml_bench.measure.trained import PHASES
 from sciml_bench.report import quantities
 from sciml_bench.report.summary import CellSummary
 
@@ -31,6 +32,7 @@ PARTS = (
     Part("other 1st calls", "o", ("points",)),
     Part("warm-up", "w", ("warm_up",)),
     Part("steady", "=", ("steady",)),
+    Part("training", "T", PHASES),
     Part("stability", "?", ("stability",)),
 )
 

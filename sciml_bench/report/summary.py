@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sciml_bench.measure.point import PointResult, Scores
+from sciml_bench.measure.trained import Trained
 from sciml_bench.outcome import Outcome
 from sciml_bench.report.energy import joules_per_call, why_not_measured
 from sciml_bench.report.loops import Loop, longest_loop
@@ -79,9 +80,24 @@ class PointSummary:
 
 
 @dataclass(frozen=True)
+class TrainingSummary:
+    """The training of one process. Times in seconds; ``step_s`` is the median of the steps after the first.
+
+    ``to_target_s`` is counted from the start of the first step, ``to_target_from_process_s`` from that of the process,
+    without what was measured between; both are ``None`` where the target was not reached.
+    """
+
+    outcome: Outcome
+    first_step_s: float | None
+    step_s: float | None
+    to_target_s: float | None
+    to_target_from_process_s: float | None
+
+
+@dataclass(frozen=True)
 class ProcessSummary:
     """One record, reduced. Times in seconds. ``trials`` counts those of each kind, ``trials_at`` for each tolerance
-    and kind. ``loop`` is kept for the first process of a cell only."""
+    and kind. ``loop`` and ``curve``, the training with its losses, are kept for the first process of a cell only."""
 
     block: int
     outcome: Outcome
@@ -100,6 +116,8 @@ class ProcessSummary:
     peak_device_bytes: int | None = None
     loop: Loop | None = None
     no_energy: str = ""
+    training: TrainingSummary | None = None
+    curve: Trained | None = None
 
 
 @dataclass
@@ -118,15 +136,18 @@ class CellSummary:
         if known is not None and not supersedes(process.attempt, known.attempt):
             return
         self.processes = [item for item in self.processes if item is not known] + [process]
-        self._keep_one_loop()
+        self._keep_one("loop")
+        self._keep_one("curve")
 
-    def _keep_one_loop(self) -> None:
-        """Loops are raw samples: a report keeps that of the lowest block that has one."""
-        looped = [process for process in self.processes if process.loop is not None]
-        if len(looped) > 1:
-            kept = min(looped, key=lambda process: process.block)
+    def _keep_one(self, name: str) -> None:
+        """Loops and curves are raw samples: a report keeps that of the lowest block that has one."""
+        having = [process for process in self.processes if getattr(process, name) is not None]
+        if len(having) > 1:
+            kept = min(having, key=lambda process: process.block)
             self.processes = [
-                process if process is kept or process.loop is None else dataclasses.replace(process, loop=None)
+                process
+                if process is kept or getattr(process, name) is None
+                else dataclasses.replace(process, **{name: None})
                 for process in self.processes
             ]
 
@@ -236,7 +257,29 @@ def reduce_record(record: Record) -> ProcessSummary:
         peak_device_bytes=record.peak_device_bytes,
         loop=longest_loop(record),
         no_energy=why_not_measured(record.energy),
+        training=_training(record),
+        curve=record.training,
     )
+
+
+def _training(record: Record) -> TrainingSummary | None:
+    trained = record.training
+    if trained is None:
+        return None
+    reached = trained.target_step
+    to_target_ns = None if reached is None else trained.ended_ns[reached]
+    before_ns = (trained.build_ns or 0) + sum(record.phases_ns.get(phase, 0) for phase in _BEFORE_TRAINING)
+    return TrainingSummary(
+        outcome=trained.outcome,
+        first_step_s=_seconds(trained.first_step_ns),
+        step_s=_seconds(process_median(trained.later_ns)),
+        to_target_s=_seconds(to_target_ns),
+        to_target_from_process_s=_seconds(None if to_target_ns is None else before_ns + to_target_ns),
+    )
+
+
+_BEFORE_TRAINING = ("spawn", "interpreter", "import", "build")
+"""What a process that only trains goes through before it makes its optimiser."""
 
 
 def _trials(record: Record) -> Counter[tuple[float, str]]:

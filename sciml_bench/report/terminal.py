@@ -16,13 +16,14 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from sciml_bench.report import layouts, remarks, stacks, trials
+from sciml_bench.report import layouts, remarks, stacks, training_table, trials
 from sciml_bench.report.account import account
 from sciml_bench.report.failures import Failure, failures
 from sciml_bench.report.rows import Comparison, Row, Target, compare
 from sciml_bench.report.standing import Standing, standings
 from sciml_bench.report.summary import RunSummary
 from sciml_bench.report.tables import RowTable, tables
+from sciml_bench.report.training import training_rows
 from sciml_bench.report.wrapping import wrapped
 
 _UNLIMITED = 10_000
@@ -94,8 +95,26 @@ def print_problem(
         solve, gradient = comparison.solve_target, comparison.gradient_target
         targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
         _say(console, targets, "dim")
+    _print_training(summary, name, console)
     _print_trials(summary, name, console)
     _print_stacks(summary, name, console)
+
+
+def _print_training(summary: RunSummary, name: str, console: Console) -> None:
+    """Print how the cells that train did."""
+    rows = training_rows(summary.of_problem(name))
+    if not rows:
+        return
+    _say(console, "")
+    _say(console, training_table.caption(rows))
+    layout = training_table.layout(rows)
+    if not console.is_terminal:
+        console.print(_table(layout, None))
+    elif _width(table := _table(layout, box.SIMPLE_HEAD), console) <= console.width:
+        console.print(table)
+    else:
+        print_lines(training_table.stacked(rows), console)
+    print_lines(training_table.notes(rows), console)
 
 
 def _print_trials(summary: RunSummary, name: str, console: Console) -> None:
@@ -114,12 +133,16 @@ def _print_rows(rows: Sequence[Row], console: Console) -> None:
         return
     for layout in layouts.TABLES:
         table = _table(layout(rows), box.SIMPLE_HEAD)
-        needed = Measurement.get(console, console.options.update(width=_UNLIMITED), table).maximum
-        if needed <= console.width:
+        if _width(table, console) <= console.width:
             console.print(table)
             return
     for line in layouts.stacked(rows):
         _say(console, line)
+
+
+def _width(table: Table, console: Console) -> int:
+    """How many columns of a terminal a table needs."""
+    return Measurement.get(console, console.options.update(width=_UNLIMITED), table).maximum
 
 
 def _table(layout: layouts.Layout, frame: box.Box | None) -> Table:

@@ -77,6 +77,7 @@ def test_divergence_is_an_outcome_and_the_curve_stays(program, outcome, kept):
     assert found.losses[:BAD_STEP] == whole.losses[:BAD_STEP]
     assert found.losses[BAD_STEP:] == (None,) * (kept - BAD_STEP)
     assert found.message
+    assert (found.theta, found.theta_size) == ((), 0)
 
 
 def test_the_time_limit_ends_it_between_two_steps():

@@ -2,8 +2,8 @@
 
 Two of Keras's formulas differ from the pinned ones (see ``Training``) in where epsilon stands, and are brought to them
 here: Keras adds it to the root of an uncorrected v in Adam ("epsilon hat" of Kingma and Ba, just before section 2.1),
-and under the root in RMSprop. Its numbers are given as double precision tensors: Keras would turn a Python number into a
-single precision one first, in which 1 - 0.999 is off by 1.3e-5.
+and under the root in RMSprop. Its numbers are given as double precision tensors: Keras would turn a Python number into
+a single precision one first, in which 1 - 0.999 is off by 1.3e-5.
 """
 
 from __future__ import annotations

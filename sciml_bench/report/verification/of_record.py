@@ -12,6 +12,7 @@ from sciml_bench.measure.point import PointResult
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import input_seed
 from sciml_bench.report.verification.evidence import Intent
+from sciml_bench.report.verification.of_training import training
 from sciml_bench.store import Record
 
 # Rounding of nanoseconds to the seconds of wall_s.
@@ -225,7 +226,7 @@ CHECKS = {
     check.__name__: check
     for check in (
         outcome, cell, place, ladder, inputs, spec, sample_values, sample_counts, wall, first_gradient, cold, warm,
-        recompiled, pinned, steady, environment, versions,
+        recompiled, pinned, steady, training, environment, versions,
     )
 }  # fmt: skip
 

@@ -1,0 +1,61 @@
+"""Trainings: every framework, in a process of its own, computes the same steps from the same start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from adapters.findings import findings
+from adapters.trainings import OPTIMISERS, STEPS, first_theta, gradients, pinned
+
+from sciml_bench.measure.trained import Trained
+from sciml_bench.outcome import Outcome
+
+SCRIPTS = {
+    "diffrax": "in_jax_training.py",
+    "torchdiffeq": "in_torch_training.py",
+    "tensorflow": "in_tensorflow_training.py",
+}
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, dict[str, Any]]:
+    """The findings of every framework."""
+    return {name: findings(script) for name, script in SCRIPTS.items()}
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+@pytest.mark.parametrize("framework", SCRIPTS)
+def test_every_optimiser_is_of_the_pinned_formula(found, framework: str, optimiser: str) -> None:
+    expected = pinned(OPTIMISERS[optimiser], first_theta(), gradients())
+    assert found[framework]["formulas"][optimiser] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_the_formulas_can_be_told_apart() -> None:
+    """Epsilon under the root, or added to an uncorrected one, would be seen."""
+    theta, moved = first_theta(), gradients()
+    ends = [pinned(training, theta, moved) for training in OPTIMISERS.values()]
+    assert all(np.max(np.abs(a - b)) > 1e-3 for i, a in enumerate(ends) for b in ends[:i])
+
+
+def test_losses_are_the_same_in_all_frameworks(found) -> None:
+    curves = {name: Trained.from_dict(what["spiral"]) for name, what in found.items()}
+    for name, curve in curves.items():
+        assert (curve.outcome, curve.message, len(curve.losses)) == (Outcome.OK, "", STEPS), name
+        assert all(ns > 0 for ns in curve.step_ns)
+    first = curves["diffrax"]
+    assert first.losses[-1] < 0.9 * first.losses[0]
+    for curve in curves.values():
+        assert curve.losses == pytest.approx(first.losses, rel=1e-6)
+        assert curve.theta == pytest.approx(first.theta, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("framework", SCRIPTS)
+def test_a_training_that_diverges_has_an_outcome_and_keeps_its_curve(found, framework: str) -> None:
+    gone = Trained.from_dict(found[framework]["diverging"])
+    assert gone.outcome in (Outcome.NONFINITE, Outcome.MAX_STEPS, Outcome.STEP_UNDERFLOW), gone.message
+    assert 1 <= len(gone.losses) < STEPS
+    assert len(gone.losses) == len(gone.step_ns)
+    assert gone.phase in ("training", "training_first_step")
+    assert gone.message
