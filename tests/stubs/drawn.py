@@ -16,11 +16,12 @@ from stubs.reported import cell_id, plan, record
 
 from sciml_bench.measure.point import PointResult
 from sciml_bench.measure.steady import Steady
+from sciml_bench.measure.trained import Trained
 from sciml_bench.measure.trial import Trial
 from sciml_bench.outcome import Outcome
 from sciml_bench.report.summary import RunSummary, summarise
 from sciml_bench.store import Record, Run
-from sciml_bench.task import Cell, Point
+from sciml_bench.task import Cell, Point, Training
 
 RTOLS = (1e-4, 1e-6, 1e-8)
 PROBLEMS = ("robertson", "oregonator", "brusselator-2d-16", "brusselator-2d-32")
@@ -127,6 +128,7 @@ def records(
                 phases_ns={name: int(ns * factor**0.5) for name, ns in _PHASES.items()},
                 time_to_first_gradient_ns={} if failing(cell) else {"process": int(4e9 / factor), "built": int(3e9)},
                 stability=tuple(_trials(cell)),
+                training=trained(cell, factor) if division == "idiomatic" else None,
                 peak_rss_bytes=int(2e8 + 1e7 * factor + block),
                 energy=None if failing(cell) else _energy(),
                 **changes,
@@ -141,6 +143,28 @@ def _trials(which: Cell) -> Iterator[Trial]:
             else:
                 wrong = which.adapter == "tensorflow" and draw == 0
                 yield Trial(draw, place, Outcome.OK, rtol * (1e5 if wrong else 1.0))
+
+
+SETTINGS = Training("adam", 0.05, 200, 1e-6, 1e-6, target=2.0, beta1=0.9, beta2=0.999, epsilon=1e-8)
+
+
+def trained(which: Cell, factor: float) -> Trained:
+    """A loss that falls with every step; that of a failing cell is never known, that of TensorFlow ends early."""
+    if failing(which):
+        return Trained(SETTINGS, Outcome.MAX_STEPS, "training_first_step", "4096 steps", build_ns=10**8)
+    steps = 80 if which.adapter == "tensorflow" else SETTINGS.steps
+    whole = steps == SETTINGS.steps
+    return Trained(
+        SETTINGS,
+        Outcome.OK if whole else Outcome.NONFINITE,
+        None if whole else "training",
+        "" if whole else "the loss is not finite",
+        build_ns=10**8,
+        losses=tuple(20.0 / (1 + 0.1 * step) for step in range(steps)),
+        step_ns=(int(3e9), *(int(4e6 * factor),) * (steps - 1)),
+        theta=(1.0, 2.0 + 1e-9 * factor) if whole else (),
+        theta_size=2 if whole else 0,
+    )
 
 
 def _energy() -> dict[str, Any]:

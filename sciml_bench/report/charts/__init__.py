@@ -20,6 +20,7 @@ from sciml_bench.report.charts.profile import profile
 from sciml_bench.report.charts.scaling import scaling
 from sciml_bench.report.charts.stability import stability
 from sciml_bench.report.charts.steady import steady
+from sciml_bench.report.charts.training import training
 from sciml_bench.report.summary import RunSummary
 
 __all__ = ["ACROSS", "KINDS", "OF_PROBLEM", "Chart", "across", "of_problem"]
@@ -32,6 +33,7 @@ _OF_PROBLEM: Mapping[str, Callable[[Material], Iterator[Chart]]] = {
     "stability": stability,
     "break-even": break_even,
     "memory": memory,
+    "training": training,
 }
 _ACROSS: Mapping[str, Callable[[Across], Iterator[Chart]]] = {
     "profile": profile,

@@ -13,6 +13,7 @@ _LACKING = {
     "stability": "nothing was tried on perturbed parameters; profile quick and those above it do that",
     "break-even": "it takes two cells with both a first gradient and a time per gradient",
     "memory": "no process told of its memory",
+    "training": "nothing was trained; problems with a [training] table are",
     "profile": "it takes two solvers that were measured on the same two problems, and one of them right",
     "forest": "it takes two solvers with times on the same two problems, in the same blocks",
     "scaling": "it takes one problem at two sizes, such as brusselator-2d-16 and brusselator-2d-32",

@@ -21,6 +21,7 @@ OF_PROBLEM = {
     "stability": "perturbed parameters at each tolerance: right, honest failure, silently wrong",
     "break-even": "total time against the number of gradients",
     "memory": "peak memory, and its growth over the steady calls",
+    "training": "loss against the time of training",
 }
 """The kinds of which there is one for each problem, and what they show."""
 
