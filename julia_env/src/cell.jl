@@ -69,7 +69,6 @@ function chosen_form(emitted::Equations, method, sensitivity_name, mode)
 end
 
 function assemble(emitted, form, pattern, solver, how, wrt, y0, p, atol_scale, spans, times)
-    scale = collect(Float64, atol_scale)
     start = (states(form, collect(Float64, y0)), parameters(form, collect(Float64, p)))
     return Cell(
         form,
@@ -79,9 +78,16 @@ function assemble(emitted, form, pattern, solver, how, wrt, y0, p, atol_scale, s
         how,
         Val(wrt == "parameters"),
         start...,
-        allequal(scale) ? first(scale) : states(form, scale),
+        tolerance_scale(solver, form, collect(Float64, atol_scale)),
         Counts(),
     )
+end
+
+function tolerance_scale(solver, form, each)
+    allequal(each) && return first(each)
+    # In place RadauIIA5 takes one number; given vectors of both tolerances it solves, but no dual numbers pass.
+    nameof(typeof(solver)) === :RadauIIA5 && form isa InPlace && return minimum(each)
+    return states(form, each)
 end
 
 function segments(equation, (y0, p), spans, times)
