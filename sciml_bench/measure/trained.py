@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
@@ -82,7 +83,17 @@ class Trained:
         known["outcome"] = Outcome(known["outcome"])
         for name in ("losses", "step_ns", "theta"):
             known[name] = tuple(known.get(name, ()))
+        _check(known["step_ns"], known["losses"] + known["theta"])
         return cls(**known)
+
+
+def _check(counts: tuple[Any, ...], numbers: tuple[Any, ...]) -> None:
+    for value in counts:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError(f"not a time in nanoseconds: {value!r}")
+    for value in numbers:
+        if value is not None and not (isinstance(value, float | int) and math.isfinite(value)):
+            raise ValueError(f"not a finite number: {value!r}")
 
 
 _FIELDS = tuple(item.name for item in dataclasses.fields(Trained))

@@ -124,3 +124,11 @@ def test_a_round_trip_and_a_bound_on_what_is_kept():
     assert MAX_STORED_THETA == 2000
     with pytest.raises(KeyError):
         Trained.from_dict({"outcome": "ok"})
+
+
+@pytest.mark.parametrize(
+    "damage", [{"losses": ["3"]}, {"step_ns": [1.5]}, {"theta": [float("nan")]}, {"step_ns": [None]}]
+)
+def test_what_is_no_number_is_refused(damage):
+    with pytest.raises(ValueError, match="not a"):
+        Trained.from_dict(training_of("Trains").to_dict() | damage)

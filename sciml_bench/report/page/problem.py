@@ -17,6 +17,7 @@ from sciml_bench.report.page.figures import Figure, figures
 from sciml_bench.report.page.limit import Limit
 from sciml_bench.report.page.problem_facts import ProblemFacts, problem_facts
 from sciml_bench.report.page.table import Entry, Heading, Places, Table
+from sciml_bench.report.page.training import training_table_of
 from sciml_bench.report.page.verdicts import Win, sentences, target_text, time_text, win
 from sciml_bench.report.remarks import best_choice, row_name
 from sciml_bench.report.rows import Comparison, Row, Time
@@ -56,6 +57,7 @@ class ProblemView:
     targets: str
     why: tuple[str, ...]
     figures: tuple[Figure, ...]
+    training: Table | None
     stability: Table | None
     untimed: str
     left_out: str
@@ -112,6 +114,7 @@ def problem_view(
         ),
         why=tuple(_why(reading, traces)),
         figures=tuple(figures(pictures, places, looks)),
+        training=training_table_of(f"{id_}training", cells, places, cell_ids),
         stability=None if found is None else _of_layout(f"{id_}stability", found),
         untimed="" if comparison.rows else "No cell of this problem has a time to show; see the failures below.",
         failed=_failed(cells) if comparison.rows else "",
