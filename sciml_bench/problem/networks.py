@@ -29,8 +29,8 @@ def load_networks(reader: Reader) -> tuple[Network, ...]:
             raise reader.document.error(f"'{name}' must be a table.", "networks", name, f"Write it as [{table}].")
         reader.document.known_keys(data, NETWORK_KEYS, table)
         if name in FUNCTION_NAMES:
-            raise reader.document.error(f"'{name}' already means something in expressions.", "networks", name)
-        reader.claim(name, "networks")
+            raise reader.document.error(f"'{name}' already means something in expressions.", table, name)
+        reader.claim(name, table)
         network = _network(reader, name, data, table)
         networks.append(network)
         reader.scope.operators[name] = lambda call, network=network: _output(call, network)

@@ -39,10 +39,10 @@ class Reader:
                 f"'{name}' cannot be a name.", table, name,
                 "A name has a letter first, then letters, digits and single underscores.",
             )  # fmt: skip
-        if name in ("t", "pi") or name in self.scope.operators:
-            raise self.document.error(f"'{name}' already means something in expressions.", table, name)
         if name in self.declared_in:
             raise self.document.error(f"'{name}' is already declared in [{self.declared_in[name]}].", table, name)
+        if name in ("t", "pi") or name in self.scope.operators:
+            raise self.document.error(f"'{name}' already means something in expressions.", table, name)
         self.declared_in[name] = table
 
     def expression(
