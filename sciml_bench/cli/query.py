@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 @click.command(
     epilog="""\b
 Views:
-  records  a row for each process: outcome, time to first gradient, memory, disturbances
-  points   a row for each tolerance of a process: median times, errors, outcomes, counts
-  samples  a row for each call: solve or gradient; first, warm_up or steady; seconds; counted
-  cells    a row for each cell of each table, as in `export --summary`: times at equal accuracy, verdicts
+  records    a row for each process: outcome, time to first gradient, memory, disturbances
+  points     a row for each tolerance of a process: median times, errors, outcomes, counts
+  samples    a row for each call: solve or gradient; first, warm_up or steady; seconds; counted
+  trainings  a row for each step of a training: step, seconds, loss, and how the training ended
+  cells      a row for each cell of each table, as in `export --summary`: times at equal accuracy, verdicts
 
 \b
 Which columns there are: sciml-bench query "describe points"

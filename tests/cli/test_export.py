@@ -20,7 +20,7 @@ def test_long_format_to_standard_output(cli, run):
     done = cli("export", "--to", "csv")
     rows = list(csv.DictReader(io.StringIO(done.out)))
     assert done.code == 0
-    assert {row["loop"] for row in rows} == {"first", "warm_up", "steady", ""}
+    assert {row["loop"] for row in rows} == {"first", "warm_up", "steady", "steps", ""}
     assert cli("export", str(run), "--to", "json").json[0]["adapter"] == rows[0]["adapter"]
 
 

@@ -111,7 +111,7 @@ def _draw(figure: Paper, material: Material, rows: Sequence[TrainingRow]) -> Non
     y_limits = _y_limits([loss for _, _, loss in every], logarithmic)
     pane.limits(x=x_limits, y=y_limits)
     pane.x_axis(scales.named_ticks(x_limits, scales.duration_tick), "time since the first step began")
-    pane.y_axis(scales.named_ticks(y_limits, scales.power_tick) if logarithmic else _linear_ticks(*y_limits), "loss")
+    pane.y_axis(scales.named_ticks(y_limits, scales.ratio_tick) if logarithmic else _linear_ticks(*y_limits), "loss")
     _draw_target(pane, rows[0].trained.settings.target, logarithmic)
     for row in rows:
         _draw_curve(pane, material, row, logarithmic)

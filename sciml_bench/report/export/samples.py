@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sciml_bench.measure.point import PointResult
 from sciml_bench.measure.steady import Steady
+from sciml_bench.measure.trained import Trained
 from sciml_bench.report.export.column import Column, Kind, Row, Value
 from sciml_bench.store import Record, Run
 from sciml_bench.store.counting import supersedes
@@ -40,12 +41,12 @@ COLUMNS = (
     Column("point", _INTEGER, "the tolerance point, from 0"),
     Column("rtol", _NUMBER, "relative tolerance"),
     Column("atol", _NUMBER, "absolute tolerance, before scaling"),
-    Column("point_outcome", _TEXT, "how the point ended"),
+    Column("point_outcome", _TEXT, "how the point, or the training, ended"),
     Column("message", _TEXT, "what was said about a failure"),
     Column("solution_error", _NUMBER, "largest mixed error over the saved times"),
     Column("gradient_error", _NUMBER, "relative error of the gradient"),
-    Column("call", _TEXT, "solve or gradient"),
-    Column("loop", _TEXT, "first, warm_up or steady"),
+    Column("call", _TEXT, "solve, gradient or training"),
+    Column("loop", _TEXT, "first, warm_up or steady; steps of a training"),
     Column("number", _INTEGER, "the place of the call in its loop, from 1"),
     Column("seconds", _NUMBER, "how long the call took"),
     Column("inside_s", _NUMBER, "of it, as the framework itself timed a steady call behind a bridge"),
@@ -53,6 +54,7 @@ COLUMNS = (
     Column("inside_compile_s", _NUMBER, "of that, compiling"),
     Column("inside_allocated_bytes", _INTEGER, "what the framework allocated in that call"),
     Column("counted", _TRUTH, "whether the call enters the median: right, and from where its loop had settled"),
+    Column("loss", _NUMBER, "of a step of a training, the loss that it started from"),
 )  # fmt: skip
 
 
@@ -109,9 +111,11 @@ def _of_record(run: str, record: Record, counts: bool) -> Iterator[Row]:
         record.peak_rss_bytes,
     )  # fmt: skip
     if not record.points:
-        yield (*head, *(None,) * 4, record.message or None, *(None,) * 11)
+        yield (*head, *(None,) * 4, record.message or None, *(None,) * 12)
     for place, point in enumerate(record.points):
         yield from _of_point(head, place, point)
+    if record.training is not None:
+        yield from _of_training(head, record.training)
 
 
 def _of_point(head: Row, place: int, point: PointResult) -> Iterator[Row]:
@@ -123,10 +127,31 @@ def _of_point(head: Row, place: int, point: PointResult) -> Iterator[Row]:
     for calls in _loops(point):
         for number, ns in enumerate(calls.samples_ns, start=1):
             counted = calls.counted_from is not None and number > calls.counted_from
-            yield (*head, *described, calls.call, calls.loop, number, ns / 1e9, *calls.inside_of(number - 1), counted)
+            yield (
+                *head,
+                *described,
+                calls.call,
+                calls.loop,
+                number,
+                ns / 1e9,
+                *calls.inside_of(number - 1),
+                counted,
+                None,
+            )
             empty = False
     if empty:
-        yield (*head, *described, *(None,) * 9)
+        yield (*head, *described, *(None,) * 10)
+
+
+def _of_training(head: Row, trained: Trained) -> Iterator[Row]:
+    """A row for each step, the first apart, as it compiles; one row where there was no step."""
+    settings = trained.settings
+    described: Row = (None, settings.rtol, settings.atol, trained.outcome.value, trained.message or None, None, None)
+    for number, (ns, loss) in enumerate(zip(trained.step_ns, trained.losses, strict=True), start=1):
+        loop = "first" if number == 1 else "steps"
+        yield (*head, *described, "training", loop, number, ns / 1e9, *(None,) * 4, False, loss)
+    if not trained.step_ns:
+        yield (*head, *described, "training", *(None,) * 9)
 
 
 def _loops(point: PointResult) -> Iterator[Calls]:

@@ -22,7 +22,7 @@ from sciml_bench.store import Run
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-VIEWS = ("records", "points", "samples", "cells")
+VIEWS = ("records", "points", "samples", "trainings", "cells")
 """What may be asked of."""
 
 _TYPES = {Kind.TEXT: "VARCHAR", Kind.INTEGER: "BIGINT", Kind.NUMBER: "DOUBLE", Kind.TRUTH: "BOOLEAN"}
@@ -80,13 +80,14 @@ def _load(connection: DuckDBPyConnection, question: str, runs: Sequence[Run]) ->
     """Read what the question names. Returns how many lines hold no record."""
     named = {view for view in VIEWS if re.search(rf"\b{view}\b", question, re.IGNORECASE)}
     with_points = bool(named & {"points", "samples"})
+    insert = insert_raw(with_points, "trainings" in named)
     connection.execute(CREATE_RAW)
     left_out = 0
-    if named & {"records", "points", "samples"}:
+    if named - {"cells"}:
         for run in runs:
             if run.records_path.is_file():
                 path = str(run.records_path.resolve())
-                (read,) = connection.execute(insert_raw(with_points), [run.folder.name, path]).fetchone() or (0,)
+                (read,) = connection.execute(insert, [run.folder.name, path]).fetchone() or (0,)
                 left_out += _lines(run) - read
     for view in (*OF_RECORDS, *(OF_POINTS if with_points else ())):
         connection.execute(view)

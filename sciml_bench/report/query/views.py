@@ -21,6 +21,10 @@ _POINT = f"""STRUCT(
     memory_growth_bytes BIGINT, truncated BOOLEAN, solve_steady {_STEADY}, gradient_steady {_STEADY},
     solve_inside {_INSIDE}, gradient_inside {_INSIDE})"""
 
+_TRAINING = """STRUCT(
+    settings STRUCT(optimiser VARCHAR, learning_rate DOUBLE, steps BIGINT, target DOUBLE, rtol DOUBLE, atol DOUBLE),
+    outcome VARCHAR, message VARCHAR, losses DOUBLE[], step_ns BIGINT[])"""
+
 _COLUMNS = {
     "schema": "INTEGER",
     "record_id": "VARCHAR",
@@ -45,6 +49,7 @@ _COLUMNS = {
     "noisy": "VARCHAR[]",
     "attempt": "INTEGER",
     "points": f"{_POINT}[]",
+    "training": _TRAINING,
 }
 
 # A record with very many samples is a long line.
@@ -54,12 +59,14 @@ CREATE_RAW = f"""
 CREATE TABLE raw ("run" VARCHAR, "line" BIGINT, {", ".join(f'"{name}" {kind}' for name, kind in _COLUMNS.items())})"""
 
 
-def insert_raw(with_points: bool) -> str:
+def insert_raw(with_points: bool, with_training: bool) -> str:
     """Read one run's file into ``raw``: its first parameter is the run's name, its second the file.
 
-    Lines that hold no record are left out. Without points, as records alone need them not, much less is read.
+    Lines that hold no record are left out. Without points and training, as records alone need them not, much less is
+    read.
     """
-    columns = {name: kind for name, kind in _COLUMNS.items() if with_points or name != "points"}
+    wanted = {"points": with_points, "training": with_training}
+    columns = {name: kind for name, kind in _COLUMNS.items() if wanted.get(name, True)}
     described = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
     chosen = ", ".join(f'"{name}"' for name in columns)
     return f"""
@@ -90,7 +97,17 @@ SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS},
     coalesce(caches, 'cold') AS caches, environment_hash, phases_ns
 FROM counted"""
 
-OF_RECORDS = (_COUNTED, _RECORDS)
+_TRAININGS = f"""
+CREATE VIEW trainings AS
+SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS}, profile,
+    training.settings.optimiser AS optimiser, training.settings.learning_rate AS learning_rate,
+    training.settings.rtol AS rtol, training.settings.atol AS atol, training.settings.target AS target,
+    training.outcome AS outcome, training.message AS message,
+    generate_subscripts(training.step_ns, 1) AS step, unnest(training.step_ns) / 1e9 AS seconds,
+    unnest(training.losses) AS loss
+FROM counted"""
+
+OF_RECORDS = (_COUNTED, _RECORDS, _TRAININGS)
 """The views that need no points, in the order in which they are made."""
 
 _UNNESTED = """

@@ -40,8 +40,25 @@ def samples_of(point: PointResult):
 def test_every_sample_of_every_record_is_a_row(run):
     found, _ = rows_of(run)
     measured = sorted(ns / 1e9 for record in run.records() for point in record.points for ns in samples_of(point))
+    found = [row for row in found if row["call"] != "training"]
     assert sorted(row["seconds"] for row in found if row["seconds"] is not None) == measured
     assert len(measured) > 500
+
+
+def test_every_step_of_every_training_is_a_row(run):
+    found, _ = rows_of(run)
+    for record in run.records():
+        rows = [row for row in found if (row["record_id"], row["call"]) == (record.record_id, "training")]
+        if record.training is None:
+            assert rows == []
+        elif not record.training.step_ns:
+            assert [(row["point_outcome"], row["seconds"], row["loss"]) for row in rows] == [("max_steps", None, None)]
+        else:
+            assert [row["seconds"] for row in rows] == [ns / 1e9 for ns in record.training.step_ns]
+            assert [row["loss"] for row in rows] == list(record.training.losses)
+            assert [row["loop"] for row in rows] == ["first"] + ["steps"] * (len(rows) - 1)
+            assert [row["number"] for row in rows] == list(range(1, len(rows) + 1))
+            assert not any(row["counted"] for row in rows)
 
 
 def test_calls_behind_a_bridge_have_their_times_inside(tmp_path):
@@ -90,7 +107,7 @@ def test_a_failed_point_and_a_process_without_points_have_a_row_each(tmp_path):
         change=lambda record: drawn.broken(record) if record.cell.adapter == "scipy" else record,
     )
     found, _ = rows_of(made)
-    failed = [row for row in found if row["adapter"] == "torchdiffeq"]
+    failed = [row for row in found if row["adapter"] == "torchdiffeq" and row["call"] != "training"]
     assert [(row["rtol"], row["point_outcome"], row["seconds"]) for row in failed] == [
         (rtol, "max_steps", None) for rtol in drawn.RTOLS
     ]

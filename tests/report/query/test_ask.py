@@ -54,6 +54,22 @@ def test_points_have_the_times_and_errors_of_the_report(run):
         assert got == pytest.approx(wanted)
 
 
+def test_trainings_are_all_steps(run):
+    found = ask("select record_id, step, seconds, loss from trainings order by record_id, step", [run]).rows
+    expected = [
+        (r.record_id, step, ns / 1e9, loss)
+        for r in sorted(run.records(), key=lambda r: r.record_id)
+        if r.training is not None
+        for step, (ns, loss) in enumerate(zip(r.training.step_ns, r.training.losses, strict=True), start=1)
+    ]
+    assert len(found) == len(expected) > 1000
+    for got, wanted in zip(found, expected, strict=True):
+        assert got[:2] == wanted[:2]
+        assert got[2:] == pytest.approx(wanted[2:])
+    ends = dict(ask("select adapter, any_value(outcome) from trainings group by all", [run]).rows)
+    assert ends == {"scipy": "ok", "diffrax": "ok", "tensorflow": "nonfinite"}
+
+
 def test_samples_are_all_samples(run):
     counted = ask(
         "select record_id, point, call, count(*), median(seconds) from samples where counted group by all", [run]
