@@ -109,7 +109,12 @@ def record_line(place: int, total: int, record: Record) -> str:
     timed = [point for point in process.points if point.gradient_s is not None]
     if timed:
         facts.append(f"gradient {quantities.duration(timed[-1].gradient_s)} at rtol {timed[-1].rtol:g}")
-    return f"{head}  {', '.join(facts)}, points {ok}/{len(process.points)}"
+    facts.append(f"points {ok}/{len(process.points)}")
+    trained = record.training
+    if trained is not None:
+        ended = "" if trained.outcome is Outcome.OK else f" {trained.outcome}"
+        facts.append(f"training{ended} {len(trained.losses)}/{trained.settings.steps}")
+    return f"{head}  {', '.join(facts)}"
 
 
 def announcement(plan: Plan, left: Sequence[Slot]) -> str:

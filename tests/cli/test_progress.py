@@ -10,11 +10,15 @@ from stubs.reported import cell, point, record
 from stubs.suite import stub_adapters
 
 from sciml_bench.cli.progress import announcement, record_line, watching
-from sciml_bench.measure.protocol import Enter
+from sciml_bench.measure.protocol import Enter, TrainingDone
+from sciml_bench.measure.trained import Trained
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
+from sciml_bench.task import Training
+
+SGD = Training("sgd", 0.1, 300, 1e-6, 1e-6)
 
 
 class Terminal(io.StringIO):
@@ -56,6 +60,26 @@ def test_on_a_terminal_the_live_line_tells_the_cell_and_its_phase(plan, capsys, 
     finish_one(plan)
     assert "/fine/discrete: steady_solve, point 2" in terminal.getvalue()
     assert capsys.readouterr().out.startswith("[1/2] ok "), "lines still reach the pipe"
+
+
+def test_a_training_is_followed(plan, capsys, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "150")
+    slot = plan.slots[0]
+    with watching(plan, to_stderr=False) as watcher:
+        watcher.started(1, 2, slot, plan.planned[slot.index].cell)
+        told = Trained(SGD, Outcome.OK, losses=(1.0,) * 120, step_ns=(1,) * 120)
+        watcher.event(TrainingDone(told, complete=False))
+    assert "training, step 120 of 300" in terminal.getvalue()
+
+
+def test_the_line_tells_how_the_training_ended():
+    whole = Trained(SGD, Outcome.OK, losses=(1.0,) * 300, step_ns=(1,) * 300)
+    gone = Trained(SGD, Outcome.NONFINITE, losses=(1.0,) * 7, step_ns=(1,) * 7)
+    assert record_line(1, 2, record(cell(), [point(1e-4)], training=whole)).endswith(", training 300/300")
+    assert record_line(1, 2, record(cell(), [point(1e-4)], training=gone)).endswith(", training nonfinite 7/300")
 
 
 def test_lines_go_to_stderr_when_stdout_is_for_json(plan, capsys):

@@ -86,4 +86,4 @@ def test_wrong_usage_is_one_clear_message(cli, run, words, message):
 
 def test_the_help_needs_no_duckdb(cli):
     assert isinstance(query, click.Command)
-    assert "records  a row for each process" in cli("query", "--help").out
+    assert "records    a row for each process" in cli("query", "--help").out

@@ -69,6 +69,44 @@ def test_tasks_hold_what_workers_need(suite):
     assert task.reference.solution[-1] == pytest.approx((math.exp(-1), math.exp(-4)))
 
 
+TRAINING = """
+[training]
+optimiser = "adam"
+learning_rate = 0.1
+steps = 100
+rtol = 1e-6
+atol = 1e-8
+"""
+
+
+def trained(suite, tmp_path, profile, text=TRAINING):
+    path = tmp_path / "mine.toml"
+    path.write_text(problem_text("mine") + text, encoding="utf-8")
+    return made(suite, profile_named(profile), selection=Selection(), files=[path])
+
+
+@pytest.mark.parametrize(("profile", "steps"), [("smoke", 10), ("quick", 50), ("standard", 100), ("rigorous", 100)])
+def test_the_first_recommended_cell_trains_as_long_as_the_profile_says(suite, tmp_path, profile, steps):
+    plan = trained(suite, tmp_path, profile)
+    with_one = {item.cell: training for item, training in zip(plan.planned, plan.trainings, strict=True) if training}
+    assert {
+        cell.adapter: (cell.method, cell.sensitivity, cell.mode, cell.precision) for cell in with_one
+    } == dict.fromkeys(("alpha", "beta"), ("fine", "discrete", "eager", "float64"))
+    assert len(with_one) == 2
+    assert {training.steps for training in with_one.values()} == {steps}
+    for slot in plan.slots[:8]:
+        assert plan.task(slot).training == plan.trainings[slot.index]
+    told = [cell for cell in plan.to_dict()["cells"] if "training" in cell]
+    assert {cell["training"]["steps"] for cell in told} == {steps}
+
+
+def test_a_training_costs_time_and_changes_the_plan_but_no_cell(suite, tmp_path):
+    plans = [trained(suite, tmp_path, "quick", text) for text in ("", TRAINING, TRAINING.replace("0.1", "0.2"))]
+    assert len({plan.hash for plan in plans}) == 3
+    assert len({plan.cell_ids for plan in plans}) == 1
+    assert plans[1].cost_s() > plans[0].cost_s() + 50
+
+
 def test_competitors_get_the_same_inputs(suite):
     plan = made(suite)
     tasks = [plan.task(slot) for slot in plan.slots]

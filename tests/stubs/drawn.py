@@ -60,8 +60,8 @@ def failing(which: Cell) -> bool:
 def broken(found: Record) -> Record:
     """The record of a worker that died before its first point."""
     return dataclasses.replace(
-        found, outcome=Outcome.CRASH, phase="import", message="killed by signal 11", points=(), stability=(), training=None,
-        time_to_first_gradient_ns={}, phases_ns={"spawn": 1_000_000},
+        found, outcome=Outcome.CRASH, phase="import", message="killed by signal 11", points=(), stability=(),
+        training=None, time_to_first_gradient_ns={}, phases_ns={"spawn": 1_000_000},
     )  # fmt: skip
 
 

@@ -105,6 +105,18 @@ class DiesInTraining(Trains):
     made = _Dies
 
 
+class _DiesSlowly(_Dies):
+    def step(self) -> Any:
+        time.sleep(0.9)
+        return super().step()
+
+
+class DiesSlowly(Trains):
+    """Its process dies in the bad step, after steps that take long enough to be told of."""
+
+    made = _DiesSlowly
+
+
 class Retraces(Trains):
     """Compiles again in every step."""
 
