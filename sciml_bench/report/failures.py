@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sciml_bench.outcome import Outcome
-from sciml_bench.report.summary import CellSummary, RunSummary
+from sciml_bench.report.summary import CellSummary, ProcessSummary, RunSummary
 
 # Outcomes that say something about the solver on this problem. All others say that the measurement itself broke.
 RESULTS = frozenset(
@@ -47,13 +47,17 @@ def failures(summary: RunSummary) -> list[Failure]:
 
 
 def broken(summary: RunSummary) -> bool:
-    """Whether any process or point ended in a way that is no result about a solver."""
+    """Whether any process, point or training ended in a way that is no result about a solver."""
     return any(
         outcome not in RESULTS
         for cell in summary.cells.values()
         for process in cell.processes
-        for outcome in (process.outcome, *(point.outcome for point in process.points))
+        for outcome in (process.outcome, *(point.outcome for point in process.points), *_of_training(process))
     )
+
+
+def _of_training(process: ProcessSummary) -> tuple[Outcome, ...]:
+    return () if process.training is None else (process.training.outcome,)
 
 
 def _of_cell(cell: CellSummary, plan: Mapping[str, Any]) -> list[Failure]:

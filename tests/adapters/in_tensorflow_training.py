@@ -25,7 +25,7 @@ def loss(ys): return -tf.reduce_sum(ys**2)
 
 def apply(training: Training, theta: np.ndarray, gradients: list[np.ndarray]) -> np.ndarray:
     """Steps of Keras's optimiser, in the settings that the trainings before have left."""
-    variable = tf.Variable(theta)
+    variable = tf.Variable(tf.constant(theta))
     optimiser = optimiser_of(training)
     optimiser.build([variable])
     for gradient in gradients:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from stubs.reported import cell, plan, point, record
 
+from sciml_bench.measure.trained import Trained
 from sciml_bench.outcome import Outcome
 from sciml_bench.report.account import account
 from sciml_bench.report.failures import RESULTS, broken, failures, one_line, rerun_command
 from sciml_bench.report.summary import summarise
+from sciml_bench.task import Training
 
 OK = [point(1e-4), point(1e-8)]
 
@@ -82,6 +84,9 @@ def test_only_what_breaks_the_measurement_is_broken(outcome):
     else:
         points = failed(outcome)
     summary = summarise(plan([cell()]), [record(cell(), points)])
+    assert broken(summary) == (outcome not in RESULTS)
+    trained = Trained(Training("sgd", 1.0, 5, 1e-6, 1e-6), outcome)
+    summary = summarise(plan([cell()]), [record(cell(), OK, training=trained)])
     assert broken(summary) == (outcome not in RESULTS)
     assert (outcome in RESULTS) == (
         outcome in {"ok", "unsupported", "timeout", "max_steps", "step_underflow", "nonfinite", "inaccurate"}

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from sciml_bench.report.charts.pane import Pane
     from sciml_bench.report.charts.paper import Paper
 
-_MOST_ROWS = 60
-_MOST_DRAWN = 400
+_MOST_ROWS = 40
+_MOST_DRAWN = 200
 
 Step = tuple[int, float, float]
 """Its number from 1, the seconds at its end, and the loss that it started from."""
