@@ -21,6 +21,7 @@ from sciml_bench.errors import SciMLBenchError
 COMMANDS: dict[str, tuple[str, str]] = {
     "stiff": ("sciml_bench.cli.run:stiff", "Run the suite of stiff problems."),
     "nonstiff": ("sciml_bench.cli.run:nonstiff", "Run the suite of non-stiff problems."),
+    "neural": ("sciml_bench.cli.run:neural", "Run the suite of neural and universal differential equations."),
     "pde": ("sciml_bench.cli.run:pde", "Run the suite of discretised partial differential equations."),
     "run": ("sciml_bench.cli.run:run", "Run selected cells, or problem files of your own."),
     "plan": ("sciml_bench.cli.plan:plan", "Show what would run, what it would cost, and what is skipped."),

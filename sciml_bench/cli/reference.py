@@ -144,18 +144,17 @@ def _state(problem: Problem) -> str:
 
 
 def _compute_one(problem: Problem, output: Path | None, limit_s: float | None) -> bool:
+    from sciml_bench.reference.batch import certified
     from sciml_bench.reference.case import Case
-    from sciml_bench.reference.certificate import certify
     from sciml_bench.reference.cost import estimate_s
     from sciml_bench.reference.store import keep, stored_reference, write
 
     began = time.perf_counter()
     try:
         with _progress(problem.name) as say:
-            case = Case(problem)
-            cost_s = estimate_s(case)
+            cost_s = problem.batch.size * estimate_s(Case(next(problem.trajectories())))
             say("computing" + (f", about {max(1.0, cost_s):.0f} s" if cost_s < float("inf") else ", cost unknown"))
-            stored = stored_reference(problem, certify(case, say, limit_s or float("inf")))
+            stored = stored_reference(problem, certified(problem, say, limit_s or float("inf")))
     except SciMLBenchError as error:
         click.echo(f"{problem.name}: FAILED: {error}")
         return False
@@ -165,13 +164,15 @@ def _compute_one(problem: Problem, output: Path | None, limit_s: float | None) -
 
 
 def _check_one(problem: Problem, stored: StoredReference, limit_s: float | None) -> bool:
+    from sciml_bench.reference.batch import first_trajectory
     from sciml_bench.reference.case import Case
     from sciml_bench.reference.check import check as check_reference
 
     began = time.perf_counter()
     try:
         with _progress(problem.name) as say:
-            found = check_reference(Case(problem), stored, say, limit_s or float("inf"))
+            case, part = Case(next(problem.trajectories())), first_trajectory(stored, problem)
+            found = check_reference(case, part, say, limit_s or float("inf"))
     except SciMLBenchError as error:
         click.echo(f"{problem.name}: FAILED: {error}")
         return False

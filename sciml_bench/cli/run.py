@@ -71,6 +71,9 @@ def _suite_verb(name: str, line: str) -> click.Command:
 
 stiff = _suite_verb("stiff", "Run the suite of stiff problems. The same as `run --suite stiff`.")
 nonstiff = _suite_verb("nonstiff", "Run the suite of non-stiff problems. The same as `run --suite nonstiff`.")
+neural = _suite_verb(
+    "neural", "Run the suite of neural and universal differential equations. The same as `run --suite neural`."
+)
 pde = _suite_verb("pde", "Run the suite of discretised partial differential equations. The same as `run --suite pde`.")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import sympy
@@ -211,6 +211,27 @@ class Problem:
     def state_labels(self) -> tuple[str, ...]:
         """A label for each component of the flat state: ``y1``, ``x[0]``, ``u[3,5]``."""
         return tuple(label for state in self.states for label in labels(state.name, state.shape))
+
+    @cached_property
+    def batch_labels(self) -> tuple[str, ...]:
+        """A label for each component of the flat states of a batch: ``y1`` of the first, ``y1#1`` of the next."""
+        others = (f"{label}#{b}" for b in range(1, self.batch.size) for label in self.state_labels)
+        return (*self.state_labels, *others)
+
+    def trajectories(self) -> Iterator[Problem]:
+        """Each trajectory of the batch as a problem of its own."""
+        if self.batch.size == 1:
+            yield self
+            return
+        values = iter(self.numbers().y0)
+        exact = self.y0
+        for b in range(self.batch.size):
+            drawn = tuple(sympy.Rational(next(values)) for _ in exact)
+            initial = iter(exact if b == 0 else drawn)
+            states = tuple(
+                replace(state, initial=tuple(next(initial) for _ in range(state.size))) for state in self.states
+            )
+            yield replace(self, states=states, batch=ONE)
 
     @cached_property
     def parameter_labels(self) -> tuple[str, ...]:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.problem import load_problem
-from sciml_bench.reference.case import Case
-from sciml_bench.reference.certificate import certify
+from sciml_bench.reference.batch import certified
 from sciml_bench.reference.store import stored_reference, write
 
 
@@ -16,7 +15,7 @@ def main(problem_file: str, output: str, limit_s: str) -> int:
     """Compute, certify, write; 1 and a message when that fails."""
     try:
         problem = load_problem(problem_file)
-        write(stored_reference(problem, certify(Case(problem), limit_s=float(limit_s))), Path(output))
+        write(stored_reference(problem, certified(problem, limit_s=float(limit_s))), Path(output))
     except SciMLBenchError as error:
         print(error, file=sys.stderr)
         return 1

@@ -73,7 +73,13 @@ class Certified:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-def certify(case: Case, say: Say = lambda _: None, limit_s: float = float("inf"), gradients: bool = True) -> Certified:
+def certify(
+    case: Case,
+    say: Say = lambda _: None,
+    limit_s: float = float("inf"),
+    gradients: bool = True,
+    differences: bool = True,
+) -> Certified:
     """Compute the reference of a problem with its certificate.
 
     Args:
@@ -81,6 +87,7 @@ def certify(case: Case, say: Say = lambda _: None, limit_s: float = float("inf")
         say: called with a line of progress now and then.
         limit_s: give up when the computation has taken longer.
         gradients: also certify the gradient of the declared loss.
+        differences: hold that gradient against central differences, beside the adjoint on two meshes.
 
     Raises:
         ReferenceFailure: the solution cannot be followed, or the certificate cannot be given; nothing is certified.
@@ -105,7 +112,7 @@ def certify(case: Case, say: Say = lambda _: None, limit_s: float = float("inf")
             rough = _adjoint_digits(case, a, b)
             missing = GRADIENT_DIGITS + 1 + _MARGIN - float(rough.min())
         if missing <= 0:
-            return _certified(case, a, b, digits, negligible, watch, gradients)
+            return _certified(case, a, b, digits, negligible, watch, gradients, differences)
         watch.say(f"{digits.min():.1f} digits agree; computing again with smaller steps")
         first, second = _tightened(first, missing), _tightened(second, missing)
     raise ReferenceFailure(
@@ -216,11 +223,12 @@ def _certified(
     negligible: FloatArray,
     watch: Watch,
     gradients: bool,
+    differences: bool,
 ) -> Certified:
     began = time.process_time()
     values, theta_digits, evidence = [], np.zeros(0), {}
     if gradients:
-        values, theta_digits, evidence = _certified_gradient(case, a, b, watch)
+        values, theta_digits, evidence = _certified_gradient(case, a, b, watch, differences)
     differences_s = time.process_time() - began
     with precision(_COMPARE_BITS):
         rows = [
@@ -267,9 +275,12 @@ def _known(case: Case, rows: list[list[arb]], negligible: FloatArray) -> dict[st
 
 
 def _certified_gradient(
-    case: Case, a: Computation, b: Computation, watch: Watch
+    case: Case, a: Computation, b: Computation, watch: Watch, differences: bool
 ) -> tuple[list[arb], FloatArray, dict[str, object]]:
-    """Central differences on the second mesh against the adjoint on the first."""
+    """Central differences on the second mesh against the adjoint on the first; or the adjoint on both."""
+    if not differences:
+        values = list(theta_part(case, b.derivatives))
+        return values, _adjoint_digits(case, a, b), {"gradient": {"method": "adjoint on both meshes"}}
     single = len(case.theta_sizes) <= SINGLE_DIRECTIONS
     directions = case.unit_directions() if single else case.random_directions(RANDOM_DIRECTIONS, SEED)
     watch.say(f"central differences along {len(directions)} directions")

@@ -29,12 +29,12 @@ _LARGEST_FACTOR_LOG2 = 1.0
 
 
 def draws(problem: Problem, count: int, seed: int, limit_s: float, announce: Callable[[str], object]) -> list[Draw]:
-    """Up to ``count`` perturbed parameter vectors with their solutions; none where there are no parameters.
+    """Up to ``count`` perturbed parameter vectors with their solutions; none where there are no parameters, or a batch.
 
     A draw whose solution the engine cannot follow is left out. So are those that are still to come when ``limit_s``
     has passed; both are announced.
     """
-    if problem.wrt != "parameters":
+    if problem.wrt != "parameters" or problem.batch.size > 1:
         return []
     until_s = time.monotonic() + limit_s
     found: list[Draw] = []
@@ -84,4 +84,8 @@ def _with_parameters(problem: Problem, theta: tuple[float, ...]) -> Problem:
         )
         for parameter in problem.parameters
     )
-    return dataclasses.replace(problem, parameters=parameters, exact={}, invariants={}, published=())
+    networks = tuple(
+        dataclasses.replace(network, weights=tuple(next(values) for _ in network.weights))
+        for network in problem.networks
+    )
+    return dataclasses.replace(problem, parameters=parameters, networks=networks, exact={}, invariants={}, published=())

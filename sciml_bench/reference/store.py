@@ -75,7 +75,7 @@ def stored_reference(problem: Problem, certified: Certified) -> StoredReference:
         schema=SCHEMA, problem=problem.name, spec_hash=problem.spec_hash, kind="certified",
         command=f"sciml-bench reference compute {problem.name}",
         versions={"sciml-bench": __version__, "python-flint": flint.__version__, "flint": flint.__FLINT_VERSION__},
-        times=[str(time) for time in problem.save_times], states=list(problem.state_labels), solution=rows,
+        times=[str(time) for time in problem.save_times], states=list(problem.batch_labels), solution=rows,
         solution_digits=[_claimed(value) for value in certified.row_digits.min(axis=0)],
         negligible=[float(f"{value:.1e}") for value in certified.negligible],
         loss=decimal(certified.loss, _printed(certified.loss_digits)), loss_digits=_claimed(certified.loss_digits),
@@ -145,7 +145,7 @@ def read(path: Path, problem: Problem) -> StoredReference:
             f"{path}: it is stale: it belongs to another version of '{problem.name}'"
             f" (spec {reference.spec_hash[:12]}, the file has {problem.spec_hash[:12]}). {again}"
         )
-    if reference.states != list(problem.state_labels) or len(reference.solution) != len(problem.save_times):
+    if reference.states != list(problem.batch_labels) or len(reference.solution) != len(problem.save_times):
         raise StoreError(f"{path}: its shape does not fit '{problem.name}'. {again}")
     return reference
 

@@ -43,6 +43,9 @@ def truth(problem: Problem, affordable_s: float = AFFORDABLE_S, announce: Announ
         computed = _computed(problem, affordable_s, announce)
         if computed is not None:
             return computed
+    if problem.batch.size > 1:
+        announce(f"reference of {problem.name}: there is none of the whole batch, so its errors are not scored")
+        return None
     if problem.exact:
         return _exact(problem)
     published = _published(problem)
@@ -70,7 +73,7 @@ def _computed(problem: Problem, affordable_s: float, announce: Announce) -> Refe
     from sciml_bench.reference.cost import estimate_s
 
     try:
-        cost_s = estimate_s(Case(problem))
+        cost_s = problem.batch.size * estimate_s(Case(next(problem.trajectories())))
     except ReferenceFailure as failure:
         announce(f"reference of {problem.name}: {failure}")
         return None

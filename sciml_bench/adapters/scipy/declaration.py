@@ -10,8 +10,8 @@ def refusal(_cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
     if facts.n_weights:
         return (
-            "SciPy has no automatic differentiation, and forward sensitivity equations for the "
-            f"{facts.n_weights} weights of a network are no way to train it"
+            "SciPy has no automatic differentiation, and forward sensitivity equations for all the weights of a network"
+            " are no way to train it"
         )
     if facts.batch > 1:
         return "SciPy's solve_ivp takes one trajectory at a time, with a right-hand side written in Python"

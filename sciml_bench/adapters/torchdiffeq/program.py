@@ -220,7 +220,8 @@ class TorchdiffeqProgram(Program):
             reason = not_released(name) or f"the installed torchdiffeq has no method '{name}'"
             raise SolverFailure(Outcome.UNSUPPORTED, reason)
         found = tableau.inconsistency(name)
-        y0, arguments = self._by_trajectory(self._tensor(self._numbers.y0)), self._arguments(self._tensor(self._numbers.p))
+        y0 = self._by_trajectory(self._tensor(self._numbers.y0))
+        arguments = self._arguments(self._tensor(self._numbers.p))
         if found and (self._numbers.breakpoints or depends_on_time(self._source.rhs, self._numbers.t0, y0, arguments)):
             raise SolverFailure(
                 Outcome.UNSUPPORTED,

@@ -1,0 +1,84 @@
+"""References of batches: every trajectory certified by itself, the gradients added up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from flint import arb
+
+from sciml_bench.problem.model import Problem
+from sciml_bench.reference.case import Case
+from sciml_bench.reference.certificate import Certified, Say, certify
+from sciml_bench.reference.dynamics import FloatArray
+from sciml_bench.reference.numbers import precision
+from sciml_bench.reference.store import StoredReference
+
+_BITS = 256
+_MOST_DIGITS = 32.0
+
+
+def certified(problem: Problem, say: Say = lambda _: None, limit_s: float = float("inf")) -> Certified:
+    """The certified reference of a problem, with all trajectories of its batch side by side.
+
+    The gradient of the first trajectory is held against central differences; those of the others are gradients of the
+    same equations by the same adjoint, each computed on two meshes.
+
+    Raises:
+        ReferenceFailure: a trajectory cannot be certified.
+    """
+    if problem.batch.size == 1:
+        return certify(Case(problem), say, limit_s)
+    parts: list[Certified] = []
+    for index, trajectory in enumerate(problem.trajectories()):
+        say(f"trajectory {index + 1} of {problem.batch.size}")
+        parts.append(certify(Case(trajectory), say, limit_s, differences=index == 0))
+    return _together(parts)
+
+
+def _together(parts: Sequence[Certified]) -> Certified:
+    first = parts[0]
+    with precision(_BITS):
+        columns = zip(*(part.gradient for part in parts), strict=True)
+        gradient = [sum(column, arb(0)).mid() for column in columns]
+        loss = sum((part.loss for part in parts), arb(0)).mid()
+        return Certified(
+            rows=[[y for part in parts for y in part.rows[k]] for k in range(len(first.rows))],
+            row_digits=np.concatenate([part.row_digits for part in parts], axis=1),
+            negligible=np.concatenate([part.negligible for part in parts]),
+            loss=loss,
+            loss_digits=float(
+                _digits_of_sums([[part.loss] for part in parts], [[part.loss_digits] for part in parts])[0]
+            ),
+            gradient=gradient,
+            gradient_digits=_digits_of_sums([p.gradient for p in parts], [p.gradient_digits for p in parts]),
+            evidence={**first.evidence, "trajectories": len(parts)},
+            seconds={name: round(sum(part.seconds[name] for part in parts), 3) for name in first.seconds},
+        )
+
+
+def _digits_of_sums(values: Sequence[Sequence[arb]], digits: Sequence[Sequence[float] | FloatArray]) -> FloatArray:
+    """Digits of the sums of values whose digits are known, where terms may cancel."""
+    found: list[float] = []
+    for column, known in zip(zip(*values, strict=True), zip(*digits, strict=True), strict=True):
+        uncertain = sum(abs(float(value)) * 10.0**-good for value, good in zip(column, known, strict=True))
+        total = abs(float(sum(column, arb(0))))
+        found.append(_MOST_DIGITS if uncertain == 0 else -np.log10(uncertain / total) if total > 0 else 0.0)
+    return np.clip(found, 0.0, _MOST_DIGITS)
+
+
+def first_trajectory(stored: StoredReference, problem: Problem) -> StoredReference:
+    """The part of a stored reference that is of the batch's first trajectory: its solution."""
+    if problem.batch.size == 1:
+        return stored
+    n = problem.n_states
+    return replace(
+        stored,
+        states=stored.states[:n],
+        solution=[row[:n] for row in stored.solution],
+        solution_digits=stored.solution_digits[:n],
+        negligible=stored.negligible[:n],
+        gradient=[],
+        gradient_digits=[],
+    )
