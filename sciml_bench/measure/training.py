@@ -24,6 +24,9 @@ from sciml_bench.task import Training
 TOLD_EVERY_S = 2.0
 """Progress is told this often, between steps: often enough to be followed, and for little to be lost with a worker."""
 
+# All that is known is told each time, so a long training tells of itself less often.
+_TOLD_EVERY_SHARE = 0.02
+
 Tell = Callable[[Trained, bool], object]
 """Takes the training so far, and whether it is over."""
 
@@ -106,7 +109,8 @@ class _Curve:
     def tell_now_and_then(self) -> None:
         """Tell of the steps so far, when that was long ago."""
         now_ns = self._clock.now_ns()
-        if now_ns - self._told_ns >= TOLD_EVERY_S * 1e9:
+        wait_ns = max(TOLD_EVERY_S * 1e9, _TOLD_EVERY_SHARE * (now_ns - self._start_ns))
+        if now_ns - self._told_ns >= wait_ns:
             self._tell(self._trained(Outcome.OK), False)
             self._told_ns = now_ns
 

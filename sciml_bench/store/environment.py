@@ -28,6 +28,7 @@ _PACKAGES = (
     "keras",
     "lineax",
     "numpy",
+    "optax",
     "optimistix",
     "psutil",
     "python-flint",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -103,8 +104,11 @@ class DiffraxProgram(Program):
 
     def trainer(self, training: Training) -> Trainer:
         # Optax is only imported by cells that train.
-        from sciml_bench.adapters.diffrax.training import DiffraxTrainer
-
+        try:
+            from sciml_bench.adapters.diffrax.training import DiffraxTrainer
+        except ImportError as error:
+            message = f'Optax cannot be imported ({error}); run: pip install "sciml-bench[jax]"'
+            raise SolverFailure(Outcome.UNSUPPORTED, message) from error
         inputs = self.prepare(np.asarray(self._numbers.theta), training.point)
         return DiffraxTrainer(training, inputs, self._gradient, self.read_gradient)
 
@@ -136,6 +140,7 @@ class DiffraxProgram(Program):
             "optimistix": optimistix.__version__,
             "jax_backend": jax.default_backend(),
             "eqx_on_error": os.environ["EQX_ON_ERROR"],
+            **{name: sys.modules[name].__version__ for name in ("optax",) if name in sys.modules},
         }
 
     def _right_hand_side(self, t: Any, y: jax.Array, arguments: Arguments) -> jax.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -121,6 +122,7 @@ class TensorFlowProgram(Program):
             "tensorflow-probability": tfp.__version__,
             "threads_intra_op": str(tf.config.threading.get_intra_op_parallelism_threads()),
             "threads_inter_op": str(tf.config.threading.get_inter_op_parallelism_threads()),
+            **{name: sys.modules[name].__version__ for name in ("keras",) if name in sys.modules},
         }
 
     def _solve(self, inputs: tf.Tensor) -> tf.Tensor:
