@@ -1,15 +1,22 @@
 """Typesets expressions as presentation MathML, which browsers draw themselves: no library, no font, no network.
 
-Every name that comes from a problem file is escaped; elements are only those that are written here.
+SymPy prints the algebra; what is written here is what it has no sign for, or would write so that another expression is
+read. Every name that comes from a problem file becomes a text node of its own, which is escaped when it is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import html
+from collections.abc import Iterable
+from decimal import Context, Decimal, Inexact
 from typing import Any
+from xml.dom.minidom import Document
 
 import sympy
-from markupsafe import Markup, escape
+from markupsafe import Markup
+from sympy.printing.mathml import MathMLPresentationPrinter
+from sympy.printing.precedence import PRECEDENCE, precedence_traditional
+from sympy.printing.pretty.pretty_symbology import greek_unicode
 
 from sciml_bench.problem import operators as op
 from sciml_bench.problem.model import Problem
@@ -18,19 +25,25 @@ from sciml_bench.problem.operators import Node
 # Expressions with more nodes than this are shown as they are written in the file.
 MAX_NODES = 3_000
 
-_GREEK = {
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eps": "ε", "zeta": "ζ", "eta": "η",
-    "theta": "θ", "kappa": "κ", "lam": "λ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ",
-    "sigma": "σ", "tau": "τ", "phi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ", "Delta": "Δ",
-    "Theta": "Θ", "Lambda": "Λ", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
+# Python takes the name of this letter for itself, so problems spell it otherwise; the other is a common short form.
+_GREEK = {**greek_unicode, "lam": "λ", "eps": "ε"}
+
+_ADD, _MUL, _POW, _ATOM = (PRECEDENCE[name] for name in ("Add", "Mul", "Pow", "Atom"))
+
+# How tightly the operators hold together as they are written here; one that is looser than its place gets brackets.
+_HOLDS: dict[type, int] = {
+    op.Laplacian: _POW, op.Difference: _POW, op.Shift: _ATOM, op.Item: _ATOM, op.At: _ATOM, op.Total: _ADD,
+    op.IndexedSum: _ADD, op.MatrixProduct: _MUL, op.Dot: _MUL, op.TridiagonalSolve: _MUL, op.Where: _ADD,
+    sympy.exp: _POW,
 }  # fmt: skip
 
-_RELATIONS = {
-    sympy.StrictLessThan: "<", sympy.LessThan: "≤", sympy.StrictGreaterThan: ">", sympy.GreaterThan: "≥",
-}  # fmt: skip
+_TIMES, _INVISIBLE_TIMES, _MINUS, _PLUS = "×", "\u2062", "−", "+"
 
-# How tightly an expression holds together; one that is looser than its place asks for gets brackets.
-_SUM, _PRODUCT, _POWER, _ATOM = range(4)
+# Numbers of more digits than this are written as fractions of integers.
+_MOST_DIGITS = 20
+
+Element = Any
+"""A node of the document; Python's ``minidom`` has no types that say which."""
 
 
 def equation(problem: Problem, state: str) -> Markup | None:
@@ -38,17 +51,16 @@ def equation(problem: Problem, state: str) -> Markup | None:
     rhs = problem.equations[state]
     if _too_long(rhs):
         return None
-    d = "∂" if problem.grids else "d"
-    name = symbol(state)
-    left = _frac(_row(_mo(d), name), _row(_mo(d), symbol("t")))
-    return _math(_row(left, _mo("="), _Printer(problem).at(rhs, _SUM)))
+    to = _Printer([grid.name for grid in problem.grids])
+    return to.math(to.derivative("∂" if problem.grids else "d", state), rhs)
 
 
 def definition(problem: Problem, name: str, expression: Node) -> Markup | None:
     """``name = …``; ``None`` when it is too long."""
     if _too_long(expression):
         return None
-    return _math(_row(symbol(name), _mo("="), _Printer(problem).at(expression, _SUM)))
+    to = _Printer([grid.name for grid in problem.grids])
+    return to.math(to.name(name), expression)
 
 
 def value(label: str, number: Node) -> Markup:
@@ -56,272 +68,215 @@ def value(label: str, number: Node) -> Markup:
 
     A label may name a component and the start, as ``x[3](0)``.
     """
+    to = _Printer()
     name, start = (label.removesuffix("(0)"), label.endswith("(0)"))
     name, _, index = name.removesuffix("]").partition("[")
-    left = _wrap("msub", symbol(name), _mn(index)) if index else symbol(name)
-    return _math(_row(left, *([_fence(_mn("0"))] if start else []), _mo("="), _number(number)))
+    left = to.box("msub", to.name(name), to.leaf("mn", index)) if index else to.name(name)
+    if start:
+        left = to.box("mrow", left, to.fence(to.leaf("mn", "0")))
+    return to.math(left, number if number.is_Rational or number == sympy.pi else number.evalf(12))
 
 
 def symbol(name: str) -> Markup:
     """A name as mathematics: Greek letters, and trailing digits as an index."""
-    stem = name.rstrip("0123456789")
-    index = name[len(stem) :]
-    stem, _, rest = stem.partition("_") if "_" in stem.strip("_") else (stem, "", "")
-    if not stem:
-        stem, index = name, ""
-    subscripts = [part for part in (rest, index) if part]
-    base = _mi(_GREEK.get(stem, stem))
-    if not subscripts:
-        return base
-    return _wrap("msub", base, _row(*(_mn(p) if p.isdigit() else _mi(_GREEK.get(p, p)) for p in subscripts)))
+    return Markup(_Printer().name(name).toxml())
 
 
 def _too_long(expression: Node) -> bool:
-    for count, _ in enumerate(sympy.preorder_traversal(expression)):
-        if count > MAX_NODES:
-            return True
-    return False
-
-
-def _wrap(tag: str, *parts: Markup | str) -> Markup:
-    return Markup("<{0}>{1}</{0}>").format(Markup(tag), Markup("").join(parts))
-
-
-def _math(content: Markup) -> Markup:
-    return Markup('<math display="block">{}</math>').format(content)
-
-
-def _row(*parts: Markup) -> Markup:
-    return parts[0] if len(parts) == 1 else _wrap("mrow", *parts)
-
-
-def _mi(text: str) -> Markup:
-    # A name of several letters is upright: else it reads as a product.
-    return Markup("<mi>{}</mi>").format(escape(text))
-
-
-def _mn(text: str) -> Markup:
-    return Markup("<mn>{}</mn>").format(escape(text))
-
-
-def _mo(text: str) -> Markup:
-    return Markup("<mo>{}</mo>").format(escape(text))
-
-
-def _fence(content: Markup, left: str = "(", right: str = ")") -> Markup:
-    return _wrap("mrow", _mo(left), content, _mo(right))
-
-
-def _frac(above: Markup, below: Markup) -> Markup:
-    return _wrap("mfrac", above, below)
-
-
-def _number(number: Node) -> Markup:
-    """A number as a reader writes it: an integer, a short decimal, a power of ten, or a fraction."""
-    if number.is_Rational:
-        if number < 0:
-            return _row(_mo("−"), _number(-number))
-        text = _decimal(number)
-        if text is None:
-            return _frac(_mn(str(number.p)), _mn(str(number.q)))
-        mantissa, _, exponent = text.partition("e")
-        if not exponent:
-            return _mn(mantissa)
-        power = _wrap("msup", _mn("10"), _row(*([_mo("−")] if exponent[0] == "-" else []), _mn(exponent.lstrip("-"))))
-        return power if mantissa == "1" else _row(_mn(mantissa), _mo("×"), power)
-    if number == sympy.pi:
-        return _mi("π")
-    return _mn(str(number.evalf(12)))
+    return any(count > MAX_NODES for count, _ in enumerate(sympy.preorder_traversal(expression)))
 
 
 def _decimal(number: Node) -> str | None:
-    """The number in decimals, as ``0.04`` or ``3e7``; ``None`` where they do not end soon."""
-    p, q = int(number.p), int(number.q)
-    rest = q
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    if rest != 1:
-        return None
-    places = 0
-    while p * 10**places % q:
-        places += 1
-        if places > 60:
-            return None
-    digits = str(p * 10**places // q)
-    exponent = len(digits) - 1 - places
-    significant = digits.rstrip("0") or "0"
-    if len(significant) > 20:
-        return None
-    if -4 <= exponent <= 5:
-        padded = digits.zfill(places + 1)
-        whole, part = padded[: len(padded) - places], padded[len(padded) - places :]
-        return f"{whole}.{part}".rstrip("0").rstrip(".") if places else whole
-    return f"{significant[0]}{'.' if len(significant) > 1 else ''}{significant[1:]}e{exponent}"
+    """The number without its sign in decimals, as ``0.04`` or ``3e7``; ``None`` where they do not end soon."""
+    exactly = Context(prec=60, traps=[Inexact])
+    try:
+        exact = exactly.divide(Decimal(abs(int(number.p))), Decimal(int(number.q))).normalize(exactly)
+    except Inexact:
+        return str(abs(number.p)) if number.q == 1 else None
+    digits = len(exact.as_tuple().digits)
+    if digits > _MOST_DIGITS:
+        return str(abs(number.p)) if number.q == 1 else None
+    return f"{exact:f}" if -4 <= exact.adjusted() <= 5 else f"{exact:.{digits - 1}e}".replace("+", "")
 
 
-class _Printer:
+class _Printer(MathMLPresentationPrinter):
     """Prints the expressions of one problem, whose grids name the axes."""
 
-    def __init__(self, problem: Problem):
-        self._axes = [grid.name for grid in problem.grids]
+    def __init__(self, axes: Iterable[str] = ()):
+        super().__init__({"fold_frac_powers": True})
+        self._axes = tuple(axes)
+        # SymPy hands over entities that XML does not know, and asks that no text be escaped: here every text is.
+        self.dom.createTextNode = lambda data: self._text(_MINUS if data == "-" else html.unescape(data))
 
-    def at(self, expression: Node, place: int) -> Markup:
-        """The expression, in brackets where its place needs them."""
-        printed, holds = self._print(expression)
-        return printed if holds >= place else _fence(printed)
+    def _text(self, text: str) -> Element:
+        return Document.createTextNode(self.dom, text)
 
-    def _print(self, e: Node) -> tuple[Markup, int]:
-        if e.is_Symbol:
-            return symbol(e.name), _ATOM
-        if e.is_Number or e == sympy.pi:
-            written = not e.is_Rational or _decimal(e) is not None
-            return _number(e), _SUM if e.is_negative else _ATOM if written else _POWER
-        if e.is_Add:
-            return self._sum(e), _SUM
-        if e.is_Mul:
-            return self._product(e)
-        if e.is_Pow:
-            return self._power(e)
-        printed = _OPERATORS.get(type(e))
-        if printed is not None:
-            return printed(self, e)
-        if type(e) in _RELATIONS:
-            return self._infix(e.args, _RELATIONS[type(e)]), _PRODUCT
-        if isinstance(e, sympy.And | sympy.Or):
-            word = "and" if isinstance(e, sympy.And) else "or"
-            return self._infix(e.args, f" {word} "), _SUM
-        return self._call(e), _ATOM
+    def leaf(self, tag: str, text: str) -> Element:
+        return self.box(tag, self._text(text))
 
-    def _sum(self, e: Node) -> Markup:
-        parts: list[Markup] = []
-        terms = e.as_ordered_terms()
-        # A sum does not start with a minus sign where it need not.
+    def box(self, tag: str, *parts: Element) -> Element:
+        element = self.dom.createElement(tag)
+        for part in parts:
+            element.appendChild(part)
+        return element
+
+    def sign(self, text: str) -> Element:
+        return self.leaf("mo", text)
+
+    def fence(self, content: Element) -> Element:
+        return self.box("mrow", self._l_paren(), content, self._r_paren())
+
+    def name(self, name: str) -> Element:
+        """A name, what follows its first underscore and its last digits as an index."""
+        stem = name.rstrip("0123456789")
+        index = name[len(stem) :]
+        stem, _, rest = stem.partition("_") if "_" in stem.strip("_") else (stem, "", "")
+        if not stem:
+            stem, index = name, ""
+        # A name of several letters is upright: else it reads as a product.
+        base, *below = (self.leaf("mi", _GREEK.get(part, part)) for part in (stem, rest) if part)
+        if index:
+            below.append(self.leaf("mn", index))
+        return self.box("msub", base, below[0] if len(below) == 1 else self.box("mrow", *below)) if below else base
+
+    def derivative(self, d: str, state: str) -> Element:
+        return self.box("mfrac", *(self.box("mrow", self._d(d), self.name(name)) for name in (state, "t")))
+
+    def _d(self, d: str) -> Element:
+        # Operators stand apart from what follows them; this one does not.
+        sign = self.sign(d)
+        sign.setAttribute("lspace", "0em")
+        sign.setAttribute("rspace", "0em")
+        return sign
+
+    def math(self, left: Element, right: Node) -> Markup:
+        """``left = right``, by itself on a line."""
+        root = self.box("math", self.box("mrow", left, self.sign("="), self._print(right)))
+        root.setAttribute("display", "block")
+        return Markup(root.toxml())
+
+    def parenthesize(self, item: Node, level: int, strict: bool = False) -> Element:
+        """In brackets where it holds together less than its place asks for."""
+        holds = _HOLDS.get(type(item)) or precedence_traditional(item)
+        if item.is_Rational and item >= 0:
+            text = _decimal(item)
+            holds = _POW if text is None else _MUL if "e" in text else _ATOM
+        printed = self._print(item)
+        return self.fence(printed) if holds < level or (not strict and holds == level) else printed
+
+    def _print_Symbol(self, sym: Node, style: str = "plain") -> Element:
+        return self.name(sym.name)
+
+    def _print_Rational(self, e: Node) -> Element:
+        """A number as a reader writes it: an integer, a short decimal, a power of ten, or a fraction."""
+        if e < 0:
+            return self.box("mrow", self.sign(_MINUS), self._print_Rational(-e))
+        text = _decimal(e)
+        if text is None:
+            return self.box("mfrac", self.leaf("mn", str(e.p)), self.leaf("mn", str(e.q)))
+        mantissa, _, exponent = text.partition("e")
+        if not exponent:
+            return self.leaf("mn", text)
+        power = self.box("msup", self.leaf("mn", "10"), self._print(sympy.Integer(exponent)))
+        return power if mantissa == "1" else self.box("mrow", self.leaf("mn", mantissa), self.sign(_TIMES), power)
+
+    def _get_printed_Rational(self, e: Node, folded: bool | None = None) -> Element:
+        return self.leaf("mn", f"{e.p}/{e.q}") if folded else self._print_Rational(e)
+
+    def _print_Exp1(self, e: Node) -> Element:
+        return self.leaf("mi", "e")
+
+    def _print_Add(self, expr: Node, order: str | None = None) -> Element:
+        """A sum that does not start with a minus sign where it need not, and keeps the brackets that the file has."""
+        terms = self._as_ordered_terms(expr, order=order)
         first = next((i for i, term in enumerate(terms) if not term.could_extract_minus_sign()), 0)
+        row = self.box("mrow")
         for term in (terms[first], *terms[:first], *terms[first + 1 :]):
             negative = term.could_extract_minus_sign()
-            if negative or parts:
-                parts.append(_mo("−" if negative else "+"))
-            parts.append(self.at(-term if negative else term, _PRODUCT))
-        return _row(*parts)
+            if negative or row.childNodes:
+                row.appendChild(self.sign(_MINUS if negative else _PLUS))
+            row.appendChild(self.parenthesize(-term if negative else term, _MUL, strict=True))
+        return row
 
-    def _product(self, e: Node) -> tuple[Markup, int]:
-        if e.could_extract_minus_sign():
-            return _row(_mo("−"), self.at(-e, _PRODUCT)), _SUM
-        above, below = sympy.fraction(e)
-        if below != 1 and not (below.is_Number and _decimal_number(e)):
-            return _frac(self.at(above, _SUM), self.at(below, _SUM)), _POWER
-        factors = e.as_ordered_factors()
-        printed: list[Markup] = []
-        for index, factor in enumerate(factors):
-            if index:
-                # Two numbers side by side would be read as one.
-                printed.append(_mo("×" if factor.is_Number else "\u2062"))
-            printed.append(self.at(factor, _SUM if len(factors) == 1 else _POWER if not factor.is_Number else _SUM))
-        return _row(*printed), _PRODUCT
+    def _print_Mul(self, expr: Node) -> Element:
+        if expr.could_extract_minus_sign():
+            return self.box("mrow", self.sign(_MINUS), self.parenthesize(-expr, _MUL, strict=True))
+        number, rest = expr.as_coeff_Mul()
+        # 2.5 x, not 5 x / 2; but a half and a quarter stay fractions, and so does what has more below the line.
+        in_decimals = number.q not in (1, 2, 4) and _decimal(number) is not None
+        if not in_decimals or not sympy.fraction(expr)[1].is_Number:
+            return super()._print_Mul(expr)
+        times = self.sign(self.mathml_tag(expr))
+        return self.box("mrow", self._print(number), times, self.parenthesize(rest, _MUL, strict=True))
 
-    def _power(self, e: Node) -> tuple[Markup, int]:
-        base, exponent = e.base, e.exp
-        if exponent == sympy.S.Half:
-            return _wrap("msqrt", self.at(base, _SUM)), _ATOM
-        if exponent.is_number and exponent.is_negative:
-            return _frac(_mn("1"), self.at(base**-exponent, _SUM)), _POWER
-        above = (
-            _mn(f"{exponent.p}/{exponent.q}") if exponent.is_Rational and exponent.q != 1 else self.at(exponent, _SUM)
-        )
-        return _wrap("msup", self.at(base, _ATOM), above), _POWER
+    def mathml_tag(self, e: Node) -> str:
+        """The sign of a product, by which two numbers side by side are not read as one, and SymPy's for all else."""
+        if isinstance(e, sympy.Mul):
+            return _INVISIBLE_TIMES if sum(factor.as_base_exp()[0].is_Number for factor in e.args) < 2 else _TIMES
+        return super().mathml_tag(e)
 
-    def _infix(self, args: Iterable[Node], word: str) -> Markup:
-        parts: list[Markup] = []
-        for argument in args:
-            if parts:
-                parts.append(Markup("<mtext>{}</mtext>").format(word) if word.strip().isalpha() else _mo(word))
-            parts.append(self.at(argument, _PRODUCT if word.strip().isalpha() else _SUM))
-        return _row(*parts)
+    def _axis(self, e: Node) -> Element:
+        return self.name(self._axes[int(e)] if int(e) < len(self._axes) else "i")
 
-    def _call(self, e: Node, name: str | None = None) -> Markup:
-        if isinstance(e, sympy.Abs):
-            return _fence(self.at(e.args[0], _SUM), "|", "|")
-        if isinstance(e, sympy.exp):
-            return _wrap("msup", _mi("e"), self.at(e.args[0], _SUM))
-        arguments: list[Markup] = []
-        for argument in e.args:
-            arguments += [_mo(",")] if arguments else []
-            arguments.append(self.at(argument, _SUM))
-        return _row(_mi(name or type(e).__name__), _mo("\u2061"), _fence(_row(*arguments)))
+    def _between(self, items: Iterable[Node], sign: str) -> Element:
+        row = self.box("mrow")
+        for item in items:
+            if row.childNodes:
+                row.appendChild(self.sign(sign))
+            row.appendChild(self._print(item))
+        return row
 
-    def _axis(self, e: Node) -> Markup:
-        index = int(e)
-        return symbol(self._axes[index]) if index < len(self._axes) else _mi("i")
+    def _print_NetworkOutput(self, e: Node) -> Element:
+        network, *inputs = e.args
+        return self.box("mrow", self._print(network), self.sign("\u2061"), self._paren_comma_separated(*inputs))
 
-    def _laplacian(self, e: Node) -> tuple[Markup, int]:
-        return _row(_wrap("msup", _mo("∇"), _mn("2")), self.at(e.args[0], _POWER)), _POWER
+    def _print_Laplacian(self, expr: Node) -> Element:
+        nabla = self.box("msup", self.sign("∇"), self.leaf("mn", "2"))
+        return self.box("mrow", nabla, self.parenthesize(expr.args[0], _MUL))
 
-    def _difference(self, e: Node) -> tuple[Markup, int]:
-        bottom = _row(_mo("∂"), self._axis(e.args[1]))
+    def _print_Difference(self, e: Node) -> Element:
+        bottom = self.box("mrow", self._d("∂"), self._axis(e.args[1]))
         if e.args[0].is_Symbol:
-            return _frac(_row(_mo("∂"), self.at(e.args[0], _ATOM)), bottom), _POWER
-        return _row(_frac(_mo("∂"), bottom), self.at(e.args[0], _POWER)), _POWER
+            return self.box("mfrac", self.box("mrow", self._d("∂"), self._print(e.args[0])), bottom)
+        return self.box("mrow", self.box("mfrac", self.sign("∂"), bottom), self.parenthesize(e.args[0], _MUL))
 
-    def _shift(self, e: Node) -> tuple[Markup, int]:
+    def _print_Shift(self, e: Node) -> Element:
         places = int(e.args[1])
-        index = _row(_mi("i"), _mo("+" if places > 0 else "−"), _mn(str(abs(places))))
-        return _wrap("msub", self.at(e.args[0], _ATOM), index), _ATOM
+        far = self.leaf("mn", str(abs(places)))
+        index = self.box("mrow", self.leaf("mi", "i"), self.sign(_PLUS if places > 0 else _MINUS), far)
+        return self.box("msub", self.parenthesize(e.args[0], _POW), index)
 
-    def _total(self, e: Node) -> tuple[Markup, int]:
-        return _row(_mo("∑"), self.at(e.args[0], _PRODUCT)), _SUM
+    def _print_Total(self, e: Node) -> Element:
+        return self.box("mrow", self.sign("∑"), self.parenthesize(e.args[0], _MUL, strict=True))
 
-    def _indexed_sum(self, e: Node) -> tuple[Markup, int]:
+    def _print_IndexedSum(self, e: Node) -> Element:
         body, j, excluded, _ = e.args
-        below = symbol(j.name) if excluded == j else _row(symbol(j.name), _mo("≠"), symbol(excluded.name))
-        return _row(_wrap("munder", _mo("∑"), below), self.at(body, _PRODUCT)), _SUM
+        below = self._print(j) if excluded == j else self._between((j, excluded), "≠")
+        return self.box("mrow", self.box("munder", self.sign("∑"), below), self.parenthesize(body, _MUL, strict=True))
 
-    def _element(self, e: Node) -> tuple[Markup, int]:
+    def _print_Item(self, e: Node) -> Element:
         array, *indices = e.args
-        parts: list[Markup] = []
-        for index in indices:
-            parts += [_mo(",")] if parts else []
-            parts.append(self.at(index, _SUM))
-        return _wrap("msub", self.at(array, _ATOM), _row(*parts)), _ATOM
+        return self.box("msub", self.parenthesize(array, _POW), self._between(indices, ","))
 
-    def _matrix_product(self, e: Node) -> tuple[Markup, int]:
-        return _row(self.at(e.args[0], _ATOM), _mo("\u2062"), self.at(e.args[1], _POWER)), _PRODUCT
+    _print_At = _print_Item
 
-    def _dot(self, e: Node) -> tuple[Markup, int]:
-        return _row(self.at(e.args[0], _POWER), _mo("·"), self.at(e.args[1], _POWER)), _PRODUCT
+    def _print_MatrixProduct(self, e: Node) -> Element:
+        matrix, vector = e.args
+        return self.box("mrow", self._print(matrix), self.sign(_INVISIBLE_TIMES), self.parenthesize(vector, _MUL))
 
-    def _tridiagonal(self, e: Node) -> tuple[Markup, int]:
-        lower, diagonal, upper, rhs = (self.at(argument, _SUM) for argument in e.args)
-        band = _fence(_row(lower, _mo(","), diagonal, _mo(","), upper))
-        inverse = _wrap("msup", _row(_mi("tridiag"), _mo("\u2061"), band), _row(_mo("−"), _mn("1")))
-        return _row(inverse, _mo("\u2062"), _fence(rhs)), _PRODUCT
+    def _print_Dot(self, expr: Node) -> Element:
+        a, b = expr.args
+        return self.box("mrow", self.parenthesize(a, _MUL), self.sign("·"), self.parenthesize(b, _MUL))
 
-    def _where(self, e: Node) -> tuple[Markup, int]:
+    def _print_TridiagonalSolve(self, e: Node) -> Element:
+        *bands, right = e.args
+        matrix = self.box("mrow", self.leaf("mi", "tridiag"), self.sign("\u2061"), self._paren_comma_separated(*bands))
+        inverse = self.box("msup", matrix, self.box("mrow", self.sign(_MINUS), self.leaf("mn", "1")))
+        return self.box("mrow", inverse, self.sign(_INVISIBLE_TIMES), self.fence(self._print(right)))
+
+    def _print_Where(self, e: Node) -> Element:
         test, yes, no = e.args
-        rows = (
-            (self.at(yes, _SUM), _row(Markup("<mtext>if&nbsp;</mtext>"), self.at(test, _SUM))),
-            (self.at(no, _SUM), Markup("<mtext>otherwise</mtext>")),
-        )
-        table = _wrap("mtable", *(_wrap("mtr", *(_wrap("mtd", cell) for cell in row)) for row in rows))
-        return _wrap("mrow", _mo("{"), table), _SUM
-
-
-def _decimal_number(e: Node) -> bool:
-    """Whether the number in front of a product is written in decimals rather than as a fraction."""
-    number, _ = e.as_coeff_Mul()
-    return number.is_Rational and _decimal(number) is not None and number.q not in (2, 4)
-
-
-_OPERATORS: dict[type, Callable[[Any, Node], tuple[Markup, int]]] = {
-    op.Laplacian: _Printer._laplacian,
-    op.Difference: _Printer._difference,
-    op.Shift: _Printer._shift,
-    op.Total: _Printer._total,
-    op.IndexedSum: _Printer._indexed_sum,
-    op.Item: _Printer._element,
-    op.At: _Printer._element,
-    op.MatrixProduct: _Printer._matrix_product,
-    op.Dot: _Printer._dot,
-    op.TridiagonalSolve: _Printer._tridiagonal,
-    op.Where: _Printer._where,
-}
+        condition = self.box("mrow", self.leaf("mtext", "if\u00a0"), self._print(test))
+        cases = ((self._print(yes), condition), (self._print(no), self.leaf("mtext", "otherwise")))
+        table = self.box("mtable", *(self.box("mtr", *(self.box("mtd", cell) for cell in case)) for case in cases))
+        return self.box("mrow", self.sign("{"), table)
