@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import sys
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
