@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sympy import Mul, Symbol
 
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia.constants import constant_lines, vector
 from sciml_bench.emit.julia.field import field_function
 from sciml_bench.emit.julia.printer import JuliaPrinter
 from sciml_bench.emit.julia.stencil import stencils, wraps
-from sciml_bench.emit.statements import straight_line
+from sciml_bench.emit.statements import Program, Statement, straight_line
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.problem.model import Problem, symbol
-from sciml_bench.problem.operators import TridiagonalSolve, Where
+from sciml_bench.problem.operators import Node, TridiagonalSolve, Where
 
 LARGEST_STATIC = 20
 """StaticArrays' own advice is to stay below a hundred elements in all; a Jacobian of 20 has 400, and compiles long."""
+
+_MOST_USES = 2
 
 _SOLVE_TRIDIAGONAL = """\
 function solve_tridiagonal!(b, lower, diagonal, upper)
@@ -108,7 +114,7 @@ def _scalar_function(context: Context, in_place: bool) -> str:
     problem = context.problem
     named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions]
     equations = [context.resolve(expr) for expr in problem.equations.values()]
-    program = straight_line(named, equations, avoid=context.names.values()).needed()
+    program = _with_plain_products(straight_line(named, equations, avoid=context.names.values()).needed(), dict(named))
     printer = JuliaPrinter(context.target, context.names, {})
     used = {s for st in program.statements for s in st.expr.free_symbols}
     used |= {s for output in program.outputs for s in output.free_symbols}
@@ -124,6 +130,25 @@ def _scalar_function(context: Context, in_place: bool) -> str:
     if len(joined) > 90:
         joined = "\n        " + ",\n        ".join(codes) + ",\n    "
     return "\n".join(["function rhs(y, p, t)", *lines, f"    return SVector({joined})", "end", ""])
+
+
+def _with_plain_products(program: Program, named: Mapping[Symbol, Node]) -> Program:
+    """Products of two symbols back in the one or two places that share them.
+
+    The compiler finds equal ones by itself. Where one is a factor of two longer products, sharing it saves a
+    multiplication, but keeps the two from being computed at once in one vector register.
+    """
+    expressions = [*(statement.expr for statement in program.statements), *program.outputs]
+    replaced: dict[Symbol, Node] = {}
+    for statement in program.statements:
+        product = isinstance(statement.expr, Mul) and all(isinstance(arg, Symbol) for arg in statement.expr.args)
+        if not product or len(statement.expr.args) != 2 or statement.symbol in named:
+            continue
+        if sum(expression.count(statement.symbol) for expression in expressions) <= _MOST_USES:
+            replaced[statement.symbol] = statement.expr
+    kept = (st for st in program.statements if st.symbol not in replaced)
+    statements = tuple(Statement(st.symbol, st.expr.xreplace(replaced)) for st in kept)
+    return replace(program, statements=statements, outputs=tuple(o.xreplace(replaced) for o in program.outputs))
 
 
 def _loss(problem: Problem) -> str:

@@ -10,20 +10,18 @@ const STENCILS = nothing
 function rhs(y, p, t)
     k1, k2, k3 = p
     y1, y2, y3 = y
-    c0 = k1*y1
     c1 = k3*y2*y3
     c2 = k2*y2^2
-    return SVector(-c0 + c1, c0 - c1 - c2, c2)
+    return SVector(c1 - k1*y1, -c1 - c2 + k1*y1, c2)
 end
 
 function rhs!(dy, y, p, t)
     k1, k2, k3 = p
     y1, y2, y3 = y
-    c0 = k1*y1
     c1 = k3*y2*y3
     c2 = k2*y2^2
-    dy[1] = -c0 + c1
-    dy[2] = c0 - c1 - c2
+    dy[1] = c1 - k1*y1
+    dy[2] = -c1 - c2 + k1*y1
     dy[3] = c2
     return nothing
 end
