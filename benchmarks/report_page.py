@@ -7,7 +7,7 @@
 
 The run is made up: times around a mean that differs from cell to cell, errors that follow the tolerance, counts of
 steps, some failures, some disturbed processes; 30 calls in each loop, as profile standard asks for at least. The
-report is made as the command makes it, once, in this process. When Chromium is there and Playwright is installed, the
+report is made as the command makes it, once. When Chromium is there and Playwright is installed, the
 page is opened from its file, and the time of its first contentful paint is read from the browser, of a fresh browser
 each time, three times. Exit code 1 when a bound is missed.
 """
@@ -34,6 +34,7 @@ from sciml_bench.measure.point import PointResult
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.problem import catalog
+from sciml_bench.report import crew
 from sciml_bench.report.page.document import report
 from sciml_bench.store import Record, Run
 from sciml_bench.task import Cell
@@ -81,7 +82,7 @@ def main() -> int:
         size = run.records_path.stat().st_size
         print(f"{records} records, {size / 2**20:.0f} MiB of records.jsonl")
         before_s, started_s = time.process_time(), time.perf_counter()
-        text = report([run], datetime.datetime.now(datetime.UTC))
+        text = report([run], datetime.datetime.now(datetime.UTC), processes=crew.available())
         wall_s, cpu_s = time.perf_counter() - started_s, time.process_time() - before_s
         page = options.keep or Path(folder) / "report.html"
         page.write_text(text, encoding="utf-8")

@@ -46,12 +46,13 @@ def report(runs: tuple[str, ...], output: Path, out: Path) -> int:
     import datetime
 
     from sciml_bench.cli.finding import found_run
+    from sciml_bench.report import crew
     from sciml_bench.report.page.document import report as page
     from sciml_bench.store.lines import store_error, write_whole
 
     found = [found_run(name, out) for name in dict.fromkeys(runs)] if runs else [found_run(None, out)]
     with _progress() as say:
-        text = page(found, datetime.datetime.now(datetime.UTC), say)
+        text = page(found, datetime.datetime.now(datetime.UTC), say, crew.available())
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

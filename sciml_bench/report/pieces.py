@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
+from sciml_bench.report.crew import crew
 from sciml_bench.store.lines import numbered_lines, store_error
 
 Item = TypeVar("Item")
@@ -20,7 +18,6 @@ LONG_BYTES = 2**24
 """Shorter files are read sooner than a process is started."""
 
 _PIECE_BYTES = 2**22
-_MOST_PROCESSES = 8
 
 
 @dataclass(frozen=True)
@@ -32,26 +29,19 @@ class Piece:
     first_line: int
 
 
-def read(path: Path, of_line: Callable[[int, bytes], Item]) -> Iterator[Item]:
-    """What a function makes of every numbered line of a file, in order. The function, and what it returns, must be
-    able to travel between processes.
+def read(path: Path, of_line: Callable[[int, bytes], Item], processes: int = 1) -> Iterator[Item]:
+    """What a function makes of every numbered line of a file, in order, where it is long in so many processes. The
+    function, and what it returns, must then be able to travel between them.
 
     Raises:
         StoreError: the file is there, but cannot be read.
     """
-    processes = min(available_processors(), _MOST_PROCESSES)
     if processes < 2 or not path.is_file() or path.stat().st_size < LONG_BYTES:
         yield from (of_line(number, line) for number, line in numbered_lines(path))
         return
-    # Spawned, not forked: numerical libraries have started threads, which a forked process would lack.
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+    with crew(processes) as pool:
         for found in pool.map(partial(_of_piece, path, of_line), tuple(pieces(path))):
             yield from found
-
-
-def available_processors() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def pieces(path: Path, size: int = _PIECE_BYTES) -> Iterator[Piece]:

@@ -92,8 +92,10 @@ class Reading:
         return found
 
 
-def read_run(run: Run) -> Reading:
+def read_run(run: Run, processes: int = 1) -> Reading:
     """Read a run, whatever its records hold; memory grows with records × points, not with samples.
+
+    A long one is read by so many processes at once (see :mod:`sciml_bench.report.crew`).
 
     Raises:
         StoreError: its plan is not one.
@@ -105,7 +107,7 @@ def read_run(run: Run) -> Reading:
         raise StoreError(
             f"{run.folder / 'plan.json'} is not a plan: {type(error).__name__} {error}. Restore it from a copy."
         ) from error
-    for found in pieces.read(run.records_path, partial(_of_line, run.records_path)):
+    for found in pieces.read(run.records_path, partial(_of_line, run.records_path), processes):
         if isinstance(found, DamagedLine):
             reading.damaged.append(found)
             continue

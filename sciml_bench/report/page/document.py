@@ -29,20 +29,22 @@ from sciml_bench.report.traces import read_run
 from sciml_bench.store import Run
 
 
-def report(runs: Sequence[Run], now: datetime.datetime, say: Say = lambda _text: None) -> str:
+def report(runs: Sequence[Run], now: datetime.datetime, say: Say = lambda _text: None, processes: int = 1) -> str:
     """The page of these runs, the first of which the others are compared with.
 
     ``now`` is only used to tell the age of a self-test: the same runs give the same page. ``say`` is told what is
-    being done.
+    being done. Large runs are read and drawn by so many ``processes``; with more than one, the main module must be
+    one that can be imported (see :mod:`sciml_bench.report.crew`).
 
     Raises:
         StoreError: a run has no readable plan.
+        SciMLBenchError: a process that was started ended early.
     """
     sections: list[object] = []
     looks = Looks()
     for number, run in enumerate(runs, start=1):
         say(f"reading {run.folder.name}")
-        sections.append(section(read_run(run), number, now, looks, say))
+        sections.append(section(read_run(run, processes), number, now, looks, say, processes))
     if len(runs) > 1:
         say("comparing the runs")
     compared = tuple(between(runs))

@@ -1,4 +1,4 @@
-"""Draws the charts of a run: in this process, or, where there are many, on all its processors.
+"""Draws the charts of a run: in this process, or, where there are many, in several.
 
 Drawing is most of the time that a large report takes, and every problem's charts are drawn by themselves.
 """
@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, repeat
-from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from sciml_bench.report import charts
 from sciml_bench.report.charts.chart import Chart
+from sciml_bench.report.crew import crew
 from sciml_bench.report.page.limit import Limit
-from sciml_bench.report.pieces import available_processors
 from sciml_bench.report.summary import RunSummary
 
 if TYPE_CHECKING:
@@ -25,27 +23,24 @@ if TYPE_CHECKING:
 # With fewer cells, starting processes takes longer than drawing.
 MANY_CELLS = 100
 
-_MOST_PROCESSES = 8
-
 Picture = tuple[Chart, str]
 """A chart, its name with the prefix of its run, and its drawing."""
 
 
 @contextmanager
-def drawing(summary: RunSummary, prefix: str, limit: Limit) -> Iterator[Iterator[list[Picture]]]:
+def drawing(summary: RunSummary, prefix: str, limit: Limit, processes: int = 1) -> Iterator[Iterator[list[Picture]]]:
     """The pictures of each problem of a run, in order, and at the end those across problems.
 
     Names get the prefix, so that several runs fit into one page; of each problem the cells that the limit leaves are
-    drawn. Where there are many, they are drawn while the block
-    does other work, and are waited for when they are asked for.
+    drawn. Where there are many, so many processes draw them while the block does other work, and they are waited for
+    when they are asked for.
     """
     problems = summary.problems
-    processes = min(available_processors(), _MOST_PROCESSES, len(problems))
+    processes = min(processes, len(problems))
     if len(summary.cells) < MANY_CELLS or processes < 2:
         yield (_pictures(_only(summary, problem, limit), prefix, problem) for problem in (*problems, None))
         return
-    # Spawned, not forked: numerical libraries have started threads, which a forked process would lack.
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+    with crew(processes) as pool:
         drawn = pool.map(_pictures, (_only(summary, name, limit) for name in problems), repeat(prefix), problems)
         yield chain(drawn, (_pictures(summary, prefix, None) for _ in range(1)))
 

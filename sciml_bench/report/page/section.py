@@ -48,10 +48,12 @@ class Section:
     records: tuple[CellRecords, ...]
 
 
-def section(reading: Reading, number: int, now: datetime.datetime, looks: Looks, say: Say) -> Section:
+def section(
+    reading: Reading, number: int, now: datetime.datetime, looks: Looks, say: Say, processes: int = 1
+) -> Section:
     """The section of a run, the ``number``-th of the page from 1. ``say`` is told what is being drawn."""
     limited = limit(reading.summary)
-    with drawing(reading.summary, f"r{number}-", limited) as pictures:
+    with drawing(reading.summary, f"r{number}-", limited, processes) as pictures:
         return _section(reading, number, now, looks, limited, pictures, say)
 
 

@@ -15,8 +15,7 @@ from stubs import compared, paged
 
 from sciml_bench.errors import StoreError
 from sciml_bench.outcome import Outcome
-from sciml_bench.report import pieces
-from sciml_bench.report.page import drawn, limit
+from sciml_bench.report.page import limit
 from sciml_bench.report.page.document import report
 from sciml_bench.report.page.drawing import Looks
 from sciml_bench.report.page.table import Places, ranges
@@ -362,29 +361,6 @@ def test_looks_of_drawings_become_classes_of_the_one_style_sheet():
     assert looks.sheet == ".s0{fill:none;stroke-width:0.8}\n.s1{font-size:9px}"
     with pytest.raises(ValueError, match="not the look of a drawing"):
         looks.slim('<path style="}</style><script>"/>')
-
-
-def test_a_large_run_is_drawn_by_several_processes_and_looks_the_same(page, monkeypatch):
-    run, text, _ = page
-    monkeypatch.setattr(drawn, "MANY_CELLS", 1)
-    monkeypatch.setattr(drawn, "available_processors", lambda: 2)
-    assert report([run], NOW) == text
-
-
-def test_a_long_file_is_read_by_several_processes_and_reads_the_same(page, monkeypatch):
-    run, text, _ = page
-    monkeypatch.setattr(pieces, "LONG_BYTES", 1)
-    monkeypatch.setattr(pieces, "available_processors", lambda: 2)
-    assert report([run], NOW) == text
-
-
-def test_pieces_of_a_file_are_whole_lines_with_their_numbers(tmp_path):
-    path = tmp_path / "lines"
-    lines = [b"a" * length + b"\r\x0b\n" for length in (0, 5, 40, 1, 0, 12)] + [b"cut off"]
-    path.write_bytes(b"".join(lines))
-    for size in (1, 7, 30, 1000):
-        found = [item for piece in pieces.pieces(path, size) for item in pieces._lines(path, piece)]
-        assert found == list(enumerate(lines, start=1))
 
 
 def test_where_not_all_fits_the_page_says_what_it_leaves_out(page, monkeypatch):
