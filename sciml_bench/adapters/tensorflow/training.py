@@ -108,7 +108,8 @@ def optimiser_of(training: Training) -> keras.optimizers.Optimizer:
     """Keras's optimiser, of the pinned formula (see ``Training``)."""
     rate = training.learning_rate
 
-    def number(name: str) -> tf.Tensor:
+    # Declared as numbers by Keras, which takes tensors all the same.
+    def number(name: str) -> Any:
         return tf.constant(training.number(name), tf.float64)
 
     match training.optimiser:
