@@ -70,7 +70,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         trainer.synchronise(output)
         return output
 
-    def hand_step() -> float:
+    def hand_step() -> Any:
         return float(by_hand())
 
     pairs = [(trainer.read_loss(our_step()), hand_step()) for _ in range(COMPARED_STEPS)]

@@ -101,8 +101,8 @@ def torchdiffeq(weights: np.ndarray, data: np.ndarray) -> Step:
 
     def step() -> Any:
         optimiser.zero_grad()
-        ys = odeint(equation, start, times, rtol=RTOL, atol=ATOL, method="dopri5")[1:]
-        loss = torch.sum((ys - target) ** 2)
+        ys: Any = odeint(equation, start, times, rtol=RTOL, atol=ATOL, method="dopri5")
+        loss = torch.sum((ys[1:] - target) ** 2)
         loss.backward()
         optimiser.step()
         return loss
