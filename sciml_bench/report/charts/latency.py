@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sciml_bench.report import quantities
@@ -12,7 +13,7 @@ from sciml_bench.report.stacks import PARTS, stack
 from sciml_bench.report.summary import CellSummary
 
 if TYPE_CHECKING:
-    from sciml_bench.report.charts.pane import Box, Pane
+    from sciml_bench.report.charts.pane import Box, Ends, Pane
     from sciml_bench.report.charts.paper import Paper
 
 BEFORE = tuple(part for part in PARTS if part.letter in "sibtlcGS")
@@ -100,6 +101,7 @@ def _draw(figure: Paper, material: Material, groups: Sequence[tuple[str, Sequenc
     bars = [(_parts(cell), y) for cell, y in found]
     for number, part in enumerate(BEFORE):
         _draw_part(pane, bars, number, part.letter, 0.025 * longest)
+    pane.segments(list(_seams(bars, 0.006 * longest)), "#ffffff", linewidth=1.0)
     for cell, y in found:
         first = cell.first_gradient_process
         told, slant = (ending(cell), "italic") if first is None else (quantities.duration(first.median), "normal")
@@ -124,6 +126,15 @@ def _draw_part(
             pane.text(left + seconds / 2, y + 0.13, letter, ha="center", color=ink)
     if boxes:
         pane.boxes(boxes, _COLOURS[letter])
+
+
+def _seams(bars: Sequence[tuple[Sequence[float], float]], least: float) -> Iterator[Ends]:
+    """Where two parts of a bar meet that are both wide enough for a line between them: in grey some look the same."""
+    for parts, y in bars:
+        shown = [(sum(parts[:number]), seconds) for number, seconds in enumerate(parts) if seconds > 0]
+        for (_, before), (left, after) in pairwise(shown):
+            if min(before, after) > least:
+                yield left, y, left, y + 0.17
 
 
 def _reach(cell: CellSummary) -> float:

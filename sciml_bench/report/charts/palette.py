@@ -8,6 +8,7 @@ and lines tell them apart.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,9 @@ _FRAMEWORKS: Mapping[str, tuple[str, str]] = {
 _OTHERS = (
     ("#5b7d9e", "<>"), ("#7a7a2a", "hd"), ("#b3446c", "8s"), ("#3d8c8c", "p^"), ("#8a6d5a", "Dv"), ("#7566c4", "o*"),
 )  # fmt: skip
-_LINES: tuple[tuple[float, ...], ...] = ((), (5, 1.6), (5, 1.4, 1.2, 1.4), (1.2, 1.4))
+_LINES: tuple[tuple[float, ...], ...] = (
+    (), (5, 1.6), (5, 1.4, 1.2, 1.4), (1.2, 1.4), (5, 1.4, 1.2, 1.4, 1.2, 1.4),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,32 @@ class Palette:
     def __init__(self, cells: Iterable[Cell]):
         configurations = dict.fromkeys(configuration(cell) for cell in cells)
         self._frameworks = _with_others(of[0] for of in configurations)
-        self._turns = {adapter: turn for turn, adapter in enumerate(self._frameworks)}
         self._places: dict[Configuration, int] = {}
         counts: dict[str, int] = {}
         for of in configurations:
             self._places[of] = counts.get(of[0], 0)
             counts[of[0]] = self._places[of] + 1
+        self._lines = self._shared_out()
+
+    def _shared_out(self) -> dict[Configuration, int]:
+        """The line of every configuration. No line is used twice before all are used, for where lines lie close to
+        each other, neither colours seen in grey nor markers help; and ways of one framework with the same marker
+        differ in it while they can."""
+        turns = {adapter: turn for turn, adapter in enumerate(self._frameworks)}
+        uses, alike = Counter[int](), Counter[tuple[object, ...]]()
+        found: dict[Configuration, int] = {}
+        for of, place in sorted(self._places.items(), key=lambda item: item[1]):
+            marker = (of[0], *self._marker(of))
+            turned = [(turns[of[0]] + place + step) % len(_LINES) for step in range(len(_LINES))]
+            line = min(turned, key=lambda line: (alike[*marker, line], uses[line]))
+            uses[line] += 1
+            alike[*marker, line] += 1
+            found[of] = line
+        return found
+
+    def _marker(self, of: Configuration) -> tuple[str, bool]:
+        place, (_, markers) = self._places[of], self._frameworks[of[0]]
+        return markers[place % len(markers)], place % 8 < 4
 
     def colour(self, adapter: str) -> str:
         """The colour of a framework."""
@@ -83,11 +106,8 @@ class Palette:
 
     def style(self, of: Configuration) -> Style:
         """The style of a configuration."""
-        colour, markers = self._frameworks[of[0]]
-        place = self._places[of]
-        # The first ways of two frameworks differ in their lines, too.
-        line = _LINES[(place + self._turns[of[0]]) % len(_LINES)]
-        return Style(colour, markers[place % len(markers)], line, filled=place % 8 < 4)
+        marker, filled = self._marker(of)
+        return Style(self.colour(of[0]), marker, _LINES[self._lines[of]], filled)
 
 
 def _with_others(adapters: Iterable[str]) -> dict[str, tuple[str, str]]:

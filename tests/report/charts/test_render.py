@@ -11,6 +11,7 @@ import sys
 import xml.etree.ElementTree as ET
 
 import matplotlib
+import numpy as np
 import pytest
 from matplotlib.markers import MarkerStyle
 from stubs import drawn
@@ -113,7 +114,7 @@ def test_a_style_of_the_users_changes_nothing(charts, tmp_path):
 @pytest.mark.parametrize("marker", sorted(marks.SHAPES - {marks.AT_MOST, "o", "."}))
 def test_markers_of_a_page_are_those_of_files(marker):
     theirs = MarkerStyle(marker)
-    corners = theirs.get_path().transformed(theirs.get_transform()).vertices
+    corners = np.asarray(theirs.get_path().transformed(theirs.get_transform()).vertices)
     ours: list[tuple[float, float]] = []
     for x, y, path in marks.shape(marker, 10.0):
         ours.append((x, -y))
@@ -195,6 +196,14 @@ def test_a_configuration_looks_the_same_in_every_figure_and_unlike_any_other():
     assert len({style.colour for style in styles}) == 3
     other = Palette([dataclasses.replace(cell, problem="q") for cell in cells])
     assert [other.style(configuration(cell)) for cell in cells] == styles
+
+
+def test_lines_are_used_twice_only_when_all_are_used():
+    """In grey lines that lie close to each other are told apart by nothing else."""
+    ways = [("diffrax", "tsit5"), ("scipy", "radau"), ("diffrax", "kvaerno5"), ("torchdiffeq", "dopri5")]
+    cells = [Cell("p", adapter, method, "s", "eager") for adapter, method in (*ways, ("tensorflow", "bdf"))]
+    palette = Palette(cells)
+    assert len({palette.style(configuration(cell)).dashes for cell in cells}) == len(cells)
 
 
 def test_strangers_have_a_colour_of_their_own_while_there_are_some():
