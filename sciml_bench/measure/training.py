@@ -49,6 +49,7 @@ def train(settings: Training, size: int, program: Program, phases: Phases, tell:
         gc.collect()
         with phases.phase(FIRST):
             curve.step(trainer)
+        curve.tell()
         traces = program.trace_count()
         gc.collect()
         with phases.phase(STEPS):
@@ -111,8 +112,12 @@ class _Curve:
         now_ns = self._clock.now_ns()
         wait_ns = max(TOLD_EVERY_S * 1e9, _TOLD_EVERY_SHARE * (now_ns - self._start_ns))
         if now_ns - self._told_ns >= wait_ns:
-            self._tell(self._trained(Outcome.OK), False)
-            self._told_ns = now_ns
+            self.tell()
+
+    def tell(self) -> None:
+        """Tell of the steps so far."""
+        self._tell(self._trained(Outcome.OK), False)
+        self._told_ns = self._clock.now_ns()
 
     def end(self, outcome: Outcome, phase: str | None, message: str, trainer: Trainer | None, size: int) -> None:
         """Tell of the whole."""

@@ -107,7 +107,7 @@ class DiesInTraining(Trains):
 
 class _DiesSlowly(_Dies):
     def step(self) -> Any:
-        time.sleep(0.9)
+        time.sleep(1.1)
         return super().step()
 
 
