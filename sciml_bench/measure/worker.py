@@ -53,6 +53,7 @@ def measure(
     energy: dict[str, Any] | None = None
     displaced_per_s: float | None = None
     outcome, phase, message = Outcome.OK, None, ""
+    before_training: tuple[int, int | None] | None = None
     try:
         with _failing(phases, Outcome.IMPORT_ERROR), phases.phase("import"):
             build = _find(task.program)
@@ -69,6 +70,8 @@ def measure(
             measurer = CellMeasurer(task, program, phases, send, limit_s, meter, baton)
             measurer.run()
             if task.training is not None:
+                # What training imports, compiles and finds compiled is nothing that a gradient needs.
+                before_training = peak_rss_bytes(), _cache_hits(program)
                 size = len(task.numbers.theta)
                 train(task.training, size, program, phases, lambda *told: send(TrainingDone(*told)), limit_s)
             limit_s = min(task.stability_s, limit_s)
@@ -77,8 +80,8 @@ def measure(
     except _Ended as ended:
         outcome, phase, message = ended.end
     versions, threads = _settings(program)
-    hits = _cache_hits(program)
-    send(End(outcome, phase, message, peak_rss_bytes(), threads, versions, hits, energy, displaced_per_s))
+    peak_bytes, hits = before_training or (peak_rss_bytes(), _cache_hits(program))
+    send(End(outcome, phase, message, peak_bytes, threads, versions, hits, energy, displaced_per_s))
 
 
 @contextmanager

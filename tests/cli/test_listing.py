@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema
 from stubs import compared
-from stubs.suite import stub_adapter, stub_adapters
+from stubs.suite import problem_text, stub_adapter, stub_adapters
 
 from sciml_bench.adapters import registry
 
@@ -143,6 +143,16 @@ def test_describe(cli):
     told = cli("describe", "decay", "--json").json
     assert told["initial"] == {"y": "1", "z": "1"}
     assert told["gradient_with_respect_to"] == "parameters"
+
+
+def test_describe_tells_how_a_problem_is_trained(cli, tmp_path):
+    path = tmp_path / "trained.toml"
+    table = '[training]\noptimiser = "sgd"\nlearning_rate = 0.1\nsteps = 7\nrtol = 1e-6\natol = 1e-8\n'
+    path.write_text(problem_text("trained") + table, encoding="utf-8")
+    line = "trained by 7 steps of sgd: learning_rate 0.1, rtol 1e-06, atol 1e-08\n"
+    assert line in cli("describe", str(path)).out
+    assert cli("describe", str(path), "--json").json["training"]["steps"] == 7
+    assert "trained by" not in cli("describe", "decay").out
 
 
 def test_describe_prints_the_code_that_is_run(cli):

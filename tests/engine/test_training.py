@@ -64,6 +64,14 @@ def test_a_process_that_ends_in_its_training_loses_neither_the_points_nor_the_cu
     assert found.message == measurement.message != ""
 
 
+def test_what_training_needs_is_not_put_down_to_the_gradients():
+    """128 MiB that only the training touches, and a cache that only it hits."""
+    plain, hoarding = measured("Trains"), measured("Hoards")
+    assert trained(hoarding).outcome is Outcome.OK
+    assert hoarding.peak_rss_bytes < plain.peak_rss_bytes + 64 * 2**20
+    assert hoarding.compile_cache_hits == 0
+
+
 def test_a_training_that_is_never_reached_says_so():
     task = stub_task("FailsToBuild", points=ONE_POINT, training=SGD)
     found = trained(measure_cell(task, Limits(timeout_s=60.0)))

@@ -105,6 +105,27 @@ class DiesInTraining(Trains):
     made = _Dies
 
 
+class _Hoards(Descent):
+    def step(self) -> Any:
+        self.held = np.ones(2**24)
+        return super().step()
+
+
+class Hoards(Trains):
+    """Needs a lot of memory to train, and finds compiled code then."""
+
+    made = _Hoards
+
+    def cache_hits(self) -> int | None:
+        return int(self.trained)
+
+    trained = False
+
+    def trainer(self, training: Training) -> Trainer:
+        self.trained = True
+        return super().trainer(training)
+
+
 class _DiesSlowly(_Dies):
     def step(self) -> Any:
         time.sleep(1.1)
