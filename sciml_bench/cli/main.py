@@ -24,6 +24,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "neural": ("sciml_bench.cli.run:neural", "Run the suite of neural and universal differential equations."),
     "pde": ("sciml_bench.cli.run:pde", "Run the suite of discretised partial differential equations."),
     "run": ("sciml_bench.cli.run:run", "Run selected cells, or problem files of your own."),
+    "scale": (
+        "sciml_bench.cli.scale:scale",
+        "Measure how cost grows with the size of a batch, a network, a grid, with theta or with the tolerance.",
+    ),
     "plan": ("sciml_bench.cli.plan:plan", "Show what would run, what it would cost, and what is skipped."),
     "show": ("sciml_bench.cli.show:show", "Show the tables of a run."),
     "query": ("sciml_bench.cli.query:query", "Ask a question in SQL of the records of runs."),

@@ -66,16 +66,17 @@ class Names(click.ParamType):
         return names
 
 
-def selection_options(*, suite: bool = True) -> Callable[[Command], Command]:
+def selection_options(*, suite: bool = True, problem: bool = True) -> Callable[[Command], Command]:
     """The options that select cells, gathered into one keyword argument ``selection`` (a dict of axis → names)."""
     axes: list[tuple[str, str, str]] = [
-        ("--problem", "problems", "Only these problems, whatever the profile includes."),
         ("--adapter", "adapters", "Only these adapters (frameworks)."),
         ("--method", "methods", "Only these methods, whatever the profile includes."),
         ("--sensitivity", "sensitivities", "Only these kinds of gradient, whatever the profile includes."),
         ("--mode", "modes", "Only these modes, whatever the profile includes."),
         ("--cell", "cells", "Only the cell with this label, whatever the profile includes."),
     ]
+    if problem:
+        axes.insert(0, ("--problem", "problems", "Only these problems, whatever the profile includes."))
     if suite:
         axes.insert(0, ("--suite", "suites", "Only problems of these suites."))
 

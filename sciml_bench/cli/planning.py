@@ -1,7 +1,8 @@
-"""From options to a plan; shared by ``plan``, ``run`` and the suite verbs."""
+"""From options to a plan; shared by ``plan``, ``run``, ``scale`` and the suite verbs."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sciml_bench.outcome import Outcome
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
+from sciml_bench.plan.sweep import Sweep
 from sciml_bench.report.account import grouped
 
 
@@ -28,19 +30,23 @@ def planned(
     memory_limit: int | None,
     threads: int,
     seed: int,
+    rtols: tuple[float, ...] = (),
+    sweep: Sweep | None = None,
 ) -> Plan:
-    """The plan of a command's options.
+    """The plan of a command's options; ``rtols`` take the place of the profile's ladder.
 
     Raises:
         UsageError: a name does not exist, or every cell asked for needs a framework that is not installed.
     """
+    chosen = profile_named(profile)
     plan = make_plan(
         Selection(**selection),
         adapters(),
-        profile_named(profile),
+        dataclasses.replace(chosen, rtols=rtols) if rtols else chosen,
         Settings(seed=seed, threads=threads, timeout_s=timeout_s or 0.0, memory_limit_bytes=memory_limit),
         files=files,
         earlier=earlier_costs(out, profile),
+        sweep=sweep,
     )
     _check_installed(plan)
     return plan

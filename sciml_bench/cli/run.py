@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sciml_bench.plan.plan import Plan
     from sciml_bench.store import Run
 
-_resume_option = click.option(
+resume_option = click.option(
     "--resume/--new",
     "resume",
     default=None,
@@ -26,13 +26,13 @@ _resume_option = click.option(
 )
 
 
-def _epilog(*examples: str) -> str:
+def epilog(*examples: str) -> str:
     lines = "\n".join(f"  {example}" for example in examples)
     return f"\b\nExamples:\n{lines}\n\n{exits.TEXT}"
 
 
 @click.command(
-    epilog=_epilog(
+    epilog=epilog(
         "sciml-bench run --suite stiff --profile smoke",
         "sciml-bench run my_problem.toml",
         "sciml-bench run --problem robertson --adapter diffrax --method kvaerno5",
@@ -42,7 +42,7 @@ def _epilog(*examples: str) -> str:
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE.toml]...")
 @selection_options()
 @measuring_options
-@_resume_option
+@resume_option
 @wait_option
 @json_option
 def run(files: tuple[Path, ...], selection: dict[str, Any], **options: Any) -> int:
@@ -56,11 +56,11 @@ def run(files: tuple[Path, ...], selection: dict[str, Any], **options: Any) -> i
 
 def _suite_verb(name: str, line: str) -> click.Command:
     @click.command(
-        name, help=line, epilog=_epilog(f"sciml-bench {name} --profile smoke", f"sciml-bench {name} --adapter scipy")
+        name, help=line, epilog=epilog(f"sciml-bench {name} --profile smoke", f"sciml-bench {name} --adapter scipy")
     )
     @selection_options(suite=False)
     @measuring_options
-    @_resume_option
+    @resume_option
     @wait_option
     @json_option
     def verb(selection: dict[str, Any], **options: Any) -> int:
@@ -94,13 +94,9 @@ def _run(
     if not plan.planned:
         return print_nothing(plan)
     with host_lock(label=typed_command(), wait_s=None if wait else 0.0):
-        run = _open(plan, out, resume, _name(selection, files, plan))
-        interrupted = _carry_out(plan, run, as_json)
-    status = _report(run, as_json)
-    if interrupted:
-        click.echo(f"interrupted; resume with: {typed_command(without=('--new',))}", err=True)
-        return exits.INTERRUPTED
-    return status
+        run = open_run(plan, out, resume, _name(selection, files, plan))
+        interrupted = carry_out(plan, run, as_json)
+    return end(run, interrupted, as_json)
 
 
 def _name(selection: dict[str, Any], files: tuple[Path, ...], plan: Plan) -> str:
@@ -109,8 +105,13 @@ def _name(selection: dict[str, Any], files: tuple[Path, ...], plan: Plan) -> str
     return f"{what}_{plan.profile.name}"
 
 
-def _open(plan: Plan, out: Path, resume: bool | None, name: str) -> Run:
-    """The run to append to: an unfinished one of the same plan, or a new one."""
+def open_run(
+    plan: Plan, out: Path, resume: bool | None, name: str, settle: Callable[[Path], Plan] | None = None
+) -> Run:
+    """The run to append to: an unfinished one of the same plan, or a new one.
+
+    ``settle`` puts what the plan needs into the folder of a new run, and returns the plan as it is from there.
+    """
     from sciml_bench.cli.running import unfinished
     from sciml_bench.errors import UsageError
     from sciml_bench.store import Run, environment_facts, environment_hash
@@ -126,10 +127,14 @@ def _open(plan: Plan, out: Path, resume: bool | None, name: str) -> Run:
         if resume:
             raise UsageError(f"nothing to resume in {out}: {reason}; leave --resume out to start a new run")
     extra = {"hash": plan.hash, "command": typed_command(), "estimated_s": round(plan.cost_s())}
-    return Run.create(out, name, plan=plan.to_dict() | extra, environment=facts)
+
+    def settled(folder: Path) -> dict[str, Any]:
+        return (plan if settle is None else settle(folder)).to_dict() | extra
+
+    return Run.create(out, name, plan=settled, environment=facts)
 
 
-def _carry_out(plan: Plan, run: Run, as_json: bool) -> bool:
+def carry_out(plan: Plan, run: Run, as_json: bool) -> bool:
     """Measure what is left; whether the user interrupted it."""
     from sciml_bench.cli.progress import announcement, watching
     from sciml_bench.cli.running import execute, remaining
@@ -159,9 +164,13 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _report(run: Run, as_json: bool) -> int:
+def end(run: Run, interrupted: bool, as_json: bool) -> int:
+    """Print the report of a run, and how to go on where it was interrupted; returns the exit code."""
     from sciml_bench.cli.show import print_report
     from sciml_bench.report.failures import broken
 
     summary = print_report(run, as_json)
+    if interrupted:
+        click.echo(f"interrupted; resume with: {typed_command(without=('--new',))}", err=True)
+        return exits.INTERRUPTED
     return exits.BROKEN_CELLS if broken(summary) else exits.OK

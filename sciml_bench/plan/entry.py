@@ -39,6 +39,11 @@ class Entry:
 
         return load_problem(self.path)
 
+    def moved(self, folder: Path) -> Entry:
+        """The same problem, its file under the same name in another folder."""
+        path = folder / self.path.name
+        return replace(self, path=path, loaded=replace(self.problem, path=str(path)))
+
     @property
     def stiff(self) -> bool:
         """Whether methods for stiff problems are the recommended ones."""

@@ -21,6 +21,7 @@ from sciml_bench.plan.entry import Entry, entries
 from sciml_bench.plan.products import products
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
+from sciml_bench.plan.sweep import Sweep
 from sciml_bench.plan.tasks import Material
 from sciml_bench.task import Task, Training
 
@@ -48,6 +49,7 @@ class Plan:
     planned: tuple[Planned, ...]
     skipped: tuple[Skipped, ...]
     earlier: Mapping[str, float]
+    sweep: Sweep | None = None
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
@@ -135,7 +137,12 @@ class Plan:
                 )
             ],
             "skipped": _by_reason(self.skipped),
+            **({} if self.sweep is None else {"sweep": self.sweep.to_dict()}),
         }
+
+    def moved(self, folder: Path) -> Plan:
+        """The same plan, its problem files in another folder."""
+        return dataclasses.replace(self, entries=tuple(entry.moved(folder) for entry in self.entries))
 
 
 def plan_hash(data: Mapping[str, Any]) -> str:
@@ -145,6 +152,8 @@ def plan_hash(data: Mapping[str, Any]) -> str:
         [cell["cell_id"], cell["label"], *([cell["training"]] if "training" in cell else [])] for cell in data["cells"]
     ]
     parts = [data["schema"], data["version"], data["profile"], data["settings"], cells]
+    # The same cells are another run where they are seen as a sweep over something else.
+    parts += [data["sweep"]] if "sweep" in data else []
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -156,8 +165,11 @@ def make_plan(
     *,
     files: Sequence[Path] = (),
     earlier: Mapping[str, float] | None = None,
+    sweep: Sweep | None = None,
 ) -> Plan:
     """The plan of a selection. A ``settings.timeout_s`` of 0 stands for the profile's own limit.
+
+    ``sweep`` tells what sizes the problems stand for, where they are one problem at several.
 
     Raises:
         UsageError: a name of the selection does not exist.
@@ -175,6 +187,7 @@ def make_plan(
         planned=planned,
         skipped=skipped,
         earlier=earlier or {},
+        sweep=sweep,
     )
 
 
@@ -198,5 +211,6 @@ def _problem(entry: Entry) -> dict[str, Any]:
         "n_states": entry.problem.n_states,
         "n_theta": len(entry.problem.theta_labels),
         "wrt": entry.problem.wrt,
+        "batch": entry.problem.batch.size,
         "file": str(entry.path) if entry.loaded is not None else None,
     }

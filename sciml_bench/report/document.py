@@ -16,6 +16,7 @@ from sciml_bench.report.rows import Comparison, Row, Time, compare
 from sciml_bench.report.stacks import stack
 from sciml_bench.report.standing import Standing, standings
 from sciml_bench.report.summary import RunSummary
+from sciml_bench.report.sweep_text import document as sweep_document
 from sciml_bench.report.tables import RowTable, tables
 from sciml_bench.report.training import training_rows
 from sciml_bench.report.training_table import document as training_document
@@ -42,6 +43,7 @@ def run_document(summary: RunSummary, folder: Path) -> dict[str, Any]:
             }
             for comparison, of_problem in zip(compared, shown, strict=True)
         ],
+        "sweep": sweep_document(summary),
         "stability": [
             {"cell": cell.cell.label, **dataclasses.asdict(found)}
             for cell in summary.cells.values()

@@ -16,12 +16,13 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from sciml_bench.report import layouts, remarks, stacks, training_table, trials
+from sciml_bench.report import layouts, remarks, stacks, sweep_text, training_table, trials
 from sciml_bench.report.account import account
 from sciml_bench.report.failures import Failure, failures
 from sciml_bench.report.rows import Comparison, Row, Target, compare
 from sciml_bench.report.standing import Standing, standings
 from sciml_bench.report.summary import RunSummary
+from sciml_bench.report.sweep import axis_of, sweep_tables
 from sciml_bench.report.tables import RowTable, tables
 from sciml_bench.report.training import training_rows
 from sciml_bench.report.wrapping import wrapped
@@ -48,7 +49,46 @@ def console_for(stream: TextIO) -> Console:
 
 
 def print_run(summary: RunSummary, folder: Path, console: Console) -> None:
-    """Print everything that is known of a run."""
+    """Print everything that is known of a run. Of a sweep the sizes stand side by side, not problem by problem."""
+    if axis_of(summary.plan) is not None:
+        _print_sweep(summary, console)
+    else:
+        _print_problems(summary, console)
+    print_failures(failures(summary), console)
+    print_lines(remarks.bridges(summary), console)
+    print_lines(remarks.doubts(summary), console)
+    print_account(summary, folder, console)
+
+
+def _print_sweep(summary: RunSummary, console: Console) -> None:
+    """Print how cost grows over a sweep: a table for each quantity and set of cells."""
+    axis, found = axis_of(summary.plan), list(sweep_tables(summary))
+    if axis is None:
+        return
+    _say(console, "")
+    _say(console, sweep_text.title(axis), "bold")
+    if not found:
+        _say(console, "no cell has a number to show; see the failures below")
+        return
+    for table in found:
+        _say(console, "")
+        _say(console, sweep_text.caption(table))
+        shown = sweep_text.layout(table)
+        if not console.is_terminal:
+            console.print(_table(shown, None))
+        elif _width(drawn := _table(shown, box.SIMPLE_HEAD), console) <= console.width:
+            console.print(drawn)
+        else:
+            print_lines(sweep_text.stacked(table), console)
+        print_lines(sweep_text.notes(table), console)
+    _say(console, "")
+    for line in wrapped(sweep_text.reading_help(found), min(console.width, _WIDEST_TEXT)):
+        _say(console, line, "dim")
+    _warn(summary, console)
+
+
+def _print_problems(summary: RunSummary, console: Console) -> None:
+    """Print the tables of every problem."""
     titles = {entry["name"]: entry["title"] for entry in summary.plan["problems"]}
     compared = {name: compare(name, summary.of_problem(name)) for name in summary.problems}
     shown = {name: tuple(tables(comparison)) for name, comparison in compared.items()}
@@ -61,10 +101,6 @@ def print_run(summary: RunSummary, folder: Path, console: Console) -> None:
         print_lines(remarks.family(judged), console)
     if any(cell.timed for cell in summary.cells.values()):
         print_reading_help(summary, console)
-    print_failures(failures(summary), console)
-    print_lines(remarks.bridges(summary), console)
-    print_lines(remarks.doubts(summary), console)
-    print_account(summary, folder, console)
 
 
 def print_problem(
@@ -177,13 +213,18 @@ def print_lines(lines: Iterable[str], console: Console) -> None:
 
 def print_reading_help(summary: RunSummary, console: Console) -> None:
     """Say once how the tables are to be read."""
-    profile = summary.plan["profile"]
     _say(console, "")
     for text in (_READING_HELP, stacks.legend()):
         for line in wrapped(text, min(console.width, _WIDEST_TEXT)):
             _say(console, line, "dim")
+    _warn(summary, console)
+
+
+def _warn(summary: RunSummary, console: Console) -> None:
+    """Say it where times must not be compared."""
     if not _comparable(summary):
-        warning = f"NOT COMPARABLE: profile {profile['name']} runs one process per cell; use quick or more"
+        name = summary.plan["profile"]["name"]
+        warning = f"NOT COMPARABLE: profile {name} runs one process per cell; use quick or more"
         _say(console, warning, "bold")
 
 

@@ -37,19 +37,20 @@ class Run:
         parent: Path,
         name: str,
         *,
-        plan: dict[str, Any],
+        plan: dict[str, Any] | Callable[[Path], dict[str, Any]],
         environment: dict[str, Any],
         now: datetime.datetime | None = None,
     ) -> Run:
         """A new folder ``parent/2026-11-21T10-31-05_name`` with plan and environment, and no records yet.
 
         ``name`` says what is run, for example suite and profile; the time is local. A name that is taken gets a
-        number. The plan is written last: a folder without one is not a run.
+        number. A plan that depends on the folder is made from it, and may leave files of its own there. The plan is
+        written last: a folder without one is not a run.
         """
         now = now or datetime.datetime.now()
         folder = _new_folder(parent, f"{now:%Y-%m-%dT%H-%M-%S}_{name}")
         write_whole(folder / ENVIRONMENT, _pretty(environment))
-        write_whole(folder / PLAN, _pretty(plan))
+        write_whole(folder / PLAN, _pretty(plan(folder) if callable(plan) else plan))
         return cls(folder)
 
     @classmethod

@@ -1,0 +1,149 @@
+"""``scale``: one problem at several sizes in one run, and how its cost grows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sciml_bench.cli.main import typed_command
+from sciml_bench.cli.options import json_option, measuring_options, selection_options, wait_option
+from sciml_bench.cli.run import epilog, resume_option
+
+if TYPE_CHECKING:
+    from sciml_bench.plan.plan import Plan
+    from sciml_bench.plan.sweep import Sweep
+    from sciml_bench.problem.variant import Family
+
+AXES = ("batch", "width", "points", "tolerance", "parameters")
+
+_FOLDER = "problems"
+
+
+@click.command(
+    epilog=epilog(
+        "sciml-bench scale small-node --over batch --values 1,4,16,64",
+        "sciml-bench scale spiral-node --over parameters --adapter diffrax --sensitivity forward,checkpointed",
+        "sciml-bench scale heat --over points --values 31,63,127 --adapter scipy,diffrax",
+        "sciml-bench scale my_problem.toml --over tolerance --values 1e-3,1e-5,1e-7",
+    )
+)
+@click.argument("problem", metavar="PROBLEM")
+@click.option("--over", type=click.Choice(AXES), required=True, help="What is changed.")
+@click.option("--values", metavar="N[,N]", help="The sizes or tolerances; three at least. Without it usual ones.")
+@click.option("--network", default="", metavar="NAME", help="The network whose width is changed, if there are several.")
+@selection_options(suite=False, problem=False)
+@measuring_options
+@resume_option
+@wait_option
+@json_option
+def scale(problem: str, over: str, values: str | None, network: str, selection: dict[str, Any], **options: Any) -> int:
+    """Measure how cost grows with the size of a batch, a network, a grid, with theta or with the tolerance.
+
+    PROBLEM is a name of the catalog or a file. Every size is a problem of its own, made from the file with one number
+    changed and kept in the run's folder; all are measured in one run. A table for each quantity follows with the
+    exponent k of cost ~ size^k and its interval, and the sizes at which cells change places.
+
+    Over parameters, theta grows by the width of the network while the equations stay the same, and without a method
+    or a sensitivity named every kind of gradient of each adapter's first recommended method is measured.
+    """
+    from sciml_bench.cli.sizes import sizes, tolerances
+
+    path = _path(problem)
+    if over == "tolerance":
+        from sciml_bench.plan.sweep import Sweep
+        from sciml_bench.problem import load_problem
+
+        rtols = tolerances(values, options["profile"])
+        name = load_problem(path).name
+        files, named = ((path,), ()) if path == Path(problem) else ((), (name,))
+        sweep = Sweep("tolerance", name, {})
+        return _carried_out({**selection, "problems": named}, files, sweep, None, rtols=rtols, **options)
+    from sciml_bench.problem.variant import family
+
+    made = family(path, over, sizes(values, over), network)
+    if over == "parameters":
+        selection = _of_gradients(selection, made)
+    return _staged({**selection, "problems": ()}, made, over, **options)
+
+
+def _path(problem: str) -> Path:
+    """The file of a problem, by its path or its name in the catalog."""
+    from sciml_bench.problem import catalog
+
+    path = Path(problem)
+    return path if path.suffix == ".toml" or path.is_file() else catalog.path(problem)
+
+
+def _of_gradients(selection: dict[str, Any], made: Family) -> dict[str, Any]:
+    """Every kind of gradient of one method of each adapter, unless the user has said what to take."""
+    from sciml_bench.adapters.registry import adapters
+
+    if selection["methods"] or selection["sensitivities"] or selection["cells"]:
+        return selection
+    stiff = made.base.suite == "stiff" or "stiff" in made.base.tags
+    chosen = [adapter for name, adapter in adapters().items() if name in (selection["adapters"] or (name,))]
+    recipes = [r for item in chosen for r in (item.stiff_recipes if stiff else item.nonstiff_recipes)[:1]]
+    known = [sensitivity for adapter in chosen for sensitivity in adapter.sensitivities]
+    return {
+        **selection,
+        "methods": tuple(dict.fromkeys(recipe.method for recipe in recipes)),
+        "sensitivities": tuple(dict.fromkeys(known)),
+    }
+
+
+def _staged(selection: dict[str, Any], made: Family, over: str, **options: Any) -> int:
+    """Plan with the problem files in a folder of their own; they move into the run's as soon as there is one."""
+    from tempfile import TemporaryDirectory
+
+    from sciml_bench.errors import ProblemError
+    from sciml_bench.plan.sweep import Sweep
+    from sciml_bench.problem import load_problem
+
+    with TemporaryDirectory() as folder:
+        files = made.write(Path(folder))
+        sizes: dict[str, int] = {}
+        for path, variant in zip(files, made.variants, strict=True):
+            try:
+                loaded = load_problem(path)
+            except ProblemError as error:
+                # The file goes with its folder: the user knows the base.
+                where = f"{made.base.path} with {over} {variant.value}"
+                raise ProblemError(error.message, where=where, cure=error.cure) from None
+            sizes[loaded.name] = loaded.n_parameters if over == "parameters" else variant.value
+        return _carried_out(selection, files, Sweep(over, made.base.name, sizes), made, **options)
+
+
+def _carried_out(
+    selection: dict[str, Any],
+    files: tuple[Path, ...],
+    sweep: Sweep,
+    made: Family | None,
+    *,
+    out: Path,
+    resume: bool | None,
+    wait: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    from sciml_bench.cli.planning import planned, print_nothing
+    from sciml_bench.cli.run import carry_out, end, open_run
+    from sciml_bench.engine import host_lock
+
+    plan = planned(selection, files, out=out, sweep=sweep, **options)
+    if not plan.planned:
+        return print_nothing(plan)
+
+    def settle(folder: Path) -> Plan:
+        if made is None:
+            return plan
+        made.write(folder / _FOLDER)
+        return plan.moved(folder / _FOLDER)
+
+    name = f"scale-{sweep.of}-{sweep.over}_{plan.profile.name}"
+    with host_lock(label=typed_command(), wait_s=None if wait else 0.0):
+        run = open_run(plan, out, resume, name, settle)
+        at_home = plan if made is None else plan.moved(run.folder / _FOLDER)
+        interrupted = carry_out(at_home, run, as_json)
+    return end(run, interrupted, as_json)

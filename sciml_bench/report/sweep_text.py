@@ -1,0 +1,226 @@
+"""The tables of a sweep as text and as plain JSON values."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sciml_bench.report import quantities
+from sciml_bench.report.layouts import Layout
+from sciml_bench.report.summary import RunSummary
+from sciml_bench.report.sweep import Axis, Meeting, SweepRow, SweepTable, Value, axis_of, sweep_tables
+from sciml_bench.stats.scaling import Crossing, Power
+
+_WHAT = {
+    "solve": "time per solve",
+    "gradient": "time per gradient",
+    "memory": "peak memory of a process",
+    "steps": "steps",
+    "evaluations": "evaluations of the right-hand side",
+}
+
+
+def title(axis: Axis) -> str:
+    """What the sweep is."""
+    return f"{axis.of} over {axis.over}: {len(axis.sizes)} sizes ({', '.join(size_text(axis, s) for s in axis.sizes)})"
+
+
+def caption(table: SweepTable) -> str:
+    """What a table shows, in one line."""
+    at = quantities.target(table.target.digits, table.target.rtol)
+    where = f", at {at}" if at and table.quantity != "memory" else ""
+    against = "rtol" if table.axis.tolerance else table.axis.unit
+    return f"{_WHAT[table.quantity]} against {against}{where}; {table.contest.name}"
+
+
+def size_text(axis: Axis, size: float) -> str:
+    """A size as it is told: whole, or the tolerance."""
+    return quantities.tolerance(1.0 / size) if axis.tolerance else f"{size:.0f}"
+
+
+def value_text(table: SweepTable, value: Value) -> str:
+    """One number with its unit, or why there is none."""
+    if value.spread is None:
+        return value.reason
+    median = value.spread.median
+    if table.quantity in ("solve", "gradient"):
+        return ("≤ " if value.at_most else "") + quantities.duration(median)
+    if table.quantity == "memory":
+        return quantities.size(median)
+    if value.least is None or value.mean is None or table.axis.over != "batch":
+        return f"{median:.0f}"
+    return f"{median:.0f} ({value.least:.0f} least, {value.mean:.3g} mean)"
+
+
+def power_text(power: Power | None) -> str:
+    """The exponent, its interval, and what the slopes at both ends are where one exponent does not tell."""
+    if power is None:
+        return quantities.NOTHING
+    interval = "" if power.low is None or power.high is None else f" ({_slope(power.low)} to {_slope(power.high)})"
+    bent = f", curved: {_slope(power.local[0])} first, {_slope(power.local[-1])} last" if power.curved else ""
+    return f"{_slope(power.exponent)}{interval}{bent}"
+
+
+def _slope(value: float) -> str:
+    # A minus before nothing says nothing.
+    return f"{value:.2f}".replace("-0.00", "0.00")
+
+
+def layout(table: SweepTable) -> Layout:
+    """A line for each cell."""
+    sizes = table.axis.sizes
+    return Layout(
+        headings=[
+            "adapter", "method", "sensitivity", "mode", *(size_text(table.axis, size) for size in sizes), "exponent",
+        ],
+        rows=[
+            [*row.solver.words, *(value_text(table, row.values[size]) for size in sizes), power_text(row.power)]
+            for row in table.rows
+        ],
+        first_number=4,
+    )  # fmt: skip
+
+
+def stacked(table: SweepTable) -> Iterator[str]:
+    """No columns at all: a few short lines per cell."""
+    for row in table.rows:
+        yield row.solver.name
+        for size in table.axis.sizes:
+            yield f"  {size_text(table.axis, size)}: {value_text(table, row.values[size])}"
+        yield f"  exponent {power_text(row.power)}"
+
+
+def notes(table: SweepTable) -> Iterator[str]:
+    """What follows from a table: where its cells change places, and what its steps are."""
+    for meeting in table.meetings:
+        yield from meeting_lines(table, meeting)
+    if table.quantity == "steps":
+        yield from _step_notes(table)
+
+
+def meeting_lines(table: SweepTable, meeting: Meeting) -> Iterator[str]:
+    """Where two cells change places. Without a crossing it is told for kinds of gradient of one method only."""
+    first, second = meeting.first, meeting.second
+    names = _apart(first, second, meeting.one)
+    for crossing in meeting.crossings:
+        if crossing.sure:
+            below, above = names[crossing.below], names[crossing.above]
+            at = _crossing_text(table.axis, crossing)
+            yield f"{table.quantity}: {below} is faster below {at}, {above} above"
+        elif meeting.one:
+            at = _about(table.axis, crossing.size)
+            yield f"{table.quantity}: {names[0]} and {names[1]} meet near {at}, undecided: within the noise on one side"
+    if not meeting.crossings and meeting.one:
+        ahead = 0 if _total(first, second) < 0 else 1
+        yield (
+            f"{table.quantity}: {names[0]} and {names[1]} do not cross within the sweep; {names[ahead]} is faster at "
+            "every size measured of both"
+        )
+
+
+def _apart(first: SweepRow, second: SweepRow, one: bool) -> tuple[str, str]:
+    """Two names; those of kinds of gradient of one method are short, since the table says the rest."""
+    return (first.solver.cell.sensitivity, second.solver.cell.sensitivity) if one else (
+        first.solver.name, second.solver.name,
+    )  # fmt: skip
+
+
+def _total(first: SweepRow, second: SweepRow) -> float:
+    """The sum of the logarithms of first over second, over the sizes that both have."""
+    pairs = [(first.values[size].spread, second.values[size].spread) for size in first.values]
+    return sum(math.log(a.median / b.median) for a, b in pairs if a is not None and b is not None)
+
+
+def _crossing_text(axis: Axis, crossing: Crossing) -> str:
+    between = ""
+    if crossing.low is not None and crossing.high is not None:
+        between = f" (95 % interval {_number(axis, crossing.low)} to {_number(axis, crossing.high)})"
+    return f"{_about(axis, crossing.size)}{between}"
+
+
+def _about(axis: Axis, size: float) -> str:
+    return f"rtol {_number(axis, size)}" if axis.tolerance else f"{_number(axis, size)} {axis.unit}"
+
+
+def _number(axis: Axis, size: float) -> str:
+    if axis.tolerance:
+        return quantities.tolerance(1.0 / size)
+    return f"{size:.3g}" if size < 1000 else f"{size:.0f}"
+
+
+def _step_notes(table: SweepTable) -> Iterator[str]:
+    own = {row.solver.cell.adapter for row in table.rows for value in row.values.values() if value.mean is not None}
+    others = {row.solver.cell.adapter for row in table.rows} - own
+    if own and table.axis.over == "batch":
+        yield (
+            f"{', '.join(sorted(own))}: every trajectory takes steps of its own; told is the one that takes most"
+            + (f". {', '.join(sorted(others))}: all trajectories share their steps" if others else "")
+        )
+    yield "steps are those tried where a library counts them, else those accepted"
+
+
+def reading_help(tables: Sequence[SweepTable]) -> str:
+    """How the tables are to be read."""
+    blocks = max((row.power.n for table in tables for row in table.rows if row.power), default=0)
+    interval = (
+        f"in brackets its 95 % interval over {blocks} blocks of processes, each of which gives an exponent of its own"
+        if blocks > 1
+        else "without an interval, since one process tells nothing of the spread"
+    )
+    return (
+        "exponent: k of cost ~ size^k by least squares in logarithms, " + interval + ". curved: one exponent does not "
+        "describe the cost; the slopes between the first and the last two sizes are told. Where cells cross is "
+        "interpolated between sizes, never extrapolated."
+    )
+
+
+def document(summary: RunSummary) -> dict[str, Any] | None:
+    """A sweep unrounded; ``None`` for a run that is none."""
+    axis = axis_of(summary.plan)
+    if axis is None:
+        return None
+    return {
+        "over": axis.over,
+        "of": axis.of,
+        "unit": axis.unit,
+        "sizes": list(axis.sizes),
+        "tables": [_document(table) for table in sweep_tables(summary)],
+    }
+
+
+def _document(table: SweepTable) -> dict[str, Any]:
+    return {
+        "quantity": table.quantity,
+        "contest": table.contest.name,
+        "target": dataclasses.asdict(table.target),
+        "cells": [
+            {
+                **{axis: getattr(row.solver.cell, axis) for axis in ("adapter", "method", "sensitivity", "mode")},
+                "precision": row.solver.cell.precision,
+                "device": row.solver.cell.device,
+                "values": [
+                    {
+                        "size": size,
+                        "spread": None if value.spread is None else dataclasses.asdict(value.spread),
+                        "reason": value.reason,
+                        "at_most": value.at_most,
+                        "least": value.least,
+                        "mean": value.mean,
+                    }
+                    for size, value in row.values.items()
+                ],
+                "power": None if row.power is None else dataclasses.asdict(row.power),
+            }
+            for row in table.rows
+        ],
+        "crossings": [
+            {
+                "first": meeting.first.solver.name,
+                "second": meeting.second.solver.name,
+                "found": [dataclasses.asdict(crossing) for crossing in meeting.crossings],
+            }
+            for meeting in table.meetings
+        ],
+    }
