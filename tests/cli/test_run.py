@@ -76,6 +76,48 @@ def test_a_problem_of_ones_own(cli):
     assert only_run().folder.name.endswith("_mine_smoke")
 
 
+TRAINING = """
+[training]
+optimiser = "sgd"
+learning_rate = 0.5
+steps = 40
+rtol = 1e-6
+atol = 1e-8
+target = 1.0
+"""
+
+
+def test_a_problem_with_a_training_is_trained(cli):
+    """Both adapters train the same way from the same start, so their curves and their ends are the same."""
+    Path("mine.toml").write_text(problem_text("mine") + TRAINING, encoding="utf-8")
+    done = cli("run", "mine.toml", *SMOKE)
+    assert done.code == exits.OK, done.err
+    assert "training: 10 steps of sgd (learning rate 0.5) from the same start, at rtol 1e-6" in done.out
+    assert [line for line in done.out.splitlines() if line.startswith("[") and line.endswith(", training 10/10")]
+    run = only_run()
+    first, second = (record.training for record in run.records())
+    assert first is not None
+    assert second is not None
+    assert first.settings == second.settings
+    assert (first.losses, first.theta) == (second.losses, second.theta)
+    assert len(first.losses) == 10
+    told = cli("show", "--json").json["problems"][0]["training"]
+    assert [item["relative"] for item in told["distances"]] == [0.0]
+    verified = cli("verify", str(run.folder))
+    assert "training" not in verified.out, verified.out
+
+
+def test_a_changed_training_is_another_run(cli):
+    path = Path("mine.toml")
+    for rate in ("0.5", "0.6"):
+        path.write_text(problem_text("mine") + TRAINING.replace("0.5", rate), encoding="utf-8")
+        assert cli("run", "mine.toml", *SMOKE).code == exits.OK
+    runs = [Run.open(folder) for folder in Path("results").iterdir()]
+    assert len(runs) == 2
+    hashes = {record.training.settings.hash for run in runs for record in run.records() if record.training}
+    assert len(hashes) == 2
+
+
 def test_honest_failures_are_results(cli):
     """Timeouts and their like say something about the solver: the suite has done its work."""
     done = cli("run", "--cell", f"{cell('stuck')},{cell('wrong')},{cell('hangs')}", *SMOKE, "--timeout", "2")

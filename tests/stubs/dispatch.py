@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from stubs import programs
+from stubs import programs, training_programs
 
 from sciml_bench.adapters.base import Program
 from sciml_bench.task import Task
 
 METHODS = {
-    "fine": programs.Decay,
+    "fine": training_programs.Trains,
     "finer": programs.Decay,
     "stuck": programs.MaxStepsAtTightPoint,
     "wrong": programs.WrongSolution,
