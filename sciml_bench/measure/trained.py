@@ -83,18 +83,27 @@ class Trained:
         known["outcome"] = Outcome(known["outcome"])
         for name in ("losses", "step_ns", "theta"):
             known[name] = tuple(known.get(name, ()))
-        _check(known["step_ns"], known["losses"] + known["theta"])
-        return cls(**known)
+        trained = cls(**known)
+        trained._check_kinds()
+        return trained
 
-
-def _check(counts: tuple[Any, ...], numbers: tuple[Any, ...]) -> None:
-    for value in counts:
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise ValueError(f"not a time in nanoseconds: {value!r}")
-    for value in numbers:
-        if value is not None and not (isinstance(value, float | int) and math.isfinite(value)):
-            raise ValueError(f"not a finite number: {value!r}")
+    def _check_kinds(self) -> None:
+        """Refuse what has the keys of a training and is none: reports compare, add and print these."""
+        settings = self.settings
+        counts = (*self.step_ns, settings.steps, self.theta_size)
+        words = (settings.optimiser, self.message)
+        numbers = (*self.losses, *self.theta, *(getattr(settings, name) for name in _NUMBERS))
+        for value in counts:
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise ValueError(f"not a whole number: {value!r}")
+        for value in numbers:
+            if value is not None and not (isinstance(value, float | int) and math.isfinite(value)):
+                raise ValueError(f"not a finite number: {value!r}")
+        for value in words:
+            if not isinstance(value, str):
+                raise ValueError(f"not a text: {value!r}")
 
 
 _FIELDS = tuple(item.name for item in dataclasses.fields(Trained))
 _SETTINGS = tuple(item.name for item in dataclasses.fields(Training))
+_NUMBERS = tuple(name for name in _SETTINGS if name not in ("optimiser", "steps"))

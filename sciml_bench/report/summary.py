@@ -267,7 +267,7 @@ def _training(record: Record) -> TrainingSummary | None:
     if trained is None:
         return None
     reached = trained.target_step
-    to_target_ns = None if reached is None else trained.ended_ns[reached]
+    to_target_ns = None if reached is None or reached >= len(trained.step_ns) else trained.ended_ns[reached]
     before_ns = (trained.build_ns or 0) + sum(record.phases_ns.get(phase, 0) for phase in _BEFORE_TRAINING)
     return TrainingSummary(
         outcome=trained.outcome,

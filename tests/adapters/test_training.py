@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,17 @@ SCRIPTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def found() -> dict[str, dict[str, Any]]:
-    """The findings of every framework."""
-    return {name: findings(script) for name, script in SCRIPTS.items()}
+@cache
+def found(framework: str) -> dict[str, Any]:
+    """The findings of one framework, from a process of its own; three take minutes on a busy machine."""
+    return findings(SCRIPTS[framework])
 
 
 @pytest.mark.parametrize("optimiser", OPTIMISERS)
 @pytest.mark.parametrize("framework", SCRIPTS)
-def test_every_optimiser_is_of_the_pinned_formula(found, framework: str, optimiser: str) -> None:
+def test_every_optimiser_is_of_the_pinned_formula(framework: str, optimiser: str) -> None:
     expected = pinned(OPTIMISERS[optimiser], first_theta(), gradients())
-    assert found[framework]["formulas"][optimiser] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert found(framework)["formulas"][optimiser] == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_the_formulas_can_be_told_apart() -> None:
@@ -39,8 +40,8 @@ def test_the_formulas_can_be_told_apart() -> None:
     assert all(np.max(np.abs(a - b)) > 1e-3 for i, a in enumerate(ends) for b in ends[:i])
 
 
-def test_losses_are_the_same_in_all_frameworks(found) -> None:
-    curves = {name: Trained.from_dict(what["spiral"]) for name, what in found.items()}
+def test_losses_are_the_same_in_all_frameworks() -> None:
+    curves = {name: Trained.from_dict(found(name)["spiral"]) for name in SCRIPTS}
     for name, curve in curves.items():
         assert (curve.outcome, curve.message, len(curve.losses)) == (Outcome.OK, "", STEPS), name
         assert all(ns > 0 for ns in curve.step_ns)
@@ -52,8 +53,8 @@ def test_losses_are_the_same_in_all_frameworks(found) -> None:
 
 
 @pytest.mark.parametrize("framework", SCRIPTS)
-def test_a_training_that_diverges_has_an_outcome_and_keeps_its_curve(found, framework: str) -> None:
-    gone = Trained.from_dict(found[framework]["diverging"])
+def test_a_training_that_diverges_has_an_outcome_and_keeps_its_curve(framework: str) -> None:
+    gone = Trained.from_dict(found(framework)["diverging"])
     assert gone.outcome in (Outcome.NONFINITE, Outcome.MAX_STEPS, Outcome.STEP_UNDERFLOW), gone.message
     assert 1 <= len(gone.losses) < STEPS
     assert len(gone.losses) == len(gone.step_ns)

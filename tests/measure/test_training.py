@@ -126,9 +126,15 @@ def test_a_round_trip_and_a_bound_on_what_is_kept():
         Trained.from_dict({"outcome": "ok"})
 
 
-@pytest.mark.parametrize(
-    "damage", [{"losses": ["3"]}, {"step_ns": [1.5]}, {"theta": [float("nan")]}, {"step_ns": [None]}]
-)
-def test_what_is_no_number_is_refused(damage):
+DAMAGES = (
+    {"losses": ["3"]}, {"step_ns": [1.5]}, {"theta": [float("nan")]}, {"step_ns": [None]}, {"message": 3},
+    {"theta_size": "2"}, {"settings": {"steps": 1.5}}, {"settings": {"target": "low"}}, {"settings": {"optimiser": 1}},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_of_another_kind_is_refused(damage):
+    data = training_of("Trains").to_dict()
+    changed = {key: {**data[key], **value} if isinstance(value, dict) else value for key, value in damage.items()}
     with pytest.raises(ValueError, match="not a"):
-        Trained.from_dict(training_of("Trains").to_dict() | damage)
+        Trained.from_dict(data | changed)

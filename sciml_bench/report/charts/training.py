@@ -52,7 +52,7 @@ def training(material: Material) -> Iterator[Chart]:
 def _steps(row: TrainingRow) -> list[Step]:
     """The steps whose loss is finite."""
     trained = row.trained
-    together = zip(trained.ended_ns, trained.losses, strict=True)
+    together = zip(trained.ended_ns, trained.losses, strict=False)
     return [(k, ns / 1e9, loss) for k, (ns, loss) in enumerate(together, start=1) if loss is not None and ns > 0]
 
 

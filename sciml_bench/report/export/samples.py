@@ -147,7 +147,7 @@ def _of_training(head: Row, trained: Trained) -> Iterator[Row]:
     """A row for each step, the first apart, as it compiles; one row where there was no step."""
     settings = trained.settings
     described: Row = (None, settings.rtol, settings.atol, trained.outcome.value, trained.message or None, None, None)
-    for number, (ns, loss) in enumerate(zip(trained.step_ns, trained.losses, strict=True), start=1):
+    for number, (ns, loss) in enumerate(zip(trained.step_ns, trained.losses, strict=False), start=1):
         loop = "first" if number == 1 else "steps"
         yield (*head, *described, "training", loop, number, ns / 1e9, *(None,) * 4, False, loss)
     if not trained.step_ns:
