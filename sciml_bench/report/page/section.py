@@ -171,7 +171,8 @@ def _wins(
                 Entry(problem.name, division.name, link=division.id if not first else problem.id),
                 Entry(division.winner, mark=found.word),
                 Entry(division.time, f"a {found.quantity}", value=seconds.median if seconds else None),
-                Entry(found.at, mark="short"),
+                # Between words a line may end, but not in the middle of 1e-7.
+                Entry(found.at.replace("-", "-\u2060")),
                 Entry(standing_text(found), mark=found.word),
                 *(Entry(best.get(gradients, "–")) for gradients in (10, 1_000, 100_000)),
                 places.entry(cell_ids[id(found.row.summary)]),

@@ -206,6 +206,14 @@ def test_a_phone_scrolls_tables_and_figures_and_never_the_page(browser, page_fil
         assert small == []
 
 
+def test_on_a_desk_no_column_of_the_verdicts_is_cut(browser, page_file):
+    with Seen(browser, page_file, viewport={"width": 1100, "height": 800}) as seen:
+        for wide in (1100, 1280):
+            seen.tab.set_viewport_size({"width": wide, "height": 800})
+            box = seen.tab.locator(".scroll:has(> #r1-wins)")
+            assert box.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+
+
 def test_printing_opens_what_matters_and_leaves_out_the_controls(browser, page_file):
     with Seen(browser, page_file) as seen:
         seen.tab.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = false)")
