@@ -12,14 +12,15 @@ from sciml_bench.report import quantities
 from sciml_bench.report.charts.across import QUANTITIES, Across, Contest
 from sciml_bench.report.charts.chart import Chart, chart_name, clean
 from sciml_bench.report.charts.material import label, listed, places
-from sciml_bench.report.charts.palette import Configuration, Style
+from sciml_bench.report.charts.palette import Configuration
+from sciml_bench.report.charts.sweep import draw_line, sweep_charts
 from sciml_bench.report.rows import Target, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary
+from sciml_bench.report.sweep import axis_of
 from sciml_bench.stats.front import WorkPoint, common_target
 from sciml_bench.stats.processes import Spread, spread
 
 if TYPE_CHECKING:
-    from sciml_bench.report.charts.pane import Pane
     from sciml_bench.report.charts.paper import Paper
 
 _SIZE_AT_END = re.compile(r"-\d+$")
@@ -47,7 +48,13 @@ class Family:
 
 
 def scaling(material: Across) -> Iterator[Chart]:
-    """A chart for each family, division and quantity in which a solver has times at two sizes at least."""
+    """A chart for each family, division and quantity in which a solver has times at two sizes at least.
+
+    A run that is a sweep has its own axis, and its own sets of cells.
+    """
+    if axis_of(material.summary.plan) is not None:
+        yield from sweep_charts(material.summary, material.palette)
+        return
     for name, states in _families(material).items():
         for contest in material.contests:
             for quantity in QUANTITIES:
@@ -168,20 +175,11 @@ def _draw(figure: Paper, material: Across, found: Family) -> None:
     pane.x_axis(scales.named_ticks(x_limits, scales.count_tick), "states")
     pane.y_axis(scales.named_ticks(y_limits, scales.duration_tick), f"time per {found.quantity}")
     for key, of in found.solvers.items():
-        _draw_solver(pane, material.palette.style(key), _timed(of))
+        draw_line(pane, material.palette.style(key), [(dot.states, seconds) for dot, seconds in _timed(of)])
     failing = [key for key, of in found.solvers.items() if len(_timed(of)) < len(of)]
     if failing:
         failed_strip(pane, [material.palette.style(key) for key in failing])
     legend.draw(figure)
-
-
-def _draw_solver(pane: Pane, style: Style, timed: Sequence[tuple[Dot, Spread]]) -> None:
-    if not timed:
-        return
-    xs = [math.log10(dot.states) for dot, _ in timed]
-    pane.line(xs, [math.log10(seconds.median) for _, seconds in timed], **style.look())
-    ends = [(math.log10(seconds.minimum), math.log10(seconds.maximum)) for _, seconds in timed]
-    pane.segments([(x, low, x, high) for x, (low, high) in zip(xs, ends, strict=True)], style.colour, alpha=0.7)
 
 
 def _told(dots: Sequence[Dot]) -> str:
