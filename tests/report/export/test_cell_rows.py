@@ -98,6 +98,35 @@ def test_why_there_is_no_energy():
     assert {(row["gradient_joules"], row["no_energy"]) for row in rows if row["adapter"] == "scipy"} == {(None, reason)}
 
 
+def test_what_a_bridge_costs_is_the_median_over_the_points_of_all_processes():
+    """Each call's time less what the framework timed of it; where Python calls directly there is nothing to tell."""
+
+    def inside(samples_ns: tuple[int, ...], cost_ns: int) -> dict[str, tuple[int, ...]]:
+        return {"ns": tuple(ns - cost_ns for ns in samples_ns)}
+
+    def behind_a_bridge(record: Record) -> Record:
+        if record.cell.adapter != "scipy":
+            return record
+        dearer = 4_000 if record.block == 5 else 1_000
+        points = tuple(
+            dataclasses.replace(
+                point,
+                solve_inside=inside(point.solve_ns, dearer * (1 + record.block)),
+                gradient_inside=inside(point.gradient_ns, 7_000),
+            )
+            for point in record.points
+        )
+        return dataclasses.replace(record, points=points)
+
+    rows = table(drawn.summary(["robertson"], blocks=6, change=behind_a_bridge))
+    row = of(rows, "scipy")
+    # 1, 2, 3, 4, 5 and 24 microseconds, each at as many tolerances.
+    assert row["solve_bridge_s"] == pytest.approx(3.5e-6)
+    assert row["gradient_bridge_s"] == pytest.approx(7e-6)
+    others = {(row["solve_bridge_s"], row["gradient_bridge_s"]) for row in rows if row["adapter"] != "scipy"}
+    assert others == {(None, None)}
+
+
 @pytest.mark.parametrize(
     "energy",
     [None, {}, {"loops": 3}, {"loops": [{"point": 1}]}, {"loops": [{"point": 1, "kind": "solve", "joules": "x"}]}],
