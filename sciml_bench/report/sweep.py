@@ -160,7 +160,9 @@ def _value(axis: Axis, quantity: str, cell: CellSummary | None, size: Size, targ
     if cell is None:
         return Value(None, "not planned")
     if quantity == "memory":
-        blocks = {process.block: _number(process.peak_rss_bytes) for process in cell.processes}
+        # The peak of a process that was ended before it was done is not that of the work.
+        done = [process for process in cell.processes if any(point.solve_s is not None for point in process.points)]
+        blocks = {process.block: _number(process.peak_rss_bytes) for process in done}
         return _of_blocks(cell, blocks, "not known")
     at = Target(None, _rtol(cell, size)) if axis.tolerance else target
     if quantity in ("steps", "evaluations"):

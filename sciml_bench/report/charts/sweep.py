@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sciml_bench.report import quantities, sweep_text
@@ -94,8 +94,9 @@ def _draw(figure: Paper, palette: Palette, table: SweepTable) -> None:
     x_limits = scales.log_limits([math.log10(size) for size, _ in known], least=0.5)
     y_limits = scales.log_limits([math.log10(value) for _, of in known for value in (of.minimum, of.maximum)])
     pane.limits(x=x_limits, y=y_limits)
-    tick = scales.power_tick if table.axis.tolerance else scales.count_tick
-    pane.x_axis(scales.named_ticks(x_limits, tick), table.axis.unit)
+    # The sizes measured are few, and their own best ticks.
+    ticks = {math.log10(size): sweep_text.size_text(table.axis, size) for size in table.axis.sizes}
+    pane.x_axis(ticks, "rtol" if table.axis.tolerance else table.axis.unit)
     pane.y_axis(scales.named_ticks(y_limits, _tick(table)), _label(table))
     for style, row in shown:
         draw_line(pane, style, _known(row))
@@ -105,7 +106,7 @@ def _draw(figure: Paper, palette: Palette, table: SweepTable) -> None:
     legend.draw(figure)
 
 
-def _tick(table: SweepTable):
+def _tick(table: SweepTable) -> Callable[[float], str]:
     from sciml_bench.report.charts import scales
 
     if table.quantity in ("solve", "gradient"):

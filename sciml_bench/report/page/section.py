@@ -14,6 +14,7 @@ from sciml_bench.report.page.figures import Figure, figures
 from sciml_bench.report.page.limit import Limit, limit
 from sciml_bench.report.page.problem import Division, ProblemView, adapter_titles, problem_view
 from sciml_bench.report.page.records import CellRecords, by_identity, cell_records, failure_table, skipped_table
+from sciml_bench.report.page.sweep import sweep_tables_of
 from sciml_bench.report.page.table import Entry, Heading, Places, Table
 from sciml_bench.report.page.verdicts import standing_text
 from sciml_bench.report.remarks import family, row_name
@@ -37,6 +38,7 @@ class Section:
     wins: Table | None
     more_wins: Table | None
     unmeasured: tuple[str, ...]
+    sweep: tuple[Table, ...]
     problems: tuple[ProblemView, ...]
     across: tuple[Figure, ...]
     failures: Table | None
@@ -91,6 +93,7 @@ def _section(
         wins=_wins(problems, f"r{number}-wins", cell_ids, places, first=True),
         more_wins=_wins(problems, f"r{number}-more-wins", cell_ids, places, first=False),
         unmeasured=tuple(facts.unmeasured(reading)),
+        sweep=tuple(sweep_tables_of(summary, f"r{number}-sweep", places, cell_ids)),
         problems=tuple(problems),
         across=tuple(figures(next(pictures), places, looks)),
         failures=failure_table(reading, places),
