@@ -98,10 +98,10 @@ def axis_of(plan: Mapping[str, Any]) -> Axis | None:
             sizes = tuple(sorted(1.0 / float(rtol) for rtol in plan["profile"]["rtols"]))
             return Axis("tolerance", str(data["of"]), str(data["unit"]), sizes, {s: str(data["of"]) for s in sizes})
         planned = {entry["name"] for entry in plan["problems"]}
-        problems = {float(size): name for name, size in data["sizes"].items() if name in planned}
+        problems = {float(size): name for name, size in data["sizes"].items() if name in planned and size > 0}
+        return Axis(str(data["over"]), str(data["of"]), str(data["unit"]), tuple(sorted(problems)), problems)
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
         return None
-    return Axis(str(data["over"]), str(data["of"]), str(data["unit"]), tuple(sorted(problems)), problems)
 
 
 def sweep_tables(summary: RunSummary) -> Iterator[SweepTable]:
