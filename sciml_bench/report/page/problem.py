@@ -116,10 +116,16 @@ def problem_view(
         figures=tuple(figures(pictures, places, looks)),
         training=training_table_of(f"{id_}training", cells, places, cell_ids),
         stability=None if found is None else _of_layout(f"{id_}stability", found),
-        untimed="" if comparison.rows else "No cell of this problem has a time to show; see the failures below.",
+        untimed="" if comparison.rows else _untimed(traces),
         failed=_failed(cells) if comparison.rows else "",
         left_out=limited.told(name, cells, reading.name),
     )
+
+
+def _untimed(traces: Sequence[Trace]) -> str:
+    if not traces:
+        return "Nothing was measured of this problem."
+    return "No cell of this problem has a time to show; see the failures below."
 
 
 def _division(

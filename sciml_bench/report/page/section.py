@@ -107,7 +107,12 @@ def _section(
 
 
 def _warnings(reading: Reading) -> Iterator[str]:
-    if not reading.traces:
+    if not reading.traces and reading.damaged:
+        yield (
+            f"No record of this run can be read ({reading.damaged[0].reason}; {len(reading.damaged)} lines of "
+            "records.jsonl): what is shown is its plan."
+        )
+    elif not reading.traces:
         yield "This run has no record yet: nothing was measured, so there is nothing to show but its plan."
     elif not any(cell.timed for cell in reading.summary.cells.values()):
         yield "No cell of this run has a time: everything that ran failed. What failed, and why, is told below."
@@ -154,7 +159,7 @@ def _headline(problems: list[ProblemView], reading: Reading) -> Iterator[str]:
 _CHEAPEST = "the cheapest for so many gradients, from the start of the process"
 _HEADINGS = (
     Heading("problem"), Heading("fastest"), Heading("time", True), Heading("at"),
-    Heading("how sure", wide=True), *(Heading(f"best for {n}", meaning=_CHEAPEST) for n in ("10", "1 000", "10⁵")),
+    Heading("how sure", wide=True), *(Heading(f"best for {n}", meaning=_CHEAPEST) for n in ("10", "1\u00a0000", "10⁵")),
     Heading("records"),
 )  # fmt: skip
 

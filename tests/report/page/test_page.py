@@ -7,6 +7,7 @@ import datetime
 import html
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -208,7 +209,17 @@ def test_an_empty_run_says_so(tmp_path):
     run = paged.run(tmp_path, blocks=0)
     words = Reader(report([run], NOW)).words
     assert "This run has no record yet" in words
+    assert "Nothing was measured of this problem." in words
     assert "planned 10 = measured 0 + failed 0 + skipped 0 + not run yet 10" in words
+
+
+def test_a_run_whose_records_none_can_read_says_so(tmp_path):
+    run = paged.run(tmp_path, blocks=1)
+    text = run.records_path.read_text(encoding="utf-8").replace('{"schema": 2,', '{"schema": 99,')
+    run.records_path.write_text(text, encoding="utf-8")
+    words = Reader(report([run], NOW)).words
+    assert "No record of this run can be read (written by a newer version (schema 99" in words
+    assert "no record yet" not in words
 
 
 def test_a_run_of_failures_only_says_so(tmp_path):
@@ -383,8 +394,6 @@ def test_where_not_all_fits_the_page_says_what_it_leaves_out(page, monkeypatch):
 def test_the_page_of_a_folder_elsewhere_is_the_same(page, tmp_path):
     """Nothing on the page tells where the run lies."""
     run, text, _ = page
-    import shutil
-
     moved = tmp_path / run.folder.name
     shutil.copytree(run.folder, moved)
     assert report([Run.open(moved)], NOW) == text
