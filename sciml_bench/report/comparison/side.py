@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sciml_bench.errors import StoreError
 from sciml_bench.outcome import Outcome
 from sciml_bench.report.summary import CellSummary, RunSummary, summarise
 from sciml_bench.store import DamagedLine, Record, Run
@@ -62,7 +63,12 @@ class Side:
 
 
 def read_side(run: Run, on_damage: Callable[[DamagedLine], None]) -> Side:
-    """Read a run once, and keep of each record what a comparison needs."""
+    """Read a run once, and keep of each record what a comparison needs.
+
+    Raises:
+        StoreError: its plan or its environment cannot be read, or the plan lacks what a comparison needs.
+    """
+    _check(run)
     kept: dict[tuple[str, int], tuple[int, tuple[Samples, ...]]] = {}
     schemas: set[int] = set()
     record_ids: set[str] = set()
@@ -79,6 +85,19 @@ def read_side(run: Run, on_damage: Callable[[DamagedLine], None]) -> Side:
     summary = summarise(run.plan, passing())
     samples = {key: points for key, (_, points) in kept.items()}
     return Side(run.folder.name, run.plan, run.environment, summary, samples, frozenset(schemas), frozenset(record_ids))
+
+
+def _check(run: Run) -> None:
+    """Touch what a comparison needs of a plan, so that a wrong one is told before the records are read."""
+    try:
+        plan = run.plan
+        _ = plan["schema"], plan["settings"]["seed"], plan["profile"]["comparable"], plan["profile"]["name"]
+        _ = [entry["cell_id"] for entry in plan["cells"]]
+        _ = [(entry["name"], entry["spec_hash"]) for entry in plan["problems"]]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{run.folder / 'plan.json'} is not a plan: {type(error).__name__} {error}. Restore it from a copy."
+        ) from error
 
 
 def _samples(record: Record) -> tuple[Samples, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sciml_bench.errors import StoreError
 from sciml_bench.report.comparison import text
 from sciml_bench.report.comparison.compare import Compared, Comparison, compare_runs
 from sciml_bench.report.comparison.refusal import refusals
@@ -34,9 +35,24 @@ def between(runs: Sequence[Run]) -> Iterator[Between]:
     """The first run against each of the others."""
     if len(runs) < 2:
         return
-    base, *others = (read_side(run, lambda _line: None) for run in runs)
+    names = [run.folder.name for run in runs]
+    base, *others = map(_side, runs)
     for number, new in enumerate(others, start=2):
-        yield _between(base, new, f"between-{number}")
+        id_ = f"between-{number}"
+        if base is None or new is None:
+            lost = [name for name, side in ((names[0], base), (names[number - 1], new)) if side is None]
+            told = tuple(f"the plan or the environment of {name} cannot be read" for name in lost)
+            yield Between(id_, names[0], names[number - 1], (), None, told)
+        else:
+            yield _between(base, new, id_)
+
+
+def _side(run: Run) -> Side | None:
+    """A run to compare; ``None`` where it lacks what a comparison needs, which is no reason not to show it."""
+    try:
+        return read_side(run, lambda _line: None)
+    except StoreError:
+        return None
 
 
 def _between(base: Side, new: Side, id_: str) -> Between:
