@@ -45,8 +45,10 @@ def scale(problem: str, over: str, values: str | None, network: str, selection: 
     changed and kept in the run's folder; all are measured in one run. A table for each quantity follows with the
     exponent k of cost ~ size^k and its interval, and the sizes at which cells change places.
 
-    Over parameters, theta grows by the width of the network while the equations stay the same, and without a method
-    or a sensitivity named every kind of gradient of each adapter's first recommended method is measured.
+    A problem without a batch gets one whose initial states are drawn around its own. Over points, a grid keeps its
+    stretch of space. Over parameters, theta grows by the width of the network while the equations stay the same, and
+    without a method or a sensitivity named every kind of gradient of each adapter's first recommended method is
+    measured. Variants are not trained.
     """
     from sciml_bench.cli.sizes import sizes, tolerances
 

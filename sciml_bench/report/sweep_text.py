@@ -108,7 +108,9 @@ def meeting_lines(table: SweepTable, meeting: Meeting) -> Iterator[str]:
         if crossing.sure:
             below, above = names[crossing.below], names[crossing.above]
             at = _crossing_text(table.axis, crossing)
-            yield f"{table.quantity}: {below} is faster below {at}, {above} above"
+            # A tolerance that is below another is the tighter one, and the larger size.
+            sides = ("at looser tolerances than", "at tighter ones") if table.axis.tolerance else ("below", "above")
+            yield f"{table.quantity}: {below} is faster {sides[0]} {at}, {above} {sides[1]}"
         elif meeting.one:
             at = _about(table.axis, crossing.size)
             yield f"{table.quantity}: {names[0]} and {names[1]} meet near {at}, undecided: within the noise on one side"

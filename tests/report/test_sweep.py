@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import io
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,11 @@ from sciml_bench.outcome import Outcome
 from sciml_bench.report import sweep_text
 from sciml_bench.report.charts import across
 from sciml_bench.report.document import run_document
+from sciml_bench.report.page.document import report
 from sciml_bench.report.summary import RunSummary, summarise
 from sciml_bench.report.sweep import SweepRow, SweepTable, axis_of, sweep_tables
 from sciml_bench.report.terminal import console_for, print_run
+from sciml_bench.store import Record, Run
 from sciml_bench.task import Cell
 
 SIZES = (10, 40, 160, 640)
@@ -58,22 +62,20 @@ def plan(cells: list[Cell], *, profile: str = "quick", over: str = "parameters")
     return made | {"sweep": {"over": over, "of": "net", "unit": "parameters", "sizes": sizes}}
 
 
+def records(laws: dict[str, Law], blocks: int, scored: bool = True) -> Iterator[Record]:
+    """Every cell in every block; a block is slower than the one before, and each size has a little noise."""
+    for block in range(blocks):
+        for size in SIZES:
+            for sensitivity, law in laws.items():
+                ms = law(size) * (1 + 0.05 * block) * (1 + 0.002 * ((size + block) % 3))
+                yield reported.record(cell(size, sensitivity), points(size, ms, scored=scored), block=block)
+
+
 def summary(
     laws: dict[str, Law], *, blocks: int = 3, profile: str = "quick", scored: bool = True, over: str = "parameters"
 ) -> RunSummary:
     cells = [cell(size, sensitivity) for size in SIZES for sensitivity in laws]
-    records = [
-        reported.record(
-            which,
-            points(size, law(size) * (1 + 0.05 * block) * (1 + 0.002 * ((size + block) % 3)), scored=scored),
-            block=block,
-        )
-        for block in range(blocks)
-        for size in SIZES
-        for sensitivity, law in laws.items()
-        for which in [cell(size, sensitivity)]
-    ]
-    return summarise(plan(cells, profile=profile, over=over), records)
+    return summarise(plan(cells, profile=profile, over=over), records(laws, blocks, scored))
 
 
 BOTH: dict[str, Law] = {FORWARD: lambda n: 0.01 * n, ADJOINT: lambda n: 1.0}
@@ -210,7 +212,7 @@ def test_figures_have_its_axis_and_its_numbers():
     assert "against parameters" in gradient.title
     assert {entry[gradient.columns.index("size")] for entry in gradient.rows} == set(SIZES)
     assert "forward is faster below" in gradient.alt
-    assert all(entry[-1].split("/")[-1] == "0" for entry in gradient.rows)
+    assert all(str(entry[-1]).split("/")[-1] == "0" for entry in gradient.rows)
 
 
 def test_figures_can_be_drawn(tmp_path):
@@ -219,6 +221,20 @@ def test_figures_can_be_drawn(tmp_path):
     for number, chart in enumerate(across(summary(BOTH), ("scaling",))):
         save(chart, tmp_path / f"{number}.svg")
         assert chart.rows[0][1] in (tmp_path / f"{number}.svg").read_text()
+
+
+def test_the_page_has_it_with_links_to_the_records(tmp_path):
+    cells = [cell(size, sensitivity) for size in SIZES for sensitivity in BOTH]
+    made = Run.create(tmp_path, "sweep", plan=plan(cells), environment={})
+    made.records_path.write_text("".join(f"{found.to_json()}\n" for found in records(BOTH, 3)), encoding="utf-8")
+    text = report([made], datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC))
+    start = text.index('<section id="r1-sweep"')
+    section = text[start : text.index("</section>", start)]
+    assert "Time per gradient against parameters" in section
+    assert "Gradient: forward is faster below 100 parameters" in section
+    links = re.findall(r'href="#(r1-c\d+)"', section)
+    assert len(set(links)) == len(cells)
+    assert all(f'id="{link}"' in text for link in links)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ _LACKING = {
     "training": "nothing was trained; problems with a [training] table are",
     "profile": "it takes two solvers that were measured on the same two problems, and one of them right",
     "forest": "it takes two solvers with times on the same two problems, in the same blocks",
-    "scaling": "it takes one problem at two sizes, such as brusselator-2d-16 and brusselator-2d-32",
+    "scaling": "it takes one problem at two sizes, such as brusselator-2d-16 and brusselator-2d-32; "
+    "`sciml-bench scale` makes them",
 }
 
 
