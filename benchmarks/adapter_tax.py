@@ -15,6 +15,7 @@ import gc
 import importlib
 import json
 import math
+import os
 import random
 import subprocess
 import sys
@@ -93,10 +94,12 @@ def show(row: dict[str, Any]) -> bool:
 def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Worker side: every problem of one framework, solve and gradient."""
     framework = options.frameworks[0]
+    # As the engine's workers are: a compiled program that hands parts of itself to other threads waits for them.
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     # What a framework prints goes to standard error; standard output holds the rows.
     sys.stdout = sys.stderr
-    cases = importlib.import_module(f"handwritten.{framework}").CASES
-    for problem, make in cases.items():
+    for problem, make in cases(framework).items():
         if options.problem and problem not in options.problem:
             continue
         hand = make()
@@ -111,6 +114,14 @@ def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             ours = waited(partial(getattr(program, call), inputs), program.synchronise)
             by_hand = waited(getattr(hand, call), hand.synchronise)
             yield {**name, "call": call, **compare(ours, by_hand, options)}
+
+
+def cases(framework: str) -> dict[str, Callable[[], Any]]:
+    """The hand-written programs of a framework by problem, the neural ones last."""
+    found = dict(importlib.import_module(f"handwritten.{framework}").CASES)
+    if (FOLDER / "handwritten" / f"{framework}_neural.py").exists():
+        found |= importlib.import_module(f"handwritten.{framework}_neural").CASES
+    return found
 
 
 def adapter_program(framework: str, problem: str, hand: Any) -> tuple[Any, Any]:
@@ -157,7 +168,9 @@ def disagreement(program: Any, inputs: Any, hand: Any) -> str:
         program.synchronise(output)
         found = program.read_gradient(output)
         loss, gradient = hand.gradient()
-        pairs["gradient"] = (found.gradient, np.asarray(gradient))
+        parts = gradient if isinstance(gradient, tuple) else (gradient,)
+        by_hand = np.concatenate([np.asarray(part).ravel() for part in parts])
+        pairs["gradient"] = (found.gradient, by_hand)
         pairs["loss"] = (np.array(found.loss), np.asarray(loss))
     for name, (one, other) in pairs.items():
         error = float(np.linalg.norm(one - other) / np.linalg.norm(other))

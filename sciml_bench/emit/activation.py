@@ -22,6 +22,18 @@ FUNCTIONS = {
 }  # fmt: skip
 """Code of an activation of an array, by target and name."""
 
+SLOPES = {
+    "tanh": "1.0 - x**2", "sin": "np.cos({})", "sigmoid": "x*(1.0 - x)",
+    "silu": "1.0/(1.0 + np.exp(-{0})) + x*(1.0 - 1.0/(1.0 + np.exp(-{0})))", "rbf": "-2.0*{}*x",
+    "relu": "np.where({} > 0.0, 1.0, 0.0)", "elu": "np.where({} > 0.0, 1.0, x + 1.0)",
+    "softplus": "1.0/(1.0 + np.exp(-{}))",
+    "gelu_tanh": (
+        "0.5*(1.0 + np.tanh(math.sqrt(2/math.pi)*({0} + 0.044715*{0}**3))) + 0.5*{0}*(1.0 - np.tanh("
+        "math.sqrt(2/math.pi)*({0} + 0.044715*{0}**3))**2)*math.sqrt(2/math.pi)*(1.0 + 0.134145*{0}**2)"
+    ),
+}  # fmt: skip
+"""NumPy code of the derivative of an activation, in terms of what enters it and of its value ``x``."""
+
 OBJECTS = {
     "jax": {
         "tanh": "jnp.tanh", "sin": "jnp.sin", "sigmoid": "jax.nn.sigmoid", "silu": "jax.nn.silu",

@@ -21,7 +21,7 @@ _RESERVED = {
     "t", "y", "p", "ys", "dy", "np", "jnp", "torch", "tf", "math", "sparse", "abs", "rhs", "loss", "jacobian",
     "parameter_jacobian", "linearised", "f", "j", "f_p", "loss_gradient", "explicit_terms", "implicit_terms",
     "laplacian", "solve_tridiagonal", "N_STATES", "N_PARAMETERS", "LOSS_SCALE", "LOSS_TARGET", "as_matrix",
-    "spread", "J", "nn", "eqx", "jax",
+    "spread", "J", "nn", "eqx", "jax", "gradient_of", "divergence",
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sciml_bench.emit.activation import FUNCTIONS, OBJECTS
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.network_derivatives import derivative_sources
 from sciml_bench.problem.model import Problem, symbol
 from sciml_bench.problem.network import Layer, Network
 
@@ -41,6 +42,10 @@ def network_sources(context: Context) -> list[str]:
     ``arguments(p)`` gives what ``rhs`` takes after t and y, the named parameters and the networks, from the flat
     parameters; ``networks()`` the modules, in the order of ``rhs``, which get their weights from outside.
     """
+    return [*derivative_sources(context), *_networks(context)]
+
+
+def _networks(context: Context) -> list[str]:
     problem = context.problem
     match context.target.name:
         case "torch":

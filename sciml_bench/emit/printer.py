@@ -206,6 +206,19 @@ class Printer(PythonCodePrinter):
             return call.format(self._inputs(arguments))
         return self._pointwise(call, arguments)
 
+    def _print_NetworkGradient(self, expr: Any) -> str:
+        return f"gradient_of({self._network_and_inputs(expr)})"
+
+    def _print_NetworkDivergence(self, expr: Any) -> str:
+        network = expr.args[0]
+        return f"divergence({self._network_and_inputs(expr)}, {self.shapes[network][0]})"
+
+    def _network_and_inputs(self, expr: Any) -> str:
+        network, *arguments = expr.args
+        name, suffix = self.code(network), "_jacobian" if self.target.name == "numpy" else ""
+        weights = f", {name}_weights" if self.target.name in FUNCTIONS else ""
+        return f"{name}{suffix}, {self._inputs(arguments)}{weights}"
+
     def _inputs(self, arguments: list[Node]) -> str:
         """The inputs of a network as one vector."""
         parts: list[str] = []

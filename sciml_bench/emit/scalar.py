@@ -5,7 +5,7 @@ The reference engine integrates this form, and tests hold the array emitters aga
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -15,7 +15,7 @@ from sympy import Symbol
 
 from sciml_bench.emit.activation import formula
 from sciml_bench.problem.model import Problem, symbol
-from sciml_bench.problem.network import Network
+from sciml_bench.problem.network import Layer, Network
 from sciml_bench.problem.operators import (
     MIRRORED,
     PERIODIC,
@@ -26,6 +26,8 @@ from sciml_bench.problem.operators import (
     Item,
     Laplacian,
     MatrixProduct,
+    NetworkDivergence,
+    NetworkGradient,
     NetworkOutput,
     Node,
     Shift,
@@ -75,7 +77,8 @@ class _Scalariser:
         self._memo: dict[tuple[Node, Index], Node] = {}
         self._solutions: dict[Node, list[Node]] = {}
         self.networks = {network.name: network for network in problem.networks}
-        self._outputs: dict[tuple[str, tuple[Node, ...]], tuple[Node, ...]] = {}
+        self._outputs: dict[tuple[str, tuple[Node, ...]], list[tuple[tuple[Node, ...], tuple[Node, ...]]]] = {}
+        self._jacobians: dict[tuple[str, tuple[Node, ...]], list[list[Node]]] = {}
 
     def system(self) -> ScalarSystem:
         problem = self.problem
@@ -155,7 +158,11 @@ class _Scalariser:
             case TridiagonalSolve():
                 return self._tridiagonal(expr)[index[0]]
             case NetworkOutput():
-                return self._network(expr, index)
+                return self._network(expr, index)[0 if self.networks[expr.args[0].name].pointwise else index[0]]
+            case NetworkGradient():
+                return self._input_jacobian(expr)[0][index[0]]
+            case NetworkDivergence():
+                return sympy.Add(*(row[i] for i, row in enumerate(self._input_jacobian(expr))))
             case _:
                 if not expr.args:
                     return expr
@@ -200,8 +207,12 @@ class _Scalariser:
         scalars = {s: entries[()] for s, entries in self.components.items() if () in entries}
         return body.xreplace(scalars)
 
-    def _network(self, expr: Node, index: Index) -> Node:
-        """One output of a network, with a statement for each neuron so that expressions stay small."""
+    def _network(self, expr: Node, index: Index) -> tuple[Node, ...]:
+        """The outputs of a network."""
+        return self._layers(expr, index)[-1][1]
+
+    def _layers(self, expr: Node, index: Index) -> list[tuple[tuple[Node, ...], tuple[Node, ...]]]:
+        """What enters the activations of each layer and what leaves them, after the inputs; a statement a neuron."""
         name, *arguments = expr.args
         network = self.networks[name.name]
         inputs = tuple(
@@ -211,19 +222,50 @@ class _Scalariser:
         )
         if (network.name, inputs) not in self._outputs:
             self._outputs[network.name, inputs] = self._forward(network, inputs)
-        return self._outputs[network.name, inputs][0 if network.pointwise else index[0]]
+        return self._outputs[network.name, inputs]
 
-    def _forward(self, network: Network, values: tuple[Node, ...]) -> tuple[Node, ...]:
-        tag, start, weights = len(self._outputs), 0, self.components[symbol(network.name)]
-        for number, layer in enumerate(network.layers):
-            biases, neurons = start + layer.outputs * layer.inputs, []
-            for i in range(layer.outputs):
-                row = start + i * layer.inputs
-                z = sympy.Add(*(weights[row + j,] * value for j, value in enumerate(values)), weights[biases + i,])
-                z = self._state(f"net{tag}_z_{number}_{i}", z)
-                neurons.append(self._state(f"net{tag}_y_{number}_{i}", formula(layer.activation, z)))
-            values, start = tuple(neurons), start + layer.size
-        return values
+    def _forward(self, network: Network, inputs: tuple[Node, ...]) -> list[tuple[tuple[Node, ...], tuple[Node, ...]]]:
+        tag, found = len(self._outputs), [((), inputs)]
+        for number, (layer, weights, biases) in enumerate(self._weights(network)):
+            values = found[-1][1]
+            sums = (sympy.Add(*map(sympy.Mul, row, values), bias) for row, bias in zip(weights, biases, strict=True))
+            z = tuple(self._state(f"net{tag}_z_{number}_{i}", value) for i, value in enumerate(sums))
+            y = (self._state(f"net{tag}_y_{number}_{i}", formula(layer.activation, value)) for i, value in enumerate(z))
+            found.append((z, tuple(y)))
+        return found
+
+    def _weights(self, network: Network) -> Iterator[tuple[Layer, list[list[Node]], list[Node]]]:
+        """Each layer with the rows of its weights, and its biases."""
+        flat, start = self.components[symbol(network.name)], 0
+        for layer in network.layers:
+            numbers = [flat[k,] for k in range(start, start + layer.size)]
+            rows = [numbers[i * layer.inputs : (i + 1) * layer.inputs] for i in range(layer.outputs)]
+            yield layer, rows, numbers[layer.outputs * layer.inputs :]
+            start += layer.size
+
+    def _input_jacobian(self, expr: Node) -> list[list[Node]]:
+        """The derivatives of each output of a network with respect to each input, layer by layer."""
+        layers, network = self._layers(expr, ()), self.networks[expr.args[0].name]
+        key = (network.name, layers[0][1])
+        if key not in self._jacobians:
+            tag, n = len(self._jacobians), network.inputs
+            jacobian: list[list[Node]] = [[sympy.Integer(i == j) for j in range(n)] for i in range(n)]
+            for number, ((layer, weights, _), (z, _)) in enumerate(
+                zip(self._weights(network), layers[1:], strict=True)
+            ):
+                slopes = [_slope(layer.activation, value) for value in z]
+                jacobian = [
+                    [
+                        self._state(
+                            f"slope{tag}_{number}_{i}_{j}",
+                            slopes[i] * sympy.Add(*(w * row[j] for w, row in zip(weights[i], jacobian, strict=True))),
+                        )
+                        for j in range(n)
+                    ]
+                    for i in range(layer.outputs)
+                ]
+            self._jacobians[key] = jacobian
+        return self._jacobians[key]
 
     def _tridiagonal(self, expr: Node) -> list[Node]:
         """Thomas' algorithm, with a statement for each intermediate so that expressions stay small."""
@@ -243,6 +285,12 @@ class _Scalariser:
             x.insert(0, self._state(f"tri{tag}_x_{i}", d[i] - c[i] * x[0]))
         self._solutions[expr] = x
         return x
+
+
+def _slope(activation: str, z: Node) -> Node:
+    """The derivative of an activation at z."""
+    variable = Symbol("_z", real=True)
+    return formula(activation, variable).diff(variable).xreplace({variable: z})
 
 
 def _indices(shape: Shape) -> list[Index]:

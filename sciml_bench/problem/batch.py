@@ -15,13 +15,15 @@ MAX_BATCH = 100_000
 class Batch:
     """``size`` trajectories: the first starts in the problem's initial state, each other in one drawn around it.
 
-    Component i of a drawn state is normal with mean ``y0[i]`` and deviation ``spread`` times the scale of i. A larger
-    batch of the same seed begins with the trajectories of a smaller one.
+    Component i of a drawn state is normal with mean ``y0[i]`` and deviation ``spread`` times the scale of i. Where
+    ``drawn`` names states, the others all start alike. A larger batch of the same seed begins with the trajectories
+    of a smaller one.
     """
 
     size: int
     spread: float = 0.0
     seed: int = 0
+    drawn: tuple[str, ...] = ()
 
     def initial_states(self, y0: tuple[float, ...], states: tuple[State, ...]) -> tuple[float, ...]:
         """All initial states, flat, trajectory by trajectory."""
@@ -31,10 +33,11 @@ class Batch:
 
         from sciml_bench.problem.weights import rounded
 
-        scale = np.array([value for state in states for value in state.scale])
+        chosen = [state.name in self.drawn or not self.drawn for state in states]
+        scale = np.array([value * yes for state, yes in zip(states, chosen, strict=True) for value in state.scale])
         draws = np.random.RandomState(self.seed).standard_normal((self.size - 1, len(y0)))
         drawn = rounded(np.array(y0) + self.spread * scale * draws)
-        return (*y0, *drawn.ravel().tolist())
+        return (*y0, *np.where(scale > 0, drawn, y0).ravel().tolist())
 
 
 #: A problem of one trajectory, as most are.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from sciml_bench.problem.batch import MAX_BATCH, ONE, Batch
-from sciml_bench.problem.model import Problem, to_double
+from sciml_bench.problem.model import Problem, State, to_double
 from sciml_bench.problem.operators import ARRAY_OPERATORS, NetworkOutput
 from sciml_bench.problem.reader import Reader
 
-BATCH_KEYS = ("size", "spread", "seed")
+BATCH_KEYS = ("size", "spread", "seed", "drawn")
 
 
-def load_batch(reader: Reader) -> Batch:
+def load_batch(reader: Reader, states: tuple[State, ...]) -> Batch:
     """The declared batch; one trajectory where there is none."""
     document, data = reader.document, reader.document.table("batch")
     if not data:
@@ -22,7 +22,11 @@ def load_batch(reader: Reader) -> Batch:
     if size > 1 and not spread > 0:
         cure = "Give the deviation of the initial states in units of each state's scale, as in `spread = 0.1`."
         raise document.error("the trajectories of the batch are all the same.", "batch", "spread", cure)
-    return Batch(size, spread, seed)
+    drawn = data.get("drawn", [])
+    known = [state.name for state in states]
+    if not isinstance(drawn, list) or any(name not in known for name in drawn):
+        raise document.error("'drawn' must be a list of states.", "batch", "drawn", f"States: {', '.join(known)}.")
+    return Batch(size, spread, seed, tuple(drawn))
 
 
 def refuse_unbatched(reader: Reader, problem: Problem) -> None:

@@ -73,7 +73,7 @@ def load_problem(path: Path | str) -> Problem:
     reader.refuse_unused("definitions", [definition.name for definition in definitions])
     reader.refuse_unused("constants", document.table("constants"))
     loss = load_loss(reader, states, save_times)
-    batch = load_batch(reader)
+    batch = load_batch(reader, states)
     problem = Problem(
         name=name, title=document.string(document.data, "title", ""), suite=suite, tier=tier,
         tags=_tags(document), description=document.string(document.data, "description", "", "").strip(),
@@ -176,7 +176,7 @@ def _spec_hash(
     if networks:
         content["weights"] = [network.sha256 for network in networks]
     if batch.size > 1:
-        content["batch"] = [batch.size, batch.spread, batch.seed]
+        content["batch"] = [batch.size, batch.spread, batch.seed, *batch.drawn]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from sciml_bench.problem.expression import FUNCTION_NAMES, Call, ExpressionError, Typed
 from sciml_bench.problem.model import symbol, to_double
 from sciml_bench.problem.network import ACTIVATIONS, DRAWS, Layer, Network
-from sciml_bench.problem.operators import NetworkOutput
+from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, NetworkOutput, Operator
 from sciml_bench.problem.reader import Reader
 from sciml_bench.problem.shapes import Shape, broadcast, describe
 
@@ -17,6 +18,7 @@ NETWORK_KEYS = (
 DRAW_KEYS = ("draw", "size")
 MAX_WIDTH = 10_000
 MAX_WEIGHTS = 1_000_000
+DERIVATIVES = ("grad", "divergence")
 _LARGEST_SEED = 2**32 - 1
 
 
@@ -28,12 +30,16 @@ def load_networks(reader: Reader) -> tuple[Network, ...]:
         if not isinstance(data, dict):
             raise reader.document.error(f"'{name}' must be a table.", "networks", name, f"Write it as [{table}].")
         reader.document.known_keys(data, NETWORK_KEYS, table)
-        if name in FUNCTION_NAMES:
+        if name in (*FUNCTION_NAMES, *DERIVATIVES):
             raise reader.document.error(f"'{name}' already means something in expressions.", table, name)
         reader.claim(name, table)
         network = _network(reader, name, data, table)
         networks.append(network)
         reader.scope.operators[name] = lambda call, network=network: _output(call, network)
+    if networks:
+        by_name = {network.name: network for network in networks}
+        reader.scope.operators["grad"] = lambda call: _derivative(call, by_name, NetworkGradient)
+        reader.scope.operators["divergence"] = lambda call: _derivative(call, by_name, NetworkDivergence)
     return tuple(networks)
 
 
@@ -112,6 +118,25 @@ def _output(call: Call, network: Network) -> Typed:
     operands = [call.parser.visit(argument) for argument in call.arguments]
     shape = _pointwise(network, operands) if network.pointwise else _whole(call, network, operands)
     return Typed(NetworkOutput(symbol(network.name), *(operand.expr for operand in operands)), shape)
+
+
+def _derivative(call: Call, networks: dict[str, Network], operator: type[Operator]) -> Typed:
+    """``grad(f, a, …)`` or ``divergence(f, a, …)``: derivatives of a network with respect to its inputs."""
+    first = call.arguments[0] if call.arguments else None
+    network = networks.get(first.id) if isinstance(first, ast.Name) else None
+    if network is None or call.keywords:
+        raise ExpressionError(f"the first argument of {call.name} is a network ({', '.join(networks)})")
+    call.parser.scope.used.add(network.name)
+    if network.pointwise:
+        raise ExpressionError(f"{call.name} takes no pointwise network")
+    operands = [call.parser.visit(argument) for argument in call.arguments[1:]]
+    _whole(call, network, operands)
+    if operator is NetworkGradient and network.outputs != 1:
+        raise ExpressionError(f"grad takes a network of one output; {network.name} has {network.outputs}")
+    if operator is NetworkDivergence and network.outputs > network.inputs:
+        raise ExpressionError(f"{network.name} has more outputs than inputs, so it has no divergence")
+    expr = operator(symbol(network.name), *(operand.expr for operand in operands))
+    return Typed(expr, (network.inputs,) if operator is NetworkGradient else ())
 
 
 def _pointwise(network: Network, operands: list[Typed]) -> Shape:

@@ -60,6 +60,14 @@ class NetworkOutput(Operator):
     """``NetworkOutput(f, a, …)`` with f the symbol of a network: its outputs for the inputs a, …."""
 
 
+class NetworkGradient(Operator):
+    """``NetworkGradient(f, a, …)``: the derivatives of the one output of a network with respect to its inputs."""
+
+
+class NetworkDivergence(Operator):
+    """``NetworkDivergence(f, a, …)``: the sum of df_i/da_i over the outputs of a network and as many first inputs."""
+
+
 class TridiagonalSolve(Operator):
     """``TridiagonalSolve(lower, diagonal, upper, b)``: x with T x = b; lower[0] and upper[-1] are not used."""
 
@@ -89,7 +97,10 @@ class Where(Operator):
         return sympy.S.Zero if da == 0 and db == 0 else Where(condition, da, db)
 
 
+#: What a network is asked for: its outputs, or their derivatives with respect to its inputs.
+OF_NETWORKS = (NetworkOutput, NetworkGradient, NetworkDivergence)
 #: Operators that map arrays to arrays or numbers; ``Where`` is elementwise and not among them.
 ARRAY_OPERATORS = (
-    Laplacian, Difference, Shift, Total, MatrixProduct, Dot, NetworkOutput, TridiagonalSolve, Item, At, IndexedSum,
+    Laplacian, Difference, Shift, Total, MatrixProduct, Dot, NetworkOutput, NetworkGradient, NetworkDivergence,
+    TridiagonalSolve, Item, At, IndexedSum,
 )  # fmt: skip

@@ -103,7 +103,7 @@ def _training() -> Schema:
 def _batch() -> Schema:
     """A table of its own: its size is a number of trajectories."""
     size = {"type": "integer", "minimum": 1, "maximum": MAX_BATCH}
-    kinds = dict(zip(BATCH_KEYS, (size, _NUMBER, _KINDS["seed"]), strict=True))
+    kinds = dict(zip(BATCH_KEYS, (size, _NUMBER, _KINDS["seed"], _KINDS["tags"]), strict=True))
     return {"type": "object", "additionalProperties": False, "properties": kinds, "required": ["size"]}
 
 

@@ -14,6 +14,8 @@ from sciml_bench.problem.operators import (
     Item,
     Laplacian,
     MatrixProduct,
+    NetworkDivergence,
+    NetworkGradient,
     NetworkOutput,
     Node,
     PairMatrix,
@@ -50,7 +52,7 @@ def shape_of(expression: Node, shapes: Mapping[Symbol, Shape]) -> Shape:
     match expression:
         case Symbol():
             return shapes.get(expression, ())
-        case Total() | Dot() | Item():
+        case Total() | Dot() | Item() | NetworkDivergence():
             return ()
         case Laplacian() | Difference() | Shift():
             return shape_of(expression.args[0], shapes)
@@ -59,6 +61,9 @@ def shape_of(expression: Node, shapes: Mapping[Symbol, Shape]) -> Shape:
         case NetworkOutput():
             # A pointwise network has the shape of its arguments, any other that of its outputs.
             return shapes[expression.args[0]] or _common(expression.args[1:], shapes)
+        case NetworkGradient():
+            inputs = (shape_of(argument, shapes) for argument in expression.args[1:])
+            return (sum(shape[0] if shape else 1 for shape in inputs),)
         case TridiagonalSolve():
             return shape_of(expression.args[3], shapes)
         case PairMatrix():

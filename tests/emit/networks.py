@@ -83,6 +83,31 @@ u = { grid = ["x", "y"], initial = "sin(3*x + y)", scale = 1 }
 [equations]
 u = "D*laplacian(u) + f(u, x)"
 """
+DERIVATIVES = """
+[parameters]
+k = 0.3
+[networks.H]
+inputs = 4
+layers = [6, 5, 1]
+activation = "{0}"
+[networks.f]
+inputs = 3
+layers = [7, 2]
+activation = "{0}"
+last_activation = "{0}"
+[states]
+q1 = 0.2
+q2 = -1.1
+p1 = 0.7
+p2 = 0.9
+l = 0
+[equations]
+q1 = "grad(H, q1, q2, p1, p2)[2]"
+q2 = "grad(H, q1, q2, p1, p2)[3] + k*H(q1, q2, p1, p2)[0]"
+p1 = "-grad(H, q1, q2, p1, p2)[0]"
+p2 = "-grad(H, q1, q2, p1, p2)[1] + f(q1, p1, t)[0]"
+l = "-divergence(f, q1, p1, t)"
+"""
 BATCH = "[batch]\nsize = 3\nspread = 0.5\n"
 
 
@@ -107,6 +132,7 @@ def activations() -> str:
 def problems(batched: bool) -> dict[str, Problem]:
     """Every case by its name; those that can be batched with a batch of three."""
     texts = {"activations": activations(), "vector": VECTOR, "scalars": SCALARS, "mixed": MIXED}
+    texts |= {f"derivatives-{a}": DERIVATIVES.format(a) for a in ("tanh", "gelu_tanh")}
     if batched:
         return {name: problem(text + BATCH) for name, text in texts.items()}
     return {name: problem(text) for name, text in {**texts, "pointwise": POINTWISE}.items()}

@@ -13,7 +13,7 @@ from emit import networks
 
 from sciml_bench.emit import source
 
-SINGLE = {"activations", "vector", "scalars", "mixed", "pointwise"}
+SINGLE = {"activations", "vector", "scalars", "mixed", "pointwise", "derivatives-tanh", "derivatives-gelu_tanh"}
 
 
 @pytest.mark.parametrize("target", ["numpy", "jax", "torch", "tensorflow"])
