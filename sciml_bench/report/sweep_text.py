@@ -94,6 +94,8 @@ def stacked(table: SweepTable) -> Iterator[str]:
 
 def notes(table: SweepTable) -> Iterator[str]:
     """What follows from a table: where its cells change places, and what its steps are."""
+    if table.quantity in ("solve", "gradient") and table.target.rtol is not None:
+        yield "at equal tolerance, not at equal accuracy: there is no reference of every size"
     for meeting in table.meetings:
         yield from meeting_lines(table, meeting)
     if table.quantity == "steps":
@@ -174,7 +176,8 @@ def reading_help(tables: Sequence[SweepTable]) -> str:
     return (
         "exponent: k of cost ~ size^k by least squares in logarithms, " + interval + ". curved: one exponent does not "
         "describe the cost; the slopes between the first and the last two sizes are told. Where cells cross is "
-        "interpolated between sizes, never extrapolated."
+        "interpolated between sizes, never extrapolated. Every size by itself is on the page that `sciml-bench report` "
+        "writes."
     )
 
 

@@ -127,6 +127,28 @@ def test_a_file_of_ones_own(sweeping):
         assert f"mine over {words[1]}" in done.out
 
 
+NETWORK = """
+[networks.f]
+inputs = 2
+layers = [4, 2]
+activation = "tanh"
+"""
+
+
+def test_over_parameters_every_kind_of_gradient_of_one_method_is_taken(sweeping):
+    """The stub knows no network, so its cells fail; what is planned is what counts."""
+    text = problem_text("mine").partition("[exact]")[0].replace("[states]", f"{NETWORK}\n[states]")
+    Path("mine.toml").write_text(text.replace('"-a*y"', '"-a*y + f(y, z)[0]"'), encoding="utf-8")
+    sweeping("scale", "mine.toml", "--over", "parameters", "--values", "12,32,102", "--profile", "smoke")
+    plan = only_run().plan
+    assert plan["sweep"]["over"] == "parameters"
+    assert sorted(plan["sweep"]["sizes"].values()) == [14, 34, 104]
+    assert {entry["name"]: entry["n_theta"] for entry in plan["problems"]} == plan["sweep"]["sizes"]
+    cells = [entry["cell"] for entry in plan["cells"]]
+    assert {cell["method"] for cell in cells} == {"modest"}
+    assert {cell["sensitivity"] for cell in cells} == {"discrete", "backsolve"}
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

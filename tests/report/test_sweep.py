@@ -146,6 +146,8 @@ def test_times_are_told_at_equal_accuracy_where_all_errors_are_known():
     unscored = only(summary(BOTH, scored=False), "gradient")
     assert unscored.target.digits is None
     assert unscored.target.rtol == 1e-8
+    assert "not at equal accuracy" in printed(summary(BOTH, scored=False))
+    assert "not at equal accuracy" not in printed(summary(BOTH))
 
 
 def test_what_failed_at_a_size_is_told_there_and_the_rest_is_fitted():
