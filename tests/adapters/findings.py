@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 
-def findings(script: str, **variables: str) -> dict[str, Any]:
+def findings(script: str, *, timeout_s: float = 600.0, **variables: str) -> dict[str, Any]:
     """What the script of this name beside this file prints: one JSON object in its last line."""
     here = Path(__file__).resolve().parent
     path = os.pathsep.join(filter(None, (str(here.parents[1]), os.environ.get("PYTHONPATH", ""))))
     environment = {**os.environ, "PYTHONPATH": path, **variables}
     command = [sys.executable, str(here / script)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=timeout_s, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -22,7 +22,8 @@ ADAPTER = registry.adapter("julia")
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """The findings of :mod:`adapters.in_julia`."""
-    return findings("in_julia.py", **installation.variables(os.environ))
+    # Julia compiles every cell: minutes, and many of them on a busy machine.
+    return findings("in_julia.py", timeout_s=1800.0, **installation.variables(os.environ))
 
 
 def test_gradients_are_right(found):
