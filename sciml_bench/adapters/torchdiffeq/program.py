@@ -107,7 +107,8 @@ class TorchdiffeqProgram(Program):
         inputs.calls.restart()
         with failure.typed(self._method.implicit):
             loss = self._loss(inputs)
-            gradient = torch.autograd.grad(loss, inputs.leaves)
+            # A network whose input is differentiated does not use its last bias, whose gradient is zero.
+            gradient = torch.autograd.grad(loss, inputs.leaves, materialize_grads=True)
         return Differentiated(loss.detach(), gradient, self._counts(inputs.calls))
 
     def synchronise(self, output: Any) -> None:
