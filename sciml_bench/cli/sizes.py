@@ -10,7 +10,8 @@ USUAL = {
     "batch": (1, 4, 16, 64, 256),
     "width": (8, 32, 128, 512),
     "points": (15, 31, 63, 127),
-    "parameters": (30, 100, 300, 1000),
+    # As few as the network can have, and more by the width of its layers.
+    "parameters": (),
 }
 USUAL_TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 

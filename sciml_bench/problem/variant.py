@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 SPREAD = 0.1
 """Deviation of the initial states of a batch, in units of each state's scale, where the problem has no batch."""
 
+WIDTHS = (1, 4, 16, 64, 256)
+"""The widths of a sweep over parameters: from as few parameters as a network can have."""
+
 _LONGEST_NAME = 61
 
 
@@ -66,20 +69,21 @@ def family(path: Path, over: str, values: Sequence[int], network: str = "") -> F
     """The variants of a problem file.
 
     ``over`` is ``batch`` (trajectories), ``width`` (of the hidden layers of a network), ``points`` (of every grid) or
-    ``parameters`` (theta's components, by the width that comes nearest).
+    ``parameters`` (theta's components, by the width that comes nearest; without values those of the widths
+    :data:`WIDTHS`).
 
     Raises:
         ProblemError: the base file is wrong.
         UsageError: the problem has no such number, or a value is out of its range.
     """
     base = load_problem(path)
-    change, values = _change(base, over, values, network)
+    change, put = _change(base, over, values, network)
     low, high = {"batch": (1, MAX_BATCH), "width": (1, MAX_WIDTH), "points": (3, MAX_COMPONENTS)}[change.kind]
-    for value in values:
+    for value in put:
         if not low <= value <= high:
             raise UsageError(f"{value} is no {change.noun}: it lies between {low} and {high}")
     text = path.read_text(encoding="utf-8")
-    variants = tuple(_variant(base, text, change, value) for value in values)
+    variants = tuple(_variant(base, text, change, value) for value in put)
     return Family(base, variants, _files(base, path, variants, change))
 
 
@@ -108,7 +112,7 @@ def _change(base: Problem, over: str, values: Sequence[int], network: str) -> tu
     change = _Change("width", "width of a layer", present, lambda data, width: _put_width(data, name, width))
     if over == "width":
         return change, values
-    found = [_width_of(base, name, value) for value in values]
+    found = [_width_of(base, name, value) for value in values] or list(WIDTHS)
     if len(set(found)) < len(found):
         raise UsageError(f"two of the numbers of parameters give {base.name} the same width; take them further apart")
     return change, found

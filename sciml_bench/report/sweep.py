@@ -17,7 +17,7 @@ from sciml_bench.report.sweep_cells import Contest, Solver, contests
 from sciml_bench.report.work import COUNTS
 from sciml_bench.stats.front import WorkPoint, common_target
 from sciml_bench.stats.processes import Spread, spread
-from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, Power, complete, crossings, power
+from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, Power, ahead, complete, crossings, power
 
 Size = float
 
@@ -67,12 +67,14 @@ class SweepRow:
 class Meeting:
     """Two rows of a table and where they change places; empty where they never do within the sweep.
 
-    ``one`` says that both are the same method of the same library: only the kind of gradient differs.
+    ``ahead`` has for each size of both which row is faster beyond chance, 0 or 1, or ``None``. ``one`` says that both
+    are the same method of the same library: only the kind of gradient differs.
     """
 
     first: SweepRow
     second: SweepRow
     crossings: tuple[Crossing, ...]
+    ahead: Mapping[Size, int | None]
     one: bool
 
 
@@ -248,7 +250,8 @@ def _meetings(axis: Axis, rows: Sequence[SweepRow]) -> Iterator[Meeting]:
         if not common:
             continue
         a, b = (complete({block: of[block] for block in common}, sizes) for of in (ours, theirs))
-        yield Meeting(first, second, tuple(crossings(sizes, a, b)), first.solver.one_method(second.solver))
+        at = dict(zip(sizes, ahead(a, b), strict=True))
+        yield Meeting(first, second, tuple(crossings(sizes, a, b)), at, first.solver.one_method(second.solver))
 
 
 def _work(point: PointSummary, quantity: str) -> WorkPoint | None:

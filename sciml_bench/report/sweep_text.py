@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -114,14 +113,20 @@ def meeting_lines(table: SweepTable, meeting: Meeting) -> Iterator[str]:
             sides = ("at looser tolerances than", "at tighter ones") if table.axis.tolerance else ("below", "above")
             yield f"{table.quantity}: {below} is faster {sides[0]} {at}, {above} {sides[1]}"
         elif meeting.one:
-            at = _about(table.axis, crossing.size)
-            yield f"{table.quantity}: {names[0]} and {names[1]} meet near {at}, undecided: within the noise on one side"
+            near, standing = _about(table.axis, crossing.size), _standing(table, meeting, names)
+            yield f"{table.quantity}: {names[0]} and {names[1]} may cross near {near}: {standing}"
     if not meeting.crossings and meeting.one:
-        ahead = 0 if _total(first, second) < 0 else 1
-        yield (
-            f"{table.quantity}: {names[0]} and {names[1]} do not cross within the sweep; {names[ahead]} is faster at "
-            "every size measured of both"
-        )
+        yield f"{table.quantity}: no crossing within the sweep: {_standing(table, meeting, names)}"
+
+
+def _standing(table: SweepTable, meeting: Meeting, names: Sequence[str]) -> str:
+    """Which of two is faster at which sizes."""
+    parts: list[str] = []
+    for who, text in ((0, f"{names[0]} is faster at"), (1, f"{names[1]} is faster at"), (None, "undecided at")):
+        sizes = [size_text(table.axis, size) for size, ahead in meeting.ahead.items() if ahead == who]
+        if sizes:
+            parts.append(f"{text} {', '.join(sizes)}")
+    return "; ".join(parts)
 
 
 def _apart(first: SweepRow, second: SweepRow, one: bool) -> tuple[str, str]:
@@ -129,12 +134,6 @@ def _apart(first: SweepRow, second: SweepRow, one: bool) -> tuple[str, str]:
     return (first.solver.cell.sensitivity, second.solver.cell.sensitivity) if one else (
         first.solver.name, second.solver.name,
     )  # fmt: skip
-
-
-def _total(first: SweepRow, second: SweepRow) -> float:
-    """The sum of the logarithms of first over second, over the sizes that both have."""
-    pairs = [(first.values[size].spread, second.values[size].spread) for size in first.values]
-    return sum(math.log(a.median / b.median) for a, b in pairs if a is not None and b is not None)
 
 
 def _crossing_text(axis: Axis, crossing: Crossing) -> str:
@@ -225,6 +224,7 @@ def _document(table: SweepTable) -> dict[str, Any]:
                 "first": meeting.first.solver.name,
                 "second": meeting.second.solver.name,
                 "found": [dataclasses.asdict(crossing) for crossing in meeting.crossings],
+                "ahead": [{"size": size, "faster": faster} for size, faster in meeting.ahead.items()],
             }
             for meeting in table.meetings
         ],

@@ -130,6 +130,17 @@ def crossings(sizes: Sequence[float], first: Blocks, second: Blocks, confidence:
     return found
 
 
+def ahead(first: Blocks, second: Blocks) -> tuple[int | None, ...]:
+    """For each size which one is faster beyond chance (paired t over blocks, 5 %): 0, 1, or ``None`` for undecided.
+
+    Raises:
+        ValueError: the rows differ in number or length, or a number is not positive and finite.
+    """
+    pairs = [zip(logs(a, "numbers"), logs(b, "numbers"), strict=True) for a, b in zip(first, second, strict=True)]
+    columns = zip(*([a - b for a, b in pair] for pair in pairs), strict=True)
+    return tuple((0 if math.fsum(column) < 0 else 1) if _sign_known(column) else None for column in columns)
+
+
 def _checked(sizes: Sequence[float], blocks: Blocks) -> tuple[list[float], list[list[float]]]:
     x = logs(sizes, "sizes")
     if any(not a < b for a, b in pairwise(x)):

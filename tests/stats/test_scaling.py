@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from sciml_bench.stats.scaling import complete, crossings, power
+from sciml_bench.stats.scaling import ahead, complete, crossings, power
 
 SIZES = (1.0, 4.0, 16.0, 64.0, 256.0)
 
@@ -154,3 +154,17 @@ def test_a_clear_crossing_is_sure():
 def test_blocks_of_both_must_be_the_same():
     with pytest.raises(ValueError, match="the same blocks"):
         crossings(SIZES, [law(1.0)], [law(0.0), law(0.0)])
+
+
+def test_which_is_ahead_is_only_told_beyond_chance():
+    first = [[1.0, 5.0, 9.0], [1.1, 4.9, 9.1], [1.05, 5.2, 9.3]]
+    second = [[2.0, 5.1, 3.0], [2.2, 4.8, 3.1], [2.1, 5.1, 3.05]]
+    assert ahead(first, second) == (0, None, 1)
+    assert ahead(first[:1], second[:1]) == (None, None, None), "one block tells nothing"
+
+
+def test_equal_cells_are_seldom_told_apart():
+    generator = random.Random("equal")
+    told = [ahead(noisy(1.0, 3, generator), noisy(1.0, 3, generator)) for _ in range(400)]
+    share = sum(item is not None for row in told for item in row) / sum(map(len, told))
+    assert share == pytest.approx(0.05, abs=0.03)
