@@ -164,6 +164,10 @@ def _step_notes(table: SweepTable) -> Iterator[str]:
     yield "steps are those tried where a library counts them, else those accepted"
 
 
+ELSEWHERE = "every size by itself: on the page that `sciml-bench report` writes"
+"""Where the tables of each problem of a sweep are, which the terminal leaves out."""
+
+
 def reading_help(tables: Sequence[SweepTable]) -> str:
     """How the tables are to be read."""
     blocks = max((row.power.n for table in tables for row in table.rows if row.power), default=0)
@@ -175,8 +179,7 @@ def reading_help(tables: Sequence[SweepTable]) -> str:
     return (
         "exponent: k of cost ~ size^k by least squares in logarithms, " + interval + ". curved: one exponent does not "
         "describe the cost; the slopes between the first and the last two sizes are told. Where cells cross is "
-        "interpolated between sizes, never extrapolated. Every size by itself is on the page that `sciml-bench report` "
-        "writes."
+        "interpolated between sizes, never extrapolated."
     )
 
 

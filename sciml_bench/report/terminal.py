@@ -84,6 +84,7 @@ def _print_sweep(summary: RunSummary, console: Console) -> None:
     _say(console, "")
     for line in wrapped(sweep_text.reading_help(found), min(console.width, _WIDEST_TEXT)):
         _say(console, line, "dim")
+    _say(console, sweep_text.ELSEWHERE, "dim")
     _warn(summary, console)
 
 

@@ -85,10 +85,10 @@ def _draw(figure: Paper, palette: Palette, table: SweepTable) -> None:
 
     shown = [(palette.style(configuration(row.solver.cell)), row) for row in table.rows]
     legend = Legend([Entry(style, _told(table, row)) for style, row in shown])
-    grid = Grid(1, legend.height_in)
+    grid = Grid(1, legend.height_in, cautioned=True)
     grid.open(figure)
-    quantity, _, rest = sweep_text.caption(table).partition(", ")
-    title(figure, clean(f"{table.axis.of}: {quantity}, {rest.rpartition('; ')[2]}", 90))
+    shown_title, _, contest = sweep_text.caption(table).rpartition("; ")
+    title(figure, clean(f"{table.axis.of}: {shown_title}", 80), clean(contest, 100))
     pane = grid.pane(figure, 0)
     known = [place for row in table.rows for place in _known(row)]
     x_limits = scales.log_limits([math.log10(size) for size, _ in known], least=0.5)
