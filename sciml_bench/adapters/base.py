@@ -46,7 +46,8 @@ class Facts:
     """What the plan must know of a problem to ask an adapter whether it can run it.
 
     ``split`` tells that the problem says which terms are to be taken implicitly. ``n_weights`` of the parameters are
-    weights of networks. ``batch`` is the number of trajectories.
+    weights of networks. ``batch`` is the number of trajectories. ``input_derivatives``
+    tells that the right-hand side differentiates a network.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Facts:
     split: bool = False
     n_weights: int = 0
     batch: int = 1
+    input_derivatives: bool = False
 
 
 @dataclass(frozen=True)

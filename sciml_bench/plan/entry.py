@@ -64,6 +64,7 @@ class Entry:
             split=bool(problem.implicit),
             n_weights=problem.n_parameters - problem.n_named,
             batch=problem.batch.size,
+            input_derivatives=problem.input_derivatives,
         )
 
 

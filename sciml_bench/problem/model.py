@@ -11,7 +11,7 @@ from sympy import Symbol
 
 from sciml_bench.problem.batch import ONE, Batch
 from sciml_bench.problem.network import Network
-from sciml_bench.problem.operators import Node
+from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, Node
 from sciml_bench.problem.shapes import Shape
 from sciml_bench.task import Numbers, Training
 
@@ -259,6 +259,12 @@ class Problem:
     def grid_shape(self) -> Shape:
         """The shape of a field: the points of every axis."""
         return tuple(grid.points for grid in self.grids)
+
+    @property
+    def input_derivatives(self) -> bool:
+        """Whether the right-hand side takes derivatives of a network with respect to its inputs."""
+        expressions = (*self.equations.values(), *(definition.expr for definition in self.definitions))
+        return any(expression.has(NetworkGradient, NetworkDivergence) for expression in expressions)
 
     @property
     def all_scalar(self) -> bool:

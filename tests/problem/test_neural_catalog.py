@@ -43,6 +43,7 @@ TRUTHS: dict[str, Callable[[], Callable[[float, Array], Array]]] = {
     "robertson-node": lambda: of_catalog("robertson"),
     "pollution-node": lambda: of_catalog("pollution"),
     "fisher-kpp-upde": lambda: of_catalog("fisher-kpp"),
+    "henon-heiles-hnn": lambda: of_catalog("henon-heiles"),
 }
 
 

@@ -69,7 +69,9 @@ def not_released(method: str) -> str | None:
     return f"the installed torchdiffeq has no method '{method}', its repository has; run: pip install {REPOSITORY}"
 
 
-def _refusal(cell: Cell, _facts: Facts) -> str | None:
+def _refusal(cell: Cell, facts: Facts) -> str | None:
+    if facts.input_derivatives and cell.framework_mode == "compiled":
+        return "torch.compile does not trace torch.autograd.grad, by which the right-hand side differentiates a network"
     return not_released(cell.method)
 
 
