@@ -9,6 +9,7 @@ import tree_sitter_julia
 from tree_sitter import Language, Node, Parser
 
 from sciml_bench.emit import source
+from sciml_bench.errors import UsageError
 from sciml_bench.problem import catalog
 
 GOLDEN = Path(__file__).parent / "data"
@@ -49,6 +50,11 @@ def test_the_grammar_reads_every_problem(name, parser):
     tree = parser.parse(source(catalog.load(name), "julia").encode())
     assert broken(tree.root_node) == []
     assert {"rhs!", "loss"} <= functions(tree.root_node)
+
+
+def test_networks_are_refused():
+    with pytest.raises(UsageError, match="not emitted to Julia yet"):
+        source(catalog.load("spiral-node"), "julia")
 
 
 def test_what_is_wrong_is_found(parser):

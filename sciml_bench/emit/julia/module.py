@@ -15,6 +15,7 @@ from sciml_bench.emit.julia.printer import JuliaPrinter
 from sciml_bench.emit.julia.stencil import stencils, wraps
 from sciml_bench.emit.statements import Program, Statement, straight_line
 from sciml_bench.emit.targets import TARGETS
+from sciml_bench.errors import UsageError
 from sciml_bench.problem.model import Problem, symbol
 from sciml_bench.problem.operators import Node, TridiagonalSolve, Where
 
@@ -51,7 +52,12 @@ def julia_source(problem: Problem) -> str:
     ``rhs!(dy, y, p, t)`` writes the right-hand side into ``dy``; small systems of scalars also have ``rhs(y, p, t)``,
     which gives it as a static vector. ``loss(ys)`` takes the states at the saved times. ``STENCILS`` holds the
     structure of a sparse Jacobian, and ``HAS_BRANCHES`` whether values decide what is evaluated.
+
+    Raises:
+        UsageError: the problem has networks, or a batch.
     """
+    if problem.networks or problem.batch.size > 1:
+        raise UsageError(f"'{problem.name}' has networks or a batch, which are not emitted to Julia yet")
     context = Context.of(problem, TARGETS["julia"])
     functions: list[str] = []
     if problem.all_scalar:
