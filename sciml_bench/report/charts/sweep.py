@@ -87,8 +87,8 @@ def _draw(figure: Paper, palette: Palette, table: SweepTable) -> None:
     legend = Legend([Entry(style, _told(table, row)) for style, row in shown])
     grid = Grid(1, legend.height_in, cautioned=True)
     grid.open(figure)
-    shown_title, _, contest = sweep_text.caption(table).rpartition("; ")
-    title(figure, clean(f"{table.axis.of}: {shown_title}", 80), clean(contest, 100))
+    what, _, more = sweep_text.caption(table).replace("; ", ", ").partition(", ")
+    title(figure, clean(f"{table.axis.of}: {what}", 80), clean(more, 110))
     pane = grid.pane(figure, 0)
     known = [place for row in table.rows for place in _known(row)]
     x_limits = scales.log_limits([math.log10(size) for size, _ in known], least=0.5)
