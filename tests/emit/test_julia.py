@@ -10,7 +10,7 @@ from tree_sitter import Language, Node, Parser
 
 from sciml_bench.emit import source
 from sciml_bench.errors import UsageError
-from sciml_bench.problem import catalog
+from sciml_bench.problem import catalog, load_problem
 
 GOLDEN = Path(__file__).parent / "data"
 KEPT = ("robertson", "brusselator-2d", "kuramoto-sivashinsky", "beam")
@@ -50,6 +50,21 @@ def test_the_grammar_reads_every_problem(name, parser):
     tree = parser.parse(source(catalog.load(name), "julia").encode())
     assert broken(tree.root_node) == []
     assert {"rhs!", "loss"} <= functions(tree.root_node)
+
+
+@pytest.mark.parametrize("kind", ["sum_of_squares", "sum_of_magnitudes", "sum"])
+@pytest.mark.parametrize(("at", "told"), [("saved", "sum(k -> "), ("end", "ys[end]")])
+def test_losses_against_data(parser, tmp_path, kind, at, told):
+    (tmp_path / "d.csv").write_text("t,a\n1,0.5\n2,0.75\n", encoding="utf-8")
+    path = tmp_path / "p.toml"
+    head = 'spec = 1\nname = "p"\ntitle = "p"\n[time]\nt1 = 2\nsave = { spacing = "linear", count = 2 }\n'
+    loss = f'[loss]\nkind = "{kind}"\nat = "{at}"\ndata = "d.csv"\n'
+    path.write_text(f'{head}[states]\na = 1\n[equations]\na = "-a"\n{loss}', encoding="utf-8")
+    text = source(load_problem(path), "julia")
+    assert broken(parser.parse(text.encode()).root_node) == []
+    (line,) = [line for line in text.splitlines() if line.startswith("loss(ys)")]
+    assert told in line
+    assert ("abs2" in line, "abs," in line) == (kind == "sum_of_squares", kind == "sum_of_magnitudes")
 
 
 def test_networks_are_refused():

@@ -158,23 +158,38 @@ def _with_plain_products(program: Program, named: Mapping[Symbol, Node]) -> Prog
 
 
 def _loss(problem: Problem) -> str:
-    """A weighted sum of squares over the saved times, or of the last one."""
-    lines: list[str] = []
-    residual = "y"
-    if any(problem.loss.target):
-        residual = f"({residual} .- {_constant(problem, 'LOSS_TARGET', problem.loss.target, lines)})"
-    if any(scale != 1.0 for scale in problem.loss.scale):
-        residual = f"{residual} ./ {_constant(problem, 'LOSS_SCALE', problem.loss.scale, lines)}"
-    squares = f"sum(abs2, {residual})"
-    total = squares.replace("y", "ys[end]", 1) if problem.loss.at == "end" else f"sum(y -> {squares}, ys)"
-    weight = "" if problem.loss.weight == 1.0 else f"{problem.loss.weight!r}*"
+    """The declared loss: a sum over the saved times, or of the last one."""
+    loss, lines = problem.loss, []
+    at_end, by_row = loss.at == "end", bool(loss.data) and loss.at == "saved"
+    y = "ys[end]" if at_end else "ys[k]" if by_row else "y"
+    residual = y
+    if by_row:
+        lines.append(
+            f"const LOSS_DATA = [\n    {(',' + chr(10) + '    ').join(_row(problem, r) for r in loss.data)},\n]"
+        )
+        residual = f"({y} .- LOSS_DATA[k])"
+    elif any(loss.target_at(-1)):
+        residual = f"({y} .- {_constant(problem, 'LOSS_TARGET', loss.target_at(-1), lines)})"
+    if any(scale != 1.0 for scale in loss.scale):
+        residual = f"{residual} ./ {_constant(problem, 'LOSS_SCALE', loss.scale, lines)}"
+    phi = {"sum_of_squares": "abs2, ", "sum_of_magnitudes": "abs, ", "sum": ""}[loss.kind]
+    total = f"sum({phi}{residual})"
+    if by_row:
+        total = f"sum(k -> {total}, eachindex(ys))"
+    elif not at_end:
+        total = f"sum(y -> {total}, ys)"
+    weight = "" if loss.weight == 1.0 else f"{loss.weight!r}*"
     return "\n".join([*lines, *([""] if lines else []), f"loss(ys) = {weight}{total}", ""])
+
+
+def _row(problem: Problem, values: tuple[float, ...]) -> str:
+    literal = vector(list(values))
+    return f"SVector({literal[1:-1]})" if is_static(problem) else literal
 
 
 def _constant(problem: Problem, name: str, values: tuple[float, ...], lines: list[str]) -> str:
     """A literal where all values are equal, else the name of a constant of the module."""
     if len(set(values)) == 1:
         return repr(values[0])
-    literal = vector(list(values))
-    lines.append(f"const {name} = {f'SVector({literal[1:-1]})' if is_static(problem) else literal}")
+    lines.append(f"const {name} = {_row(problem, values)}")
     return name
