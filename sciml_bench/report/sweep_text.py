@@ -105,6 +105,10 @@ def meeting_lines(table: SweepTable, meeting: Meeting) -> Iterator[str]:
     """Where two cells change places. Without a crossing it is told for kinds of gradient of one method only."""
     first, second = meeting.first, meeting.second
     names = _apart(first, second, meeting.one)
+    if all(who is None for who in meeting.ahead.values()):
+        if meeting.one:
+            yield f"{table.quantity}: {names[0]} and {names[1]} cannot be told apart at any size"
+        return
     for crossing in meeting.crossings:
         if crossing.sure:
             below, above = names[crossing.below], names[crossing.above]

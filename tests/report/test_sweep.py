@@ -136,6 +136,12 @@ def test_sizes_at_which_nothing_is_sure_are_told_apart():
     assert "checkpointed is faster at 160, 640; undecided at 10, 40" in text
 
 
+def test_cells_that_cannot_be_told_apart_are_not_said_to_cross():
+    text = printed(summary(BOTH))
+    assert "solve: forward and checkpointed cannot be told apart at any size" in text
+    assert "may cross" not in text
+
+
 def test_a_smoke_run_names_no_crossing_and_no_interval():
     made = summary(BOTH, blocks=1, profile="smoke")
     table = only(made, "gradient")
