@@ -230,6 +230,12 @@ class _Printer(MathMLPresentationPrinter):
         network, *inputs = e.args
         return self.box("mrow", self._print(network), self.sign("\u2061"), self._paren_comma_separated(*inputs))
 
+    def _print_NetworkGradient(self, e: Node) -> Element:
+        return self.box("mrow", self.sign("∇"), self._print_NetworkOutput(e))
+
+    def _print_NetworkDivergence(self, e: Node) -> Element:
+        return self.box("mrow", self.sign("∇"), self.sign("·"), self._print_NetworkOutput(e))
+
     def _print_Laplacian(self, expr: Node) -> Element:
         nabla = self.box("msup", self.sign("∇"), self.leaf("mn", "2"))
         return self.box("mrow", nabla, self.parenthesize(expr.args[0], _MUL))

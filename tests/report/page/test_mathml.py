@@ -57,6 +57,11 @@ def test_every_problem_is_typeset_and_names_what_its_equations_name(name):
         assert mathml.definition(problem, item.name, item.expr) is not None
 
 
+def test_derivatives_of_networks_read_as_such():
+    assert linear(mathml.equation(catalog.load("ffjord-2d"), "l")) == "dldt=−∇·f(x,y,t)"
+    assert linear(mathml.equation(catalog.load("henon-heiles-hnn"), "p1")) == "dp1dt=−∇H(q1,q2,p1,p2)0"
+
+
 def test_robertson_reads_as_in_a_book():
     problem = catalog.load("robertson")
     found = [linear(mathml.equation(problem, name)) for name in problem.equations]
