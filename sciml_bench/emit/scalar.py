@@ -225,7 +225,8 @@ class _Scalariser:
         return self._outputs[network.name, inputs]
 
     def _forward(self, network: Network, inputs: tuple[Node, ...]) -> list[tuple[tuple[Node, ...], tuple[Node, ...]]]:
-        tag, found = len(self._outputs), [((), inputs)]
+        tag = len(self._outputs)
+        found: list[tuple[tuple[Node, ...], tuple[Node, ...]]] = [((), inputs)]
         for number, (layer, weights, biases) in enumerate(self._weights(network)):
             values = found[-1][1]
             sums = (sympy.Add(*map(sympy.Mul, row, values), bias) for row, bias in zip(weights, biases, strict=True))

@@ -96,7 +96,7 @@ def test_calls_behind_a_bridge_have_their_times_inside(tmp_path):
     behind = dataclasses.replace(point(1e-4), solve_ns=(1000, 1000), solve_inside=inside)
     which = cell("robertson", "julia")
     made = Run.create(tmp_path, "bridged", plan=plan([which]), environment={})
-    made.append(record(which, points=(behind,)))
+    made.append(record(which, points=[behind]))
     found = ask("select inside_s from samples where loop = 'steady' and call = 'solve' order by number", [made]).rows
     assert [value for (value,) in found] == pytest.approx([9e-7, 8e-7])
     assert one("select count(inside_s) from samples", made) == 2
