@@ -12,6 +12,7 @@ from sciml_bench.cli.options import json_option
 
 if TYPE_CHECKING:
     from sciml_bench.problem import Problem
+    from sciml_bench.problem.network import Network
 
 # Longer lists of numbers are cut in the text; ``--json`` has them all.
 _SHOWN = 12
@@ -85,6 +86,9 @@ def facts(problem: Problem) -> dict[str, Any]:
         "n_parameters": problem.n_parameters,
         "initial": dict(zip(problem.state_labels, map(str, problem.y0), strict=True)),
         "parameters": dict(zip(problem.parameter_labels, map(str, problem.p), strict=True)),
+        "networks": [_network(network) for network in problem.networks],
+        "batch": dataclasses.asdict(problem.batch),
+        "loss": {**dataclasses.asdict(problem.loss), "data": [list(row) for row in problem.loss.data]},
         "gradient_with_respect_to": problem.wrt,
         "invariants": {name: str(expr) for name, expr in problem.invariants.items()},
         "has_exact_solution": bool(problem.exact),
@@ -110,9 +114,13 @@ def _print(problem: Problem) -> None:
     if times["breakpoints"]:
         click.echo(f"the right-hand side jumps at {', '.join(times['breakpoints'])}")
     _print_numbers(f"{told['n_states']} states at t0", told["initial"])
-    _print_numbers(f"{told['n_parameters']} parameters", told["parameters"])
-    wrt = "the parameters" if problem.wrt == "parameters" else "the initial state"
-    click.echo(f"\ngradients are taken with respect to {wrt}")
+    if problem.batch.size > 1:
+        click.echo(f"\na batch of {problem.batch.size} trajectories, drawn around it: {_drawn(problem)}")
+    named = dict(list(told["parameters"].items())[: problem.n_named])
+    _print_numbers(f"{problem.n_named} parameters", named)
+    for network in told["networks"]:
+        click.echo(f"\n{_network_line(network)}")
+    click.echo(f"\ngradients are taken of {_loss_line(problem)}, with respect to {_wrt(problem)}")
     if problem.training is not None:
         click.echo(f"trained by {problem.training.steps} steps of {problem.training.optimiser}: {_numbers(told)}")
     for name, text in told["invariants"].items():
@@ -123,6 +131,52 @@ def _print(problem: Problem) -> None:
     for key in ("url", "note"):
         if told["source"][key]:
             click.echo(f"  {told['source'][key]}")
+
+
+def _network(network: Network) -> dict[str, Any]:
+    return {
+        "name": network.name,
+        "inputs": network.inputs,
+        "layers": [{"width": layer.outputs, "activation": layer.activation} for layer in network.layers],
+        "pointwise": network.pointwise,
+        "n_weights": len(network.weights),
+        "sha256": network.sha256,
+    }
+
+
+def _network_line(network: dict[str, Any]) -> str:
+    widths = [f"{layer['width']} {layer['activation']}" for layer in network["layers"]]
+    where = ", applied at every point" if network["pointwise"] else ""
+    return (
+        f"network {network['name']}: {network['inputs']} inputs, layers {', '.join(widths)}{where};"
+        f" {network['n_weights']} weights, sha256 {network['sha256'][:12]}"
+    )
+
+
+def _drawn(problem: Problem) -> str:
+    states = ", ".join(problem.batch.drawn) or "every state"
+    return f"{states}, normal with deviation {problem.batch.spread:g} scales, seed {problem.batch.seed}"
+
+
+def _loss_line(problem: Problem) -> str:
+    """The loss in words."""
+    loss = problem.loss
+    kind = {"sum_of_squares": "the sum of squares", "sum_of_magnitudes": "the sum of magnitudes", "sum": "the sum"}
+    what = "the states"
+    if loss.data:
+        what = "the states less their data"
+    elif any(loss.target):
+        what = "the states less their target"
+    scaled = " over their scales" if any(scale != 1.0 for scale in loss.scale) else ""
+    when = "at the end" if loss.at == "end" else "at the saved times"
+    return f"{kind[loss.kind]} of {what}{scaled}, {when}"
+
+
+def _wrt(problem: Problem) -> str:
+    if problem.wrt == "initial_state":
+        return "the initial state"
+    kinds = (["parameters"] if problem.n_named else []) + (["weights"] if problem.networks else [])
+    return f"the {' and '.join(kinds)}"
 
 
 def _numbers(told: dict[str, Any]) -> str:

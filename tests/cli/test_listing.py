@@ -145,6 +145,19 @@ def test_describe(cli):
     assert told["gradient_with_respect_to"] == "parameters"
 
 
+def test_describe_tells_of_networks_batches_and_the_loss(cli):
+    folder = Path(__file__).resolve().parents[2] / "problems" / "neural"
+    out = cli("describe", str(folder / "ffjord-2d.toml")).out
+    assert "network f: 3 inputs, layers 32 tanh, 32 tanh, 2 identity; 1250 weights, sha256 545c1055924a" in out
+    assert "a batch of 16 trajectories, drawn around it: x, y, normal with deviation 1 scales, seed 12" in out
+    assert "gradients are taken of the sum of squares of the states, at the end, with respect to the weights" in out
+    assert "weight1" not in out
+    told = cli("describe", str(folder / "lynx-hare-ude.toml"), "--json").json
+    assert told["networks"][0]["layers"][0] == {"width": 5, "activation": "rbf"}
+    assert told["loss"]["data"][0] == [47.2, 6.1]
+    assert len(told["parameters"]) == told["n_parameters"] == 89
+
+
 def test_describe_tells_how_a_problem_is_trained(cli, tmp_path):
     path = tmp_path / "trained.toml"
     table = '[training]\noptimiser = "sgd"\nlearning_rate = 0.1\nsteps = 7\nrtol = 1e-6\natol = 1e-8\n'
