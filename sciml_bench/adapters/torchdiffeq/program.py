@@ -193,10 +193,9 @@ class TorchdiffeqProgram(Program):
 
     def _arguments(self, p: Tensor) -> Arguments:
         """The parameters as leaves: the named ones in one tensor, the weights of networks in their modules."""
-        numbers = self._numbers
-        named = torch.nn.Parameter(p[: numbers.n_named].clone())
+        start = len(p) - self._numbers.n_weights
+        named = torch.nn.Parameter(p[:start].clone())
         networks = tuple(network.to(self._dtype) for network in self._networks())
-        start = numbers.n_named
         for network in networks:
             end = start + sum(weight.numel() for weight in network.parameters())
             torch.nn.utils.vector_to_parameters(p[start:end].clone(), network.parameters())
