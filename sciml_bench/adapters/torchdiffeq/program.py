@@ -92,7 +92,7 @@ class TorchdiffeqProgram(Program):
                 equation(self._rhs, arguments, calls, segment, self._counts_steps) for segment in self._segments
             ),
             tolerances={"rtol": point.rtol, "atol": atol, "method": self._method.name, "options": options},
-            adjoint=self._adjoint_options(leaves, point),
+            adjoint=self._adjoint_options(leaves, point) if self._cell.sensitivity == "backsolve" else {},
             calls=calls,
             n_steps=n_steps,
         )
