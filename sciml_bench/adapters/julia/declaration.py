@@ -10,7 +10,7 @@ An adjoint is named with the vector-Jacobian product that it uses: ``gauss-rever
 ``QuadratureAdjoint`` is wrong on stiff problems, and its cells say ``inaccurate``. Backwards from each saved time the
 adjoint solution falls off within the fastest time scale. SciMLSensitivity gives QuadGK the whole interval between two
 saved times, whose first nodes miss that layer, and the rest is smooth: no tolerance makes it look closer. On Robertson
-(layers of 1e-4 in intervals of up to 6e4, rtol 1e-10) the gradient is off by 24 %; the same integrand summed over the
+(layers of 1e-4 in intervals of up to 6e4, rtol 1e-10) the gradient is off by 28 %; the same integrand summed over the
 steps of the adjoint solution is right. Without stiffness the method is as good as the others.
 """
 
