@@ -38,7 +38,7 @@ $(VENV)/.frameworks: $(VENV)/.made pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.frameworks
-	$(PIP) -e ".[torch,jax,tensorflow,query,parquet,dev]"
+	$(PIP) -e ".[torch,jax,tensorflow,julia,query,parquet,dev]"
 	@touch $@
 
 clean:

@@ -257,7 +257,7 @@ def _statistics(reports: FloatArray) -> dict[str, float]:
     if len(failed):
         failure.check(int(failed[0, 0]), int(failed[0, 1]), len(failed), len(reports))
     n_steps, n_accepted = (int(number) for number in reports[int(np.argmax(reports[:, 1])), 1:])
-    counts = {"n_steps": n_steps, "n_accepted": n_accepted, "n_rejected": n_steps - n_accepted}
+    counts: dict[str, float] = {"n_steps": n_steps, "n_accepted": n_accepted, "n_rejected": n_steps - n_accepted}
     if len(reports) == 1:
         return counts
     return {**counts, "n_steps_least": float(reports[:, 1].min()), "n_steps_mean": float(reports[:, 1].mean())}
