@@ -253,13 +253,10 @@ class Printer(PythonCodePrinter):
             stacked = f"{columns[0] if columns[0].isidentifier() else f'({columns[0]})'}[..., None]"
         if self.target.name != "jax":
             return f"{call.format(stacked)}[..., 0]"
-        mapped = self.code_of_vmap(call.partition("(")[0], len(shape))
+        mapped = call.partition("(")[0]
+        for _ in shape:
+            mapped = f"jax.vmap({mapped})"
         return f"{mapped}({stacked})[..., 0]"
-
-    @staticmethod
-    def code_of_vmap(network: str, n_axes: int) -> str:
-        """A JAX network mapped over so many axes."""
-        return network if n_axes == 0 else f"jax.vmap({Printer.code_of_vmap(network, n_axes - 1)})"
 
     def _print_TridiagonalSolve(self, expr: Any) -> str:
         *diagonals, b = expr.args

@@ -7,7 +7,6 @@ trained, and the hash of weights that are drawn anew.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sciml_bench.errors import UsageError
 from sciml_bench.problem.batch import MAX_BATCH
+from sciml_bench.problem.document import Document
 from sciml_bench.problem.grid_points import respaced
 from sciml_bench.problem.load import load_problem
 from sciml_bench.problem.model import Problem
@@ -202,9 +202,9 @@ def _table(data: TOMLDocument, name: str) -> Any:
 def _files(base: Problem, path: Path, variants: Sequence[Variant], change: _Change) -> dict[str, bytes]:
     """The data beside the base; its reference, for the variant that is the base under another name."""
     found: dict[str, bytes] = {}
-    data = re.search(r'(?m)^\s*data\s*=\s*"([^"/\\]+\.csv)"', path.read_text(encoding="utf-8"))
-    if base.loss.data and data:
-        found[data[1]] = path.with_name(data[1]).read_bytes()
+    if base.loss.data:
+        name = Document.read(path).table("loss")["data"]
+        found[name] = path.with_name(name).read_bytes()
     reference = path.with_name(f"{path.stem}.reference.json")
     for variant in variants:
         if variant.value == change.present and reference.is_file():

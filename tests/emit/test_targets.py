@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
+from emit import apart
 
 #: One problem for each feature of the language that targets print in their own way.
 NAMES = [
@@ -20,15 +15,7 @@ NAMES = [
 
 @pytest.mark.parametrize("target", ["jax", "torch", "tensorflow"])
 def test_a_target_agrees_with_numpy(target: str) -> None:
-    if importlib.util.find_spec(target) is None:
-        pytest.skip(f"{target} is not installed")
-    script = Path(__file__).with_name("check_target.py")
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(
-        [sys.executable, str(script), target, *NAMES], capture_output=True, text=True, env=environment, timeout=600
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    lines = [line.split() for line in done.stdout.splitlines()]
+    lines = apart.lines("check_target.py", target, *NAMES)
     assert [line[0] for line in lines] == NAMES
     errors = {line[0]: max(float(error) for error in line[1:]) for line in lines}
     assert all(error < 1e-12 for error in errors.values()), errors
