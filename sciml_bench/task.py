@@ -12,6 +12,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from sciml_bench.learning import Learning
+
 WARM = "-warm"
 """Ends the mode of a cell whose framework finds its compile cache filled on the disk."""
 
@@ -50,10 +52,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Point:
-    """One tolerance inside a cell. The absolute tolerance of component i is ``atol * atol_scale[i]``."""
+    """One tolerance inside a cell. The absolute tolerance of component i is ``atol * atol_scale[i]``.
+
+    A point of a model of the conventional track is a batch of so many samples; it has no tolerances, which are 0 then.
+    """
 
     rtol: float
     atol: float
+    batch: int | None = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +145,9 @@ class Sampling:
     warm_up_s: float = 0.0
 
 
+_NOT_OF_THE_CURVE = ("steps", "target", "every", "accuracy")
+
+
 @dataclass(frozen=True)
 class Training:
     """How theta is trained: the optimiser with its numbers, how many steps, and the tolerances of the solves.
@@ -155,6 +164,10 @@ class Training:
     - ``sgd``: theta -= learning_rate g.
 
     Numbers that an optimiser does not have are ``None``. ``target`` is the loss whose time-to is told.
+
+    A model of the conventional track takes the loss of each step on ``batch`` samples, drawn without replacement from
+    ``batch_seed`` in epochs. Every ``every`` steps it is evaluated on the held-out samples; ``target`` is then a loss
+    on these, or ``accuracy`` the share of them that is to be classified rightly.
     """
 
     optimiser: str
@@ -168,17 +181,23 @@ class Training:
     epsilon: float | None = None
     decay: float | None = None
     weight_decay: float | None = None
+    batch: int | None = None
+    batch_seed: int | None = None
+    every: int | None = None
+    accuracy: float | None = None
 
     @property
     def hash(self) -> str:
         """SHA-256 of what decides the curve of losses: all but how far it is followed and which loss is asked for."""
-        curve = {key: value for key, value in dataclasses.asdict(self).items() if key not in ("steps", "target")}
+        curve = {key: value for key, value in dataclasses.asdict(self).items() if key not in _NOT_OF_THE_CURVE}
+        # Trainings without batches keep the hash that they had before there were any.
+        curve = {key: value for key, value in curve.items() if value is not None or not key.startswith("batch")}
         return hashlib.sha256(json.dumps(curve, sort_keys=True).encode()).hexdigest()
 
     @property
     def point(self) -> Point:
         """The tolerances as a point."""
-        return Point(self.rtol, self.atol)
+        return Point(self.rtol, self.atol, self.batch)
 
     def number(self, name: str) -> float:
         """A number that the optimiser has."""
@@ -193,7 +212,7 @@ class Task:
     """Everything one worker needs to measure one cell once.
 
     ``draws`` are solved once at every point, in at most ``stability_s`` seconds, to see how dependable the solver is.
-    With ``training``, theta is trained after the points.
+    With ``training``, theta is trained after the points. ``learning`` is there for models of the conventional track.
     """
 
     cell: Cell
@@ -210,7 +229,14 @@ class Task:
     draws: tuple[Draw, ...] = ()
     stability_s: float = 0.0
     training: Training | None = None
+    learning: Learning | None = None
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def output_shape(self, point: Point) -> tuple[int, int]:
+        """The shape of what one call of ``solve`` computes: (n_times, n_states), or (batch, n_outputs) of a model."""
+        if self.learning is not None:
+            return point.batch or 1, self.learning.n_outputs
+        return len(self.numbers.save_times), len(self.numbers.y0)
 
     def to_json(self) -> str:
         """One line of JSON."""
@@ -236,6 +262,7 @@ class Task:
             draws=tuple(Draw(tuple(draw["theta"]), _reference(draw["reference"])) for draw in data["draws"]),
             stability_s=data["stability_s"],
             training=None if data["training"] is None else Training(**data["training"]),
+            learning=None if data.get("learning") is None else Learning.from_dict(data["learning"]),
             options=data["options"],
         )
 

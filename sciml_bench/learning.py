@@ -1,0 +1,120 @@
+"""What a worker is told of a model of the conventional track: its weights' places, its data set, and the truth.
+
+Plain data, like a task, of which it is a part.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+Shape = tuple[int, ...]
+
+LOSSES = ("cross_entropy", "mean_square")
+"""``cross_entropy`` of logits against integer labels, and ``mean_square`` of the outputs; both are means over the
+batch, and over positions or components."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where one array of weights stands: in the layer ``layer``, as ``role``, of the neutral ``shape``.
+
+    The flat theta holds the slots one after the other, each in C order. Neutral shapes are those of PyTorch: kernels of
+    convolutions (outputs, inputs, height, width), of dense layers (outputs, inputs). ``flattened`` is the shape
+    (channels, height, width) of what was flattened into the inputs of a dense layer, empty where nothing was.
+    """
+
+    layer: str
+    kind: str
+    role: str
+    shape: Shape
+    flattened: Shape = ()
+    heads: int = 0
+
+    @property
+    def size(self) -> int:
+        """Number of weights."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set and its split, see ``problem.architecture.samples``.
+
+    ``kind`` is ``images``, ``text`` or ``synthetic``; ``path`` is empty for synthetic tensors, which come from ``seed``.
+    ``input_shape`` is that of one sample: (channels, height, width), or (positions,) of whole numbers below ``classes``.
+    ``held_out`` samples are kept from training; ``size`` counts all. ``scale`` divides the values of images.
+    """
+
+    name: str
+    kind: str
+    path: str
+    sha256: str
+    version: str
+    source: str
+    licence: str
+    input_shape: Shape
+    classes: int
+    scale: float
+    size: int
+    held_out: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class ModelTruth:
+    """The truth about the first samples of the training part, in extended precision rounded to double.
+
+    ``outputs`` are those of the first few samples, (n_covered, n_outputs); ``losses`` of each sample, (n_samples,);
+    ``slopes`` the derivatives of each sample's loss along the directions of ``direction_seed``,
+    (n_directions, n_samples). A batch of b samples has the means over the first b. ``slope_digits`` says how far the
+    slopes can be trusted.
+    """
+
+    kind: str
+    outputs: tuple[tuple[float, ...], ...]
+    losses: tuple[float, ...]
+    slopes: tuple[tuple[float, ...], ...]
+    direction_seed: int
+    slope_digits: float
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What a task says of a model beside its source and its weights, which are ``Numbers.p``."""
+
+    slots: tuple[Slot, ...]
+    data: DataSet
+    loss: str
+    n_outputs: int
+    truth: ModelTruth | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Learning:
+        """From plain JSON values, as :func:`dataclasses.asdict` gives them."""
+        truth = data["truth"]
+        return cls(
+            slots=tuple(Slot(**_with_tuples(slot)) for slot in data["slots"]),
+            data=DataSet(**_with_tuples(data["data"])),
+            loss=data["loss"],
+            n_outputs=data["n_outputs"],
+            truth=None if truth is None else ModelTruth(**_with_tuples(truth)),
+        )
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The held-out loss and accuracy after so many steps; ``accuracy`` is a share, ``None`` where there are no labels."""
+
+    step: int
+    loss: float | None
+    accuracy: float | None
+
+
+def _with_tuples(data: dict[str, Any]) -> dict[str, Any]:
+    return {key: _tuple(value) for key, value in data.items()}
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(map(_tuple, value)) if isinstance(value, list) else value
