@@ -17,7 +17,7 @@ class Batch:
 
     Component i of a drawn state is normal with mean ``y0[i]`` and deviation ``spread`` times the scale of i. Where
     ``drawn`` names states, the others all start alike. A larger batch of the same seed begins with the trajectories
-    of a smaller one.
+    of a smaller one. Where the problem has data of each trajectory, nothing is drawn and ``spread`` is 0.
     """
 
     size: int
@@ -27,8 +27,8 @@ class Batch:
 
     def initial_states(self, y0: tuple[float, ...], states: tuple[State, ...]) -> tuple[float, ...]:
         """All initial states, flat, trajectory by trajectory."""
-        if self.size == 1:
-            return y0
+        if self.size == 1 or self.spread == 0:
+            return y0 * self.size
         import numpy as np
 
         from sciml_bench.problem.weights import rounded

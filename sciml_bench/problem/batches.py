@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sciml_bench.problem.batch import MAX_BATCH, ONE, Batch
+from sciml_bench.problem.given import Given
 from sciml_bench.problem.model import Problem, State, to_double
 from sciml_bench.problem.operators import ARRAY_OPERATORS, NetworkOutput
 from sciml_bench.problem.reader import Reader
@@ -10,9 +13,11 @@ from sciml_bench.problem.reader import Reader
 BATCH_KEYS = ("size", "spread", "seed", "drawn")
 
 
-def load_batch(reader: Reader, states: tuple[State, ...]) -> Batch:
-    """The declared batch; one trajectory where there is none."""
+def load_batch(reader: Reader, states: tuple[State, ...], given: tuple[Given, ...] = ()) -> Batch:
+    """The declared batch; one trajectory where there is none, or of data a trajectory for each row."""
     document, data = reader.document, reader.document.table("batch")
+    if given:
+        return _rows(reader, data, len(given[0].rows))
     if not data:
         return ONE
     document.known_keys(data, BATCH_KEYS, "batch")
@@ -26,7 +31,27 @@ def load_batch(reader: Reader, states: tuple[State, ...]) -> Batch:
     known = [state.name for state in states]
     if not isinstance(drawn, list) or any(name not in known for name in drawn):
         raise document.error("'drawn' must be a list of states.", "batch", "drawn", f"States: {', '.join(known)}.")
+    computed = [state.name for state in states if state.start is not None]
+    if size > 1 and computed:
+        cure = "Give each trajectory data of its own by [data], or leave [batch] out."
+        message = f"the initial value of '{computed[0]}' is computed, so none is drawn around it."
+        raise document.error(message, "batch", "size", cure)
     return Batch(size, spread, seed, tuple(drawn))
+
+
+def _rows(reader: Reader, data: dict[str, Any], n_rows: int) -> Batch:
+    """The first rows of the data, as many as there are trajectories."""
+    document = reader.document
+    document.known_keys(data, BATCH_KEYS, "batch")
+    for key in data:
+        if key != "size":
+            cure = "Remove it: trajectories differ by their rows of [data]."
+            raise document.error(f"'{key}' belongs to batches that are drawn.", "batch", key, cure)
+    size = document.integer({"size": min(n_rows, MAX_BATCH), **data}, "size", "batch", 1, MAX_BATCH)
+    if size > n_rows:
+        cure = f"Take at most {n_rows}, or add rows to the file that [data] names."
+        raise document.error(f"the data have {n_rows} rows for {size} trajectories.", "batch", "size", cure)
+    return Batch(size)
 
 
 def refuse_unbatched(reader: Reader, problem: Problem) -> None:

@@ -49,11 +49,12 @@ class Call:
 
 @dataclass
 class Scope:
-    """What names mean. ``used`` collects the names that expressions have read."""
+    """What names mean. ``used`` collects the names that expressions have read; ``series`` are data over times."""
 
     names: dict[str, Typed] = field(default_factory=dict)
     operators: dict[str, Callable[[Call], Typed]] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
+    series: dict[str, Shape] = field(default_factory=dict)
 
     def look_up(self, name: str) -> Typed:
         """The meaning of a name.

@@ -16,6 +16,8 @@ from sciml_bench.problem.calls import operators
 from sciml_bench.problem.document import Document
 from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
 from sciml_bench.problem.expression import Typed, number
+from sciml_bench.problem.given import Given
+from sciml_bench.problem.latent import checked, load_encoding, load_given
 from sciml_bench.problem.loss import load_loss
 from sciml_bench.problem.model import Problem, Source, symbol
 from sciml_bench.problem.network import Network
@@ -31,15 +33,16 @@ SUITES = ("stiff", "nonstiff", "pde", "neural")
 TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "description", "source", "time", "constants", "parameters",
-    "grids", "networks", "states", "definitions", "equations", "implicit", "invariants", "exact", "loss", "batch",
-    "training", "published", "published_gradient",
+    "grids", "networks", "data", "encoding", "states", "definitions", "equations", "implicit", "invariants", "exact",
+    "loss", "batch", "training", "published", "published_gradient",
 )  # fmt: skip
 TIME_KEYS = ("t0", "t1", "save", "breakpoints")
 SAVE_KEYS = ("spacing", "first", "count", "times")
 SOURCE_KEYS = ("citation", "url", "note")
 MAX_SAVED_TIMES = 10_000
 _MATHEMATICAL = (
-    "spec", "time", "constants", "parameters", "grids", "networks", "states", "definitions", "equations", "loss",
+    "spec", "time", "constants", "parameters", "grids", "networks", "encoding", "states", "definitions", "equations",
+    "loss",
 )  # fmt: skip
 
 
@@ -61,10 +64,14 @@ def load_problem(path: Path | str) -> Problem:
     grids = load_grids(reader)
     reader.scope.operators.update(operators(grids, matrices))
     networks = load_networks(reader)
+    given = load_given(reader)
+    encoding = load_encoding(reader)
     states = load_states(reader, grids)
     t0, t1, save_times, breakpoints = _time(reader)
     definitions = load_definitions(reader)
     equations, texts = load_equations(reader, states)
+    # Read before others can use a parameter or a network: those that only stand in an invariant are mistakes.
+    loss = load_loss(reader, states, save_times, given)
     reader.refuse_unused("parameters", [parameter.name for parameter in parameters])
     reader.refuse_unused("networks", [network.name for network in networks])
     implicit = load_implicit(reader, states, equations)
@@ -72,19 +79,19 @@ def load_problem(path: Path | str) -> Problem:
     exact = load_exact(reader, states)
     reader.refuse_unused("definitions", [definition.name for definition in definitions])
     reader.refuse_unused("constants", document.table("constants"))
-    loss = load_loss(reader, states, save_times)
-    batch = load_batch(reader, states)
+    batch = load_batch(reader, states, given)
     problem = Problem(
         name=name, title=document.string(document.data, "title", ""), suite=suite, tier=tier,
         tags=_tags(document), description=document.string(document.data, "description", "", "").strip(),
         source=_source(document), t0=t0, t1=t1, save_times=save_times, breakpoints=breakpoints, grids=grids,
         constants=constants, matrices=matrices, parameters=parameters, states=states, definitions=definitions,
         equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=loss,
-        networks=networks, batch=batch, training=load_training(reader),
-        spec_hash=_spec_hash(document, loss.data, networks, batch), path=str(path), equation_texts=texts,
+        networks=networks, batch=batch, given=given, encoding=encoding, training=load_training(reader),
+        spec_hash=_spec_hash(document, loss.data, networks, batch, given), path=str(path), equation_texts=texts,
     )  # fmt: skip
     if batch.size > 1:
         refuse_unbatched(reader, problem)
+    problem = checked(reader, problem)
     return _with_published(reader, problem)
 
 
@@ -168,7 +175,11 @@ def _save_times(reader: Reader, save: Any, t0: Node, t1: Node) -> tuple[Node, ..
 
 
 def _spec_hash(
-    document: Document, data: tuple[tuple[float, ...], ...], networks: tuple[Network, ...], batch: Batch
+    document: Document,
+    data: tuple[tuple[float, ...], ...],
+    networks: tuple[Network, ...],
+    batch: Batch,
+    given: tuple[Given, ...],
 ) -> str:
     content = {key: _canonical(document.data[key]) for key in _MATHEMATICAL if key in document.data}
     if data:
@@ -177,6 +188,8 @@ def _spec_hash(
         content["weights"] = [network.sha256 for network in networks]
     if batch.size > 1:
         content["batch"] = [batch.size, batch.spread, batch.seed, *batch.drawn]
+    if given:
+        content["given"] = [[item.name, item.shape, item.rows[: batch.size]] for item in given]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import math
-from pathlib import Path
 from typing import Any
 
+from sciml_bench.problem.expression import Scope
+from sciml_bench.problem.given import Given
 from sciml_bench.problem.model import Loss, State, labels, to_double
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.reader import Reader
+from sciml_bench.problem.shapes import Shape, describe
+from sciml_bench.problem.table import read_table, table_name
 
-LOSS_KEYS = ("kind", "target", "data", "weight", "at")
-KINDS = ("sum_of_squares", "sum_of_magnitudes", "sum")
-MAX_DATA_BYTES = 10_000_000
+LOSS_KEYS = ("kind", "of", "target", "data", "label", "weight", "at", "penalty")
+KINDS = ("sum_of_squares", "sum_of_magnitudes", "sum", "cross_entropy")
 _SAME_TIME = 1e-9
 
 
-def load_loss(reader: Reader, states: tuple[State, ...], save_times: tuple[Node, ...]) -> Loss:
+def load_loss(
+    reader: Reader, states: tuple[State, ...], save_times: tuple[Node, ...], given: tuple[Given, ...] = ()
+) -> Loss:
     """The declared loss; without one the sum of squares of the states over their scales."""
     document, data = reader.document, reader.document.table("loss")
     document.known_keys(data, LOSS_KEYS, "loss")
@@ -32,23 +34,105 @@ def load_loss(reader: Reader, states: tuple[State, ...], save_times: tuple[Node,
     weight = to_double(reader.constant(data.get("weight", 1), "loss", "weight"))
     if not weight > 0:
         raise document.error("'weight' must be positive.", "loss", "weight")
+    if "of" in data and "data" in data:
+        cure = "Name data of each trajectory as the target instead, see [data]."
+        raise document.error("'data' is for losses of the states themselves.", "loss", "data", cure)
+    observed, of = _observed(reader, data, states)
+    n_observed = observed[0] if observed else 1
+    target = _given_target(reader, data, given, observed, len(save_times) if at == "saved" else 0)
     return Loss(
-        target=_target(reader, data, sum(state.size for state in states)),
-        scale=tuple(value for state in states for value in state.scale),
+        target=(0.0,) * n_observed if target else _target(reader, data, n_observed),
+        scale=tuple(value for state in states for value in state.scale) if of is None else (1.0,) * n_observed,
         weight=weight,
         at=at,
         kind=kind,
         data=_data(reader, data, states, save_times) if "data" in data else (),
+        of=of,
+        given=target,
+        label=_label(reader, data, kind, at, given, n_observed),
+        penalty=_penalty(reader, data),
+        texts={key: str(data[key]) for key in ("of", "penalty") if key in data},
     )
 
 
-def _target(reader: Reader, data: dict[str, Any], n_states: int) -> tuple[float, ...]:
+def _observed(reader: Reader, data: dict[str, Any], states: tuple[State, ...]) -> tuple[Shape, Node | None]:
+    """The shape of what the loss looks at, and its expression; without one the flat state."""
+    if "of" not in data:
+        return (sum(state.size for state in states),), None
+    known = {"constants", "parameters", "states"}
+    names = {name: typed for name, typed in reader.scope.names.items() if reader.declared_in.get(name) in known}
+    scope = Scope(names, reader.scope.operators, reader.scope.used)
+    typed = reader.expression(data["of"], "loss", "of", scope)
+    if len(typed.shape) > 1 or not typed.expr.free_symbols & {symbol for s in states for symbol in _symbols(s, reader)}:
+        cure = 'As in `of = "decode(z)"`, with z a state.'
+        raise reader.document.error("'of' must be a number or a vector that depends on the state.", "loss", "of", cure)
+    return typed.shape, typed.expr
+
+
+def _symbols(state: State, reader: Reader) -> set[Node]:
+    return reader.scope.names[state.name].expr.free_symbols
+
+
+def _given_target(
+    reader: Reader, data: dict[str, Any], given: tuple[Given, ...], observed: Shape, n_times: int
+) -> str:
+    """The name of the data of each trajectory that are the target; empty where they are numbers."""
+    target = data.get("target")
+    found = next((quantity for quantity in given if quantity.name == target), None)
+    if found is None:
+        return ""
+    wanted = (n_times, *observed) if n_times else observed
+    if found.shape != wanted:
+        cure = f"The loss looks at {describe(observed)} {f'at {n_times} saved times' if n_times else 'at the end'}."
+        message = f"'{found.name}' is a {describe(found.shape)}, but the target is a {describe(wanted)}."
+        raise reader.document.error(message, "loss", "target", cure)
+    return found.name
+
+
+def _label(
+    reader: Reader, data: dict[str, Any], kind: str, at: str, given: tuple[Given, ...], n_classes: int
+) -> str:
+    document = reader.document
+    if kind != "cross_entropy":
+        if "label" in data:
+            raise document.error("'label' belongs to the kind cross_entropy.", "loss", "label", "Remove it.")
+        return ""
+    if at != "end" or "target" in data or "data" in data:
+        cure = 'Write `at = "end"` and `label = "…"`; a cross-entropy has neither target nor data.'
+        raise document.error("cross_entropy is taken at the end, of a label.", "loss", "kind", cure)
+    name = document.string(data, "label", "loss")
+    found = next((quantity for quantity in given if quantity.name == name), None)
+    if found is None or found.shape:
+        known = ", ".join(quantity.name for quantity in given if not quantity.shape) or "none are declared"
+        cure = f"Numbers of each trajectory: {known}."
+        raise document.error(f"'{name}' is no number among [data].", "loss", "label", cure)
+    if n_classes < 2:
+        raise document.error("a cross-entropy needs scores of two classes or more.", "loss", "of")
+    for line, (value,) in enumerate(found.rows, start=2):
+        if value != int(value) or not 0 <= value < n_classes:
+            cure = f"Labels are whole numbers from 0 to {n_classes - 1}, as many as there are scores."
+            raise document.error(f"line {line} of the data: the label is {value:g}.", "loss", "label", cure)
+    reader.scope.used.add(name)
+    return name
+
+
+def _penalty(reader: Reader, data: dict[str, Any]) -> Node | None:
+    if "penalty" not in data:
+        return None
+    typed = reader.expression(data["penalty"], "loss", "penalty", reader.outer_scope())
+    if typed.shape or typed.expr.is_number:
+        cure = "It is one number for each trajectory, which theta decides."
+        raise reader.document.error("'penalty' must be a scalar that depends on theta.", "loss", "penalty", cure)
+    return typed.expr
+
+
+def _target(reader: Reader, data: dict[str, Any], n_observed: int) -> tuple[float, ...]:
     given = data.get("target", 0)
     target = reader.constants(given if isinstance(given, list) else [given], "loss", "target")
-    if len(target) not in (1, n_states):
-        raise reader.document.error(f"'target' must be one number, or {n_states}.", "loss", "target")
+    if len(target) not in (1, n_observed):
+        raise reader.document.error(f"'target' must be one number, or {n_observed}.", "loss", "target")
     values = tuple(to_double(value) for value in target)
-    return values if len(values) == n_states else values * n_states
+    return values if len(values) == n_observed else values * n_observed
 
 
 def _data(
@@ -56,11 +140,8 @@ def _data(
 ) -> tuple[tuple[float, ...], ...]:
     """The rows of the data file beside the problem: a column for the time and one for each component of the state."""
     document = reader.document
-    name = document.string(data, "data", "loss")
-    if Path(name).name != name or not name.endswith(".csv"):
-        cure = "Name a .csv file in the folder of the problem file, without any path."
-        raise document.error(f"'{name}' cannot be a data file.", "loss", "data", cure)
-    header, rows = _read(reader, document.path.with_name(name))
+    name = table_name(reader, document.string(data, "data", "loss"), "loss", "data")
+    header, rows = read_table(reader, name, "loss", "data")
     wanted = ["t", *(label for state in states for label in labels(state.name, state.shape))]
     if header != wanted:
         shown = ", ".join(wanted[:8]) + (", …" if len(wanted) > 8 else "")
@@ -73,41 +154,3 @@ def _data(
         if abs(row[0] - expected) > _SAME_TIME * max(abs(expected), 1e-300):
             raise document.error(f"{name}, line {line}: t is {row[0]!r}, the saved time {expected!r}.", "loss", "data")
     return tuple(row[1:] for row in rows)
-
-
-def _read(reader: Reader, path: Path) -> tuple[list[str], list[tuple[float, ...]]]:
-    document = reader.document
-    try:
-        if path.stat().st_size > MAX_DATA_BYTES:
-            raise document.error(f"{path.name} is larger than {MAX_DATA_BYTES} bytes.", "loss", "data")
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise document.error(f"{path.name} cannot be read: {error.strerror}.", "loss", "data") from None
-    except UnicodeDecodeError as error:
-        raise document.error(f"{path.name} is not UTF-8 text (byte {error.start}).", "loss", "data") from None
-    table = [[cell.strip() for cell in row] for row in csv.reader(lines)]
-    if not table:
-        raise document.error(f"{path.name} is empty.", "loss", "data", "Its first line names the columns: t, ….")
-    header, rows = table[0], []
-    for line, cells in enumerate(table[1:], start=2):
-        if len(cells) != len(header):
-            raise document.error(
-                f"{path.name}, line {line}: {len(cells)} values for {len(header)} columns.", "loss", "data"
-            )
-        rows.append(tuple(_number(reader, path.name, line, *pair) for pair in zip(header, cells, strict=True)))
-    return header, rows
-
-
-def _number(reader: Reader, name: str, line: int, column: str, text: str) -> float:
-    if not text:
-        cure = "Data must have no gaps: leave the row and its saved time out, or fill it in."
-        raise reader.document.error(f"{name}, line {line}: '{column}' has no value.", "loss", "data", cure)
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise reader.document.error(
-            f"{name}, line {line}: '{column}' is '{text[:40]}', not a finite number.", "loss", "data"
-        )
-    return value

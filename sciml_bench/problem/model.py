@@ -10,6 +10,7 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.problem.batch import ONE, Batch
+from sciml_bench.problem.given import Given
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, Node
 from sciml_bench.problem.shapes import Shape
@@ -59,7 +60,8 @@ class State:
     """One state: a scalar, a vector or a field. ``initial``, ``scale`` and ``atol_scale`` are flat, in C order.
 
     ``scale`` is the typical size, which the default loss divides by; the absolute tolerance of component i is the
-    point's ``atol`` times ``atol_scale[i]``.
+    point's ``atol`` times ``atol_scale[i]``. Where the initial value follows from theta or from data of the trajectory,
+    ``start`` is its expression, ``start_text`` as in the file, and ``initial`` holds zeros.
     """
 
     name: str
@@ -68,6 +70,8 @@ class State:
     initial: tuple[Node, ...]
     scale: tuple[float, ...]
     atol_scale: tuple[float, ...]
+    start: Node | None = None
+    start_text: str = ""
 
     @property
     def size(self) -> int:
@@ -82,6 +86,11 @@ class Loss:
     phi is the square (``sum_of_squares``), the magnitude (``sum_of_magnitudes``) or the identity (``sum``).
     ``target`` and ``scale`` have a number for each component; where the problem has data, ``data`` holds the target
     at each saved time, (n_times, n_states), in the place of ``target``.
+
+    Where ``of`` is an expression of the states, its value takes the place of y, and ``target`` has a number for each
+    of its components. ``given`` names the data of each trajectory that are the target instead. The kind
+    ``cross_entropy`` is log(sum(exp(y))) - y[label] with ``label`` the name of such data. ``penalty`` is an expression
+    of theta and the data of a trajectory that is added once for each of them.
     """
 
     target: tuple[float, ...]
@@ -90,6 +99,16 @@ class Loss:
     at: str = "saved"
     kind: str = "sum_of_squares"
     data: tuple[tuple[float, ...], ...] = ()
+    of: Node | None = None
+    given: str = ""
+    label: str = ""
+    penalty: Node | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_latent(self) -> bool:
+        """Whether it takes more than the states: theta, or data of the trajectories."""
+        return self.of is not None or self.penalty is not None or bool(self.given or self.label)
 
     def target_at(self, k: int) -> tuple[float, ...]:
         """The target at saved time k."""
@@ -130,7 +149,8 @@ class Problem:
 
     The flat state holds the states in the order of the file, fields in C order; so does the flat parameter vector,
     in which the weights of the networks follow the parameters. Scalar constants are part of the expressions;
-    ``constants`` holds the vectors among them, ``matrices`` the matrices. ``implicit`` holds, for every state, the
+    ``constants`` holds the vectors among them, ``matrices`` the matrices. ``given`` are the data of each trajectory,
+    and ``encoding`` quantities computed of them and of theta before the solve. ``implicit`` holds, for every state, the
     terms of its equation that an implicit-explicit method takes implicitly; it is empty where the file declares no
     split.
     """
@@ -161,6 +181,8 @@ class Problem:
     implicit: Mapping[str, Node] = field(default_factory=dict)
     networks: tuple[Network, ...] = ()
     batch: Batch = ONE
+    given: tuple[Given, ...] = ()
+    encoding: tuple[Definition, ...] = ()
     training: Training | None = None
     spec_hash: str = ""
     path: str = ""
@@ -192,7 +214,7 @@ class Problem:
 
     @property
     def y0(self) -> tuple[Node, ...]:
-        """The exact initial state, flat."""
+        """The exact initial state, flat; zeros where it follows from theta or from data."""
         return tuple(value for state in self.states for value in state.initial)
 
     @cached_property
@@ -227,11 +249,11 @@ class Problem:
         exact = self.y0
         for b in range(self.batch.size):
             drawn = tuple(sympy.Rational(next(values)) for _ in exact)
-            initial = iter(exact if b == 0 else drawn)
+            initial = iter(exact if b == 0 or self.given else drawn)
             states = tuple(
                 replace(state, initial=tuple(next(initial) for _ in range(state.size))) for state in self.states
             )
-            yield replace(self, states=states, batch=ONE)
+            yield replace(self, states=states, batch=ONE, given=tuple(given.part(b) for given in self.given))
 
     @cached_property
     def parameter_labels(self) -> tuple[str, ...]:
@@ -253,7 +275,8 @@ class Problem:
         coordinates = [(grid.name, self.grid_shape) for grid in self.grids]
         matrices = [(name, matrix.shape) for name, matrix in self.matrices.items()]
         networks = [(network.name, () if network.pointwise else (network.outputs,)) for network in self.networks]
-        return {symbol(name): shape for name, shape in (*named, *coordinates, *matrices, *networks)}
+        latent = [(quantity.name, quantity.shape) for quantity in (*self.given, *self.encoding)]
+        return {symbol(name): shape for name, shape in (*named, *coordinates, *matrices, *networks, *latent)}
 
     @property
     def grid_shape(self) -> Shape:
@@ -265,6 +288,21 @@ class Problem:
         """Whether the right-hand side takes derivatives of a network with respect to its inputs."""
         expressions = (*self.equations.values(), *(definition.expr for definition in self.definitions))
         return any(expression.has(NetworkGradient, NetworkDivergence) for expression in expressions)
+
+    @property
+    def latent(self) -> bool:
+        """Whether the solve stands between what is computed before it, or looked at after it, from theta or data."""
+        computed = any(state.start is not None for state in self.states)
+        return computed or self.loss.is_latent or bool(self.given)
+
+    @property
+    def rhs_networks(self) -> tuple[Network, ...]:
+        """The networks that the right-hand side uses; an encoder is none of them."""
+        if not self.latent:
+            return self.networks
+        expressions = (*self.equations.values(), *(definition.expr for definition in self.definitions))
+        used = {name for expression in expressions for name in expression.free_symbols}
+        return tuple(network for network in self.networks if symbol(network.name) in used)
 
     @property
     def all_scalar(self) -> bool:

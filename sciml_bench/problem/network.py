@@ -36,6 +36,10 @@ class Network:
     that every framework, machine and precision starts from the same numbers to the last bit; ``sha256`` is the hash
     of their little-endian doubles. A ``pointwise`` network has one output and is applied to every element of its
     arguments, one input each.
+
+    A ``recurrent`` network (``forward`` or ``reverse``: the order in which it takes the times of a series) has one
+    layer, of the inputs at one time followed by its own last outputs, which begin as zeros (J. L. Elman, Finding
+    structure in time, 1990): h <- activation(W [x, h] + b). Its value is the h that it ends with.
     """
 
     name: str
@@ -43,11 +47,12 @@ class Network:
     weights: tuple[float, ...]
     sha256: str
     pointwise: bool = False
+    recurrent: str = ""
 
     @property
     def inputs(self) -> int:
-        """Number of inputs."""
-        return self.layers[0].inputs
+        """Number of inputs; of a recurrent network those at one time."""
+        return self.layers[0].inputs - (self.outputs if self.recurrent else 0)
 
     @property
     def outputs(self) -> int:

@@ -13,9 +13,11 @@ from sciml_bench.problem.reader import Reader
 from sciml_bench.problem.shapes import Shape, broadcast, describe
 
 NETWORK_KEYS = (
-    "inputs", "layers", "activation", "last_activation", "weights", "biases", "seed", "sha256", "pointwise",
+    "inputs", "layers", "activation", "last_activation", "weights", "biases", "seed", "sha256", "pointwise", "kind",
+    "reverse",
 )  # fmt: skip
 DRAW_KEYS = ("draw", "size")
+NETWORK_KINDS = ("dense", "recurrent")
 MAX_WIDTH = 10_000
 MAX_WEIGHTS = 1_000_000
 DERIVATIVES = ("grad", "divergence")
@@ -47,7 +49,8 @@ def _network(reader: Reader, name: str, data: dict[str, Any], table: str) -> Net
     # NumPy is only loaded for problems that have networks: listings must start fast.
     from sciml_bench.problem.weights import draw_weights, hash_of
 
-    layers = _layers(reader, data, table)
+    recurrent = _recurrent(reader, data, table)
+    layers = _recurrent_layer(reader, data, table) if recurrent else _layers(reader, data, table)
     if sum(layer.size for layer in layers) > MAX_WEIGHTS:
         raise reader.document.error(f"the network has more than {MAX_WEIGHTS} weights.", table, "layers")
     pointwise = data.get("pointwise", False)
@@ -69,7 +72,35 @@ def _network(reader: Reader, name: str, data: dict[str, Any], table: str) -> Net
             f"the weights of '{name}' have the hash {found}, not the one stated.", table, "sha256",
             "Where the layers, draws or the seed were changed on purpose, put in the new hash.",
         )  # fmt: skip
-    return Network(name, layers, weights, found, pointwise)
+    return Network(name, layers, weights, found, pointwise, recurrent)
+
+
+def _recurrent(reader: Reader, data: dict[str, Any], table: str) -> str:
+    """The order in which a recurrent network takes its times; empty for one of dense layers."""
+    document = reader.document
+    kind = document.string(data, "kind", table, "dense")
+    if kind not in NETWORK_KINDS:
+        raise document.error(f"'{kind}' is no kind of network.", table, "kind", f"One of {', '.join(NETWORK_KINDS)}.")
+    reverse = data.get("reverse", False)
+    if not isinstance(reverse, bool):
+        raise document.error("'reverse' must be true or false.", table, "reverse")
+    wrong = ("last_activation", "pointwise") if kind == "recurrent" else ("reverse",)
+    for key in wrong:
+        if key in data:
+            raise document.error(f"a {kind} network has no '{key}'.", table, key, "Remove it.")
+    if kind == "dense":
+        return ""
+    return "reverse" if reverse else "forward"
+
+
+def _recurrent_layer(reader: Reader, data: dict[str, Any], table: str) -> tuple[Layer, ...]:
+    inputs = reader.document.integer(data, "inputs", table, 1, MAX_WIDTH)
+    widths = data.get("layers")
+    if not isinstance(widths, list) or len(widths) != 1:
+        cure = "Write one width, as in [25]; what reads it is another network."
+        raise reader.document.error("a recurrent network has one layer.", table, "layers", cure)
+    width = reader.document.integer({"layers": widths[0]}, "layers", table, 1, MAX_WIDTH)
+    return (Layer(inputs + width, width, _activation(reader, data, table, "activation", "tanh")),)
 
 
 def _layers(reader: Reader, data: dict[str, Any], table: str) -> tuple[Layer, ...]:
@@ -115,9 +146,24 @@ def _output(call: Call, network: Network) -> Typed:
     call.parser.scope.used.add(network.name)
     if call.keywords or not call.arguments:
         raise ExpressionError(f"{network.name} takes its inputs in order, by no names")
+    if network.recurrent:
+        return _of_series(call, network)
     operands = [call.parser.visit(argument) for argument in call.arguments]
     shape = _pointwise(network, operands) if network.pointwise else _whole(call, network, operands)
     return Typed(NetworkOutput(symbol(network.name), *(operand.expr for operand in operands)), shape)
+
+
+def _of_series(call: Call, network: Network) -> Typed:
+    first, *others = call.arguments
+    series = call.parser.scope.series
+    if not isinstance(first, ast.Name) or first.id not in series or others:
+        known = ", ".join(series) or "none are known here"
+        raise ExpressionError(f"{network.name} is recurrent: it takes one series among [data] ({known})")
+    shape = series[first.id]
+    if shape[1] != network.inputs:
+        raise ExpressionError(f"{network.name} has {network.inputs} inputs, {first.id} has {shape[1]} channels")
+    call.parser.scope.used.add(first.id)
+    return Typed(NetworkOutput(symbol(network.name), symbol(first.id)), (network.outputs,))
 
 
 def _derivative(call: Call, networks: dict[str, Network], operator: type[Operator]) -> Typed:
@@ -127,8 +173,8 @@ def _derivative(call: Call, networks: dict[str, Network], operator: type[Operato
     if network is None or call.keywords:
         raise ExpressionError(f"the first argument of {call.name} is a network ({', '.join(networks)})")
     call.parser.scope.used.add(network.name)
-    if network.pointwise:
-        raise ExpressionError(f"{call.name} takes no pointwise network")
+    if network.pointwise or network.recurrent:
+        raise ExpressionError(f"{call.name} takes no {'pointwise' if network.pointwise else 'recurrent'} network")
     operands = [call.parser.visit(argument) for argument in call.arguments[1:]]
     _whole(call, network, operands)
     if operator is NetworkGradient and network.outputs != 1:

@@ -116,7 +116,11 @@ def _state(reader: Reader, name: str, value: Any, grids: tuple[Grid, ...]) -> St
     reader.document.known_keys(data, STATE_KEYS, f"states.{name}")
     if "initial" not in data:
         raise reader.document.error(f"'{name}' has no initial value.", "states", name, "Add `initial = …`.")
-    shape, initial = _initial(reader, name, data, grids)
+    start = None if grids or "size" in data else _start(reader, name, data["initial"])
+    if start is not None and "grid" not in data:
+        shape, initial = start.shape, (sympy.S.Zero,) * (start.shape[0] if start.shape else 1)
+    else:
+        shape, initial = _initial(reader, name, data, grids)
     scale = _scale(reader, name, data, "scale", len(initial), None)
     return State(
         name=name,
@@ -125,7 +129,22 @@ def _state(reader: Reader, name: str, value: Any, grids: tuple[Grid, ...]) -> St
         initial=initial,
         scale=scale,
         atol_scale=_scale(reader, name, data, "atol_scale", len(initial), scale),
+        start=None if start is None else start.expr,
+        start_text="" if start is None else data["initial"],
     )
+
+
+def _start(reader: Reader, name: str, initial: Any) -> Typed | None:
+    """An initial value that theta or data of the trajectory decide; ``None`` for numbers and what is no such thing."""
+    if not isinstance(initial, str):
+        return None
+    typed = reader.expression(initial, "states", name, reader.outer_scope())
+    vectors = {symbol(key) for key, table in reader.declared_in.items() if table == "constants"}
+    if not typed.expr.free_symbols - vectors:
+        return None
+    if len(typed.shape) > 1:
+        raise reader.document.error(f"the initial value of '{name}' must be a number or a vector.", "states", name)
+    return typed
 
 
 def _initial(

@@ -21,11 +21,17 @@ MAX_COMPONENTS = 1_000_000
 
 @dataclass
 class Reader:
-    """A document being loaded. ``scope`` grows as the tables are read in order."""
+    """A document being loaded. ``scope`` grows as the tables are read in order.
+
+    ``outer`` are the names that initial values and losses know besides: data of each trajectory, and what is encoded
+    of them. ``series`` are data over times, which only networks that are recurrent take.
+    """
 
     document: Document
     scope: Scope = field(default_factory=Scope)
     declared_in: dict[str, str] = field(default_factory=dict)
+    outer: dict[str, Typed] = field(default_factory=dict)
+    series: dict[str, Shape] = field(default_factory=dict)
 
     def declare(self, name: str, table: str, meaning: Typed | None, shape: Shape = ()) -> None:
         """Give a name its meaning (by default: a symbol of this shape), once."""
@@ -75,6 +81,13 @@ class Reader:
         """Only the names whose meaning is a plain number, and the given ones."""
         plain = {name: typed for name, typed in self.scope.names.items() if typed.expr.is_number and not typed.shape}
         return Scope({**plain, **extra}, {}, self.scope.used)
+
+    def outer_scope(self) -> Scope:
+        """What holds before the solve: constants, parameters, networks, data of the trajectory; no state, no time."""
+        inside = {"states", "definitions"}
+        hidden = {name for name, table in self.declared_in.items() if table.partition(".")[0] in {*inside, "grids"}}
+        names = {name: typed for name, typed in self.scope.names.items() if name not in hidden and name != "t"}
+        return Scope({**names, **self.outer}, self.scope.operators, self.scope.used, self.series)
 
     def fits(self, typed: Typed, shape: Shape, table: str, key: str) -> Node:
         """The expression, when it has the shape or is a scalar to be broadcast."""

@@ -6,10 +6,11 @@ from typing import Any
 
 from sciml_bench.problem.batch import MAX_BATCH
 from sciml_bench.problem.batches import BATCH_KEYS
+from sciml_bench.problem.latent import DATA_KEYS
 from sciml_bench.problem.load import SOURCE_KEYS, SPEC, SUITES, TIERS, TIME_KEYS, TOP_KEYS
 from sciml_bench.problem.loss import KINDS, LOSS_KEYS
 from sciml_bench.problem.network import ACTIVATIONS, DRAWS
-from sciml_bench.problem.networks import DRAW_KEYS, MAX_WIDTH, NETWORK_KEYS
+from sciml_bench.problem.networks import DRAW_KEYS, MAX_WIDTH, NETWORK_KEYS, NETWORK_KINDS
 from sciml_bench.problem.published import GRADIENT_KEYS, PUBLISHED_KEYS
 from sciml_bench.problem.quantities import BOUNDARIES, GRID_KEYS, STATE_KEYS
 from sciml_bench.problem.training import MAX_TRAINING_STEPS, OPTIMISERS, REQUIRED_KEYS, TRAINING_KEYS
@@ -55,7 +56,8 @@ _KINDS: dict[str, Schema] = {
     "activation": {"enum": list(ACTIVATIONS)}, "last_activation": {"enum": list(ACTIVATIONS)}, "weights": _DRAW,
     "biases": _DRAW, "seed": {"type": "integer", "minimum": 0},
     "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-    "pointwise": {"type": "boolean"}, "optimiser": {"enum": list(OPTIMISERS)},
+    "pointwise": {"type": "boolean"}, "reverse": {"type": "boolean"}, "label": _STRING, "penalty": _EXPRESSION,
+    "file": {"type": "string", "pattern": "\\.csv$"}, "columns": {"type": "array", "items": _STRING}, "optimiser": {"enum": list(OPTIMISERS)},
     "steps": {"type": "integer", "minimum": 1, "maximum": MAX_TRAINING_STEPS},
     **dict.fromkeys(("learning_rate", "beta1", "beta2", "epsilon", "decay", "weight_decay", "rtol", "atol"), _NUMBER),
 }  # fmt: skip
@@ -70,7 +72,9 @@ def schema() -> Schema:
         "constants": _open({"anyOf": [_NUMBERS, {"type": "array", "items": {"type": "array", "items": _NUMBER}}]}),
         "parameters": _open(_NUMBERS),
         "grids": _open(_object(GRID_KEYS, required=("points", "first", "last", "boundary"))),
-        "networks": _open(_object(NETWORK_KEYS, required=("inputs", "layers"))),
+        "networks": _open(_network()),
+        "data": _object(DATA_KEYS, required=("file",)),
+        "encoding": _open(_EXPRESSION),
         "states": {**_open(state), "minProperties": 1},
         "definitions": _open(_EXPRESSION),
         "equations": {**_open(_EXPRESSION), "minProperties": 1},
@@ -98,6 +102,12 @@ def _training() -> Schema:
     """The target of a training is one loss, where that of a loss is one number or as many as the state has."""
     table = _object(TRAINING_KEYS, required=REQUIRED_KEYS)
     return {**table, "properties": {**table["properties"], "target": _NUMBER}}
+
+
+def _network() -> Schema:
+    """The kind of a network is another word than that of a loss."""
+    table = _object(NETWORK_KEYS, required=("inputs", "layers"))
+    return {**table, "properties": {**table["properties"], "kind": {"enum": list(NETWORK_KINDS)}}}
 
 
 def _batch() -> Schema:

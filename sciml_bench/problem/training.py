@@ -40,18 +40,23 @@ def load_training(reader: Reader) -> Training | None:
         return None
     data = document.table("training")
     document.known_keys(data, TRAINING_KEYS, "training")
-    name = document.string(data, "optimiser", "training")
-    if name not in OPTIMISERS:
-        raise document.error(f"'{name}' is no optimiser.", "training", "optimiser", f"One of {', '.join(OPTIMISERS)}.")
     return Training(
-        optimiser=name,
-        learning_rate=_positive(reader, data, "learning_rate"),
         steps=document.integer(data, "steps", "training", 1, MAX_TRAINING_STEPS),
         rtol=_positive(reader, data, "rtol", below=1.0),
         atol=_positive(reader, data, "atol"),
         target=_number(reader, data, "target") if "target" in data else None,
-        **_numbers(reader, data, name),
+        **load_optimiser(reader, data),
     )
+
+
+def load_optimiser(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
+    """The optimiser of a ``[training]`` table with its numbers, as arguments of :class:`~sciml_bench.task.Training`."""
+    name = reader.document.string(data, "optimiser", "training")
+    if name not in OPTIMISERS:
+        cure = f"One of {', '.join(OPTIMISERS)}."
+        raise reader.document.error(f"'{name}' is no optimiser.", "training", "optimiser", cure)
+    rate = _positive(reader, data, "learning_rate")
+    return {"optimiser": name, "learning_rate": rate, **_numbers(reader, data, name)}
 
 
 def _numbers(reader: Reader, data: dict[str, Any], name: str) -> dict[str, float]:

@@ -1,0 +1,1 @@
+"""Models of the conventional track: declared once, layer by layer, for every framework."""

@@ -1,0 +1,190 @@
+"""Loads a model of the conventional track: every table in order, everything checked, nothing guessed."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from sciml_bench.learning import LOSSES, DataSet, Slot
+from sciml_bench.problem.architecture import initial
+from sciml_bench.problem.architecture.building import Builder
+from sciml_bench.problem.architecture.data_sets import load_data
+from sciml_bench.problem.architecture.layer import Layer, walk
+from sciml_bench.problem.architecture.model import Architecture
+from sciml_bench.problem.document import Document
+from sciml_bench.problem.model import Source, to_double
+from sciml_bench.problem.reader import Reader
+from sciml_bench.problem.training import MAX_TRAINING_STEPS, load_optimiser
+from sciml_bench.problem.weights import hash_of
+from sciml_bench.task import Training
+
+SPEC = 1
+SUITE = "conventional"
+TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
+TOP_KEYS = (
+    "spec", "name", "title", "suite", "tags", "tier", "description", "source", "data", "weights", "layers", "loss",
+    "batches", "training",
+)  # fmt: skip
+WEIGHT_KEYS = ("seed", "file", "sha256")
+TRAINING_KEYS = (
+    "optimiser", "learning_rate", "beta1", "beta2", "epsilon", "decay", "weight_decay", "steps", "batch", "seed",
+    "every", "target", "accuracy",
+)  # fmt: skip
+MAX_BATCH = 65_536
+_MATHEMATICAL = ("spec", "layers", "loss")
+
+
+def load_architecture(path: Path | str) -> Architecture:
+    """Load and check the file of a model.
+
+    Raises:
+        ProblemError: anything about the file is wrong; the message says what, in which line, and how to cure it.
+    """
+    document = Document.read(Path(path))
+    document.known_keys(document.data, TOP_KEYS, "")
+    if document.data.get("spec") != SPEC:
+        raise document.error(f"'spec' must be {SPEC}.", "", "spec", f"Write `spec = {SPEC}` in the first line.")
+    name, tier = _identity(document)
+    data = load_data(document)
+    builder = Builder(document, data.classes if data.kind == "text" else 0)
+    layers = builder.layers(document.data.get("layers"), data.input_shape, top=True)
+    loss = _loss(document, data, layers)
+    slots = tuple(slot for layer in walk(layers) for slot in layer.slots)
+    weights = _weights(document, slots)
+    return Architecture(
+        name=name, title=document.string(document.data, "title", ""), suite=SUITE, tier=tier,
+        tags=_strings(document, "tags"), description=document.string(document.data, "description", "", "").strip(),
+        source=_source(document), data=data, layers=layers, weights=weights, loss=loss,
+        batches=_batches(document, data), training=_training(document, data),
+        spec_hash=_spec_hash(document, data, weights), path=str(path),
+    )  # fmt: skip
+
+
+def is_architecture(path: Path) -> bool:
+    """Whether a file declares a model of this track; a file that cannot be read does not."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return re.search(rf"""(?m)^\s*suite\s*=\s*["']{SUITE}["']""", text) is not None
+
+
+def _identity(document: Document) -> tuple[str, str]:
+    name = document.string(document.data, "name", "")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,60}", name):
+        raise document.error(f"'{name}' cannot be a problem's name.", "", "name", "Use a-z, 0-9 and hyphens.")
+    tier = document.string(document.data, "tier", "", "standard")
+    if tier not in TIERS:
+        raise document.error(f"'{tier}' is no tier.", "", "tier", f"One of {', '.join(TIERS)}.")
+    return name, tier
+
+
+def _strings(document: Document, key: str) -> tuple[str, ...]:
+    values = document.data.get(key, [])
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise document.error(f"'{key}' must be a list of strings.", "", key)
+    return tuple(values)
+
+
+def _source(document: Document) -> Source:
+    data = document.table("source")
+    document.known_keys(data, ("citation", "url", "note"), "source")
+    return Source(*(document.string(data, key, "source", "") for key in ("citation", "url", "note")))
+
+
+def _loss(document: Document, data: DataSet, layers: tuple[Layer, ...]) -> str:
+    table = document.table("loss", required=True)
+    document.known_keys(table, ("kind",), "loss")
+    kind = document.string(table, "kind", "loss")
+    if kind not in LOSSES:
+        raise document.error(f"'{kind}' is no loss of a model.", "loss", "kind", f"One of {', '.join(LOSSES)}.")
+    if not layers:
+        raise document.error("there are no layers.", "", "layers", "Add [[layers]] tables.")
+    output = layers[-1].output
+    wanted = (*data.input_shape, data.classes) if data.kind == "text" else (data.classes,)
+    if kind == "cross_entropy" and output != wanted:
+        shapes = f"shape {output}, the cross entropy of this data set needs logits of shape {wanted}"
+        raise document.error(f"the last layer's output has {shapes}.", "loss", "kind", "Change the last layer.")
+    return kind
+
+
+def _weights(document: Document, slots: tuple[Slot, ...]) -> tuple[float, ...]:
+    table = document.table("weights")
+    document.known_keys(table, WEIGHT_KEYS, "weights")
+    if "file" in table:
+        weights = _from_file(document, document.string(table, "file", "weights"), slots)
+    else:
+        weights = initial.drawn(slots, document.integer({"seed": 0, **table}, "seed", "weights", 0, 2**32 - 1))
+    found, stated = hash_of(weights), document.string(table, "sha256", "weights", "")
+    if stated and stated != found:
+        cure = "Where the layers, the file or the seed were changed on purpose, put in the new hash."
+        raise document.error(f"the weights have the hash {found}, not the one stated.", "weights", "sha256", cure)
+    return weights
+
+
+def _from_file(document: Document, name: str, slots: tuple[Slot, ...]) -> tuple[float, ...]:
+    if Path(name).name != name or not name.endswith(".npz"):
+        cure = "Name a .npz file in the folder of this file, without any path."
+        raise document.error(f"'{name}' cannot be a file of weights.", "weights", "file", cure)
+    path = document.path.parent / name
+    try:
+        return initial.read(path, slots)
+    except OSError as error:
+        raise document.error(f"{path} cannot be read: {error.strerror or error}.", "weights", "file") from None
+    except (ValueError, EOFError) as error:
+        cure = "Save it with numpy.savez, one array for each of the model's weights."
+        raise document.error(f"{path} does not fit the model: {error}.", "weights", "file", cure) from None
+
+
+def _batches(document: Document, data: DataSet) -> tuple[int, ...]:
+    sizes = document.data.get("batches", [1])
+    most = min(MAX_BATCH, data.size - data.held_out)
+    if not isinstance(sizes, list) or not sizes:
+        raise document.error("'batches' must be a list of sizes.", "", "batches", "As in [1, 64].")
+    whole = [document.integer({"batches": size}, "batches", "", 1, most) for size in sizes]
+    if any(a >= b for a, b in zip(whole, whole[1:], strict=False)):
+        raise document.error("'batches' must increase.", "", "batches")
+    return tuple(whole)
+
+
+def _training(document: Document, data: DataSet) -> Training | None:
+    if "training" not in document.data:
+        return None
+    table, reader = document.table("training"), Reader(document)
+    document.known_keys(table, TRAINING_KEYS, "training")
+    most = data.size - data.held_out
+    targets = {key: _positive(reader, table, key) for key in ("target", "accuracy") if key in table}
+    if targets.get("accuracy", 0.0) > 1:
+        raise document.error("'accuracy' is a share, at most 1.", "training", "accuracy")
+    return Training(
+        steps=document.integer(table, "steps", "training", 1, MAX_TRAINING_STEPS), rtol=0.0, atol=0.0,
+        batch=document.integer(table, "batch", "training", 1, min(MAX_BATCH, most)),
+        batch_seed=document.integer({"seed": 0, **table}, "seed", "training", 0, 2**32 - 1),
+        every=document.integer({"every": 10, **table}, "every", "training", 1, MAX_TRAINING_STEPS),
+        **targets,
+        **load_optimiser(reader, table),
+    )  # fmt: skip
+
+
+def _positive(reader: Reader, table: dict[str, Any], key: str) -> float:
+    value = to_double(reader.constant(table[key], "training", key))
+    if not value > 0:
+        raise reader.document.error(f"'{key}' must be positive.", "training", key)
+    return value
+
+
+def _spec_hash(document: Document, data: DataSet, weights: tuple[float, ...]) -> str:
+    """SHA-256 of what decides outputs, loss and gradient: layers, data with their split, and weights."""
+    of_data = {key: value for key, value in dataclasses.asdict(data).items() if key not in ("path", "source", "licence")}
+    content = {
+        **{key: document.data[key] for key in _MATHEMATICAL if key in document.data},
+        "data": of_data,
+        "weights": hash_of(weights),
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+
+
