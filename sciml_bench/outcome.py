@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sciml_bench.trajectories import Trajectories
 
 
 class Outcome(StrEnum):
@@ -56,8 +60,12 @@ _CURES = {
 
 
 class SolverFailure(Exception):
-    """Raised by an adapter's program when the library says, or shows, that a solve failed."""
+    """Raised by an adapter's program when the library says, or shows, that a solve failed.
 
-    def __init__(self, outcome: Outcome, message: str):
+    ``trajectories`` tells of a batch which of them did.
+    """
+
+    def __init__(self, outcome: Outcome, message: str, trajectories: Trajectories | None = None):
         self.outcome = outcome
+        self.trajectories = trajectories
         super().__init__(message)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import WARM, Cell, Point, Task, Training
+from sciml_bench.trajectories import Trajectories
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -124,10 +125,11 @@ class Adapter:
 
 @dataclass(frozen=True)
 class Solution:
-    """States at the saved times, shape (n_times, n_states), and the solver's own counts."""
+    """States at the saved times, shape (n_times, n_states), and the solver's own counts; of a batch each one's too."""
 
     ys: FloatArray
     statistics: dict[str, float]
+    trajectories: Trajectories | None = None
 
 
 @dataclass(frozen=True)

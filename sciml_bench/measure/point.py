@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sciml_bench.outcome import Outcome
 from sciml_bench.task import Point
+from sciml_bench.trajectories import Trajectories
 
 if TYPE_CHECKING:
     # Not imported: it needs NumPy, which a worker imports with its framework and not before.
@@ -33,7 +34,9 @@ class PointResult:
     nanoseconds, one number per call; ``first_*_ns`` is the scored call at the unperturbed theta. ``loss``,
     ``gradient`` and ``end_state`` come from the scored calls; long ones keep their first components, and
     ``gradient_size`` and ``state_size`` say how many there are. ``truncated`` tells that a loop was cut by the time
-    limit before its minimum count. ``memory_growth_bytes`` is the worker's growth over its steady loops.
+    limit before its minimum count. ``memory_growth_bytes`` is the worker's growth over its steady loops;
+    ``*_working_bytes`` is what one warm call holds at its peak beyond what the worker held before it, ``None`` where
+    the system cannot tell. ``trajectories`` tells of each one of a batch.
     ``*_inside`` holds what the framework timed of each call of a steady loop behind a bridge (see ``adapters.base``), a
     list for each of its names; ``None`` for a framework that Python calls directly.
     ``*_steady`` says whether a steady loop had settled, and from which call on (see ``measure.steady``); ``None`` for a
@@ -63,6 +66,9 @@ class PointResult:
     end_state: tuple[float | None, ...] = ()
     state_size: int = 0
     memory_growth_bytes: int | None = None
+    solve_working_bytes: int | None = None
+    gradient_working_bytes: int | None = None
+    trajectories: Trajectories | None = None
     truncated: bool = False
     solve_steady: Steady | None = None
     gradient_steady: Steady | None = None
@@ -118,9 +124,9 @@ class PointResult:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values, those of a bridge only where there is one."""
+        """Plain JSON values, those of a bridge or a batch only where there is one."""
         data = dataclasses.asdict(self)
-        return {name: value for name, value in data.items() if value is not None or name not in _INSIDE}
+        return {name: value for name, value in data.items() if value is not None or name not in _ABSENT_WHERE_NONE}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PointResult:
@@ -141,6 +147,8 @@ class PointResult:
         for name in _INSIDE:
             if known.get(name) is not None:
                 known[name] = {key: tuple(values) for key, values in known[name].items()}
+        if known.get("trajectories") is not None:
+            known["trajectories"] = Trajectories.from_dict(known["trajectories"])
         return cls(**known)
 
 
@@ -158,6 +166,7 @@ def _check_steady(steady: Mapping[str, Any]) -> None:
 _FIELDS = tuple(item.name for item in dataclasses.fields(PointResult))
 _STEADY = ("solve_steady", "gradient_steady")
 _INSIDE = ("solve_inside", "gradient_inside")
+_ABSENT_WHERE_NONE = (*_INSIDE, "trajectories")
 _OUTCOMES = ("outcome", "solve_outcome", "gradient_outcome")
 _SEQUENCES = ("solve_ns", "gradient_ns", "warm_up_solve_ns", "warm_up_gradient_ns", "gradient", "end_state")
 

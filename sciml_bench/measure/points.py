@@ -21,7 +21,7 @@ from sciml_bench.measure.baton import Baton
 from sciml_bench.measure.displacement import Displacements
 from sciml_bench.measure.energy import EnergyMeter
 from sciml_bench.measure.failure import explain
-from sciml_bench.measure.memory import rss_bytes
+from sciml_bench.measure.memory import rss_bytes, working_bytes
 from sciml_bench.measure.phases import Phases
 from sciml_bench.measure.point import MAX_STORED_COMPONENTS, PointResult, Scores, finite
 from sciml_bench.measure.protocol import Event, PointDone
@@ -40,9 +40,10 @@ from sciml_bench.measure.steady import Steady, steady_state
 from sciml_bench.measure.warm_up import WarmUp
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
+from sciml_bench.trajectories import Trajectories
 
 _STREAMS = {"solve": 0, "gradient": 1}
-_WARM_UP, _STEADY, _BLOCKING = range(3)
+_WARM_UP, _STEADY, _BLOCKING, _MEMORY = range(4)
 
 # The parts of a first call that frameworks tell of, in the order in which they happen.
 _FRAMEWORK_PHASES = ("trace", "lower", "compile")
@@ -61,6 +62,8 @@ class Half:
     scores: Scores | None = None
     statistics: dict[str, float | None] = field(default_factory=dict)
     memory_growth_bytes: int = 0
+    working_bytes: int | None = None
+    trajectories: Trajectories | None = None
     settled: Steady | None = None
 
     def fail(self, outcome: Outcome, phase: str | None, message: str) -> None:
@@ -108,6 +111,9 @@ class PointLog:
             end_state=_stored(self.end_state),
             state_size=len(self.end_state),
             memory_growth_bytes=sum(half.memory_growth_bytes for half in measured) if measured else None,
+            solve_working_bytes=self.solve.working_bytes,
+            gradient_working_bytes=self.gradient.working_bytes,
+            trajectories=self.solve.trajectories,
             truncated=any(loop.truncated for half in measured for loop in (half.warm_up, half.steady)),
             solve_steady=self.solve.settled,
             gradient_steady=self.gradient.settled,
@@ -202,6 +208,7 @@ class CellMeasurer:
     def _keep_solution(self, log: PointLog, solution: Solution) -> str:
         ys = np.asarray(solution.ys, dtype=np.float64)
         log.end_state = ys[-1]
+        log.solve.trajectories = solution.trajectories
         log.solve.statistics = {name: finite(value) for name, value in solution.statistics.items()}
         reference = self._task.reference
         if reference is None:
@@ -236,6 +243,9 @@ class CellMeasurer:
             half.settled = steady_state(half.steady.ns)
             self._check_traces(traces, len(half.steady.samples), call)
             check_blocking(call, self._thetas(call, index, _BLOCKING), half.steady.samples, self._phases.clock)
+            if not half.steady.truncated:
+                inputs = call.prepare(next(self._thetas(call, index, _MEMORY)))
+                half.working_bytes = working_bytes(lambda: call.synchronise(call.run(inputs)))
         if half.outcome is None:
             half.outcome = Outcome.OK
 
@@ -286,4 +296,6 @@ class CellMeasurer:
             outcome, message = explain(error, otherwise)
             if not isinstance(error, SolverFailure):
                 traceback.print_exception(error, file=sys.stderr)
+            else:
+                half.trajectories = half.trajectories or error.trajectories
             half.fail(outcome, self._phases.current, message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import Any
 
 import numpy as np
@@ -102,7 +104,7 @@ def test_scored_calls_are_unperturbed_and_loops_are_not(monkeypatch: pytest.Monk
     monkeypatch.setattr(programs, "good", Notes)
     events_of("good", points=(Point(1e-4, 1e-4),))
     assert thetas[:2] == [RATES, RATES]
-    assert len(set(thetas[2:])) == len(thetas[2:]) == 8
+    assert len(set(thetas[2:])) == len(thetas[2:]) == 10
     assert RATES not in thetas[2:]
 
 
@@ -353,3 +355,25 @@ def test_clock_that_goes_back_is_a_failure_of_the_half_in_which_it_did(monkeypat
     assert (first.solve_outcome, first.gradient_outcome) == (Outcome.CRASH, Outcome.OK)
     assert "the clock went back by" in first.message
     assert {point.outcome for point in others} == {Outcome.OK}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets a peak")
+def test_what_a_call_holds_at_its_peak_is_told():
+    first = points_of(events_of("HoldsMemory", points=(Point(1e-4, 1e-4),)))[0]
+    assert first.gradient_working_bytes is not None
+    assert first.solve_working_bytes is not None
+    assert 30 * 2**20 < first.gradient_working_bytes < 40 * 2**20
+    assert first.solve_working_bytes < 4 * 2**20
+
+
+@pytest.mark.parametrize("program", ["OwnSteps", "OneTrajectoryFails"])
+def test_each_trajectory_of_a_batch_has_its_steps_and_its_outcome(program: str):
+    first = points_of(events_of(program, points=(Point(1e-4, 1e-4),)))[0]
+    told = first.trajectories
+    assert told is not None
+    assert told.n_steps == (7, 9, 11)
+    assert (told.total_steps, told.median_steps, told.shared_steps) == (27, 9, False)
+    failed = {Outcome.MAX_STEPS: 1} if program == "OneTrajectoryFails" else {}
+    assert told.outcomes == {Outcome.OK: 3 - len(failed), **failed}
+    assert first.solve_outcome is (Outcome.MAX_STEPS if failed else Outcome.OK)
+    assert type(first).from_dict(json.loads(json.dumps(first.to_dict()))).trajectories == told

@@ -6,6 +6,7 @@ tenth of the tolerance.
 
 from __future__ import annotations
 
+import dataclasses
 import mmap
 import os
 import signal
@@ -21,6 +22,7 @@ import numpy as np
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
+from sciml_bench.trajectories import Trajectories
 
 TIGHT = 1e-7
 """Programs that fail at some points only fail below this tolerance."""
@@ -254,6 +256,31 @@ class Leaks(Decay):
         self.kept.append(mmap.mmap(-1, 2**20))
         self.kept[-1].write(bytes(2**20))
         return super().solve(inputs)
+
+
+class HoldsMemory(Decay):
+    """Holds 32 MiB for as long as a gradient takes."""
+
+    def gradient(self, inputs: Any) -> Any:
+        held = np.ones(2**22)
+        loss, gradient = super().gradient(inputs)
+        return loss * held[-1], gradient
+
+
+class OwnSteps(Decay):
+    """A batch of three, each with steps of its own."""
+
+    trajectories = Trajectories(3, False, (7, 9, 11))
+
+    def read_solution(self, output: Any) -> Solution:
+        return Solution(output, {"n_steps": 11.0}, self.trajectories)
+
+
+class OneTrajectoryFails(OwnSteps):
+    def read_solution(self, output: Any) -> Solution:
+        failed = ((2, Outcome.MAX_STEPS),)
+        trajectories = dataclasses.replace(self.trajectories, failed=failed)
+        raise SolverFailure(Outcome.MAX_STEPS, "1 of 3 trajectories", trajectories)
 
 
 class TellsNoVersions(Decay):

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.trajectories import Trajectories
 
 # Index in this table + 1 is the status that a compiled program returns; 0 is success, -1 any other result.
 _FAILURES = (
@@ -27,10 +28,19 @@ def status(result: diffrax.RESULTS) -> jax.Array:
     return code
 
 
-def check(code: int, n_steps: int, n_failed: int = 1, n_trajectories: int = 1) -> None:
+def outcome(code: int) -> Outcome:
+    """The outcome that a status other than success stands for."""
+    return _meaning(code)[0]
+
+
+def check(code: int, n_steps: int, n_failed: int = 1, trajectories: Trajectories | None = None) -> None:
     """Raise the typed failure that a status stands for, of the first of so many failed trajectories of a batch."""
     if code == 0:
         return
-    outcome, reason = (Outcome.CRASH, "it gives no known reason") if code < 0 else _FAILURES[code - 1][1:]
-    share = f" on {n_failed} of {n_trajectories} trajectories, first" if n_trajectories > 1 else ""
-    raise SolverFailure(outcome, f"Diffrax stopped{share} after {n_steps} steps: {reason}")
+    kind, reason = _meaning(code)
+    share = f" on {n_failed} of {trajectories.size} trajectories, first" if trajectories else ""
+    raise SolverFailure(kind, f"Diffrax stopped{share} after {n_steps} steps: {reason}", trajectories)
+
+
+def _meaning(code: int) -> tuple[Outcome, str]:
+    return (Outcome.CRASH, "it gives no known reason") if code < 0 else _FAILURES[code - 1][1:]

@@ -23,6 +23,7 @@ from sciml_bench.adapters.diffrax import failure, solvers
 from sciml_bench.adapters.diffrax.compiling import CacheHits, CompileTimes
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task, Training
+from sciml_bench.trajectories import Trajectories
 
 N_REPORT = 3
 """What Diffrax says of a solve: status, steps, accepted steps."""
@@ -87,20 +88,20 @@ class DiffraxProgram(Program):
         output.block_until_ready()
 
     def read_solution(self, output: jax.Array) -> Solution:
-        values, statistics = self._split(output)
+        values, reports = self._split(output)
         ys = self._by_time(values)
         if not np.all(np.isfinite(ys)):
             raise SolverFailure(Outcome.NONFINITE, "Diffrax reports success, but the solution is not finite")
-        return Solution(ys, statistics)
+        return Solution(ys, _statistics(reports), _trajectories(reports))
 
     def read_gradient(self, output: jax.Array) -> Gradient:
-        values, statistics = self._split(output)
+        values, reports = self._split(output)
         *gradient, loss = values
         if not np.all(np.isfinite(values)):
             backwards = "; its solve backwards in time may have failed" * (self._cell.sensitivity == "backsolve")
             message = f"Diffrax reports success, but the gradient is not finite{backwards}"
             raise SolverFailure(Outcome.NONFINITE, message)
-        return Gradient(float(loss), np.array(gradient), statistics)
+        return Gradient(float(loss), np.array(gradient), _statistics(reports))
 
     def trainer(self, training: Training) -> Trainer:
         # Optax is only imported by cells that train.
@@ -112,10 +113,17 @@ class DiffraxProgram(Program):
         inputs = self.prepare(np.asarray(self._numbers.theta), training.point)
         return DiffraxTrainer(training, inputs, self._gradient, self.read_gradient)
 
-    def _split(self, output: jax.Array) -> tuple[FloatArray, dict[str, float]]:
-        """The result, and what Diffrax says of the solve of each trajectory."""
+    def _split(self, output: jax.Array) -> tuple[FloatArray, FloatArray]:
+        """The result, and what Diffrax says of the solve of each trajectory, (batch, N_REPORT).
+
+        Raises a typed failure when one of them failed.
+        """
         values, size = np.asarray(output, dtype=np.float64), N_REPORT * self._numbers.batch
-        return values[:-size], _statistics(values[-size:].reshape(-1, N_REPORT))
+        reports = values[-size:].reshape(-1, N_REPORT)
+        failed = reports[reports[:, 0] != 0]
+        if len(failed):
+            failure.check(int(failed[0, 0]), int(failed[0, 1]), len(failed), _trajectories(reports))
+        return values[:-size], reports
 
     def _by_time(self, values: FloatArray) -> FloatArray:
         """States at the saved times, those of all trajectories side by side, (n_times, batch * n_states)."""
@@ -253,11 +261,16 @@ def _named(name: str, function: Callable[..., jax.Array]) -> Callable[..., jax.A
 
 def _statistics(reports: FloatArray) -> dict[str, float]:
     """Counts of the one trajectory, or of a batch those of the one that takes most steps, and what the others take."""
-    failed = reports[reports[:, 0] != 0]
-    if len(failed):
-        failure.check(int(failed[0, 0]), int(failed[0, 1]), len(failed), len(reports))
     n_steps, n_accepted = (int(number) for number in reports[int(np.argmax(reports[:, 1])), 1:])
     counts: dict[str, float] = {"n_steps": n_steps, "n_accepted": n_accepted, "n_rejected": n_steps - n_accepted}
     if len(reports) == 1:
         return counts
     return {**counts, "n_steps_least": float(reports[:, 1].min()), "n_steps_mean": float(reports[:, 1].mean())}
+
+
+def _trajectories(reports: FloatArray) -> Trajectories | None:
+    """What became of each trajectory of a batch."""
+    if len(reports) == 1:
+        return None
+    failed = tuple((int(index), failure.outcome(int(reports[index, 0]))) for index in np.flatnonzero(reports[:, 0]))
+    return Trajectories(len(reports), False, tuple(int(steps) for steps in reports[:, 1]), failed)

@@ -20,6 +20,7 @@ from sciml_bench.adapters.tensorflow import failure, solvers
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task, Training
+from sciml_bench.trajectories import Trajectories
 
 # The library calls functions of TensorFlow that TensorFlow warns of at every trace.
 tf.get_logger().setLevel(logging.ERROR)
@@ -92,7 +93,7 @@ class TensorFlowProgram(Program):
         ys = values[:-N_REPORT].reshape(-1, len(self._numbers.y0))
         if not np.all(np.isfinite(ys)):
             raise SolverFailure(Outcome.NONFINITE, "TensorFlow Probability reports success, but the solution is not")
-        return Solution(ys, statistics)
+        return Solution(ys, statistics, Trajectories.as_one_system(self._numbers.batch, statistics.get("n_steps")))
 
     def read_gradient(self, output: tf.Tensor) -> Gradient:
         values = output.numpy()

@@ -18,6 +18,7 @@ from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation
 from sciml_bench.adapters.torchdiffeq.training import TorchdiffeqTrainer
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task, Training
+from sciml_bench.trajectories import Trajectories
 
 
 class Inputs(NamedTuple):
@@ -118,7 +119,8 @@ class TorchdiffeqProgram(Program):
         ys = output.ys.flatten(1).numpy()
         if not np.all(np.isfinite(ys)):
             raise SolverFailure(Outcome.NONFINITE, "torchdiffeq reports success, but the solution is not finite")
-        return Solution(ys, output.counts)
+        together = Trajectories.as_one_system(self._numbers.batch, output.counts.get("n_accepted"))
+        return Solution(ys, output.counts, together)
 
     def read_gradient(self, output: Differentiated) -> Gradient:
         loss = float(output.loss)
