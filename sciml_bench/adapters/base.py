@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sciml_bench.learning import Evaluation
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import WARM, Cell, Point, Task, Training
 from sciml_bench.trajectories import Trajectories
@@ -40,6 +41,13 @@ class Method:
     implicit: bool
     adaptive: bool = True
     stiff: bool = False
+
+
+SOLVERS, CONVENTIONAL = "solvers", "conventional"
+"""The two tracks: adapters of the first solve differential equations, those of the second run models."""
+
+NETWORK = Method("network", family="network", order=0, implicit=False)
+"""The one method of an adapter of the conventional track: to run the model as it is declared."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,8 @@ class Adapter:
     ``refusal`` gives the reason why a cell cannot run on a problem with these facts, or ``None``; the plan asks it
     before anything is started. ``cached_modes`` are the modes whose compiled code the framework can keep on the disk
     and find again in another process. ``variables`` gives what its workers' environment must hold, and ``lacking`` the
-    reason, with the cure, why it cannot run here though its packages are installed; both start nothing.
+    reason, with the cure, why it cannot run here though its packages are installed; both start nothing. ``track`` says
+    which problems are its own; adapters of models have their recipes in ``nonstiff_recipes``.
     """
 
     name: str
@@ -109,6 +118,7 @@ class Adapter:
     cached_modes: tuple[str, ...] = ()
     variables: Callable[[], dict[str, str]] = dict[str, str]
     lacking: Callable[[], str | None] = _lacks_nothing
+    track: str = SOLVERS
 
     @property
     def cell_modes(self) -> tuple[str, ...]:
@@ -158,8 +168,11 @@ class Inside:
 class Trainer(ABC):
     """Theta on its way, in one framework: steps of an optimiser from the problem's own theta.
 
-    ``step`` is timed together with ``synchronise``; ``read_loss`` and ``theta`` are not.
+    ``step`` is timed together with ``synchronise``; ``feed``, ``read_loss``, ``evaluate`` and ``theta`` are not.
     """
+
+    def feed(self) -> None:
+        """Get ready what the next step takes: the batch of a model, as arrays of the framework."""
 
     @abstractmethod
     def step(self) -> Any:
@@ -176,6 +189,10 @@ class Trainer(ABC):
         Raises :class:`~sciml_bench.outcome.SolverFailure` when the library reports that a solve failed.
         """
 
+    def evaluate(self, step: int) -> Evaluation | None:
+        """How good theta is on held-out samples after so many steps; ``None`` where there are none."""
+        return None
+
     @abstractmethod
     def theta(self) -> FloatArray:
         """Theta after the steps so far, (n_theta,)."""
@@ -183,6 +200,9 @@ class Trainer(ABC):
 
 class Program(ABC):
     """One cell, built in one framework inside a worker.
+
+    For a model of the conventional track, ``solve`` is its output for a batch of samples, and ``prepare`` gets, in
+    theta's place, the numbers of the rows that are the batch.
 
     ``prepare`` is untimed and moves the inputs to the framework. ``solve`` and ``gradient`` are timed together with
     ``synchronise``, which must not return before the computation has ended. ``read_*`` are untimed: they bring the

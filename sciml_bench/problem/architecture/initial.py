@@ -18,9 +18,13 @@ from sciml_bench.problem.weights import rounded
 # Of token and position embeddings: that of GPT-2's code.
 _EMBEDDING_SD = 0.02
 
+# Biases of 0 would put the units that see only background, whose pixels are 0, on the kink of the rectifier, where no
+# two frameworks need agree about the gradient.
+_BIAS_BOUND = 0.1
+
 
 def drawn(slots: Iterable[Slot], seed: int) -> tuple[float, ...]:
-    """The flat theta: Glorot and Bengio's uniform draw for kernels, 0 for biases, 1 for the scales of norms."""
+    """The flat theta: Glorot and Bengio's uniform draw for kernels, small biases, 1 for the scales of norms."""
     random = np.random.RandomState(seed)
     parts = [_drawn(slot, random) for slot in slots]
     return tuple(rounded(np.concatenate(parts)).tolist()) if parts else ()
@@ -30,7 +34,7 @@ def _drawn(slot: Slot, random: np.random.RandomState) -> np.ndarray:
     if slot.role == "scale":
         return np.ones(slot.size)
     if slot.role in ("bias", "qkv_bias"):
-        return np.zeros(slot.size)
+        return _BIAS_BOUND * (2 * random.random_sample(slot.size) - 1)
     if slot.kind in ("embedding", "positions"):
         return _EMBEDDING_SD * random.standard_normal(slot.size)
     outputs, inputs, *window = slot.shape

@@ -1,0 +1,22 @@
+"""What the processor can compute with, found without any framework."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+_BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}
+"""Flags of Intel's and AMD's processors, and that of ARM's."""
+
+
+@cache
+def lacks_bfloat16() -> str | None:
+    """Why bfloat16 cannot be measured on this processor: it would be emulated. ``None`` where it has instructions."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return "whether this processor computes in bfloat16 cannot be told without /proc/cpuinfo"
+    flags = {word for line in text.splitlines() if line.startswith(("flags", "Features")) for word in line.split()}
+    if flags & _BFLOAT16:
+        return None
+    return "this processor has no bfloat16 instructions (avx512_bf16, amx_bf16); they would be emulated"

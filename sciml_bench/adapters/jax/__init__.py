@@ -1,0 +1,3 @@
+"""JAX with Equinox and Optax, for the models of the conventional track."""
+
+from sciml_bench.adapters.jax.declaration import ADAPTER as ADAPTER
