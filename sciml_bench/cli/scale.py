@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sciml_bench.plan.sweep import Sweep
     from sciml_bench.problem.variant import Family
 
-AXES = ("batch", "width", "points", "tolerance", "parameters")
+AXES = ("batch", "width", "points", "span", "tolerance", "parameters")
 
 _FOLDER = "problems"
 
@@ -26,6 +26,7 @@ _FOLDER = "problems"
         "sciml-bench scale small-node --over batch --values 1,4,16,64",
         "sciml-bench scale spiral-node --over parameters --adapter diffrax --sensitivity forward,checkpointed",
         "sciml-bench scale heat --over points --values 31,63,127 --adapter scipy,diffrax",
+        "sciml-bench scale small-node --over span --sensitivity discrete,checkpointed,backsolve",
         "sciml-bench scale my_problem.toml --over tolerance --values 1e-3,1e-5,1e-7",
     )
 )
@@ -39,16 +40,17 @@ _FOLDER = "problems"
 @wait_option
 @json_option
 def scale(problem: str, over: str, values: str | None, network: str, selection: dict[str, Any], **options: Any) -> int:
-    """Measure how cost grows with the size of a batch, a network, a grid, with theta or with the tolerance.
+    """Measure how cost grows with the size of a batch, a network, a grid, with theta, time span or tolerance.
 
     PROBLEM is a name of the catalog or a file. Every size is a problem of its own, made from the file with one number
     changed and kept in the run's folder; all are measured in one run. A table for each quantity follows with the
     exponent k of cost ~ size^k and its interval, and the sizes at which cells change places.
 
     A problem without a batch gets one whose initial states are drawn around its own. Over points, a grid keeps its
-    stretch of space. Over parameters, theta grows by the width of the network while the equations stay the same, and
-    without a method or a sensitivity named every kind of gradient of each adapter's first recommended method is
-    measured. Variants are not trained.
+    stretch of space. Over span, the time span grows by whole factors, and the number of steps with it: how the memory
+    of a gradient grows tells what each kind keeps of a step. Over parameters, theta grows by the width of the network
+    while the equations stay the same. Over these two, without a method or a sensitivity named, every kind of gradient
+    of each adapter's first recommended method is measured. Variants are not trained.
     """
     from sciml_bench.cli.sizes import sizes, tolerances
 
@@ -65,7 +67,7 @@ def scale(problem: str, over: str, values: str | None, network: str, selection: 
     from sciml_bench.problem.variant import family
 
     made = family(path, over, sizes(values, over), network)
-    if over == "parameters":
+    if over in ("parameters", "span"):
         selection = _of_gradients(selection, made)
     return _staged({**selection, "problems": ()}, made, over, **options)
 

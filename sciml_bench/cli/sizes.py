@@ -10,6 +10,7 @@ USUAL = {
     "batch": (1, 4, 16, 64, 256),
     "width": (8, 32, 128, 512),
     "points": (15, 31, 63, 127),
+    "span": (1, 2, 4, 8),
     # As few as the network can have, and more by the width of its layers.
     "parameters": (),
 }

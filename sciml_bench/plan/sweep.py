@@ -10,6 +10,7 @@ AXES = {
     "batch": "trajectories",
     "width": "width of the hidden layers",
     "points": "points of each grid",
+    "span": "multiple of the time span",
     "tolerance": "1/rtol",
     "parameters": "parameters",
 }

@@ -33,6 +33,8 @@ WIDTHS = (1, 4, 16, 64, 256)
 
 _LONGEST_NAME = 61
 
+_RANGES = {"batch": (1, MAX_BATCH), "width": (1, MAX_WIDTH), "points": (3, MAX_COMPONENTS), "span": (1, 1000)}
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -68,9 +70,9 @@ class Family:
 def family(path: Path, over: str, values: Sequence[int], network: str = "") -> Family:
     """The variants of a problem file.
 
-    ``over`` is ``batch`` (trajectories), ``width`` (of the hidden layers of a network), ``points`` (of every grid) or
-    ``parameters`` (theta's components, by the width that comes nearest; without values those of the widths
-    :data:`WIDTHS`).
+    ``over`` is ``batch`` (trajectories), ``width`` (of the hidden layers of a network), ``points`` (of every grid),
+    ``span`` (times the base's time span, with as many saved times) or ``parameters`` (theta's components, by the width
+    that comes nearest; without values those of the widths :data:`WIDTHS`).
 
     Raises:
         ProblemError: the base file is wrong.
@@ -78,7 +80,7 @@ def family(path: Path, over: str, values: Sequence[int], network: str = "") -> F
     """
     base = load_problem(path)
     change, put = _change(base, over, values, network)
-    low, high = {"batch": (1, MAX_BATCH), "width": (1, MAX_WIDTH), "points": (3, MAX_COMPONENTS)}[change.kind]
+    low, high = _RANGES[change.kind]
     for value in put:
         if not low <= value <= high:
             raise UsageError(f"{value} is no {change.noun}: it lies between {low} and {high}")
@@ -100,6 +102,9 @@ class _Change:
 def _change(base: Problem, over: str, values: Sequence[int], network: str) -> tuple[_Change, Sequence[int]]:
     if over == "batch":
         return _Change("batch", "number of trajectories", base.batch.size, _put_batch), values
+    if over == "span":
+        _refuse_bound_to_times(base)
+        return _Change("span", "multiple of the time span", 1, lambda data, n: _put_span(base, data, n)), values
     if over == "points":
         if not base.grids:
             raise UsageError(f"{base.name} has no grid, so it has no points to change; sweep a problem with [grids]")
@@ -186,6 +191,20 @@ def _put_batch(data: TOMLDocument, size: int) -> None:
     else:
         _table(data, "batch")["size"] = size
         _table(data, "batch").setdefault("spread", SPREAD)
+
+
+def _refuse_bound_to_times(base: Problem) -> None:
+    if base.loss.data:
+        raise UsageError(f"the loss of {base.name} is held against data at its saved times, so its span cannot change")
+    if base.breakpoints:
+        raise UsageError(f"{base.name} has breakpoints in its time span, which a longer one would leave behind")
+
+
+def _put_span(base: Problem, data: TOMLDocument, times: int) -> None:
+    table = _table(data, "time")
+    if "times" in table.get("save", {}):
+        raise UsageError(f"{base.name} lists its saved times; write them as a spacing and a count to change its span")
+    table["t1"] = str(base.t0 + times * (base.t1 - base.t0))
 
 
 def _put_width(data: TOMLDocument, name: str, width: int) -> None:

@@ -23,6 +23,7 @@ from sciml_bench.stats.processes import Spread, process_median, spread
 from sciml_bench.store import Record
 from sciml_bench.store.counting import supersedes
 from sciml_bench.task import Cell
+from sciml_bench.trajectories import Trajectories
 
 if TYPE_CHECKING:
     # Not imported: it needs NumPy, and a table is printed without.
@@ -36,7 +37,8 @@ class PointSummary:
     ``scd`` is that at t1. ``mescd`` is taken over all saved times: at t1 alone it is flattered where a solution
     decays or returns to where it was. ``*_counts`` are the solver's own. ``unsteady`` tells that a loop of it was long
     enough to judge and never settled; ``solve_class`` and ``gradient_class`` are those of its loops (see
-    ``measure.steady``), ``None`` where they were too short. ``memory_growth_bytes`` is that over its steady loops;
+    ``measure.steady``), ``None`` where they were too short. ``memory_growth_bytes`` is that over its steady loops,
+    ``*_working_bytes`` what one warm call holds at its peak beyond what the process held before;
     ``*_joules`` are per call, ``None`` where they were not measurable. ``*_bridge_s`` is what crossing a bridge to the
     framework cost a call, ``None`` where there is none.
     """
@@ -58,6 +60,9 @@ class PointSummary:
     solve_class: str | None = None
     gradient_class: str | None = None
     memory_growth_bytes: int | None = None
+    solve_working_bytes: int | None = None
+    gradient_working_bytes: int | None = None
+    trajectories: Trajectories | None = None
     solve_joules: float | None = None
     gradient_joules: float | None = None
     solve_bridge_s: float | None = None
@@ -314,6 +319,9 @@ def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummar
         solve_class=classes[0],
         gradient_class=classes[1],
         memory_growth_bytes=point.memory_growth_bytes,
+        solve_working_bytes=point.solve_working_bytes,
+        gradient_working_bytes=point.gradient_working_bytes,
+        trajectories=point.trajectories,
         solve_joules=joules_per_call(record.energy, place, "solve") if solved else None,
         gradient_joules=joules_per_call(record.energy, place, "gradient") if differentiated else None,
         solve_bridge_s=_seconds(point.solve_bridge_ns),

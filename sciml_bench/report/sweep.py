@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from sciml_bench.report import quantities
 from sciml_bench.report.rows import Target, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
 from sciml_bench.report.sweep_cells import Contest, Solver, contests
@@ -119,7 +120,10 @@ def sweep_tables(summary: RunSummary) -> Iterator[SweepTable]:
                 yield table
 
 
-QUANTITIES = ("gradient", "solve", "memory", "steps", "evaluations")
+QUANTITIES = ("gradient", "solve", "memory", "process", "steps", "evaluations")
+
+LEAST_TOLD_BYTES = 2**20
+"""Of one call. The kernel counts pages in batches, so less than this is not told apart from nothing."""
 
 _STEPS = (*COUNTS["steps"], *COUNTS["accepted steps"])
 _EVALUATIONS = COUNTS["evaluations of the right-hand side"]
@@ -161,12 +165,14 @@ def _row(axis: Axis, quantity: str, solver: Solver, target: Target) -> SweepRow:
 def _value(axis: Axis, quantity: str, cell: CellSummary | None, size: Size, target: Target) -> Value:
     if cell is None:
         return Value(None, "not planned")
-    if quantity == "memory":
+    if quantity == "process":
         # The peak of a process that was ended before it was done is not that of the work.
         done = [process for process in cell.processes if any(point.solve_s is not None for point in process.points)]
         blocks = {process.block: _number(process.peak_rss_bytes) for process in done}
         return _of_blocks(cell, blocks, "not known")
     at = Target(None, _rtol(cell, size)) if axis.tolerance else target
+    if quantity == "memory":
+        return _working(cell, at)
     if quantity in ("steps", "evaluations"):
         return _counted(cell, at, _STEPS if quantity == "steps" else _EVALUATIONS)
     readings = {
@@ -192,6 +198,15 @@ def _ended(cell: CellSummary) -> str:
     """How the points of a cell ended, where none is good."""
     outcomes = cell.point_outcomes
     return outcomes.most_common(1)[0][0].value if outcomes and "ok" not in outcomes else ""
+
+
+def _working(cell: CellSummary, target: Target) -> Value:
+    """What one gradient holds at its peak, at the tolerance."""
+    points = {process.block: _point(process, target.rtol) for process in cell.processes}
+    told = {b: p.gradient_working_bytes for b, p in points.items() if p and p.gradient_working_bytes is not None}
+    if told and min(told.values()) < LEAST_TOLD_BYTES:
+        return Value(None, f"below {quantities.size(LEAST_TOLD_BYTES)}")
+    return _of_blocks(cell, {block: float(size) for block, size in told.items()}, "not known")
 
 
 def _counted(cell: CellSummary, target: Target, keys: Sequence[str]) -> Value:

@@ -15,7 +15,8 @@ from sciml_bench.stats.scaling import Crossing, Power
 _WHAT = {
     "solve": "time per solve",
     "gradient": "time per gradient",
-    "memory": "peak memory of a process",
+    "memory": "memory that one gradient holds at its peak",
+    "process": "peak memory of a process",
     "steps": "steps",
     "evaluations": "evaluations of the right-hand side",
 }
@@ -29,7 +30,7 @@ def title(axis: Axis) -> str:
 def caption(table: SweepTable) -> str:
     """What a table shows, in one line."""
     at = quantities.target(table.target.digits, table.target.rtol)
-    where = f", at {at}" if at and table.quantity != "memory" else ""
+    where = f", at {at}" if at and table.quantity != "process" else ""
     against = "rtol" if table.axis.tolerance else table.axis.unit
     return f"{_WHAT[table.quantity]} against {against}{where}; {table.contest.name}"
 
@@ -46,7 +47,7 @@ def value_text(table: SweepTable, value: Value) -> str:
     median = value.spread.median
     if table.quantity in ("solve", "gradient"):
         return ("≤ " if value.at_most else "") + quantities.duration(median)
-    if table.quantity == "memory":
+    if table.quantity in ("memory", "process"):
         return quantities.size(median)
     if value.least is None or value.mean is None or table.axis.over != "batch":
         return f"{median:.0f}"

@@ -101,6 +101,15 @@ def test_points_change_on_the_same_stretch_of_space(tmp_path, name, beyond):
         assert sympy.simplify(grid.points * grid.step - base.points * base.step) == 0
 
 
+def test_a_span_grows_by_whole_factors_with_as_many_saved_times(tmp_path):
+    base = catalog.load("small-node")
+    same, longer = loaded(tmp_path, "small-node", "span", [1, 3])
+    assert same.spec_hash == base.spec_hash
+    assert (longer.t0, longer.t1) == (base.t0, base.t0 + 3 * (base.t1 - base.t0))
+    assert len(longer.save_times) == len(base.save_times)
+    assert longer.save_times[-1] == longer.t1
+
+
 def test_a_constant_that_is_the_step_follows_it(tmp_path):
     """Its exact solution is that of the new grid: the eigenvalue of the equations of 20 points."""
     (problem,) = loaded(tmp_path, "heat", "points", [20])
@@ -122,6 +131,9 @@ def test_a_constant_that_is_the_step_follows_it(tmp_path):
         ("spiral-node", "parameters", [3], "at least 7"),
         ("spiral-node", "parameters", [30, 31], "the same width"),
         ("heat", "points", [2], "lies between 3 and"),
+        ("spiral-node", "span", [2], "held against data at its saved times"),
+        ("robertson", "span", [2], "lists its saved times"),
+        ("small-node", "span", [0], "lies between 1 and 1000"),
         ("brusselator-1d", "points", [20], "not the distance of its points"),
     ],
 )

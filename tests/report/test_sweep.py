@@ -47,6 +47,7 @@ def points(size: int, gradient_ms: float, *, scored: bool = True, steps: int = 2
             gradient_ms=gradient_ms * 2.0**place,
             mescd=3.0 + 2 * place if scored else None,
             gradient_error=10.0 ** -(3 + 2 * place) if scored else None,
+            gradient_working_bytes=size * (place + 1) * 2**18,
             solve_statistics={"n_steps": float(steps), "n_steps_least": steps / 2, "n_steps_mean": steps * 0.75},
         )
         for place, rtol in enumerate(RTOLS)
@@ -174,6 +175,24 @@ def test_what_failed_at_a_size_is_told_there_and_the_rest_is_fitted():
         assert found.values[640.0].reason == "out_of_memory"
         assert found.power is not None
         assert len(found.power.local) == 2
+
+
+def test_memory_is_that_of_one_gradient_at_one_tolerance_and_not_told_where_the_kernel_cannot_count_it():
+    table = only(summary(BOTH), "memory")
+    found = row(table, ADJOINT)
+    assert table.target.rtol in RTOLS
+    held = {size: value.spread.median for size, value in found.values.items() if value.spread is not None}
+    assert held == {size: size * (RTOLS.index(table.target.rtol) + 1) * 2**18 for size in SIZES}
+    assert found.power is not None
+    assert found.power.exponent == pytest.approx(1.0, abs=0.01)
+    assert sweep_text.value_text(table, found.values[640.0]).endswith("MiB")
+    tiny = summary(BOTH)
+    for kept in tiny.cells.values():
+        kept.processes = [
+            dataclasses.replace(p, points=tuple(dataclasses.replace(q, gradient_working_bytes=4096) for q in p.points))
+            for p in kept.processes
+        ]
+    assert not [table for table in sweep_tables(tiny) if table.quantity == "memory"]
 
 
 def test_two_sizes_give_no_exponent():

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Place = tuple[float, Spread]
 
 _COLUMNS = {
-    "solve": "solve_s", "gradient": "gradient_s", "memory": "peak_bytes", "steps": "steps",
-    "evaluations": "evaluations",
+    "solve": "solve_s", "gradient": "gradient_s", "memory": "working_bytes", "process": "peak_bytes",
+    "steps": "steps", "evaluations": "evaluations",
 }  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def _tick(table: SweepTable) -> Callable[[float], str]:
 
     if table.quantity in ("solve", "gradient"):
         return scales.duration_tick
-    return (lambda log: quantities.size(10.0**log)) if table.quantity == "memory" else scales.count_tick
+    return (lambda log: quantities.size(10.0**log)) if table.quantity in ("memory", "process") else scales.count_tick
 
 
 def _label(table: SweepTable) -> str:
