@@ -56,7 +56,8 @@ class Facts:
 
     ``split`` tells that the problem says which terms are to be taken implicitly. ``n_weights`` of the parameters are
     weights of networks. ``batch`` is the number of trajectories. ``input_derivatives``
-    tells that the right-hand side differentiates a network.
+    tells that the right-hand side differentiates a network, ``latent`` that initial values or the loss are computed of
+    theta, or of data of the trajectories.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Facts:
     n_weights: int = 0
     batch: int = 1
     input_derivatives: bool = False
+    latent: bool = False
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,11 @@ _RESERVED = {
     "spread", "J", "nn", "eqx", "jax", "gradient_of", "divergence",
 }  # fmt: skip
 
+_RESERVED_AROUND = {
+    "GIVEN", "ONES", "RHS_NETWORKS", "initial_state", "observed", "seen", "scores", "penalty", "Recurrent", "arguments",
+    "filled", "networks", "Callable",
+}  # fmt: skip
+
 
 @dataclass
 class Context:
@@ -60,8 +65,8 @@ class Context:
             return self._hoist(self._elements(expression))
 
     def all_expressions(self) -> list[Node]:
-        """Every expression of the problem's right-hand side."""
-        return [definition.expr for definition in self.problem.definitions] + list(self.problem.equations.values())
+        """Every expression of the problem: of its right-hand side, and of what is computed around the solve."""
+        return _expressions(self.problem)
 
     def _elements(self, expression: Node) -> Node:
         vectors = {symbol(constant.name): constant for constant in self.problem.constants}
@@ -252,10 +257,15 @@ def size_of(shape: Shape) -> int:
     return size
 
 
+def _expressions(problem: Problem) -> list[Node]:
+    inside = [definition.expr for definition in problem.definitions] + list(problem.equations.values())
+    return [*inside, *problem.latent_expressions]
+
+
 def _only_items(problem: Problem, parameter: Parameter) -> bool:
     if parameter.shape == ():
         return False
-    expressions = [definition.expr for definition in problem.definitions] + list(problem.equations.values())
+    expressions = _expressions(problem)
     vector = symbol(parameter.name)
     whole = sympy.Dummy()
     for expression in expressions:
@@ -269,7 +279,8 @@ def _names(problem: Problem, target: Target) -> dict[Symbol, str]:
     declared = [q.name for q in (*problem.states, *problem.parameters, *problem.constants, *problem.definitions)]
     declared += [grid.name for grid in problem.grids] + list(problem.matrices)
     declared += [network.name for network in problem.networks]
-    reserved = _RESERVED | target.reserved
+    declared += [quantity.name for quantity in (*problem.given, *problem.encoding)]
+    reserved = _RESERVED | target.reserved | (_RESERVED_AROUND if problem.latent else frozenset())
     if problem.networks:
         # Such modules have no Jacobian, whose function has a local variable f; networks are called that.
         reserved = reserved - {"f"}

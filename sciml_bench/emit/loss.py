@@ -11,23 +11,26 @@ _ABSOLUTE = {"numpy": "np.abs({})", "jax": "jnp.abs({})", "torch": "torch.abs({}
 def loss_source(problem: Problem, target: Target) -> str:
     """``loss(ys)``, and for NumPy ``loss_gradient(ys)``, with the constants that they need."""
     lines: list[str] = []
-    residual = _residual(problem.loss, target, lines)
+    residual = residual_source(problem.loss, target, lines, "ys" if problem.loss.at == "saved" else "ys[-1]")
     weight = "" if problem.loss.weight == 1.0 else f"{problem.loss.weight!r}*"
-    term = {
-        "sum_of_squares": f"{residual}**2",
-        "sum_of_magnitudes": _ABSOLUTE[target.name].format(_bare(residual)),
-        "sum": _bare(residual),
-    }[problem.loss.kind]
-    total = target.total.format(term)
+    total = target.total.format(term_source(problem.loss.kind, residual, target))
     lines += [*([""] * (2 * bool(lines))), "def loss(ys):", f"    return {weight}{total}", ""]
     if target.name == "numpy":
         lines += ["", *_gradient(problem.loss, residual)]
     return "\n".join(lines)
 
 
-def _residual(loss: Loss, target: Target, lines: list[str]) -> str:
+def term_source(kind: str, residual: str, target: Target) -> str:
+    """What is summed up of a residual."""
+    return {
+        "sum_of_squares": f"{residual}**2",
+        "sum_of_magnitudes": _ABSOLUTE[target.name].format(_bare(residual)),
+        "sum": _bare(residual),
+    }[kind]
+
+
+def residual_source(loss: Loss, target: Target, lines: list[str], ys: str) -> str:
     """``(ys - target)/scale``; the constants that it reads are added to the lines."""
-    ys = "ys" if loss.at == "saved" else "ys[-1]"
     residual = ys
     if loss.data and loss.at == "end":
         residual = f"({ys} - {_constant('LOSS_DATA', loss.data[-1], target, lines)})"

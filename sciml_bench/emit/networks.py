@@ -7,6 +7,7 @@ function of its input and its weights.
 
 from __future__ import annotations
 
+from sciml_bench.emit import recurrent
 from sciml_bench.emit.activation import FUNCTIONS, OBJECTS
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.network_derivatives import derivative_sources
@@ -31,9 +32,13 @@ _MODULES = {
 
 
 def network_arguments(context: Context) -> list[str]:
-    """What ``rhs`` takes after t, y and p: each network, or where it is a function its weights."""
+    """What ``rhs`` takes after t, y and p: each network that it uses, or where it is a function its weights."""
+    return _values(context, context.problem.rhs_networks)
+
+
+def _values(context: Context, networks: tuple[Network, ...]) -> list[str]:
     suffix = "" if context.target.name in OBJECTS else "_weights"
-    return [_name(context, network) + suffix for network in context.problem.networks]
+    return [_name(context, network) + suffix for network in networks]
 
 
 def network_sources(context: Context) -> list[str]:
@@ -54,7 +59,8 @@ def _networks(context: Context) -> list[str]:
             skeletons = [
                 f"FILL_{_name(context, network)} = filled({_equinox(network)})" for network in problem.networks
             ]
-            return [_FILLED, "\n".join([*skeletons, ""]), _arguments(context)]
+            modules = [recurrent.JAX] if any(network.recurrent for network in problem.networks) else []
+            return [*modules, _FILLED, "\n".join([*skeletons, ""]), _arguments(context)]
         case _:
             functions = [_function(context, network) for network in problem.networks]
             return [*functions, _arguments(context)]
@@ -67,8 +73,13 @@ def _name(context: Context, network: Network) -> str:
 def _torch(problem: Problem) -> list[str]:
     used = {layer.activation for network in problem.networks for layer in network.layers}
     modules = [text for activation, text in _MODULES.items() if activation in used]
-    lines = ["def networks():", '    """The networks in the order in which ``rhs`` takes them."""', "    return ("]
+    modules += [recurrent.TORCH] if any(network.recurrent for network in problem.networks) else []
+    order = "of the flat parameters" if problem.latent else "in which ``rhs`` takes them"
+    lines = ["def networks():", f'    """The networks in the order {order}."""', "    return ("]
     for network in problem.networks:
+        if network.recurrent:
+            lines.append(f"        {recurrent.constructor(network, 'torch')},")
+            continue
         parts: list[str] = []
         for layer in network.layers:
             parts.append(f"nn.Linear({layer.inputs}, {layer.outputs})")
@@ -79,6 +90,8 @@ def _torch(problem: Problem) -> list[str]:
 
 
 def _equinox(network: Network) -> str:
+    if network.recurrent:
+        return recurrent.constructor(network, "jax")
     first, last = network.layers[0], network.layers[-1]
     hidden = {(layer.outputs, layer.activation) for layer in network.layers[:-1]}
     objects = {"identity": "eqx.nn.Identity()", **OBJECTS["jax"]}
@@ -100,6 +113,8 @@ def _equinox(network: Network) -> str:
 
 def _function(context: Context, network: Network) -> str:
     name, target = _name(context, network), context.target.name
+    if network.recurrent:
+        return recurrent.function(name, network, context.target)
     product = "tf.linalg.matvec({0}, {1})" if target == "tensorflow" else "{0} @ {1}"
     if network.pointwise or context.target.batched:
         product = "tf.matmul({1}, {0}, transpose_b=True)" if target == "tensorflow" else "{1} @ {0}.T"
@@ -123,12 +138,14 @@ def _function(context: Context, network: Network) -> str:
 
 def _arguments(context: Context) -> str:
     start = context.problem.n_named
+    values = _values(context, context.problem.networks)
+    what = "``rhs`` takes" if not context.problem.latent else "functions take, ``rhs`` some of it,"
     lines = [
         "def arguments(p):",
-        '    """What ``rhs`` takes after t and y, from the flat parameters."""',
+        f'    """What {what} after t and y, from the flat parameters."""',
         f"    named = p[:{start}]",
     ]
-    for network, value in zip(context.problem.networks, network_arguments(context), strict=True):
+    for network, value in zip(context.problem.networks, values, strict=True):
         end = start + len(network.weights)
         if context.target.name == "jax":
             lines.append(f"    {value} = FILL_{value}(p[{start}:{end}])")
@@ -136,7 +153,7 @@ def _arguments(context: Context) -> str:
             parts = _parts(network.layers, start, context.target.name)
             lines += [f"    {value} = (", *(f"        {part}," for part in parts), "    )"]
         start = end
-    return "\n".join([*lines, f"    return {', '.join(['named', *network_arguments(context)])}", ""])
+    return "\n".join([*lines, f"    return {', '.join(['named', *values])}", ""])
 
 
 def _parts(layers: tuple[Layer, ...], start: int, target: str) -> list[str]:

@@ -49,6 +49,8 @@ class Printer(PythonCodePrinter):
         self.names = names
         self.shapes = shapes
         self.same_for_all = set(same)
+        #: What makes a number of all trajectories one of each, of shape (batch,).
+        self.ones = f"{target.module}.ones_like(y[..., 0])"
 
     def code(self, expression: Node) -> str:
         """The code of an expression."""
@@ -70,7 +72,7 @@ class Printer(PythonCodePrinter):
         """Code of a scalar of each trajectory, also where it is the same for all of a batch."""
         code = self.operand(expression)
         if self.target.batched and expression.free_symbols <= self.same_for_all:
-            return f"{self.target.module}.ones_like(y[..., 0])*({code})"
+            return f"{self.ones}*({code})"
         return code
 
     def shape(self, expression: Node) -> Shape:
@@ -184,12 +186,14 @@ class Printer(PythonCodePrinter):
         return self.target.row_sum.format(self.code(expr.args[0]))
 
     def _print_Total(self, expr: Any) -> str:
-        return self.target.total.format(self.code(expr.args[0]))
+        # Of a batch the sum is one for each trajectory.
+        total = self.target.row_sum if self.target.batched else self.target.total
+        return total.format(self.code(expr.args[0]))
 
     def _print_Dot(self, expr: Any) -> str:
         a, b = expr.args
         product = self.parenthesize(a, PRECEDENCE["Mul"]) + "*" + self.parenthesize(b, PRECEDENCE["Mul"])
-        return self.target.total.format(product)
+        return (self.target.row_sum if self.target.batched else self.target.total).format(product)
 
     def _print_MatrixProduct(self, expr: Any) -> str:
         matrix, vector = expr.args

@@ -8,6 +8,7 @@ from sympy import Symbol
 
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia import julia_source
+from sciml_bench.emit.latent import latent_sources
 from sciml_bench.emit.loss import loss_source
 from sciml_bench.emit.networks import IMPORTS, network_arguments, network_sources
 from sciml_bench.emit.numpy_jacobian import array_jacobian_source
@@ -27,7 +28,8 @@ def source(problem: Problem, target: str) -> str:
 
     ``rhs(t, y, p)`` maps the flat state (n_states,) and the flat parameters (n_parameters,) to dy/dt (n_states,);
     ``loss(ys)`` maps states at the saved times (n_times, n_states) to a number. Of a batch, PyTorch's and TensorFlow's
-    take y of shape (batch, n_states) and ys of shape (n_times, batch, n_states). NumPy modules also have
+    take y of shape (batch, n_states) and ys of shape (n_times, batch, n_states). Modules of problems that compute
+    something around the solve have ``initial_state`` too, and a loss of more arguments, see :mod:`.latent`. NumPy modules also have
     ``jacobian(t, y, p)`` (n_states, n_states), ``parameter_jacobian(t, y, p)`` (n_states, n_parameters) and
     ``loss_gradient(ys)`` (n_times, n_states), and those of scalar problems ``linearised(t, y, p)``, which gives at
     once the right-hand side as numbers and both Jacobians transposed, the second ``None`` without parameters.
@@ -46,7 +48,7 @@ def source(problem: Problem, target: str) -> str:
     if problem.implicit and target in SPLIT_TARGETS:
         functions.append(_right_hand_side(context, "explicit_terms", problem.explicit))
         functions.append(_right_hand_side(context, "implicit_terms", problem.implicit))
-    functions.append(loss_source(problem, context.target))
+    functions += latent_sources(context) if problem.latent else [loss_source(problem, context.target)]
     if problem.networks:
         functions += network_sources(context)
     elif target == "numpy":
@@ -66,6 +68,10 @@ def _header(context: Context) -> str:
     if problem.networks:
         imports = sorted((*imports, *IMPORTS.get(context.target.name, ())), key=lambda line: (line[:4] == "from", line))
     imports += context.extra_imports
+    if context.target.name == "jax" and problem.latent:
+        recurrent = any(network.recurrent for network in problem.networks)
+        more = ["import jax", *(["from collections.abc import Callable"] if recurrent else [])]
+        imports = sorted({*imports, *more}, key=lambda line: (line[:4] == "from", line))
     lines = [
         f'"""{problem.name} for {context.target.name}, emitted from its neutral spec {problem.spec_hash[:12]}."""',
         "",

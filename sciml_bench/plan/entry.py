@@ -65,6 +65,7 @@ class Entry:
             n_weights=problem.n_parameters - problem.n_named,
             batch=problem.batch.size,
             input_derivatives=problem.input_derivatives,
+            latent=problem.latent,
         )
 
 

@@ -296,6 +296,13 @@ class Problem:
         return computed or self.loss.is_latent or bool(self.given)
 
     @property
+    def latent_expressions(self) -> list[Node]:
+        """Every expression that is computed around the solve, not in the right-hand side."""
+        starts = [state.start for state in self.states]
+        of_loss = (self.loss.of, self.loss.penalty)
+        return [*(item.expr for item in self.encoding), *(expr for expr in (*starts, *of_loss) if expr is not None)]
+
+    @property
     def rhs_networks(self) -> tuple[Network, ...]:
         """The networks that the right-hand side uses; an encoder is none of them."""
         if not self.latent:

@@ -34,12 +34,13 @@ Arguments = tuple[Any, ...]
 
 
 class Values(NamedTuple):
-    """What one solve depends on, inside the compiled function."""
+    """What one solve depends on, inside the compiled function, and what the loss has besides."""
 
     y0: jax.Array
     p: jax.Array
     rtol: jax.Array
     atol: jax.Array
+    penalty: jax.Array | float = 0.0
 
 
 class Solved(NamedTuple):
@@ -68,6 +69,8 @@ class DiffraxProgram(Program):
         self._scale = np.asarray(numbers.atol_scale[: numbers.n_states], self._dtype)
         self._p_scale = np.asarray(numbers.p_scale, self._dtype)
         self._arguments = getattr(self._source, "arguments", lambda p: (p,))
+        # Data of the trajectories, where something is computed around the solve.
+        self._given: tuple[jax.Array, ...] | None = getattr(self._source, "GIVEN", None)
         self._solver = solvers.solver(task.cell.method)
         self._traces = 0
         self._compile_times = CompileTimes(("solve", "gradient"))
@@ -184,8 +187,9 @@ class DiffraxProgram(Program):
         integrate = self._integrate_scaled if sensitivity == "backsolve" else self._integrate
 
         def loss(theta: jax.Array) -> tuple[jax.Array, jax.Array]:
-            solved = self._integrated(integrate, self._values(theta, inputs[-2:]), sensitivity)
-            value = self._loss(solved.ys)
+            values = self._values(theta, inputs[-2:])
+            solved = self._integrated(integrate, values, sensitivity)
+            value = self._loss(solved.ys, values)
             return value, jnp.append(value, solved.report)
 
         differentiate = jax.jacfwd if sensitivity == "forward" else jax.grad
@@ -195,7 +199,27 @@ class DiffraxProgram(Program):
         parameters = self._numbers.wrt == "parameters"
         y0 = jnp.asarray(self._numbers.y0, self._dtype) if parameters else theta
         p = theta if parameters else jnp.asarray(self._numbers.p, self._dtype)
-        return Values(y0, p, tolerances[0], tolerances[1])
+        penalty: jax.Array | float = 0.0
+        if self._given is not None:
+            y0, penalty = self._start(p, self._given)
+        return Values(y0, p, tolerances[0], tolerances[1], penalty)
+
+    def _start(self, p: jax.Array, given: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array | float]:
+        """All initial states as theta and the data decide them, flat, and the penalty of the loss."""
+        arguments = self._arguments(p)
+
+        def start(*given: jax.Array) -> Any:
+            return self._source.initial_state(*given, *arguments)
+
+        found = start(*given) if self._numbers.batch == 1 else jax.vmap(start)(*given)
+        y0, penalty = found if isinstance(found, tuple) else (found, 0.0)
+        return y0.ravel(), jnp.sum(penalty)
+
+    def _rhs_arguments(self, p: jax.Array) -> Arguments:
+        """What the right-hand side takes after t and y: the named parameters, and the networks that it uses."""
+        named, *networks = self._arguments(p)
+        used = getattr(self._source, "RHS_NETWORKS", range(len(networks)))
+        return (named, *(networks[i] for i in used))
 
     def _integrated(self, integrate: Integrate, values: Values, sensitivity: str) -> Solved:
         """One solve, or of a batch all of them in one loop, each with steps of its own."""
@@ -204,7 +228,15 @@ class DiffraxProgram(Program):
         y0 = values.y0.reshape(self._numbers.batch, -1)
         return jax.vmap(lambda start: integrate(values._replace(y0=start), sensitivity))(y0)
 
-    def _loss(self, ys: jax.Array) -> jax.Array:
+    def _loss(self, ys: jax.Array, values: Values) -> jax.Array:
+        if self._given is not None:
+            arguments = self._arguments(values.p)
+
+            def loss(ys: jax.Array, *given: jax.Array) -> jax.Array:
+                return self._source.loss(ys, *given, *arguments)
+
+            each = loss(ys, *self._given) if self._numbers.batch == 1 else jax.vmap(loss)(ys, *self._given)
+            return jnp.sum(each) + values.penalty
         return self._source.loss(ys) if self._numbers.batch == 1 else jnp.sum(jax.vmap(self._source.loss)(ys))
 
     def _integrate(self, values: Values, sensitivity: str) -> Solved:
@@ -231,7 +263,7 @@ class DiffraxProgram(Program):
             t1=numbers.t1,
             dt0=None,
             y0=values.y0,
-            args=self._arguments(values.p),
+            args=self._rhs_arguments(values.p),
             saveat=diffrax.SaveAt(ts=jnp.asarray(numbers.save_times)),
             stepsize_controller=solvers.controller(self._cell.method, numbers, values.rtol, atol),
             adjoint=adjoint,

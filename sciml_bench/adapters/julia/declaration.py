@@ -31,6 +31,8 @@ _LARGEST_FOR_ZYGOTE = 20
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
+    if facts.latent:
+        return "data of trajectories, computed initial values and observed losses are not emitted to Julia yet"
     if facts.n_weights:
         return "networks are not emitted to Julia yet"
     if facts.batch > 1:

@@ -41,6 +41,15 @@ class Solved(NamedTuple):
     report: tf.Tensor
 
 
+class Start(NamedTuple):
+    """Where a solve starts: y0, what the right-hand side takes after it, and what the loss takes and has besides."""
+
+    y0: tf.Tensor
+    arguments: Arguments
+    of_loss: Arguments = ()
+    penalty: tf.Tensor | float = 0.0
+
+
 class TensorFlowProgram(Program):
     """``solve``, the loss and the adjoint gradient inside one ``tf.function``.
 
@@ -127,20 +136,32 @@ class TensorFlowProgram(Program):
         }
 
     def _solve(self, inputs: tf.Tensor) -> tf.Tensor:
-        y0, arguments = self._values(inputs[:-2])
-        solved = self._integrate(y0, arguments, inputs[-2:], None)
+        start = self._start(inputs[:-2])
+        solved = self._integrate(start.y0, start.arguments, inputs[-2:], None)
         return tf.concat([tf.reshape(solved.ys, (-1,)), solved.report], axis=0)
 
     def _gradient(self, inputs: tf.Tensor) -> tf.Tensor:
         theta = inputs[:-2]
         with tf.GradientTape() as tape:
             tape.watch(theta)
-            y0, arguments = self._values(theta)
-            constants = self._scaled(arguments) if self._numbers.wrt == "parameters" else None
-            solved = self._integrate(y0, arguments, inputs[-2:], constants)
-            loss = self._source.loss(solved.ys)
+            start = self._start(theta)
+            constants = self._scaled(start.arguments) if self._numbers.wrt == "parameters" else None
+            solved = self._integrate(start.y0, start.arguments, inputs[-2:], constants)
+            loss = self._source.loss(solved.ys, *start.of_loss) + start.penalty
         gradient = tf.convert_to_tensor(tape.gradient(loss, theta))
         return tf.concat([gradient, loss[None], solved.report], axis=0)
+
+    def _start(self, theta: tf.Tensor) -> Start:
+        source = self._source
+        if not hasattr(source, "GIVEN"):
+            return Start(*self._values(theta))
+        # Something is computed around the solve, of theta and of the data of the trajectories.
+        named, *networks = self._arguments(theta)
+        of_loss = (*source.GIVEN, named, *networks)
+        found = source.initial_state(*of_loss)
+        y0, penalty = found if isinstance(found, tuple) else (found, 0.0)
+        used = getattr(source, "RHS_NETWORKS", ())
+        return Start(y0, (named, *(networks[i] for i in used)), of_loss, penalty)
 
     def _values(self, theta: tf.Tensor) -> tuple[tf.Tensor, Arguments]:
         """Initial state, and what the right-hand side takes after it."""

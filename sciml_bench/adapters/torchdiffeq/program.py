@@ -22,9 +22,13 @@ from sciml_bench.trajectories import Trajectories
 
 
 class Inputs(NamedTuple):
-    """The inputs of one call. ``leaves`` are what gradients are taken of; an equation for each segment."""
+    """The inputs of one call. ``leaves`` are what gradients are taken of; an equation for each segment.
+
+    ``arguments`` have all networks; those of the equations only the ones that the right-hand side uses.
+    """
 
     leaves: tuple[Tensor, ...]
+    arguments: Arguments
     y0: Tensor
     equations: tuple[Equation, ...]
     tolerances: dict[str, Any]
@@ -65,6 +69,9 @@ class TorchdiffeqProgram(Program):
         self._scale = self._tensor(numbers.atol_scale)
         self._p_scale = self._tensor(numbers.p_scale)
         self._networks = getattr(self._source, "networks", tuple)
+        # Data of the trajectories, where something is computed around the solve.
+        given = getattr(self._source, "GIVEN", None)
+        self._given = None if given is None else tuple(self._cast(values) for values in given)
         self._refuse_inconsistent_method()
         self._counts_steps = tableau.tells_of_steps(self._method.name)
         self._rhs = self._source.rhs
@@ -88,12 +95,14 @@ class TorchdiffeqProgram(Program):
         options = grid.options(self._method, n_steps, numbers.t1 - numbers.t0)
         return Inputs(
             leaves=leaves,
+            arguments=arguments,
             y0=y0,
             equations=tuple(
-                equation(self._rhs, arguments, calls, segment, self._counts_steps) for segment in self._segments
+                equation(self._rhs, self._of_rhs(arguments), calls, segment, self._counts_steps)
+                for segment in self._segments
             ),
             tolerances={"rtol": point.rtol, "atol": atol, "method": self._method.name, "options": options},
-            adjoint=self._adjoint_options(leaves, point) if self._cell.sensitivity == "backsolve" else {},
+            adjoint=self._adjoint_options(arguments, point) if self._cell.sensitivity == "backsolve" else {},
             calls=calls,
             n_steps=n_steps,
         )
@@ -101,7 +110,7 @@ class TorchdiffeqProgram(Program):
     def solve(self, inputs: Inputs) -> Solved:
         inputs.calls.restart()
         with failure.typed(self._method.implicit), torch.no_grad():
-            ys = self._integrate(torchdiffeq.odeint, inputs, {})
+            ys = self._integrate(torchdiffeq.odeint, inputs, self._start(inputs)[0], {})
         return Solved(ys, self._counts(inputs.calls))
 
     def gradient(self, inputs: Inputs) -> Differentiated:
@@ -176,17 +185,36 @@ class TorchdiffeqProgram(Program):
 
     def _loss(self, inputs: Inputs) -> Tensor:
         """The loss, to be differentiated."""
-        if self._cell.sensitivity == "backsolve":
-            return self._source.loss(self._integrate(torchdiffeq.odeint_adjoint, inputs, inputs.adjoint))
-        return self._source.loss(self._integrate(torchdiffeq.odeint, inputs, {}))
+        y0, penalty = self._start(inputs)
+        integrate = torchdiffeq.odeint_adjoint if self._cell.sensitivity == "backsolve" else torchdiffeq.odeint
+        ys = self._integrate(integrate, inputs, y0, inputs.adjoint)
+        if self._given is None:
+            return self._source.loss(ys)
+        p, networks = inputs.arguments
+        return self._source.loss(ys, *self._given, p, *networks) + penalty
+
+    def _start(self, inputs: Inputs) -> tuple[Tensor, Tensor | float]:
+        """The initial states, those that theta and the data decide computed anew, and the penalty of the loss."""
+        if self._given is None:
+            return inputs.y0, 0.0
+        p, networks = inputs.arguments
+        found = self._source.initial_state(*self._given, p, *networks)
+        return found if isinstance(found, tuple) else (found, 0.0)
+
+    def _of_rhs(self, arguments: Arguments) -> Arguments:
+        """What the right-hand side takes: the named parameters, and the networks that it uses."""
+        used = getattr(self._source, "RHS_NETWORKS", range(len(arguments.networks)))
+        return Arguments(arguments.p, tuple(arguments.networks[i] for i in used))
 
     def _counts(self, calls: Calls) -> dict[str, float]:
         counts = {"n_rhs_evaluations": float(calls.evaluations)}
         return {"n_accepted": float(calls.accepted), **counts} if self._counts_steps else counts
 
-    def _integrate(self, integrate: Callable[..., Any], inputs: Inputs, adjoint: dict[str, Any]) -> Tensor:
+    def _integrate(
+        self, integrate: Callable[..., Any], inputs: Inputs, y0: Tensor, adjoint: dict[str, Any]
+    ) -> Tensor:
         grid.refuse_too_many(inputs.n_steps)
-        y, saved = inputs.y0, []
+        y, saved = y0, []
         for segment, times, module in zip(self._segments, self._times, inputs.equations, strict=True):
             ys = integrate(module, y, times, **inputs.tolerances, **adjoint)
             saved.append(ys[1 : 1 + segment.n_saved])
@@ -204,15 +232,17 @@ class TorchdiffeqProgram(Program):
             start = end
         return Arguments(named, networks)
 
-    def _adjoint_options(self, leaves: tuple[Tensor, ...], point: Point) -> dict[str, Any]:
+    def _adjoint_options(self, arguments: Arguments, point: Point) -> dict[str, Any]:
         """What ``odeint_adjoint`` takes besides: parameters, and the tolerance of each part of its state.
 
         The parts are the derivative with respect to time, y, the adjoint of y, and that of each parameter tensor.
         Adjoints are losses over a state or a parameter, so their tolerance is the loss's over a typical size.
         """
-        parameters = leaves if self._numbers.wrt == "parameters" else ()
-        of_parameters = torch.split(point.atol / self._p_scale, [leaf.numel() for leaf in parameters] or [0])
-        atol = (point.atol, point.atol * self._scale, point.atol / self._scale, *of_parameters[: len(parameters)])
+        parameters = self._of_rhs(arguments).leaves if self._numbers.wrt == "parameters" else ()
+        sizes = [leaf.numel() for leaf in arguments.leaves]
+        scales = dict(zip(map(id, arguments.leaves), torch.split(self._p_scale, sizes), strict=False)) if sizes else {}
+        of_parameters = [point.atol / scales[id(leaf)] for leaf in parameters]
+        atol = (point.atol, point.atol * self._scale, point.atol / self._scale, *of_parameters)
         as_tensors = tuple(torch.as_tensor(tolerance, dtype=self._dtype).reshape(-1) for tolerance in atol)
         return {"adjoint_params": parameters, "adjoint_atol": as_tensors}
 
@@ -223,7 +253,7 @@ class TorchdiffeqProgram(Program):
             raise SolverFailure(Outcome.UNSUPPORTED, reason)
         found = tableau.inconsistency(name)
         y0 = self._by_trajectory(self._tensor(self._numbers.y0))
-        arguments = self._arguments(self._tensor(self._numbers.p))
+        arguments = self._of_rhs(self._arguments(self._tensor(self._numbers.p)))
         if found and (self._numbers.breakpoints or depends_on_time(self._source.rhs, self._numbers.t0, y0, arguments)):
             raise SolverFailure(
                 Outcome.UNSUPPORTED,
@@ -234,8 +264,11 @@ class TorchdiffeqProgram(Program):
     def _cast_constants(self) -> None:
         """Arrays of the emitted module are double; a single-precision cell computes with single-precision ones."""
         for name, value in list(vars(self._source).items()):
-            if isinstance(value, Tensor) and value.is_floating_point():
-                setattr(self._source, name, value.to(self._dtype))
+            if isinstance(value, Tensor):
+                setattr(self._source, name, self._cast(value))
+
+    def _cast(self, value: Tensor) -> Tensor:
+        return value.to(self._dtype) if value.is_floating_point() else value
 
     def _tensor(self, values: Any) -> Tensor:
         return torch.tensor(np.asarray(values), dtype=self._dtype)

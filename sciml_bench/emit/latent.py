@@ -1,0 +1,219 @@
+"""What stands around the solve as source text: data of the trajectories, initial values from theta, observed losses.
+
+JAX and NumPy write the functions of one trajectory, which programs map over the rows of ``GIVEN``; PyTorch and
+TensorFlow those of all trajectories at once, with the components along the last axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sciml_bench.emit.context import Context
+from sciml_bench.emit.loss import residual_source, term_source
+from sciml_bench.emit.printer import Printer
+from sciml_bench.emit.statements import Program, straight_line
+from sciml_bench.problem.given import Given
+from sciml_bench.problem.model import State, symbol, to_double
+from sciml_bench.problem.network import Network
+from sciml_bench.problem.operators import Node
+
+_CROSS_ENTROPY = {
+    "numpy": "np.logaddexp.reduce({0}) - {0}[{1}]",
+    "jax": "jax.nn.logsumexp({0}) - {0}[{1}]",
+    "torch": 'torch.nn.functional.cross_entropy({0}, {1}, reduction="sum")',
+    "tensorflow": "tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(labels={1}, logits={0}))",
+}
+_BY_TIME = {"torch": "{}.swapaxes(0, 1)", "tensorflow": "tf.experimental.numpy.swapaxes({}, 0, 1)"}
+_ONES = {"torch": "torch.ones({}, dtype=torch.float64)", "tensorflow": "tf.ones({}, tf.float64)"}
+
+
+def latent_sources(context: Context) -> list[str]:
+    """``GIVEN`` with the data of the trajectories, ``initial_state(…)`` and ``loss(ys, …)``.
+
+    Both take the data, then what ``rhs`` takes after t and y with all networks, of which ``rhs`` itself has those that
+    ``RHS_NETWORKS`` counts. ``initial_state`` gives y0, and where the loss has a penalty that too.
+    """
+    initial = _initial_state(context)
+    parts = [_constants(context, "ONES" in initial), initial]
+    if context.problem.loss.of is not None:
+        parts.append(_observed(context))
+    return [*parts, _loss(context)]
+
+
+def _is_batch(context: Context) -> bool:
+    return context.problem.batch.size > 1
+
+
+def _constants(context: Context, needs_ones: bool) -> str:
+    problem, wrap = context.problem, context.target.array.format
+    names = ", ".join(given.name for given in problem.given)
+    lines = [f"# Data of the trajectories, a row for each: {names}." if names else "# There are no data."]
+    if not problem.given:
+        lines = []
+    values = [wrap(_array(given, _is_batch(context), given.name == problem.loss.label)) for given in problem.given]
+    lines += ["GIVEN = (", *(f"    {value}," for value in values), ")"] if values else ["GIVEN = ()"]
+    if needs_ones:
+        lines.append(f"ONES = {_ONES[context.target.name].format(problem.batch.size)}")
+    if problem.networks:
+        used = [str(i) for i, network in enumerate(problem.networks) if network in problem.rhs_networks]
+        lines += ["# Which of the networks rhs takes.", f"RHS_NETWORKS = ({', '.join(used)}{',' * (len(used) == 1)})"]
+    return "\n".join([*lines, ""])
+
+
+def _array(given: Given, batched: bool, whole: bool) -> str:
+    rows = [", ".join(str(int(value)) if whole else repr(value) for value in row) for row in given.rows]
+    if not batched:
+        text = f"np.array({rows[0]})" if given.shape == () else f"np.array([{rows[0]}])"
+        return text if len(given.shape) < 2 else f"{text}.reshape({given.shape})"
+    if given.shape == ():
+        return f"np.array([{', '.join(rows)}])"
+    text = "np.array([\n" + "".join(f"        [{row}],\n" for row in rows) + "    ])"
+    return text if len(given.shape) < 2 else f"{text}.reshape({(len(rows), *given.shape)})"
+
+
+def _taken(context: Context, used: set[Node] | None = None) -> list[str]:
+    """What the functions take after the data: p and the networks; of the latter only those used, where they are told."""
+    target = context.target.name
+    suffix = "" if target in ("jax", "torch") else "_weights"
+    networks: tuple[Network, ...] = context.problem.networks
+    if used is not None:
+        networks = tuple(network for network in networks if symbol(network.name) in used)
+    return ["p", *(context.names[symbol(network.name)] + suffix for network in networks)]
+
+
+def _data_names(context: Context) -> list[str]:
+    return [context.names[symbol(given.name)] for given in context.problem.given]
+
+
+def _body(context: Context, program: Program) -> tuple[list[str], Printer]:
+    """The statements, and a printer that knows the shapes of their symbols."""
+    printer = context.printer()
+    # Numbers take the precision of theta, which every one of these functions has.
+    printer.target = replace(printer.target, constant=printer.target.constant.replace("y.dtype", "p.dtype"))
+    printer.ones = "ONES"
+    lines: list[str] = []
+    for statement in program.statements:
+        printer.shapes[statement.symbol] = printer.shape(statement.expr)
+        lines.append(f"    {printer.code(statement.symbol)} = {printer.code(statement.expr)}")
+        printer.same_for_all |= {statement.symbol} if statement.expr.free_symbols <= printer.same_for_all else set()
+    return lines, printer
+
+
+def _symbols(program: Program) -> set[Node]:
+    expressions = [*(statement.expr for statement in program.statements), *program.outputs]
+    return {symbol for expression in expressions for symbol in expression.free_symbols}
+
+
+def _initial_state(context: Context) -> str:
+    problem = context.problem
+    named = [(symbol(item.name), context.resolve(item.expr)) for item in problem.encoding]
+    computed = [state for state in problem.states if state.start is not None]
+    penalty = [] if problem.loss.penalty is None else [problem.loss.penalty]
+    outputs = [context.resolve(expr) for expr in (*(state.start for state in computed), *penalty)]
+    program = straight_line(named, outputs).needed()
+    body, printer = _body(context, program)
+    starts = {state.name: expr for state, expr in zip(computed, program.outputs, strict=False)}
+    y0 = _packed(context, printer, starts)
+    lines = [
+        f"def initial_state({', '.join([*_data_names(context), *_taken(context)])}):",
+        *context.unpack_parameters(_symbols(program)),
+        *body,
+    ]
+    if not penalty:
+        return "\n".join([*lines, f"    return {y0}", ""])
+    value = printer.component(program.outputs[-1])
+    if context.target.batched:
+        value = context.target.total.format(value)
+    return "\n".join([*lines, f"    penalty = {value}", f"    return {y0}, penalty", ""])
+
+
+def _packed(context: Context, printer: Printer, starts: dict[str, Node]) -> str:
+    """The flat initial state, of expressions and of numbers."""
+    target, states = context.target, context.problem.states
+    if all(state.shape == () for state in states):
+        rows = [printer.component(starts.get(state.name, state.initial[0])) for state in states]
+        return target.stack.format(", ".join(rows))
+    parts: list[str] = []
+    for state in states:
+        if state.name not in starts:
+            parts.append(_numbers(context, state))
+        elif state.shape == ():
+            parts.append(target.stack.format(printer.component(starts[state.name])))
+        else:
+            parts.append(printer.code(starts[state.name]))
+    return parts[0] if len(parts) == 1 else target.concatenate.format(", ".join(parts))
+
+
+def _numbers(context: Context, state: State) -> str:
+    values = f"np.array([{', '.join(repr(to_double(value)) for value in state.initial)}])"
+    array = context.target.array.format(values)
+    return f"ONES[:, None]*{array}" if context.target.batched else array
+
+
+def _observed(context: Context) -> str:
+    """``observed(y, p, …)``: what the loss looks at, of one state, or where components lie last of any number."""
+    problem = context.problem
+    inner = Context(
+        problem, context.target.for_batch(), context.names, context.shapes, context.itemised, context.statics
+    )
+    program = straight_line([], [inner.resolve(problem.loss.of)])
+    used = _symbols(program)
+    body, printer = _body(inner, program)
+    printer.ones = f"{inner.target.module}.ones_like(y[..., 0])"
+    (output,) = program.outputs
+    value = printer.component(output) if printer.shape(output) == () else printer.code(output)
+    return "\n".join([
+        f"def observed({', '.join(['y', *_taken(context, used)])}):",
+        *inner.unpack_parameters(used),
+        *inner.unpack_state(used),
+        *body,
+        f"    return {value}",
+        "",
+    ])  # fmt: skip
+
+
+def _loss(context: Context) -> str:
+    problem, target = context.problem, context.target
+    loss = problem.loss
+    lines: list[str] = []
+    seen = "ys" if loss.at == "saved" else "ys[-1]"
+    body: list[str] = []
+    if loss.of is not None:
+        body.append(f"    seen = {_seen(context, seen)}")
+        seen = "seen"
+    if loss.kind == "cross_entropy":
+        total = _CROSS_ENTROPY[target.name].format(seen, context.names[symbol(loss.label)])
+        if loss.of is None and "[" in seen:
+            body, total = [f"    scores = {seen}"], total.replace(seen, "scores")
+        weighted = f"{loss.weight!r}*({total})" if " - " in total else f"{loss.weight!r}*{total}"
+        weighted = total if loss.weight == 1.0 else weighted
+    else:
+        subject = _less_data(context, seen) if loss.given else None
+        residual = subject or residual_source(loss, target, lines, seen)
+        weight = "" if loss.weight == 1.0 else f"{loss.weight!r}*"
+        weighted = f"{weight}{target.total.format(term_source(loss.kind, residual, target))}"
+    head = f"def loss({', '.join(['ys', *_data_names(context), *_taken(context)])}):"
+    return "\n".join([*lines, *([""] * (2 * bool(lines))), head, *body, f"    return {weighted}", ""])
+
+
+def _seen(context: Context, ys: str) -> str:
+    """What the loss looks at, at every time that it takes."""
+    used = context.resolve(context.problem.loss.of).free_symbols
+    rest = ", ".join(_taken(context, used))
+    match context.target.name:
+        case _ if ys != "ys":
+            return f"observed({ys}, {rest})"
+        case "jax":
+            return f"jax.vmap(lambda y: observed(y, {rest}))(ys)"
+        case "numpy":
+            return f"np.array([observed(y, {rest}) for y in ys])"
+        case _:
+            return f"observed(ys, {rest})"
+
+
+def _less_data(context: Context, seen: str) -> str:
+    loss = context.problem.loss
+    data = context.names[symbol(loss.given)]
+    if context.target.batched and loss.at == "saved":
+        data = _BY_TIME[context.target.name].format(data)
+    return f"({seen} - {data})"
