@@ -19,7 +19,7 @@ stiff: $(VENV)/.frameworks
 	$(BIN)/sciml-bench stiff $(STIFF)
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest $(TEST)
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile $(TEST)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
