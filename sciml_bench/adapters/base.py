@@ -101,6 +101,7 @@ class Adapter:
     and find again in another process. ``variables`` gives what its workers' environment must hold, and ``lacking`` the
     reason, with the cure, why it cannot run here though its packages are installed; both start nothing. ``track`` says
     which problems are its own; adapters of models have their recipes in ``nonstiff_recipes``.
+    ``network_recipes`` gives those of a problem with networks that is not stiff, where they are others.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Adapter:
     devices: tuple[str, ...] = ("cpu",)
     stiff_recipes: tuple[Recipe, ...] = ()
     nonstiff_recipes: tuple[Recipe, ...] = ()
+    network_recipes: Callable[[Facts], tuple[Recipe, ...]] | None = None
     refusal: Callable[[Cell, Facts], str | None] = _accept_all
     cached_modes: tuple[str, ...] = ()
     variables: Callable[[], dict[str, str]] = dict[str, str]
@@ -204,7 +206,7 @@ class Program(ABC):
     """One cell, built in one framework inside a worker.
 
     For a model of the conventional track, ``solve`` is its output for a batch of samples, and ``prepare`` gets, in
-    theta's place, the numbers of the rows that are the batch.
+    theta's place, the places in the training part of the samples that are the batch.
 
     ``prepare`` is untimed and moves the inputs to the framework. ``solve`` and ``gradient`` are timed together with
     ``synchronise``, which must not return before the computation has ended. ``read_*`` are untimed: they bring the

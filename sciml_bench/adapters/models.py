@@ -31,7 +31,8 @@ def learning_of(task: Task) -> Learning:
 class ModelProgram(Program):
     """A model in one framework. ``solve`` is its forward pass on a batch, ``gradient`` the loss and gradient of one.
 
-    The rows of a batch take theta's place in ``prepare``: what varies from call to call is the data, not the weights.
+    Places in the training part take theta's place in ``prepare``: what varies from call to call is the data, not the
+    weights.
     """
 
     def __init__(self, task: Task):
@@ -40,7 +41,7 @@ class ModelProgram(Program):
         self.samples: Samples = load_samples(self.learning.data)
 
     def prepare(self, theta: FloatArray, point: Point) -> Any:
-        rows = theta.astype(np.int64)
+        rows = self.samples.train[theta.astype(np.int64)]
         return self.place(self.samples.inputs[rows], self.samples.labels[rows])
 
     @abstractmethod

@@ -74,6 +74,7 @@ class PointResult:
     gradient_steady: Steady | None = None
     solve_inside: dict[str, tuple[int, ...]] | None = None
     gradient_inside: dict[str, tuple[int, ...]] | None = None
+    batch: int | None = None
 
     @property
     def solve_bridge_ns(self) -> float | None:
@@ -100,6 +101,7 @@ class PointResult:
         """A point of which nothing was measured."""
         return cls(
             rtol=point.rtol,
+            batch=point.batch,
             atol=point.atol,
             outcome=outcome,
             phase=phase,
@@ -166,7 +168,7 @@ def _check_steady(steady: Mapping[str, Any]) -> None:
 _FIELDS = tuple(item.name for item in dataclasses.fields(PointResult))
 _STEADY = ("solve_steady", "gradient_steady")
 _INSIDE = ("solve_inside", "gradient_inside")
-_ABSENT_WHERE_NONE = (*_INSIDE, "trajectories")
+_ABSENT_WHERE_NONE = (*_INSIDE, "trajectories", "batch")
 _OUTCOMES = ("outcome", "solve_outcome", "gradient_outcome")
 _SEQUENCES = ("solve_ns", "gradient_ns", "warm_up_solve_ns", "warm_up_gradient_ns", "gradient", "end_state")
 

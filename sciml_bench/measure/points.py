@@ -21,6 +21,7 @@ from sciml_bench.measure.baton import Baton
 from sciml_bench.measure.displacement import Displacements
 from sciml_bench.measure.energy import EnergyMeter
 from sciml_bench.measure.failure import explain
+from sciml_bench.measure.inputs import Inputs
 from sciml_bench.measure.memory import rss_bytes, working_bytes
 from sciml_bench.measure.phases import Phases
 from sciml_bench.measure.point import MAX_STORED_COMPONENTS, PointResult, Scores, finite
@@ -33,9 +34,8 @@ from sciml_bench.measure.sampling import (
     solve_call,
     steady_rule,
     timed,
-    varied,
 )
-from sciml_bench.measure.scoring import gradient_scores, solve_scores
+from sciml_bench.measure.scorer import scorer_of
 from sciml_bench.measure.steady import Steady, steady_state
 from sciml_bench.measure.warm_up import WarmUp
 from sciml_bench.outcome import Outcome, SolverFailure
@@ -90,6 +90,7 @@ class PointLog:
         return PointResult(
             rtol=self.point.rtol,
             atol=self.point.atol,
+            batch=self.point.batch,
             outcome=Outcome.OK if failed is None or failed.outcome is None else failed.outcome,
             phase=None if failed is None else failed.phase,
             message="" if failed is None else failed.message,
@@ -165,7 +166,8 @@ class CellMeasurer:
         self._baton = baton or Baton()
         self.displacements = Displacements(phases.clock)
         self._warm_up = WarmUp(task.sampling, loops=2 * len(task.points))
-        self._theta = np.asarray(task.numbers.theta, dtype=np.float64)
+        self._inputs = Inputs(task)
+        self._scorer = scorer_of(task)
         self._succeeded: set[str] = set()
 
     def run(self) -> None:
@@ -175,9 +177,8 @@ class CellMeasurer:
 
     def _measure(self, index: int, point: Point) -> None:
         log = PointLog(point)
-        numbers = self._task.numbers
-        solve = solve_call(self._program, point, (len(numbers.save_times), len(numbers.y0)))
-        gradient = gradient_call(self._program, point, len(numbers.theta))
+        solve = solve_call(self._program, point, self._task.output_shape(point))
+        gradient = gradient_call(self._program, point, len(self._task.numbers.theta))
         self._score(log.gradient, gradient, index, lambda result: self._keep_gradient(log, result))
         self._score(log.solve, solve, index, lambda result: self._keep_solution(log, result))
         if index == 0:
@@ -196,7 +197,7 @@ class CellMeasurer:
         self._phases.enter(name, index)
         with self._guard(half, call):
             told = dict(self._program.phases_ns())
-            result, sample = timed(call, self._theta.copy(), self._phases.clock)
+            result, sample = timed(call, self._inputs.first(self._task.points[index]), self._phases.clock)
             half.first_ns = sample.ns
             inside = _inside(call.kind, told, self._program.phases_ns(), sample.ns)
             self._phases.complete(name, sample.start_ns, sample.ns, index, inside)
@@ -210,22 +211,14 @@ class CellMeasurer:
         log.end_state = ys[-1]
         log.solve.trajectories = solution.trajectories
         log.solve.statistics = {name: finite(value) for name, value in solution.statistics.items()}
-        reference = self._task.reference
-        if reference is None:
-            return ""
-        log.solve.scores, reason = solve_scores(ys, reference, self._task.numbers.atol_scale, self._task.error_bound)
+        log.solve.scores, reason = self._scorer.solve(ys, log.point)
         return reason
 
     def _keep_gradient(self, log: PointLog, gradient: Gradient) -> str:
         log.loss = finite(gradient.loss)
         log.gradient_values = np.asarray(gradient.gradient, dtype=np.float64)
         log.gradient.statistics = {name: finite(value) for name, value in gradient.statistics.items()}
-        reference = self._task.reference
-        if reference is None:
-            return ""
-        log.gradient.scores, reason = gradient_scores(
-            log.gradient_values, self._task.numbers.theta, reference, self._task.gradient_error_bound
-        )
+        log.gradient.scores, reason = self._scorer.gradient(gradient, log.point)
         return reason
 
     def _sample(self, half: Half, call: Call, index: int) -> None:
@@ -274,9 +267,7 @@ class CellMeasurer:
         self._baton.wait(position + 1)
 
     def _thetas(self, call: Call, index: int, stream: int) -> Iterator[FloatArray]:
-        return varied(
-            self._theta, self._task.sampling.perturbation, self._task.seed, index, _STREAMS[call.kind], stream
-        )
+        return self._inputs.stream(self._task.points[index], index, _STREAMS[call.kind], stream)
 
     def _check_traces(self, before: int, calls: int, call: Call) -> None:
         traced = self._program.trace_count() - before

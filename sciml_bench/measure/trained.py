@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from sciml_bench.learning import Evaluation
 from sciml_bench.outcome import Outcome
 from sciml_bench.task import Training
 
@@ -28,6 +29,7 @@ class Trained:
     curve up to there; ``phase`` and ``message`` then tell of its end. ``build_ns`` is how long it took to make the
     optimiser; the framework's library for it is imported then. ``theta`` is that after the last step, its leading
     components where it is long; ``theta_size`` says how many it has, 0 where the last step failed or was not seen.
+    ``evaluations`` are those of a model on held-out samples, in order of their steps.
     """
 
     settings: Training
@@ -39,6 +41,7 @@ class Trained:
     step_ns: tuple[int, ...] = ()
     theta: tuple[float | None, ...] = ()
     theta_size: int = 0
+    evaluations: tuple[Evaluation, ...] = ()
 
     @property
     def first_step_ns(self) -> int | None:
@@ -57,11 +60,23 @@ class Trained:
 
     @property
     def target_step(self) -> int | None:
-        """The first step, counted from 0, whose loss is no larger than the target; ``None`` when there is none."""
+        """The first step, counted from 0, whose loss is no larger than the target; ``None`` when there is none.
+
+        Of a model, the step after which the held-out samples were first seen to reach the target.
+        """
+        if self.settings.every is not None:
+            return next((item.step - 1 for item in self.evaluations if self._reaches(item)), None)
         target = self.settings.target
         if target is None:
             return None
         return next((k for k, loss in enumerate(self.losses) if loss is not None and loss <= target), None)
+
+    def _reaches(self, item: Evaluation) -> bool:
+        loss, accuracy = self.settings.target, self.settings.accuracy
+        if loss is None and accuracy is None:
+            return False
+        low = loss is None or (item.loss is not None and item.loss <= loss)
+        return low and (accuracy is None or (item.accuracy is not None and item.accuracy >= accuracy))
 
     def ended_by(self, outcome: Outcome, phase: str | None, message: str) -> Trained:
         """This training, when the worker was ended before it was over."""
@@ -83,6 +98,7 @@ class Trained:
         known["outcome"] = Outcome(known["outcome"])
         for name in ("losses", "step_ns", "theta"):
             known[name] = tuple(known.get(name, ()))
+        known["evaluations"] = tuple(Evaluation(**item) for item in known.get("evaluations", ()))
         trained = cls(**known)
         trained._check_kinds()
         return trained
@@ -90,9 +106,10 @@ class Trained:
     def _check_kinds(self) -> None:
         """Refuse what has the keys of a training and is none: reports compare, add and print these."""
         settings = self.settings
-        counts = (*self.step_ns, settings.steps, self.theta_size)
+        counts = (*self.step_ns, settings.steps, self.theta_size, *(item.step for item in self.evaluations))
+        seen = tuple(value for item in self.evaluations for value in (item.loss, item.accuracy))
         words = (settings.optimiser, self.message)
-        numbers = (*self.losses, *self.theta, *(getattr(settings, name) for name in _NUMBERS))
+        numbers = (*self.losses, *self.theta, *seen, *(getattr(settings, name) for name in _NUMBERS))
         for value in counts:
             if not isinstance(value, int) or isinstance(value, bool):
                 raise ValueError(f"not a whole number: {value!r}")

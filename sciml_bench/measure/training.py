@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sciml_bench.adapters.base import Program, Trainer
+from sciml_bench.learning import Evaluation
 from sciml_bench.measure.failure import explain
 from sciml_bench.measure.phases import Clock, Phases
 from sciml_bench.measure.point import finite
@@ -49,6 +50,8 @@ def train(settings: Training, size: int, program: Program, phases: Phases, tell:
         gc.collect()
         with phases.phase(FIRST):
             curve.step(trainer)
+            # What an evaluation compiles is compiled now.
+            curve.evaluate(trainer)
         curve.tell()
         traces = program.trace_count()
         gc.collect()
@@ -56,6 +59,7 @@ def train(settings: Training, size: int, program: Program, phases: Phases, tell:
             while len(curve.losses) < settings.steps:
                 curve.refuse_to_pass_the_limit()
                 curve.step(trainer)
+                curve.evaluate(trainer)
                 curve.tell_now_and_then()
         _refuse_retraced(program.trace_count() - traces, len(curve.losses) - 1)
     except BaseException as error:
@@ -80,11 +84,13 @@ class _Curve:
         self.build_ns: int | None = None
         self.losses: list[float | None] = []
         self.step_ns: list[int] = []
+        self.evaluations: list[Evaluation] = []
         self._whole = False
 
     def step(self, trainer: Trainer) -> None:
         """One step, timed until its loss and the new theta are computed; a failed one is no part of the curve."""
         self._whole = False
+        trainer.feed()
         start_ns = self._clock.now_ns()
         output = trainer.step()
         trainer.synchronise(output)
@@ -98,6 +104,14 @@ class _Curve:
         if not np.isfinite(loss):
             raise SolverFailure(Outcome.NONFINITE, f"the loss of step {len(self.losses)} is not finite")
         self._whole = True
+
+    def evaluate(self, trainer: Trainer) -> None:
+        """Look at held-out samples after the first step, after every so many, and after the last; never timed."""
+        taken, every = len(self.losses), self._settings.every
+        if every is not None and (taken in (1, self._settings.steps) or taken % every == 0):
+            found = trainer.evaluate(taken)
+            if found is not None:
+                self.evaluations.append(found)
 
     def refuse_to_pass_the_limit(self) -> None:
         """Raise when one more step as long as the longest, but for the first, would pass the time limit."""
@@ -143,8 +157,10 @@ class _Curve:
         theta: tuple[float | None, ...] = (),
         theta_size: int = 0,
     ) -> Trained:
-        losses, step_ns = tuple(self.losses), tuple(self.step_ns)
-        return Trained(self._settings, outcome, phase, message, self.build_ns, losses, step_ns, theta, theta_size)
+        return Trained(
+            self._settings, outcome, phase, message, self.build_ns, tuple(self.losses), tuple(self.step_ns), theta,
+            theta_size, tuple(self.evaluations),
+        )  # fmt: skip
 
 
 def _refuse_retraced(count: int, steps: int) -> None:

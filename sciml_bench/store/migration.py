@@ -30,6 +30,12 @@ def migrated(data: Mapping[str, Any]) -> dict[str, Any]:
     return record
 
 
+_UNKNOWN_OF_POINTS = (
+    "solve_steady", "gradient_steady", "solve_inside", "gradient_inside", "solve_working_bytes",
+    "gradient_working_bytes", "trajectories", "batch",
+)  # fmt: skip
+
+
 def _from_1(record: dict[str, Any]) -> dict[str, Any]:
     added: dict[str, Any] = {
         "attempt": 0,
@@ -47,7 +53,7 @@ def _from_1(record: dict[str, Any]) -> dict[str, Any]:
     }
     points = record.get("points", [])
     if isinstance(points, list) and all(isinstance(point, dict) for point in points):
-        unknown = dict.fromkeys(("solve_steady", "gradient_steady", "solve_inside", "gradient_inside"))
+        unknown = dict.fromkeys(_UNKNOWN_OF_POINTS)
         record = record | {"points": [unknown | point for point in points]}
     return added | record
 

@@ -51,7 +51,9 @@ class Builder:
 
     def error(self, message: str, key: str = "", cure: str = "") -> ProblemError:
         """An error at a key of the ``[[layers]]`` table at hand."""
-        return ProblemError(message, where=self.document.path, line=layer_line(self.document, self.place, key), cure=cure)
+        return ProblemError(
+            message, where=self.document.path, line=layer_line(self.document, self.place, key), cure=cure
+        )
 
     def _layer(self, table: dict[str, Any], shape: Shape) -> tuple[Layer, ...]:
         self.count += 1
@@ -88,7 +90,9 @@ class Builder:
 
     def _dense(self, table: dict[str, Any], shape: Shape) -> Layer:
         if len(shape) > 2 or self._is_whole(shape):
-            raise self.error(f"a dense layer takes no {_text(shape)}.", "kind", "Put flatten, mean or tokens before it.")
+            raise self.error(
+                f"a dense layer takes no {_text(shape)}.", "kind", "Put flatten, mean or tokens before it."
+            )
         width = self._whole(table, "width")
         flattened = self.before.input if self.before is not None and self.before.kind == "flatten" else ()
         slots = {"weight": (width, shape[-1]), "bias": (width,)}

@@ -179,12 +179,12 @@ def _positive(reader: Reader, table: dict[str, Any], key: str) -> float:
 
 def _spec_hash(document: Document, data: DataSet, weights: tuple[float, ...]) -> str:
     """SHA-256 of what decides outputs, loss and gradient: layers, data with their split, and weights."""
-    of_data = {key: value for key, value in dataclasses.asdict(data).items() if key not in ("path", "source", "licence")}
+    of_data = {
+        key: value for key, value in dataclasses.asdict(data).items() if key not in ("path", "source", "licence")
+    }
     content = {
         **{key: document.data[key] for key in _MATHEMATICAL if key in document.data},
         "data": of_data,
         "weights": hash_of(weights),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
-
-

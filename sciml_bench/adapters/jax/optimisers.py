@@ -1,0 +1,27 @@
+"""Optax's optimisers by their pinned formulas (see ``Training``).
+
+Optax's Adam adds ``eps`` to the root of the corrected v, and ``eps_root``, 0 by default, under it. Its RMSprop adds
+``eps`` under the root unless told otherwise.
+"""
+
+from __future__ import annotations
+
+import optax
+
+from sciml_bench.task import Training
+
+
+def optimiser_of(training: Training) -> optax.GradientTransformation:
+    """The optimiser of a training."""
+    rate, number = training.learning_rate, training.number
+    match training.optimiser:
+        case "adam":
+            return optax.adam(rate, b1=number("beta1"), b2=number("beta2"), eps=number("epsilon"))
+        case "adamw":
+            betas = {"b1": number("beta1"), "b2": number("beta2")}
+            return optax.adamw(rate, **betas, eps=number("epsilon"), weight_decay=number("weight_decay"))
+        case "rmsprop":
+            return optax.rmsprop(rate, decay=number("decay"), eps=number("epsilon"), eps_in_sqrt=False)
+        case "sgd":
+            return optax.sgd(rate)
+    raise ValueError(f"there is no optimiser '{training.optimiser}'")

@@ -1,0 +1,53 @@
+"""Parity of a model: its output, loss and gradient against the extended-precision reference, before any time counts.
+
+A gradient is checked by its products with seeded random directions, of which the reference knows the slopes: a wrong
+component shows in all of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sciml_bench.adapters.base import FloatArray
+from sciml_bench.learning import ModelTruth
+from sciml_bench.measure.point import Scores, finite
+from sciml_bench.problem.architecture.directions import directions
+
+BOUNDS = {"float64": 1e-10, "float32": 1e-5, "bfloat16": 5e-2}
+"""The largest relative error of each precision. bfloat16 has eight bits: its bound is that of a few roundings."""
+
+_EPSILON = float(np.finfo(np.float64).eps)
+
+
+def output_scores(outputs: FloatArray, truth: ModelTruth, bound: float) -> tuple[Scores, str]:
+    """The relative error of the outputs (batch, n_outputs) of the samples that the reference covers, and the reason why
+    it misses the bound (empty when it does not)."""
+    covered = min(len(outputs), len(truth.outputs))
+    error = _relative(np.asarray(outputs)[:covered], np.asarray(truth.outputs)[:covered])
+    return {"output_error": finite(error)}, _miss("output", error, bound)
+
+
+def gradient_parity(
+    loss: float, gradient: FloatArray, batch: int, truth: ModelTruth, bound: float
+) -> tuple[Scores, str]:
+    """The relative errors of the loss of a batch and of its slopes by the gradient (n_weights,), with its norm."""
+    slopes = np.array([gradient @ direction for direction in directions(len(gradient), truth.direction_seed)])
+    of_loss = _relative(np.array([loss]), np.array([np.mean(truth.losses[:batch])]))
+    of_slopes = _relative(slopes, np.asarray(truth.slopes)[:, :batch].mean(axis=1))
+    scores: Scores = {
+        "loss_error": finite(of_loss),
+        "slope_error": finite(of_slopes),
+        "gradient_norm": finite(float(np.linalg.norm(gradient))),
+    }
+    # The reference's own uncertainty is granted.
+    floor = 10.0**-truth.slope_digits
+    return scores, _miss("loss", of_loss, bound) or _miss("gradient", of_slopes, bound + floor)
+
+
+def _relative(found: np.ndarray, truth: np.ndarray) -> float:
+    error, size = float(np.linalg.norm(found - truth)), float(np.linalg.norm(truth))
+    return max(error / size, _EPSILON) if size else error
+
+
+def _miss(name: str, error: float, bound: float) -> str:
+    return "" if error <= bound else f"the relative error of the {name} is {error:.1e}, its bound {bound:.1e}"
