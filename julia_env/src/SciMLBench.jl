@@ -26,10 +26,12 @@ include("segment.jl")
 include("method.jl")
 include("sensitivity.jl")
 include("counts.jl")
+include("parameters.jl")
 include("cell.jl")
 include("trajectory.jl")
 include("gradient.jl")
 include("timing.jl")
+include("training.jl")
 include("versions.jl")
 
 end

@@ -18,31 +18,37 @@ struct OutOfPlace end
 states(::Static{N, P}, y) where {N, P} = SVector{N}(y)
 states(_, y) = y
 parameters(::Static{N, P}, p) where {N, P} = SVector{P}(p)
+parameters(form::Named, p::Vector) = form.named(p)
 parameters(_, p) = p
 
 """
 One cell, built.
 
 `theta`, with respect to which gradients are taken, is the parameters or, if `of_parameters` is `Val(false)`, the initial
-state. `scale` times the absolute tolerance is that of each state; a number where all are equal.
+state. `order` is that of its numbers, see [`places`](@ref). Of a batch, whose size is in `batch`, `y0` holds a state for
+each trajectory, and so `theta` where it is the initial state; `counts` has an element for each. `scale` times the
+absolute tolerance is that of each state; a number where all are equal.
 """
-struct Cell{F, S, L, A, D, W, Y, P, X}
+struct Cell{F, S, L, A, D, W, B, Y, P, X, O}
     form::F
     segments::S
     loss::L
     algorithm::A
     sensitivity::D
     of_parameters::W
+    batch::B
     y0::Y
     p::P
     scale::X
-    counts::Counts
+    order::O
+    counts::Vector{Counts}
+    trajectory::Base.RefValue{Int}
 end
 
 """
     build(source, method, sensitivity, mode, wrt, y0, p, atol_scale, spans, times)
 
-Build a cell from emitted source. `spans` has a row for each segment: start, stop, the bounds of `t`, and how many of its
+Build a cell from emitted source. A longer `y0` than the equations have states holds those of a batch. `spans` has a row for each segment: start, stop, the bounds of `t`, and how many of its
 times are saved ones; `times` are all segments' times, among them their stops.
 """
 function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, spans, times)
@@ -57,6 +63,10 @@ function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, s
 end
 
 function chosen_form(emitted::Equations, method, sensitivity_name, mode)
+    if emitted.named !== nothing
+        mode == "compiled" && return Named(emitted.named)
+        throw(Failure("unsupported", "Lux's layers give new arrays; there is no right-hand side that writes into one"))
+    end
     if needs_out_of_place(sensitivity_name)
         emitted.out_of_place === nothing &&
             throw(Failure("unsupported", "ZygoteVJP differentiates no right-hand side that writes into arrays"))
@@ -69,18 +79,36 @@ function chosen_form(emitted::Equations, method, sensitivity_name, mode)
 end
 
 function assemble(emitted, form, pattern, solver, how, wrt, y0, p, atol_scale, spans, times)
-    start = (states(form, collect(Float64, y0)), parameters(form, collect(Float64, p)))
+    of_parameters = wrt == "parameters"
+    order = places(form, length(p))
+    values = parameters(form, arranged(order, collect(Float64, p)))
+    batch = length(y0) ÷ emitted.n_states
+    starts = split_states(Val(batch), form, collect(Float64, y0))
     return Cell(
         form,
-        segments((form, emitted, pattern), start, collect(Float64, spans), collect(Float64, times)),
+        segments(
+            (form, emitted, pattern), (batch == 1 ? starts : starts[1], values), collect(Float64, spans),
+            collect(Float64, times),
+        ),
         emitted.loss,
         solver,
         how,
-        Val(wrt == "parameters"),
-        start...,
-        tolerance_scale(solver, form, collect(Float64, atol_scale)),
-        Counts(),
+        Val(of_parameters),
+        Val(batch),
+        starts,
+        values,
+        tolerance_scale(solver, form, collect(Float64, atol_scale)[1:emitted.n_states]),
+        of_parameters ? order : nothing,
+        [Counts() for _ in 1:batch],
+        Ref(1),
     )
+end
+
+"""The initial states in a flat vector: one state, or of a batch a vector of them."""
+split_states(::Val{1}, form, y) = states(form, y)
+function split_states(::Val{B}, form, y) where {B}
+    n_states = length(y) ÷ B
+    return [states(form, y[((i - 1) * n_states + 1):(i * n_states)]) for i in 1:B]
 end
 
 function tolerance_scale(solver, form, each)
@@ -104,6 +132,10 @@ end
 
 function right_hand_side(::InPlace, emitted, pattern, low, high)
     return ODEFunction{true, FullSpecialize}(clipped(emitted.in_place, low, high); jac_prototype = pattern)
+end
+
+function right_hand_side(::Named, emitted, pattern, low, high)
+    return ODEFunction{false, FullSpecialize}(clipped(emitted.out_of_place, low, high))
 end
 
 function right_hand_side(::OutOfPlace, emitted, pattern, low, high)

@@ -21,9 +21,9 @@ function reset!(counts::Counts)
     return nothing
 end
 
-"""Add what one solve counted; throws a [`Failure`](@ref) when it did not succeed."""
-function note!(counts::Counts, solution)
-    stats = solution.stats
+"""Add what one solve counted to its trajectory's; throws a [`Failure`](@ref) when it did not succeed."""
+function note!(cell, solution)
+    stats, counts = solution.stats, cell.counts[cell.trajectory[]]
     counts.n_solves += 1
     if stats !== nothing
         counts.n_steps += stats.naccept + stats.nreject
@@ -34,6 +34,27 @@ function note!(counts::Counts, solution)
         counts.n_factorisations += stats.nw
         counts.n_linear_solves += stats.nsolve
     end
-    successful_retcode(solution) || throw(stopped(solution, WARNINGS.words))
+    successful_retcode(solution) || throw(stopped(solution, WARNINGS.words, trajectory_name(cell)))
     return nothing
+end
+
+"""Which trajectory of a batch is solved now; empty where there is only one."""
+function trajectory_name(cell)
+    n = length(cell.counts)
+    return n == 1 ? "" : " for trajectory $(cell.trajectory[]) of $n"
+end
+
+"""
+What was counted, by name. Of a batch it is the trajectory that takes the most steps, and how many the others take;
+`n_solves` is of all.
+"""
+function by_name(each::Vector{Counts})
+    longest = argmax(counts -> counts.n_steps, each)
+    named = Dict(string(name) => Float64(getfield(longest, name)) for name in fieldnames(Counts))
+    length(each) == 1 && return named
+    steps = [counts.n_steps for counts in each]
+    named["n_solves"] = sum(counts.n_solves for counts in each)
+    named["n_steps_least"] = minimum(steps)
+    named["n_steps_mean"] = sum(steps) / length(steps)
+    return named
 end

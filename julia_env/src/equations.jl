@@ -1,12 +1,15 @@
 """
 What an emitted module holds.
 
-`in_place(dy, y, p, t)` writes the right-hand side; `out_of_place(y, p, t)` gives it as a static vector, and is
-`nothing` where the emitter wrote none. `stencils` is the structure of a sparse Jacobian or `nothing`.
+`in_place(dy, y, p, t)` writes the right-hand side; `out_of_place(y, p, t)` gives it as a static vector. Either is
+`nothing` where the emitter wrote none. `named` makes the `ComponentVector` of a flat vector of parameters, as equations
+with networks take it, whose `out_of_place` gives a vector; else it is `nothing`. `stencils` is the structure of a sparse
+Jacobian or `nothing`.
 """
-struct Equations{R, S, L, T}
+struct Equations{R, S, M, L, T}
     in_place::R
     out_of_place::S
+    named::M
     loss::L
     has_branches::Bool
     stencils::T
@@ -32,8 +35,9 @@ end
 
 function equations(emitted::Module)
     return Equations(
-        getglobal(emitted, :rhs!),
-        isdefined(emitted, :rhs) ? getglobal(emitted, :rhs) : nothing,
+        optional(emitted, :rhs!),
+        optional(emitted, :rhs),
+        optional(emitted, :named),
         getglobal(emitted, :loss),
         getglobal(emitted, :HAS_BRANCHES),
         getglobal(emitted, :STENCILS),
@@ -41,3 +45,5 @@ function equations(emitted::Module)
         getglobal(emitted, :N_PARAMETERS),
     )
 end
+
+optional(emitted::Module, name) = isdefined(emitted, name) ? getglobal(emitted, name) : nothing

@@ -22,14 +22,14 @@ const OUTCOMES = Dict(
 const LONGEST_MESSAGE = 1500
 
 """The failure of a solve that ended early, with what Julia warned meanwhile."""
-function stopped(solution, words::Vector{String})
+function stopped(solution, words::Vector{String}, whose = "")
     code = Symbol(solution.retcode)
     at = isempty(solution.t) ? "" : " after t = $(solution.t[end])"
     said = isempty(words) ? "" : ": " * join(unique(words), "; ")
     # The code is `Unstable` also for steps that became too small; the words tell.
     told = filter(!isnothing, outcome_of_warning.(words))
     outcome = isempty(told) ? get(OUTCOMES, code, "step_underflow") : last(told)
-    return Failure(outcome, "Julia's solver returned $code$at$said")
+    return Failure(outcome, "Julia's solver returned $code$whose$at$said")
 end
 
 """The typed failure behind an exception. Exceptions of no known kind keep Julia's own message, and `""` as outcome."""

@@ -4,7 +4,9 @@ struct Objective{C, S}
     settings::S
 end
 
-(objective::Objective)(theta) = objective.cell.loss(trajectory(objective.cell, theta, objective.settings))
+function (objective::Objective)(theta)
+    return total_loss(objective.cell, trajectory(objective.cell, theta, objective.settings))
+end
 
 # Dual numbers of the gradient carry this in their type, apart from those of a solver's own Jacobians.
 struct Loss end
@@ -13,8 +15,12 @@ struct Loss end
 const LARGEST_CHUNK = ForwardDiff.DEFAULT_CHUNK_THRESHOLD
 
 """Theta in the form in which gradients of it are taken best: static where it is small and the states are."""
-gradient_theta(cell::Cell, theta) = gradient_theta(cell.sensitivity, cell.form, theta)
+function gradient_theta(cell::Cell, theta)
+    cell.form isa Named && cell.of_parameters === Val(false) && return theta
+    return gradient_theta(cell.sensitivity, cell.form, theta)
+end
 gradient_theta(_, _, theta) = theta
+gradient_theta(_, form::Named, theta) = parameters(form, theta)
 function gradient_theta(::Forward, ::Static, theta)
     return length(theta) <= LARGEST_CHUNK ? SVector{length(theta)}(theta) : theta
 end
@@ -35,7 +41,7 @@ end
 
 """What a gradient needs and can be made before the clock starts: ForwardDiff's buffers, or nothing."""
 workspace(::Forward, theta::SVector) = nothing
-function workspace(::Forward, theta::Vector)
+function workspace(::Forward, theta::AbstractVector)
     return ForwardDiff.GradientConfig(Loss(), theta, ForwardDiff.Chunk(theta), ForwardDiff.Tag(Loss(), Float64))
 end
 workspace(_, theta) = nothing
@@ -46,7 +52,7 @@ function loss_and_gradient(::Forward, objective, theta::SVector, _)
     return DiffResults.value(result), DiffResults.gradient(result)
 end
 
-function loss_and_gradient(::Forward, objective, theta::Vector, config)
+function loss_and_gradient(::Forward, objective, theta::AbstractVector, config)
     # The buffers were made for a tag that is not the objective's, hence no check that they belong together.
     result = ForwardDiff.gradient!(DiffResults.GradientResult(theta), objective, theta, config, Val(false))
     return DiffResults.value(result), DiffResults.gradient(result)

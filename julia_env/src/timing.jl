@@ -1,10 +1,11 @@
 """
 One call, timed here: its value or its [`Failure`](@ref), nanoseconds in all, those of the garbage collector and of
-compiling (again), and the bytes that it allocated.
+compiling (again), and the bytes that it allocated. `order` is that of theta, see [`places`](@ref).
 """
-struct Output{V}
+struct Output{V, O}
     value::V
-    counts::Counts
+    order::O
+    counts::Vector{Counts}
     failure::Union{Nothing, Failure}
     ns::Int
     gc_ns::Int
@@ -29,13 +30,19 @@ end
 Inputs for [`solved`](@ref) and [`differentiated`](@ref).
 """
 function prepare(cell::Cell, theta, reltol, atol)
-    values = collect(Float64, theta)
-    own = cell.of_parameters === Val(true) ? parameters(cell.form, values) : states(cell.form, values)
+    values = arranged(cell.order, collect(Float64, theta))
+    own = theta_of(cell, values)
     objective = Objective(cell, gradient_settings(cell, reltol, atol))
     differentiated = gradient_theta(cell, values)
     buffers = workspace(cell.sensitivity, differentiated)
     return Inputs(cell, own, solve_settings(cell, reltol, atol), differentiated, objective, buffers)
 end
+
+"""Theta in the form in which solves take it."""
+theta_of(cell::Cell, values) = theta_of(cell.of_parameters, cell.batch, cell.form, values)
+theta_of(::Val{true}, _, form, values) = parameters(form, values)
+theta_of(::Val{false}, ::Val{1}, form, values) = states(form, values)
+theta_of(::Val{false}, _, form, values) = values
 
 """The states at the saved times, timed."""
 solved(inputs) = timed(run_solve, inputs)
@@ -54,7 +61,7 @@ starts.
 """
 function timed(@nospecialize(call), @nospecialize(inputs))
     empty!(WARNINGS.words)
-    reset!(inputs.cell.counts)
+    foreach(reset!, inputs.cell.counts)
     compiled_before = Base.cumulative_compile_time_ns()
     collected_before = Base.gc_num()
     start_ns = time_ns()
@@ -62,8 +69,10 @@ function timed(@nospecialize(call), @nospecialize(inputs))
     ns = time_ns() - start_ns
     collected = Base.GC_Diff(Base.gc_num(), collected_before)
     compile_ns, recompile_ns = Base.cumulative_compile_time_ns() .- compiled_before
-    counts = snapshot(inputs.cell.counts)
-    return Output(value, counts, failed, Int(ns), Int(collected.total_time), Int(compile_ns), Int(recompile_ns), Int(collected.allocd))
+    counts = map(snapshot, inputs.cell.counts)
+    return Output(
+        value, inputs.cell.order, counts, failed, Int(ns), Int(collected.total_time), Int(compile_ns), Int(recompile_ns), Int(collected.allocd),
+    )
 end
 
 function outcome_of(@nospecialize(call), @nospecialize(inputs))
@@ -75,14 +84,16 @@ function outcome_of(@nospecialize(call), @nospecialize(inputs))
     end
 end
 
-"""The states of a solve as a matrix, a column for each saved time."""
-states_matrix(output::Output) = reduce(hcat, (collect(Float64, y) for y in output.value))
+"""The states of a solve as a matrix, a column for each saved time; trajectories of a batch lie below each other."""
+states_matrix(output::Output) = states_matrix(output.value)
+states_matrix(states::AbstractVector{<:AbstractVector{<:Real}}) = reduce(hcat, (collect(Float64, y) for y in states))
+states_matrix(trajectories::AbstractVector) = reduce(vcat, map(states_matrix, trajectories))
 
-"""The gradient of an output as a vector."""
-gradient_vector(output::Output) = collect(Float64, output.value[2])
+"""The gradient of an output as a vector in sciml-bench's order."""
+gradient_vector(output::Output) = restored(output.order, output.value[2])
 
 """What the solvers counted, by name."""
-statistics(output::Output) = Dict(string(name) => Float64(getfield(output.counts, name)) for name in fieldnames(Counts))
+statistics(output::Output) = by_name(output.counts)
 
 """Julia counts its own compiling from here on; not before, because packages that precompile have switched it off."""
 count_compiling() = Base.cumulative_compile_timing(true)

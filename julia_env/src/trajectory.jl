@@ -1,13 +1,36 @@
 # A solve that takes more steps than this has failed; SciML's default is 10^5 for adaptive solvers.
 const MAX_STEPS = 10^6
 
-"""The initial state and the parameters that belong to a theta, of its element type."""
+"""The initial state, or those of a batch, and the parameters that belong to a theta."""
 starting(cell::Cell, theta) = starting(cell.of_parameters, cell, theta)
-starting(::Val{true}, cell, theta) = (convert.(eltype(theta), cell.y0), parameters(cell.form, theta))
-starting(::Val{false}, cell, theta) = (states(cell.form, theta), cell.p)
+starting(::Val{true}, cell, theta) = (cell.y0, parameters(cell.form, theta))
+starting(::Val{false}, cell, theta) = (split_states(cell.batch, cell.form, theta), cell.p)
 
-"""The states at the saved times."""
-trajectory(cell::Cell, theta, settings) = saved(cell, cell.segments, starting(cell, theta)..., settings)
+"""The states at the saved times; of a batch, those of each trajectory."""
+trajectory(cell::Cell, theta, settings) = trajectory(cell.batch, cell, theta, settings)
+
+function trajectory(::Val{1}, cell, theta, settings)
+    y0, p = starting(cell, theta)
+    return saved(cell, cell.segments, convert.(eltype(theta), y0), p, settings)
+end
+
+"""
+Each trajectory is a solve with steps of its own, one after the other: what an `EnsembleProblem` does with
+`EnsembleSerial`. That takes one interval of time, which jumps of the equation may part, and its function of a problem and
+a trajectory has other arguments in SciMLBase 2 and 3.
+"""
+function trajectory(::Val, cell, theta, settings)
+    starts, p = starting(cell, theta)
+    return map(eachindex(starts), starts) do i, y0
+        ChainRulesCore.@ignore_derivatives cell.trajectory[] = i
+        saved(cell, cell.segments, convert.(eltype(theta), y0), p, settings)
+    end
+end
+
+"""The loss of what [`trajectory`](@ref) gives: of a batch the sum over all."""
+total_loss(cell::Cell, states) = total_loss(cell.batch, cell, states)
+total_loss(::Val{1}, cell, states) = cell.loss(states)
+total_loss(::Val, cell, states) = sum(map(cell.loss, states))
 
 saved(cell, segments::Tuple{Segment}, y, p, settings) = integrated(cell, segments[1], y, p, settings)
 
@@ -20,7 +43,7 @@ end
 """The states at the times of a segment; throws a [`Failure`](@ref) when the solver did not get there."""
 function integrated(cell, segment, y, p, settings)
     solution = solution_of(cell, segment, y, p, settings)
-    ChainRulesCore.@ignore_derivatives note!(cell.counts, solution)
+    ChainRulesCore.@ignore_derivatives note!(cell, solution)
     return solution.u
 end
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import tree_sitter_julia
+from emit import fields_with_networks, networks
 from tree_sitter import Language, Node, Parser
 
 from sciml_bench.emit import source
@@ -13,7 +14,7 @@ from sciml_bench.errors import UsageError
 from sciml_bench.problem import catalog, load_problem
 
 GOLDEN = Path(__file__).parent / "data"
-KEPT = ("robertson", "brusselator-2d", "kuramoto-sivashinsky", "beam")
+KEPT = ("robertson", "brusselator-2d", "kuramoto-sivashinsky", "beam", "lynx-hare-ude", "ffjord-2d")
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +42,34 @@ def functions(node: Node) -> set[str]:
     return names
 
 
-#: Networks and batches are not emitted to Julia.
-EMITTED = [name for name in catalog.names() if catalog.header(name).suite != "neural"]
+#: Models of the conventional track are no equations.
+EQUATIONS = [name for name in catalog.names() if catalog.header(name).suite != "conventional"]
 
 
-@pytest.mark.parametrize("name", EMITTED)
+@pytest.mark.parametrize("name", EQUATIONS)
 def test_the_grammar_reads_every_problem(name, parser):
-    tree = parser.parse(source(catalog.load(name), "julia").encode())
+    problem = catalog.load(name)
+    if problem.latent:
+        with pytest.raises(UsageError, match="not emitted to Julia"):
+            source(problem, "julia")
+        return
+    tree = parser.parse(source(problem, "julia").encode())
     assert broken(tree.root_node) == []
-    assert {"rhs!", "loss"} <= functions(tree.root_node)
+    wanted = {"rhs", "named", "loss"} if problem.networks else {"rhs!", "loss"}
+    assert wanted <= functions(tree.root_node)
+
+
+def test_the_grammar_reads_networks_in_every_use(parser):
+    for name, problem in (networks.problems(batched=False) | fields_with_networks.problems()).items():
+        text = source(problem, "julia")
+        assert broken(parser.parse(text.encode()).root_node) == [], name
+        assert "rhs!" not in text
+
+
+def test_networks_beside_sums_over_pairs_are_refused():
+    text = networks.VECTOR.replace('u = "2*f(u**3 - 1) - u"', 'u = "f(u) + solve_tridiagonal(u, 4, u, u)"')
+    with pytest.raises(UsageError, match="tridiagonal systems, which are not emitted to Julia together"):
+        source(networks.problem(text), "julia")
 
 
 @pytest.mark.parametrize("kind", ["sum_of_squares", "sum_of_magnitudes", "sum"])
@@ -65,11 +85,6 @@ def test_losses_against_data(parser, tmp_path, kind, at, told):
     (line,) = [line for line in text.splitlines() if line.startswith("loss(ys)")]
     assert told in line
     assert ("abs2" in line, "abs," in line) == (kind == "sum_of_squares", kind == "sum_of_magnitudes")
-
-
-def test_networks_are_refused():
-    with pytest.raises(UsageError, match="not emitted to Julia yet"):
-        source(catalog.load("spiral-node"), "julia")
 
 
 def test_what_is_wrong_is_found(parser):

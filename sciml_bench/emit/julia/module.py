@@ -9,8 +9,10 @@ from dataclasses import replace
 from sympy import Mul, Symbol
 
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.julia.array_form import array_constants, array_function
 from sciml_bench.emit.julia.constants import constant_lines, vector
 from sciml_bench.emit.julia.field import field_function
+from sciml_bench.emit.julia.network import network_imports, network_sources
 from sciml_bench.emit.julia.printer import JuliaPrinter
 from sciml_bench.emit.julia.stencil import stencils, wraps
 from sciml_bench.emit.statements import Program, Statement, straight_line
@@ -43,7 +45,7 @@ end
 
 def is_static(problem: Problem) -> bool:
     """Whether the problem is small enough for static arrays, and written in scalars."""
-    return problem.all_scalar and problem.n_states <= LARGEST_STATIC
+    return problem.all_scalar and not problem.networks and problem.n_states <= LARGEST_STATIC
 
 
 def julia_source(problem: Problem) -> str:
@@ -53,12 +55,19 @@ def julia_source(problem: Problem) -> str:
     which gives it as a static vector. ``loss(ys)`` takes the states at the saved times. ``STENCILS`` holds the
     structure of a sparse Jacobian, and ``HAS_BRANCHES`` whether values decide what is evaluated.
 
+    Of a problem with networks there is ``rhs(y, p, t)`` alone, which gives a vector; its ``p`` is what ``named`` makes
+    of a flat vector, a ``ComponentVector``. Of a batch the functions are those of one trajectory.
+
     Raises:
-        UsageError: the problem has networks, or a batch.
+        UsageError: the problem has networks, and operators that no array operation of Julia stands for; or something
+            is computed around its solve.
     """
-    if problem.networks or problem.batch.size > 1:
-        raise UsageError(f"'{problem.name}' has networks or a batch, which are not emitted to Julia yet")
+    if problem.latent:
+        reason = "data of trajectories, computed initial values or an observed loss, which are not emitted to Julia yet"
+        raise UsageError(f"'{problem.name}' has {reason}")
     context = Context.of(problem, TARGETS["julia"])
+    if problem.networks:
+        return _network_module(context)
     functions: list[str] = []
     if problem.all_scalar:
         if is_static(problem):
@@ -75,19 +84,39 @@ def julia_source(problem: Problem) -> str:
     return "\n".join([_header(context, functions), *functions])
 
 
+def _network_module(context: Context) -> str:
+    function = array_function(context)
+    functions = [*network_sources(context), function, _loss(context.problem)]
+    lines = [*_title(context.problem), *network_imports(context)]
+    if "NaNMath." in function:
+        lines.insert(2, "import NaNMath")
+    lines += ["", *_facts(context), "const STENCILS = nothing", *array_constants(context)]
+    return "\n".join(["\n".join(lines) + "\n", *functions])
+
+
+def _title(problem: Problem) -> list[str]:
+    return [f"# {problem.name} for Julia, emitted from its neutral spec {problem.spec_hash[:12]}.", ""]
+
+
+def _facts(context: Context) -> list[str]:
+    branches = any(expr.atoms(Where) for expr in context.all_expressions())
+    return [
+        f"const N_STATES = {context.problem.n_states}",
+        f"const N_PARAMETERS = {context.problem.n_parameters}",
+        f"const HAS_BRANCHES = {str(branches).lower()}",
+    ]
+
+
 def _header(context: Context, functions: list[str]) -> str:
     problem = context.problem
-    lines = [f"# {problem.name} for Julia, emitted from its neutral spec {problem.spec_hash[:12]}.", ""]
+    lines = _title(problem)
     if any("NaNMath." in function for function in functions):
         lines.append("import NaNMath")
     if is_static(problem):
         lines.append("using StaticArrays: SVector")
-    branches = any(expr.atoms(Where) for expr in context.all_expressions())
     lines += [
         *([""] if lines[-1] else []),
-        f"const N_STATES = {problem.n_states}",
-        f"const N_PARAMETERS = {problem.n_parameters}",
-        f"const HAS_BRANCHES = {str(branches).lower()}",
+        *_facts(context),
         *_structure(problem),
         *constant_lines(context),
     ]
