@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,7 @@ def _batches(document: Document, data: DataSet) -> tuple[int, ...]:
     if not isinstance(sizes, list) or not sizes:
         raise document.error("'batches' must be a list of sizes.", "", "batches", "As in [1, 64].")
     whole = [document.integer({"batches": size}, "batches", "", 1, most) for size in sizes]
-    if any(a >= b for a, b in zip(whole, whole[1:], strict=False)):
+    if any(a >= b for a, b in pairwise(whole)):
         raise document.error("'batches' must increase.", "", "batches")
     return tuple(whole)
 

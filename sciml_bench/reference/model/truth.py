@@ -1,14 +1,16 @@
 """The stored truth about a model: ``NAME.reference.json`` beside its file, made by central differences.
 
-Outputs and losses are computed in extended precision (64 bits of mantissa) and rounded to double. Slopes are derivatives
-of each sample's loss along seeded random directions in the space of the weights, by central differences with two steps
-and Richardson's extrapolation; the disagreement of the two says how far they can be trusted. A gradient is right when its products with the directions are.
+Outputs and losses are computed in extended precision (64 bits of mantissa) and rounded to double. Slopes are
+derivatives of each sample's loss along seeded random directions in the space of the weights, by central differences with
+two steps and Richardson's extrapolation; the disagreement of the two says how far they can be trusted. A gradient is
+right when its products with the directions are.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -126,6 +128,19 @@ def stored(model: Architecture) -> ModelTruth | None:
         raise StoreError(f"{path} is no reference of a model: {error!r}; {_again(model)}") from None
     if stale or len(truth.losses) < model.batches[-1]:
         raise StoreError(f"{path} belongs to another version of {model.name}; {_again(model)}")
+    return truth
+
+
+def known_or_computed(model: Architecture, announce: Callable[[str], object]) -> ModelTruth:
+    """The stored truth; for a model of the user's own, which has none, it is computed and not kept.
+
+    Raises:
+        StoreError: a stored one is stale, or this machine cannot compute one.
+    """
+    truth = stored(model)
+    if truth is None:
+        announce(f"computing the reference of {model.name} in extended precision ({model.n_weights} weights)")
+        truth = compute(model)
     return truth
 
 
