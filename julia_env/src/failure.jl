@@ -1,10 +1,14 @@
 """
-A solve or a gradient that the library says failed. `outcome` is one of sciml-bench's typed outcomes.
+A solve or a gradient that the library says failed. `outcome` is one of sciml-bench's typed outcomes. `trajectories` are
+those of a batch that failed, counted from 0, with the outcome of each; empty where they were not all tried.
 """
 struct Failure <: Exception
     outcome::String
     message::String
+    trajectories::Vector{Tuple{Int, String}}
 end
+
+Failure(outcome, message) = Failure(outcome, message, Tuple{Int, String}[])
 
 Base.showerror(io::IO, failure::Failure) = print(io, failure.message)
 

@@ -50,7 +50,9 @@ solved(inputs) = timed(run_solve, inputs)
 """The loss and its gradient, timed."""
 differentiated(inputs) = timed(run_gradient, inputs)
 
-run_solve(inputs) = trajectory(inputs.cell, inputs.theta, inputs.solve_settings)
+run_solve(inputs) = run_solve(inputs.cell.batch, inputs)
+run_solve(::Val{1}, inputs) = trajectory(inputs.cell, inputs.theta, inputs.solve_settings)
+run_solve(::Val, inputs) = every_trajectory(inputs.cell, inputs.theta, inputs.solve_settings)
 
 run_gradient(inputs) =
     loss_and_gradient(inputs.cell.sensitivity, inputs.objective, inputs.gradient_theta, inputs.workspace)
@@ -94,6 +96,9 @@ gradient_vector(output::Output) = restored(output.order, output.value[2])
 
 """What the solvers counted, by name."""
 statistics(output::Output) = by_name(output.counts)
+
+"""The number of steps of each trajectory."""
+steps_of_each(output::Output) = [counts.n_steps for counts in output.counts]
 
 """Julia counts its own compiling from here on; not before, because packages that precompile have switched it off."""
 count_compiling() = Base.cumulative_compile_timing(true)

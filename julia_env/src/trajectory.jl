@@ -27,6 +27,24 @@ function trajectory(::Val, cell, theta, settings)
     end
 end
 
+"""The states of every trajectory of a batch; one that fails does not keep those after it from being tried."""
+function every_trajectory(cell, theta, settings)
+    starts, p = starting(cell, theta)
+    found = map(eachindex(starts), starts) do i, y0
+        cell.trajectory[] = i
+        try
+            saved(cell, cell.segments, y0, p, settings)
+        catch error
+            error isa Failure || rethrow()
+            error
+        end
+    end
+    failed = [(i - 1, states.outcome) for (i, states) in enumerate(found) if states isa Failure]
+    isempty(failed) && return found
+    first_one = found[first(failed)[1] + 1]
+    throw(Failure(first_one.outcome, first_one.message, failed))
+end
+
 """The loss of what [`trajectory`](@ref) gives: of a batch the sum over all."""
 total_loss(cell::Cell, states) = total_loss(cell.batch, cell, states)
 total_loss(::Val{1}, cell, states) = cell.loss(states)

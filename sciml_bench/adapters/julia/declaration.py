@@ -2,7 +2,8 @@
 
 Mode ``compiled`` is the form that SciML's guides recommend for the problem: static vectors where the state is small and
 the gradient is taken forward, functions that write into arrays elsewhere. ``in-place`` is always the latter, the form
-of SciML's first tutorial. Julia compiles both.
+of SciML's first tutorial. Julia compiles both. With networks there is ``compiled`` only: Lux layers and one
+``ComponentVector`` of parameters, in a right-hand side that gives a new vector, as in SciML's tutorials.
 
 An adjoint is named with the vector-Jacobian product that it uses: ``gauss-reversediff`` is ``GaussAdjoint`` with
 ``ReverseDiffVJP``. Zygote differentiates the loss around it; with ``enzyme`` Enzyme does, around ``GaussAdjoint``.
@@ -28,20 +29,21 @@ PRODUCTS = ("reversediff", "enzyme", "zygote")
 # The emitter writes no function that returns its result, which Zygote wants, for larger states.
 _LARGEST_FOR_ZYGOTE = 20
 
+_FEW_PARAMETERS = 100
+"""Below it "ForwardDiffSensitivity is the fastest" (SciMLSensitivity's manual)."""
+
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
     if facts.latent:
         return "data of trajectories, computed initial values and observed losses are not emitted to Julia yet"
-    if facts.n_weights:
-        return "networks are not emitted to Julia yet"
-    if facts.batch > 1:
-        return "batches are not emitted to Julia yet"
+    if facts.n_weights and cell.framework_mode == "in-place":
+        return "Lux's layers give new arrays, so there is no right-hand side that writes into one: mode compiled"
     if cell.method == "cvode_bdf" and cell.sensitivity == "forward":
         return "SUNDIALS computes in Float64 only, so ForwardDiff's dual numbers cannot pass through CVODE_BDF"
     if cell.method == "cvode_bdf" and cell.framework_mode == "compiled":
         return "CVODE_BDF takes functions that write into arrays only: mode in-place"
-    if cell.sensitivity.endswith("-zygote") and facts.n_states > _LARGEST_FOR_ZYGOTE:
+    if cell.sensitivity.endswith("-zygote") and facts.n_states > _LARGEST_FOR_ZYGOTE and not facts.n_weights:
         return "ZygoteVJP differentiates no right-hand side that writes into arrays, as those of fields do"
     return next((reason for part in _parts(cell) if (reason := installation.refused_part(part))), None)
 
@@ -55,6 +57,17 @@ def _parts(cell: Cell) -> Iterator[str]:
             yield product
     if cell.method == "cvode_bdf":
         yield "sundials"
+
+
+def network_recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """What SciMLSensitivity's manual and benchmarks recommend for networks, by the number of parameters.
+
+    "``ReverseDiffVJP(compile = true)`` works well for small Lux neural networks", which those of our problems are;
+    "using ``ZygoteVJP`` is faster than other vjp choices for larger neural networks".
+    """
+    adjoints = (Recipe("tsit5", "gauss-reversediff", "compiled"), Recipe("tsit5", "gauss-zygote", "compiled"))
+    few = facts.n_parameters < _FEW_PARAMETERS
+    return (Recipe("tsit5", "forward", "compiled"), adjoints[0]) if few else adjoints
 
 
 # SciML's guides. Stiff systems: Rosenbrock23 or Rodas5P for small ones, FBDF and QNDF for large ones. Non-stiff:
@@ -89,6 +102,7 @@ ADAPTER = Adapter(
         Recipe("rodas5p", "gauss-reversediff", "compiled"),
     ),
     nonstiff_recipes=(Recipe("tsit5", "forward", "compiled"), Recipe("vern9", "forward", "compiled")),
+    network_recipes=network_recipes,
     refusal=refusal,
     variables=installation.variables,
     lacking=installation.lacking,

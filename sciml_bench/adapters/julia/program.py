@@ -10,12 +10,14 @@ from typing import Any
 import juliacall
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Inside, Program, Solution
+from sciml_bench.adapters.base import FloatArray, Gradient, Inside, Program, Solution, Trainer
 from sciml_bench.adapters.julia import failure
 from sciml_bench.adapters.julia.manifest import fingerprint
+from sciml_bench.adapters.julia.training import JuliaTrainer, optimiser_numbers
 from sciml_bench.adapters.segments import split
 from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task
+from sciml_bench.task import Point, Task, Training
+from sciml_bench.trajectories import Trajectories
 
 julia: Any = juliacall.__dict__["Main"]
 julia.seval("using SciMLBench")
@@ -40,7 +42,7 @@ class JuliaProgram(Program):
         except juliacall.JuliaError as error:
             raise failure.raised(bench.failure(error.exception)) from error
         self._solved, self._differentiated, self._prepared = bench.solved, bench.differentiated, bench.prepare
-        self._method = cell.method
+        self._theta, self._batch = np.array(numbers.theta), numbers.batch
         self._compile_ns = {"solve": 0, "gradient": 0}
         self._compiling_calls = 0
 
@@ -61,7 +63,8 @@ class JuliaProgram(Program):
         states = bench.states_matrix(output).to_numpy(copy=True)
         if not np.all(np.isfinite(states)):
             raise SolverFailure(Outcome.NONFINITE, "Julia reports success, but the solution is not finite")
-        return Solution(np.ascontiguousarray(states.T), _statistics(output))
+        told = None if self._batch == 1 else Trajectories(self._batch, False, _steps_of_each(output))
+        return Solution(np.ascontiguousarray(states.T), _statistics(output), told)
 
     def read_gradient(self, output: Any) -> Gradient:
         self._check("gradient", output)
@@ -69,6 +72,15 @@ class JuliaProgram(Program):
         if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
             raise SolverFailure(Outcome.NONFINITE, "Julia reports success, but the gradient is not finite")
         return Gradient(loss, gradient, _statistics(output))
+
+    def trainer(self, training: Training) -> Trainer:
+        try:
+            trainer = bench.trainer(
+                self._cell, self._theta, training.optimiser, optimiser_numbers(training), training.rtol, training.atol
+            )
+        except juliacall.JuliaError as error:
+            raise failure.raised(bench.failure(error.exception)) from error
+        return JuliaTrainer(bench, trainer, self.read_gradient)
 
     def inside(self, output: Any) -> Inside:
         return Inside(output.ns, output.gc_ns, output.compile_ns, output.allocated_bytes)
@@ -90,12 +102,16 @@ class JuliaProgram(Program):
         self._compiling_calls += output.compile_ns > 0
         failed = output.failure
         if failed is not None:
-            raise failure.raised(failed)
+            raise failure.raised(failed, _steps_of_each(output))
 
 
 def build(task: Task) -> JuliaProgram:
     """The program of a Julia cell."""
     return JuliaProgram(task)
+
+
+def _steps_of_each(output: Any) -> tuple[int, ...]:
+    return tuple(int(steps) for steps in bench.steps_of_each(output))
 
 
 def _statistics(output: Any) -> dict[str, float]:
