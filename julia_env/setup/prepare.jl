@@ -18,8 +18,12 @@ end
 
 function develop(folder)
     known = resolved("SciMLBench")
-    known !== nothing && known.is_tracking_path && samefile(known.source, folder) && return
-    Pkg.develop(path = folder)
+    if known !== nothing && known.is_tracking_path && samefile(known.source, folder)
+        # Another version of the package may have come to the folder, with other dependencies.
+        Pkg.resolve()
+    else
+        Pkg.develop(path = folder)
+    end
 end
 
 function add_pythoncall(version)
