@@ -35,8 +35,8 @@ from sciml_bench.problem.shapes import Shape, shape_of
 _REFUSED = (TridiagonalSolve, IndexedSum, At)
 
 
-def array_function(context: Context) -> str:
-    """The source of ``rhs(y, p, t)``, with ``p`` a ``ComponentVector``.
+def array_function(context: Context) -> tuple[str, list[str]]:
+    """The source of ``rhs(y, p, t)``, with ``p`` a ``ComponentVector``, and the constants that it reads.
 
     Raises:
         UsageError: beside its networks the problem has an operator that has no array operation in Julia.
@@ -45,7 +45,11 @@ def array_function(context: Context) -> str:
     if refused:
         told = "indexed sums" if isinstance(refused[0], At | IndexedSum) else "solves of tridiagonal systems"
         raise UsageError(f"'{context.problem.name}' has networks and {told}, which are not emitted to Julia together")
-    return _ArrayForm(context).source()
+    form = _ArrayForm(context)
+    source = form.source()
+    lines = [f"const {name} = {code}" for code, name in form.places.items()]
+    comment = ["# Where the elements that lie some places further along an axis are found."] if lines else []
+    return source, [*array_constants(context), *comment, *lines]
 
 
 def array_constants(context: Context) -> list[str]:
@@ -85,6 +89,7 @@ class _ArrayForm:
     shapes: dict[Symbol, Shape] = field(default_factory=dict[Symbol, Shape])
     lifted: dict[Node, Symbol] = field(default_factory=dict[Node, Symbol])
     named: list[tuple[Symbol, Node]] = field(default_factory=list[tuple[Symbol, Node]])
+    places: dict[str, str] = field(default_factory=dict[str, str])
 
     def source(self) -> str:
         """The whole function."""
@@ -97,6 +102,7 @@ class _ArrayForm:
         lifted = [self._lift(expr) for expr in equations]
         program = straight_line(self.named, lifted, avoid=self._taken()).needed()
         printer = _ArrayPrinter(self.context, self.context.names | constant_names(self.context), self.shapes)
+        printer.places = self.places
         body: list[str] = []
         for statement in program.statements:
             self.shapes[statement.symbol] = shape_of(statement.expr, self.shapes)
@@ -207,6 +213,7 @@ class _ArrayPrinter(JuliaPrinter):
     def __init__(self, context: Context, names: dict[Symbol, str], shapes: dict[Symbol, Shape]):
         super().__init__(context.target, names, shapes)
         self.context = context
+        self.places: dict[str, str] = {}
         self._starts: dict[Symbol, int] = {}
         start = 1
         for state in context.problem.states:
@@ -311,22 +318,23 @@ class _ArrayPrinter(JuliaPrinter):
         return count + 1
 
     def _print_Shift(self, expr: Any) -> str:
-        field_, places, axis, edge = expr.args
-        code, shape, k = self.operand(field_), self.shape(field_), int(places)
-        dimension = len(shape) - int(axis)
-        if edge == PERIODIC:
-            moved = f"{-k}" if len(shape) == 1 else f"({', '.join(str(-k * (d == dimension)) for d in (1, 2))})"
-            return f"circshift({code}, {moved})"
-        before = "" if len(shape) == 1 or dimension == 1 else ":, "
-        after = ", :" if len(shape) == 2 and dimension == 1 else ""
-        n, size = shape[int(axis)], abs(k)
+        """Elements further along an axis, by their places: that is one operation also on the tape of ReverseDiff."""
+        moved, places, axis, edge = expr.args
+        code, shape, k = self.operand(moved), self.shape(moved), int(places)
+        dimension, n, size = len(shape) - int(axis), shape[int(axis)], abs(int(places))
         kept = f"{1 + size}:{n}" if k > 0 else f"1:{n - size}"
-        if edge == MIRRORED:
-            places_ = f"[{kept}; {f'fill({n}, {size})' if k > 0 else f'fill(1, {size})'}]"
-            if k < 0:
-                places_ = f"[fill(1, {size}); {kept}]"
-            return f"{code}[{before}{places_}{after}]"
-        return self._beyond(f"{code}[{before}{kept}{after}]", edge, shape, dimension, k)
+        beyond = ""
+        if edge == PERIODIC:
+            beyond = f"1:{size}" if k > 0 else f"{n + 1 - size}:{n}"
+        elif edge == MIRRORED:
+            beyond = f"fill({n if k > 0 else 1}, {size})"
+        if beyond:
+            parts = f"[{kept}; {beyond}]" if k > 0 else f"[{beyond}; {kept}]"
+            kept = self.places.setdefault(parts, f"PLACES_{len(self.places) + 1}")
+        before = ":, " if dimension == 2 else ""
+        after = ", :" if len(shape) == 2 and dimension == 1 else ""
+        part = f"{code}[{before}{kept}{after}]"
+        return part if beyond else self._beyond(part, edge, shape, dimension, k)
 
     def _beyond(self, kept: str, edge: Node, shape: Shape, dimension: int, k: int) -> str:
         """What is left of a shifted field, with a value where nothing comes from beyond the end."""

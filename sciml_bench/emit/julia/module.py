@@ -9,7 +9,7 @@ from dataclasses import replace
 from sympy import Mul, Symbol
 
 from sciml_bench.emit.context import Context
-from sciml_bench.emit.julia.array_form import array_constants, array_function
+from sciml_bench.emit.julia.array_form import array_function
 from sciml_bench.emit.julia.constants import constant_lines, vector
 from sciml_bench.emit.julia.field import field_function
 from sciml_bench.emit.julia.network import network_imports, network_sources
@@ -85,12 +85,12 @@ def julia_source(problem: Problem) -> str:
 
 
 def _network_module(context: Context) -> str:
-    function = array_function(context)
+    function, constants = array_function(context)
     functions = [*network_sources(context), function, _loss(context.problem)]
     lines = [*_title(context.problem), *network_imports(context)]
     if "NaNMath." in function:
         lines.insert(2, "import NaNMath")
-    lines += ["", *_facts(context), "const STENCILS = nothing", *array_constants(context)]
+    lines += ["", *_facts(context), "const STENCILS = nothing", *constants]
     return "\n".join(["\n".join(lines) + "\n", *functions])
 
 
