@@ -23,6 +23,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "nonstiff": ("sciml_bench.cli.run:nonstiff", "Run the suite of non-stiff problems."),
     "neural": ("sciml_bench.cli.run:neural", "Run the suite of neural and universal differential equations."),
     "pde": ("sciml_bench.cli.run:pde", "Run the suite of discretised partial differential equations."),
+    "conventional": (
+        "sciml_bench.cli.run:conventional",
+        "Run the suite of conventional models: convolutional networks and transformers, in every framework.",
+    ),
     "run": ("sciml_bench.cli.run:run", "Run selected cells, or problem files of your own."),
     "scale": (
         "sciml_bench.cli.scale:scale",

@@ -74,6 +74,10 @@ nonstiff = _suite_verb("nonstiff", "Run the suite of non-stiff problems. The sam
 neural = _suite_verb(
     "neural", "Run the suite of neural and universal differential equations. The same as `run --suite neural`."
 )
+conventional = _suite_verb(
+    "conventional",
+    "Run the suite of conventional models, a CNN and transformers among them. The same as `run --suite conventional`.",
+)
 pde = _suite_verb("pde", "Run the suite of discretised partial differential equations. The same as `run --suite pde`.")
 
 

@@ -115,7 +115,7 @@ def _placement(plan: Plan, slot: Slot) -> Placement:
         division=planned.division,
         profile=plan.profile.name,
         smoke_only=not plan.profile.comparable,
-        spec_hash=plan.material.entries[planned.cell.problem].problem.spec_hash,
+        spec_hash=plan.material.entries[planned.cell.problem].spec_hash,
         attempt=slot.attempt,
     )
 

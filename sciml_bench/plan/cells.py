@@ -63,6 +63,7 @@ def _verdicts(
     entry: Entry, adapters: Mapping[str, Adapter], selection: Selection, profile: Profile
 ) -> Iterator[tuple[Cell, str | Skipped]]:
     """Each selected cell of a problem with its division, or why it is skipped."""
+    adapters = {name: adapter for name, adapter in adapters.items() if adapter.track == entry.track}
     selected = {name: [c for c in _all_cells(entry, a) if selection.contains(c)] for name, a in adapters.items()}
     partners = _partners(entry, adapters, selected, profile)
     for name, adapter in adapters.items():
@@ -96,8 +97,8 @@ def _recipe(cell: Cell) -> Recipe:
 
 
 def trains(cell: Cell, entry: Entry, adapter: Adapter) -> bool:
-    """Whether theta is trained in this cell: the first recommended one of its adapter, in double precision."""
-    return cell.precision == "float64" and _recipe(cell) in _recipes(adapter, entry)[:1]
+    """Whether theta is trained in this cell: the first recommended one of its adapter, in the main precision."""
+    return cell.precision == entry.precisions[0] and _recipe(cell) in _recipes(adapter, entry)[:1]
 
 
 def _cold(cell: Cell) -> Cell:
@@ -113,7 +114,7 @@ def _outside(
         return ""
     if not entry.named and entry.tier not in profile.tiers:
         return f"tier {entry.tier}"
-    if cell.precision != "float64" or cell.device != "cpu":
+    if cell.precision not in entry.precisions or cell.device != "cpu":
         return f"{cell.precision} on {cell.device}"
     if cell.caches == "warm" and cell.mode not in selection.modes:
         first = _recipes(adapter, entry)[:1]
@@ -188,7 +189,7 @@ def _match(
     if not recipes or any(_kind(adapter, r.method, r.sensitivity) == wanted for r in recipes):
         return set()
     for cell in cells:
-        plain = cell.precision == "float64" and cell.device == "cpu" and cell.mode == recipes[0].mode
+        plain = cell.precision == entry.precisions[0] and cell.device == "cpu" and cell.mode == recipes[0].mode
         if plain and _kind(adapter, cell.method, cell.sensitivity) == wanted:
             return {cell}
     return set()

@@ -13,12 +13,32 @@ from sciml_bench.task import Cell
 
 # Seconds from process start to the first gradient. Julia compiles in every process: a solver and dual numbers through
 # it, or an adjoint and all that it calls.
-STARTUP_S: dict[str, float] = {"scipy": 1.0, "torchdiffeq": 3.0, "diffrax": 8.0, "tensorflow": 15.0, "julia": 25.0}
+STARTUP_S: dict[str, float] = {
+    "scipy": 1.0,
+    "torchdiffeq": 3.0,
+    "diffrax": 8.0,
+    "tensorflow": 15.0,
+    "julia": 25.0,
+    "torch": 4.0,
+    "jax": 8.0,
+    "keras": 12.0,
+    "onnxruntime": 1.0,
+}
 UNKNOWN_STARTUP_S = 5.0
 ADJOINT_STARTUP_S: dict[str, float] = {"julia": 100.0}
 
 # Seconds for one solve or gradient of a small problem. Compiled code is far faster; the minimum sampling time rules.
-CALL_S: dict[str, float] = {"scipy": 0.1, "torchdiffeq": 0.1, "diffrax": 0.01, "tensorflow": 0.02, "julia": 0.005}
+CALL_S: dict[str, float] = {
+    "scipy": 0.1,
+    "torchdiffeq": 0.1,
+    "diffrax": 0.01,
+    "tensorflow": 0.02,
+    "julia": 0.005,
+    "torch": 0.02,
+    "jax": 0.02,
+    "keras": 0.02,
+    "onnxruntime": 0.01,
+}
 UNKNOWN_CALL_S = 0.1
 
 # Fewer calls cannot be seen to have settled; most have by then.

@@ -8,13 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import CONVENTIONAL, SOLVERS, Facts
 from sciml_bench.errors import ProblemError, UsageError
 from sciml_bench.plan.selection import Selection, check_names
 from sciml_bench.problem import catalog
 
 if TYPE_CHECKING:
     from sciml_bench.problem import Problem
+    from sciml_bench.problem.architecture.model import Architecture
+    from sciml_bench.task import Training
 
 
 @dataclass(frozen=True)
@@ -28,21 +30,61 @@ class Entry:
     tags: tuple[str, ...]
     path: Path
     named: bool = False
-    loaded: Problem | None = field(default=None, compare=False)
+    loaded: Problem | Architecture | None = field(default=None, compare=False)
+
+    @property
+    def track(self) -> str:
+        """Whether solvers run it, or frameworks as a model."""
+        return CONVENTIONAL if self.suite == CONVENTIONAL else SOLVERS
+
+    @cached_property
+    def declared(self) -> Problem | Architecture:
+        """What the file declares, loaded on first use. Raises ``ProblemError`` when its file is wrong."""
+        if self.loaded is not None:
+            return self.loaded
+        from sciml_bench.problem.declared import load_declared
+
+        return load_declared(self.path)
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem itself, loaded on first use. Raises ``ProblemError`` when its file is wrong."""
-        if self.loaded is not None:
-            return self.loaded
-        from sciml_bench.problem import load_problem
+        """The differential equation; ``TypeError`` of a model."""
+        from sciml_bench.problem.model import Problem
 
-        return load_problem(self.path)
+        declared = self.declared
+        if not isinstance(declared, Problem):
+            raise TypeError(f"{self.name} is a model")
+        return declared
+
+    @cached_property
+    def model(self) -> Architecture:
+        """The model of the conventional track; ``TypeError`` of a differential equation."""
+        from sciml_bench.problem.architecture.model import Architecture
+
+        declared = self.declared
+        if not isinstance(declared, Architecture):
+            raise TypeError(f"{self.name} is no model")
+        return declared
+
+    @property
+    def spec_hash(self) -> str:
+        """The hash of the mathematics."""
+        return self.declared.spec_hash
+
+    @property
+    def training(self) -> Training | None:
+        """How theta is trained, where it is."""
+        return self.declared.training
+
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        """What it is measured in, the main one first: models in single precision, as they are used."""
+        return ("float32",) if self.track == CONVENTIONAL else ("float64",)
 
     def moved(self, folder: Path) -> Entry:
         """The same problem, its file under the same name in another folder."""
         path = folder / self.path.name
-        return replace(self, path=path, loaded=replace(self.problem, path=str(path)))
+        return replace(self, path=path, loaded=replace(self.declared, path=str(path)))
 
     @property
     def stiff(self) -> bool:
@@ -52,6 +94,8 @@ class Entry:
     @cached_property
     def facts(self) -> Facts:
         """What adapters are asked about; loads the problem."""
+        if self.track == CONVENTIONAL:
+            return self._facts_of_model()
         problem = self.problem
         return Facts(
             name=self.name,
@@ -66,6 +110,20 @@ class Entry:
             batch=problem.batch.size,
             input_derivatives=problem.input_derivatives,
             latent=problem.latent,
+        )
+
+    def _facts_of_model(self) -> Facts:
+        model = self.model
+        return Facts(
+            name=self.name,
+            suite=self.suite,
+            n_states=model.n_outputs,
+            n_parameters=model.n_weights,
+            n_breakpoints=0,
+            wrt="parameters",
+            stiff=False,
+            n_weights=model.n_weights,
+            batch=model.batches[-1],
         )
 
 
@@ -101,11 +159,11 @@ def _from_catalog(name: str) -> Entry:
 
 
 def _from_file(path: Path) -> Entry:
-    from sciml_bench.problem import load_problem
+    from sciml_bench.problem.declared import load_declared
 
     if not path.is_file():
         raise ProblemError("there is no such file.", where=path, cure="Give the path of a problem file (*.toml).")
-    problem = load_problem(path)
+    problem = load_declared(path)
     return Entry(
         problem.name, problem.title, problem.suite, problem.tier, problem.tags, path, named=True, loaded=problem
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench import __version__
-from sciml_bench.adapters.base import Adapter, Method
+from sciml_bench.adapters.base import CONVENTIONAL, Adapter, Method
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import Slot, blocks
 from sciml_bench.plan.cells import Planned, Skipped, choose
@@ -202,6 +202,8 @@ def _by_reason(skipped: Iterable[Skipped]) -> list[dict[str, Any]]:
 
 
 def _problem(entry: Entry) -> dict[str, Any]:
+    if entry.track == CONVENTIONAL:
+        return _model(entry)
     return {
         "name": entry.name,
         "title": entry.title,
@@ -213,4 +215,25 @@ def _problem(entry: Entry) -> dict[str, Any]:
         "wrt": entry.problem.wrt,
         "batch": entry.problem.batch.size,
         "file": str(entry.path) if entry.loaded is not None else None,
+    }
+
+
+def _model(entry: Entry) -> dict[str, Any]:
+    """The same of a model, with what a fair comparison has to state (see ``report.conventional``)."""
+    model = entry.model
+    data = {key: value for key, value in dataclasses.asdict(model.data).items() if key != "path"}
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "suite": entry.suite,
+        "tier": entry.tier,
+        "stiff": False,
+        "spec_hash": entry.spec_hash,
+        "n_states": model.n_outputs,
+        "n_theta": model.n_weights,
+        "wrt": "parameters",
+        "batch": model.batches[-1],
+        "file": str(entry.path) if entry.loaded is not None else None,
+        "loss": model.loss,
+        "data": data,
     }

@@ -8,8 +8,10 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sciml_bench.adapters.base import Adapter
+from sciml_bench.adapters.base import CONVENTIONAL, Adapter
 from sciml_bench.emit import source as emit_source
+from sciml_bench.emit.architecture.source import architecture_source as model_source
+from sciml_bench.learning import ModelTruth
 from sciml_bench.plan.blocks import input_seed
 from sciml_bench.plan.cells import trains
 from sciml_bench.plan.entry import Entry
@@ -39,23 +41,28 @@ class Material:
     _sources: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _numbers: dict[str, Numbers] = field(default_factory=dict[str, Numbers])
     _truths: dict[str, Reference | None] = field(default_factory=dict[str, Reference | None])
+    _model_truths: dict[str, ModelTruth] = field(default_factory=dict[str, ModelTruth])
     _draws: dict[str, tuple[Draw, ...]] = field(default_factory=dict[str, tuple[Draw, ...]])
 
     def source(self, cell: Cell) -> str:
         """The source text that the cell's worker imports."""
         key = (cell.problem, self.adapters[cell.adapter].target)
         if key not in self._sources:
-            self._sources[key] = emit_source(self.entries[cell.problem].problem, key[1])
+            entry = self.entries[cell.problem]
+            made = model_source(entry.model, key[1]) if entry.track == CONVENTIONAL else None
+            self._sources[key] = made or emit_source(entry.problem, key[1])
         return self._sources[key]
 
     def cell_id(self, cell: Cell) -> str:
         """Twelve hexadecimal digits that change with the cell, its mathematics or its source text."""
-        spec = self.entries[cell.problem].problem.spec_hash
+        spec = self.entries[cell.problem].spec_hash
         text = "\n".join((cell.label, spec, self.source(cell)))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def task(self, cell: Cell, block: int) -> Task:
         """The task of one process of a cell."""
+        if self.entries[cell.problem].track == CONVENTIONAL:
+            return self._model_task(cell, block)
         return Task(
             cell=cell,
             program=self.adapters[cell.adapter].program,
@@ -74,13 +81,32 @@ class Material:
             training=self.training(cell),
         )
 
+    def _model_task(self, cell: Cell, block: int) -> Task:
+        """The task of one process of a model's cell: its points are batches, its truth knows parity."""
+        model = self.entries[cell.problem].model
+        return Task(
+            cell=cell,
+            program=self.adapters[cell.adapter].program,
+            source=self.source(cell),
+            numbers=self._numbers_of(cell.problem),
+            points=model.points,
+            sampling=self.profile.sampling,
+            seed=input_seed(self.seed, cell.problem, block),
+            threads=self.threads,
+            error_bound=0.0,
+            gradient_error_bound=0.0,
+            training=self.training(cell),
+            learning=model.learning(self._model_truth_of(cell.problem)),
+        )
+
     def training(self, cell: Cell) -> Training | None:
         """How theta is trained in a cell, with as many steps as the profile takes; ``None`` where it is not."""
         entry = self.entries[cell.problem]
-        wanted = entry.problem.training
+        wanted = entry.training
         if wanted is None or not trains(cell, entry, self.adapters[cell.adapter]):
             return None
-        most = self.profile.training_steps
+        # A model is trained to its target, which takes seconds; a part of that would say nothing.
+        most = None if entry.track == CONVENTIONAL else self.profile.training_steps
         return wanted if most is None else dataclasses.replace(wanted, steps=min(most, wanted.steps))
 
     def prepare(self, problems: Iterable[str]) -> None:
@@ -90,12 +116,15 @@ class Material:
             StoreError: a reference file is stale or was changed.
         """
         for name in problems:
-            self._truth_of(name)
-            self._draws_of(name)
+            if self.entries[name].track == CONVENTIONAL:
+                self._model_truth_of(name)
+            else:
+                self._truth_of(name)
+                self._draws_of(name)
 
     def _numbers_of(self, name: str) -> Numbers:
         if name not in self._numbers:
-            self._numbers[name] = self.entries[name].problem.numbers()
+            self._numbers[name] = self.entries[name].declared.numbers()
         return self._numbers[name]
 
     def _truth_of(self, name: str) -> Reference | None:
@@ -105,6 +134,13 @@ class Material:
 
             self._truths[name] = truth(self.entries[name].problem)
         return self._truths[name]
+
+    def _model_truth_of(self, name: str) -> ModelTruth:
+        if name not in self._model_truths:
+            from sciml_bench.reference.model.truth import known_or_computed
+
+            self._model_truths[name] = known_or_computed(self.entries[name].model, _announce)
+        return self._model_truths[name]
 
     def _draws_of(self, name: str) -> tuple[Draw, ...]:
         if name not in self._draws:
