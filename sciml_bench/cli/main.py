@@ -25,7 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pde": ("sciml_bench.cli.run:pde", "Run the suite of discretised partial differential equations."),
     "conventional": (
         "sciml_bench.cli.run:conventional",
-        "Run the suite of conventional models: convolutional networks and transformers, in every framework.",
+        "Run the suite of conventional models, a CNN and transformers among them.",
     ),
     "run": ("sciml_bench.cli.run:run", "Run selected cells, or problem files of your own."),
     "scale": (
