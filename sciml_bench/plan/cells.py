@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from sciml_bench.adapters.base import Adapter, Recipe
+from sciml_bench.adapters.base import SOLVERS, Adapter, Recipe
 from sciml_bench.adapters.registry import missing
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.entry import Entry
@@ -207,7 +207,8 @@ def _with_groups(planned: Sequence[Planned], adapters: Mapping[str, Adapter]) ->
     members: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for item in planned:
         # A warm cell takes the same steps at the same speed as its cold one: it would stand in the group twice.
-        if item.cell.caches == "cold":
+        # Models have no families of methods: all frameworks stand in one table.
+        if item.cell.caches == "cold" and adapters[item.cell.adapter].track == SOLVERS:
             members[_group_key(item.cell, adapters)].add(item.cell.adapter)
     return tuple(
         replace(item, group=_group_name(item.cell, adapters))

@@ -14,10 +14,14 @@ Work = Callable[[PointSummary], WorkPoint | None]
 
 @dataclass(frozen=True)
 class Target:
-    """Where times are compared: at equal achieved ``digits``, or, without a reference, at an equal ``rtol``."""
+    """Where times are compared: at equal achieved ``digits``, or, without a reference, at an equal ``rtol``.
+
+    Models, which are right before they are timed, are compared at an equal ``batch``.
+    """
 
     digits: float | None
     rtol: float | None
+    batch: int | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,9 @@ def compare(problem: str, cells: Sequence[CellSummary]) -> Comparison:
 
 
 def _target(cells: Sequence[CellSummary], work: Work, seconds: Callable[[PointSummary], float | None]) -> Target:
+    batch = max((point.batch for cell in cells for point in cell.points if point.batch is not None), default=None)
+    if batch is not None:
+        return Target(None, None, batch)
     digits = common_target(work_points(cell.processes, work) for cell in cells)
     if digits is not None:
         return Target(digits, None)
@@ -122,6 +129,10 @@ def reading(
     """The time of one process at a target, or why it has none."""
     if target.digits is not None:
         return time_at(work_points([process], work), target.digits)
+    if target.batch is not None:
+        found = next((point for point in process.points if point.batch == target.batch), None)
+        taken = None if found is None else seconds(found)
+        return Reading(taken, reason="" if taken is not None else "failed at this batch")
     for point in process.points:
         if point.rtol == target.rtol and seconds(point) is not None:
             return Reading(seconds(point))

@@ -39,6 +39,7 @@ class PointSummary:
     enough to judge and never settled; ``solve_class`` and ``gradient_class`` are those of its loops (see
     ``measure.steady``), ``None`` where they were too short. ``memory_growth_bytes`` is that over its steady loops,
     ``*_working_bytes`` what one warm call holds at its peak beyond what the process held before;
+    ``batch`` is that of a model, whose errors against its reference are ``parity``, also where they miss their bounds.
     ``*_joules`` are per call, ``None`` where they were not measurable. ``*_bridge_s`` is what crossing a bridge to the
     framework cost a call, ``None`` where there is none.
     """
@@ -67,6 +68,8 @@ class PointSummary:
     gradient_joules: float | None = None
     solve_bridge_s: float | None = None
     gradient_bridge_s: float | None = None
+    batch: int | None = None
+    parity: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
 
     @cached_property
     def solve_work(self) -> WorkPoint | None:
@@ -326,6 +329,10 @@ def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummar
         gradient_joules=joules_per_call(record.energy, place, "gradient") if differentiated else None,
         solve_bridge_s=_seconds(point.solve_bridge_ns),
         gradient_bridge_s=_seconds(point.gradient_bridge_ns),
+        batch=point.batch,
+        parity={}
+        if point.batch is None
+        else {name: _score({**solve, **gradient}, name) for name in {**solve, **gradient}},
     )
 
 
