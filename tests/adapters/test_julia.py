@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -15,6 +16,10 @@ from sciml_bench.adapters.julia.installation import Installation
 from sciml_bench.adapters.julia.manifest import ManifestError, fingerprint, package_versions
 from sciml_bench.engine.variables import adapter_variables
 from sciml_bench.errors import StoreError
+from sciml_bench.plan.cells import choose
+from sciml_bench.plan.entry import entries
+from sciml_bench.plan.profiles import profile_named
+from sciml_bench.plan.selection import Selection
 from sciml_bench.task import Cell
 
 MANIFEST = """
@@ -226,3 +231,45 @@ def test_the_record_is_json(environment, executable, project):
     recorded(environment, executable, project, precompile_s=12.5)
     data = json.loads(Path(environment["SCIML_BENCH_JULIA"]).read_text())
     assert data["precompile_s"] == 12.5
+
+
+def weighted(n_weights: int, n_named: int = 0) -> Facts:
+    """Facts of a problem with networks."""
+    return Facts("any", "neural", 3, n_named + n_weights, 0, "parameters", False, n_weights=n_weights)
+
+
+@pytest.mark.parametrize(
+    ("problem", "expected"),
+    [
+        (weighted(97, 2), ["forward", "gauss-reversediff"]),
+        (weighted(98, 2), ["gauss-reversediff", "gauss-zygote"]),
+        (weighted(1249), ["gauss-reversediff", "gauss-zygote"]),
+    ],
+)
+def test_networks_have_recipes_by_their_number_of_parameters(problem, expected):
+    assert ADAPTER.network_recipes is not None
+    assert [recipe.sensitivity for recipe in ADAPTER.network_recipes(problem)] == expected
+
+
+def test_a_plan_takes_the_recipes_of_networks(environment):
+    """As if Julia were set up: two problems with networks, of few and of many parameters."""
+    adapter = dataclasses.replace(ADAPTER, packages={}, lacking=lambda: None)
+    selection = Selection(problems=("lynx-hare-ude", "spiral-node"))
+    planned, _ = choose(entries(selection), {"julia": adapter}, selection, profile_named("standard"))
+    idiomatic = {(p.cell.problem, p.cell.sensitivity) for p in planned if p.division == "idiomatic"}
+    assert idiomatic == {
+        ("lynx-hare-ude", "forward"), ("lynx-hare-ude", "gauss-reversediff"),
+        ("spiral-node", "gauss-reversediff"), ("spiral-node", "gauss-zygote"),
+    }  # fmt: skip
+
+
+def test_networks_are_refused_in_place_only(environment):
+    assert "Lux" in (ADAPTER.refusal(cell("tsit5", mode="in-place"), weighted(50)) or "")
+    for sensitivity in ("forward", "gauss-zygote", "interpolating-reversediff"):
+        assert ADAPTER.refusal(cell("tsit5", sensitivity), weighted(50)) is None
+    # Their right-hand sides write into nothing, however many states there are.
+    assert ADAPTER.refusal(cell("tsit5", "gauss-zygote"), dataclasses.replace(weighted(50), n_states=26)) is None
+
+
+def test_batches_are_not_refused(environment):
+    assert ADAPTER.refusal(cell("tsit5"), dataclasses.replace(facts(), batch=64)) is None
