@@ -83,12 +83,13 @@ def cost(row: Row) -> Cost | None:
 
 
 def _spread(early: Row, late: Row) -> BreakEven | None:
-    a, b = _block_costs(early), _block_costs(late)
+    a, b = block_costs(early), block_costs(late)
     blocks = sorted(a.keys() & b.keys())
     return break_even_spread([a[block] for block in blocks], [b[block] for block in blocks]) if blocks else None
 
 
-def _block_costs(row: Row) -> dict[int, Cost]:
+def block_costs(row: Row) -> dict[int, Cost]:
+    """What a row costs in each block in which it has both a first and a steady gradient."""
     first = {process.block: process.first_gradient_process_s for process in row.summary.processes}
     return {
         block: Cost(started, each)

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.report import trials
+from sciml_bench.report import advice_table, trials
 from sciml_bench.report.account import account
+from sciml_bench.report.advice import advice
 from sciml_bench.report.choice import choice
+from sciml_bench.report.conventional.document import model_document
+from sciml_bench.report.conventional.rows import is_model, model_table
 from sciml_bench.report.failures import failures
 from sciml_bench.report.rows import Comparison, Row, Time, compare
 from sciml_bench.report.stacks import stack
@@ -40,9 +43,15 @@ def run_document(summary: RunSummary, folder: Path) -> dict[str, Any]:
             {
                 **_problem(comparison, [_table(table, next(of_table, ()), comparable) for table in of_problem]),
                 "training": training_document(training_rows(summary.of_problem(comparison.problem))),
+                **_model(summary, comparison.problem),
             }
             for comparison, of_problem in zip(compared, shown, strict=True)
         ],
+        "advice": advice_table.document(
+            advice(summary.plan["problems"], [table for of_problem in shown for table in of_problem])
+            if comparable
+            else []
+        ),
         "sweep": sweep_document(summary),
         "stability": [
             {"cell": cell.cell.label, **dataclasses.asdict(found)}
@@ -52,6 +61,12 @@ def run_document(summary: RunSummary, folder: Path) -> dict[str, Any]:
         "failures": [dataclasses.asdict(failure) for failure in failures(summary)],
         "account": {**dataclasses.asdict(counts), "sentence": counts.sentence},
     }
+
+
+def _model(summary: RunSummary, name: str) -> dict[str, Any]:
+    """What is told of a model of the conventional track besides; nothing of an equation."""
+    problem = next((entry for entry in summary.plan["problems"] if entry["name"] == name), {})
+    return {"model": model_document(problem, model_table(name, summary.of_problem(name)))} if is_model(problem) else {}
 
 
 def _problem(comparison: Comparison, of_tables: list[dict[str, Any]]) -> dict[str, Any]:

@@ -6,9 +6,9 @@ each table stand the verdicts between its rows and the best choice, below the ta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich import box
 from rich.console import Console
@@ -16,8 +16,11 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from sciml_bench.report import layouts, remarks, stacks, sweep_text, training_table, trials
+from sciml_bench.report import advice_table, layouts, remarks, stacks, sweep_text, training_table, trials
 from sciml_bench.report.account import account
+from sciml_bench.report.advice import advice
+from sciml_bench.report.conventional import text as model_text
+from sciml_bench.report.conventional.rows import is_model, model_table
 from sciml_bench.report.failures import Failure, failures
 from sciml_bench.report.rows import Comparison, Row, Target, compare
 from sciml_bench.report.standing import Standing, standings
@@ -73,13 +76,7 @@ def _print_sweep(summary: RunSummary, console: Console) -> None:
     for table in found:
         _say(console, "")
         _say(console, sweep_text.caption(table))
-        shown = sweep_text.layout(table)
-        if not console.is_terminal:
-            console.print(_table(shown, None))
-        elif _width(drawn := _table(shown, box.SIMPLE_HEAD), console) <= console.width:
-            console.print(drawn)
-        else:
-            print_lines(sweep_text.stacked(table), console)
+        _print_layout(sweep_text.layout(table), sweep_text.stacked(table), console)
         print_lines(sweep_text.notes(table), console)
     _say(console, "")
     for line in wrapped(sweep_text.reading_help(found), min(console.width, _WIDEST_TEXT)):
@@ -95,9 +92,14 @@ def _print_problems(summary: RunSummary, console: Console) -> None:
     shown = {name: tuple(tables(comparison)) for name, comparison in compared.items()}
     judged = standings([table for of_problem in shown.values() for table in of_problem] if _comparable(summary) else [])
     of_table = iter(judged.of_table)
+    models = {entry["name"]: entry for entry in summary.plan["problems"] if is_model(entry)}
     for name, comparison in compared.items():
         pairs = [(table, next(of_table, ())) for table in shown[name]]
+        if name in models:
+            _print_model(models[name], summary, pairs, console)
+            continue
         print_problem(name, titles.get(name, ""), summary, comparison, pairs, console)
+    _print_advice(summary, [table for of_problem in shown.values() for table in of_problem], console)
     if judged.family:
         print_lines(remarks.family(judged), console)
     if any(cell.timed for cell in summary.cells.values()):
@@ -137,6 +139,34 @@ def print_problem(
     _print_stacks(summary, name, console)
 
 
+def _print_model(
+    problem: Mapping[str, Any],
+    summary: RunSummary,
+    shown: Sequence[tuple[RowTable, Sequence[Standing]]],
+    console: Console,
+) -> None:
+    """Print the tables of a model: parity before times."""
+    name = problem["name"]
+    table = model_table(name, summary.of_problem(name))
+    if not table.parity:
+        return
+    _say(console, "")
+    _say(console, f"{name}: {problem['title']}", "bold")
+    layout = model_text.parity_layout(table.parity)
+    _say(console, model_text.PARITY)
+    _print_layout(layout, model_text.stacked(layout), console)
+    if table.rows:
+        layout = model_text.times_layout(table)
+        _say(console, "")
+        _say(console, model_text.TIMES)
+        _print_layout(layout, model_text.stacked(layout), console)
+        if _comparable(summary):
+            for _, of_table in shown:
+                print_lines(remarks.verdicts(of_table), console)
+        print_lines(model_text.checklist(problem, table), console)
+    _print_stacks(summary, name, console)
+
+
 def _print_training(summary: RunSummary, name: str, console: Console) -> None:
     """Print how the cells that train did."""
     rows = training_rows(summary.of_problem(name))
@@ -144,14 +174,31 @@ def _print_training(summary: RunSummary, name: str, console: Console) -> None:
         return
     _say(console, "")
     _say(console, training_table.caption(rows))
-    layout = training_table.layout(rows)
+    _print_layout(training_table.layout(rows), training_table.stacked(rows), console)
+    print_lines(training_table.notes(rows), console)
+
+
+def _print_advice(summary: RunSummary, found: Sequence[RowTable], console: Console) -> None:
+    """Print what to take for the problems of each kind, where the run has several and compares."""
+    advised = advice(summary.plan["problems"], found) if _comparable(summary) and len(summary.problems) > 1 else ()
+    if not advised:
+        return
+    _say(console, "")
+    _say(console, advice_table.CAPTION, "bold")
+    _print_layout(advice_table.layout(advised), advice_table.stacked(advised), console)
+    print_lines(advice_table.notes(advised), console)
+    for line in wrapped(advice_table.HELP, min(console.width, _WIDEST_TEXT)):
+        _say(console, line, "dim")
+
+
+def _print_layout(layout: layouts.Layout, stacked: Iterable[str], console: Console) -> None:
+    """Print a table: with rules where it fits the terminal, as short lines where it does not, plain elsewhere."""
     if not console.is_terminal:
         console.print(_table(layout, None))
-    elif _width(table := _table(layout, box.SIMPLE_HEAD), console) <= console.width:
-        console.print(table)
+    elif _width(drawn := _table(layout, box.SIMPLE_HEAD), console) <= console.width:
+        console.print(drawn)
     else:
-        print_lines(training_table.stacked(rows), console)
-    print_lines(training_table.notes(rows), console)
+        print_lines(stacked, console)
 
 
 def _print_trials(summary: RunSummary, name: str, console: Console) -> None:
@@ -238,6 +285,8 @@ def _target_text(target: Target, what: str) -> str:
         return (
             f"mescd {target.digits:g} over all saved times" if what == "mescd" else f"{what} {10.0**-target.digits:.1e}"
         )
+    if target.batch is not None:
+        return f"batch {target.batch}"
     if target.rtol is None:
         return "no accuracy (nothing was timed)"
     return f"rtol {target.rtol:g} (no reference: equal tolerance, not equal accuracy)"

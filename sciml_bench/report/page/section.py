@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sciml_bench.report.account import account
 from sciml_bench.report.page import facts
+from sciml_bench.report.page.advice import advice_table_of
 from sciml_bench.report.page.drawing import Looks
 from sciml_bench.report.page.drawn import Picture, drawing
 from sciml_bench.report.page.figures import Figure, figures
@@ -37,6 +38,7 @@ class Section:
     headline: tuple[str, ...]
     wins: Table | None
     more_wins: Table | None
+    advice: Table | None
     unmeasured: tuple[str, ...]
     sweep: tuple[Table, ...]
     problems: tuple[ProblemView, ...]
@@ -92,6 +94,9 @@ def _section(
         headline=tuple(_headline(problems, reading)),
         wins=_wins(problems, f"r{number}-wins", cell_ids, places, first=True),
         more_wins=_wins(problems, f"r{number}-more-wins", cell_ids, places, first=False),
+        advice=advice_table_of(
+            reading, [table for of_problem in shown.values() for table in of_problem], f"r{number}-advice"
+        ),
         unmeasured=tuple(facts.unmeasured(reading)),
         sweep=tuple(sweep_tables_of(summary, f"r{number}-sweep", places, cell_ids)),
         problems=tuple(problems),

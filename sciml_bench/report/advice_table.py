@@ -1,0 +1,99 @@
+"""The table of what to take for problems of each kind, as text and as plain JSON values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sciml_bench.report.advice import LARGE, Advice, Rival, Solver
+from sciml_bench.report.layouts import Layout
+
+CAPTION = (
+    "which to take: the cheapest from process start for so many gradients, over all problems of a kind, of each "
+    "library's recommended ways"
+)
+
+HELP = (
+    f"large: {LARGE} or more components of the state or of theta, times the trajectories. factor: the geometric mean "
+    "over the problems of its cost over the least of any cell there. not told apart: no verdict against the one to "
+    "take, or the same within the band; next: the cheapest that is slower."
+)
+
+_USUAL = {"float64", "cpu"}
+_NAMED = 3
+
+
+def layout(found: Sequence[Advice]) -> Layout:
+    """A line for each kind and number of gradients."""
+    return Layout(
+        headings=["problems", "gradients", "take", "factor", "not told apart", "next"],
+        rows=[[*_line(item)] for item in found],
+        first_number=6,
+    )
+
+
+def stacked(found: Sequence[Advice]) -> Iterator[str]:
+    """No columns at all: a few short lines each."""
+    for item in found:
+        of, gradients, take, factor, even, following = _line(item)
+        yield f"{of}, {gradients} gradients: {take} (factor {factor})"
+        yield f"  not told apart: {even}"
+        yield f"  next: {following}"
+
+
+def notes(found: Sequence[Advice]) -> Iterator[str]:
+    """Which problems each kind has, and who is left out."""
+    for kind in dict.fromkeys(item.kind for item in found):
+        of = next(item for item in found if item.kind == kind)
+        yield f"{kind}: {', '.join(of.problems)}"
+        for solver, problems in of.missed.items():
+            yield f"  {name(solver)} is left out: no gradient of that accuracy on {', '.join(problems)}"
+
+
+def document(found: Sequence[Advice]) -> list[dict[str, Any]]:
+    """Plain JSON values."""
+    return [
+        {
+            "kind": item.kind,
+            "problems": list(item.problems),
+            "gradients": item.gradients,
+            "take": name(item.solver),
+            "factor": item.factor,
+            "not_told_apart": [_rival(rival) for rival in item.even],
+            "next": None if item.next is None else _rival(item.next),
+            "left_out": {name(solver): list(problems) for solver, problems in item.missed.items()},
+        }
+        for item in found
+    ]
+
+
+def name(solver: Solver) -> str:
+    """How a solver is called in a sentence; precision and device where they are unusual."""
+    return " ".join([*solver[:4], *(word for word in solver[4:] if word not in _USUAL)])
+
+
+def _line(item: Advice) -> tuple[str, str, str, str, str, str]:
+    count = len(item.problems)
+    even = [_with_factor(rival) for rival in item.even[:_NAMED]]
+    more = len(item.even) - len(even)
+    return (
+        f"{item.kind} ({count})",
+        f"{item.gradients:,}".replace(",", " "),
+        name(item.solver),
+        f"{item.factor:.2f}",
+        ", ".join(even) + (f" and {more} more" if more else "") or "none",
+        "none" if item.next is None else _with_factor(item.next),
+    )
+
+
+def _with_factor(rival: Rival) -> str:
+    return f"{name(rival.solver)} (×{rival.judgement.ratio.estimate:.3g})"
+
+
+def _rival(rival: Rival) -> dict[str, Any]:
+    return {
+        "cell": name(rival.solver),
+        "verdict": str(rival.judgement.verdict),
+        "ratio": dataclasses.asdict(rival.judgement.ratio),
+    }

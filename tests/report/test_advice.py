@@ -1,0 +1,156 @@
+"""What to take for problems of a kind."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from stubs.reported import plan, point, record
+
+from sciml_bench.report import advice_table
+from sciml_bench.report.advice import Advice, advice, kind_of
+from sciml_bench.report.document import run_document
+from sciml_bench.report.rows import compare
+from sciml_bench.report.summary import RunSummary, summarise
+from sciml_bench.report.tables import tables
+from sciml_bench.report.terminal import console_for, print_run
+from sciml_bench.task import Cell
+
+SIZES = {
+    "spiral": {"n_states": 2, "n_theta": 252, "batch": 1, "stiff": False},
+    "swing": {"n_states": 4, "n_theta": 292, "batch": 1, "stiff": False},
+    "crowd": {"n_states": 4, "n_theta": 292, "batch": 64, "stiff": False},
+    "flame": {"n_states": 3, "n_theta": 113, "batch": 1, "stiff": True},
+}
+
+Costs = dict[tuple[str, str], tuple[float, float] | None]
+"""Seconds to the first gradient and milliseconds per gradient, by problem and method; ``None`` fails."""
+
+
+def summary(costs: Costs, *, blocks: int = 5, profile: str = "quick") -> RunSummary:
+    cells = {key: Cell(key[0], "diffrax", key[1], "checkpointed", "compiled") for key in costs}
+    made = plan(list(cells.values()), profile=profile)
+    for entry in made["problems"]:
+        entry |= SIZES[entry["name"]]
+    records = [
+        record(
+            cells[key],
+            [point(1e-4, gradient_ms=cost[1] * (1 + 0.1 * block))],
+            block=block,
+            time_to_first_gradient_ns={"process": round(cost[0] * 1e9), "built": 1},
+        )
+        for key, cost in costs.items()
+        if cost is not None
+        for block in range(blocks)
+    ]
+    return summarise(made, records)
+
+
+def advised(made: RunSummary) -> dict[tuple[str, int], Advice]:
+    shown = [table for name in made.problems for table in tables(compare(name, made.of_problem(name)))]
+    return {(item.kind, item.gradients): item for item in advice(made.plan["problems"], shown)}
+
+
+BOTH: Costs = {
+    ("spiral", "quick"): (1.0, 100.0),
+    ("spiral", "steady"): (20.0, 1.0),
+    ("swing", "quick"): (2.0, 100.0),
+    ("swing", "steady"): (20.0, 4.0),
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({}, "small"),
+        ({"batch": 4}, "large"),
+        ({"n_theta": 1000}, "large"),
+        ({"n_states": 1000}, "large"),
+        ({"stiff": True, "n_theta": 5000}, "stiff"),
+        ({"suite": "conventional"}, ""),
+    ],
+)
+def test_kinds(changes, kind):
+    assert kind_of(SIZES["spiral"] | changes) == kind
+
+
+def test_plans_that_do_not_tell_have_no_kinds():
+    assert kind_of({"name": "spiral"}) == ""
+    assert kind_of({"name": "spiral", "stiff": False, "n_states": 2, "n_theta": None, "batch": 1}) == ""
+
+
+def test_a_quick_start_is_advised_for_few_gradients_and_a_quick_gradient_for_many():
+    found = advised(summary(BOTH))
+    assert {key: item.solver[1] for key, item in found.items()} == {
+        ("small", 10): "quick",
+        ("small", 1000): "steady",
+        ("small", 100_000): "steady",
+    }
+    few = found["small", 10]
+    assert few.problems == ("spiral", "swing")
+    assert few.factor == pytest.approx(1.0)
+    assert few.next is not None
+    assert few.next.solver[1] == "steady"
+    # At the medians: 1 + 9·0.12 and 2 + 9·0.12 against 20 + 9·0.0012 and 20 + 9·0.0048 seconds.
+    assert few.next.judgement.ratio.estimate == pytest.approx((20.01 * 20.04 / (2.08 * 3.08)) ** 0.5, rel=0.02)
+
+
+def test_the_mean_is_geometric_and_the_factor_says_what_one_answer_costs():
+    costs: Costs = {
+        ("spiral", "a"): (1.0, 1.0),
+        ("spiral", "b"): (3.0, 3.0),
+        ("swing", "a"): (20.0, 20.0),
+        ("swing", "b"): (10.0, 10.0),
+    }
+    best = advised(summary(costs))["small", 10]
+    assert best.solver[1] == "a"
+    assert best.factor == pytest.approx(2**0.5, rel=1e-6)
+
+
+def test_one_that_fails_on_a_problem_of_the_kind_is_left_out_and_named():
+    costs = BOTH | {("spiral", "fails"): (0.1, 0.1), ("swing", "fails"): None}
+    for item in advised(summary(costs)).values():
+        assert item.solver[1] != "fails"
+        assert [(solver[1], problems) for solver, problems in item.missed.items()] == [("fails", ("swing",))]
+    assert "is left out: no gradient of that accuracy on swing" in printed(summary(costs))
+
+
+def test_rivals_within_the_band_are_not_told_apart():
+    costs = BOTH | {("spiral", "alike"): (1.01, 100.0), ("swing", "alike"): (2.01, 100.0)}
+    item = advised(summary(costs))["small", 10]
+    assert [rival.solver[1] for rival in item.even] == ["alike"]
+    assert item.next is not None
+    assert item.next.solver[1] == "steady"
+
+
+def test_kinds_are_not_mixed_and_one_without_a_contest_is_silent():
+    costs = BOTH | {
+        ("crowd", "quick"): (5.0, 1000.0),
+        ("crowd", "steady"): (6.0, 1.0),
+        ("flame", "steady"): (1.0, 1.0),
+    }
+    assert {kind for kind, _ in advised(summary(costs))} == {"small", "large"}
+    assert advised(summary(costs))["large", 10].solver[1] == "steady"
+
+
+def printed(made: RunSummary) -> str:
+    stream = io.StringIO()
+    print_run(made, Path("results/x"), console_for(stream))
+    return stream.getvalue()
+
+
+def test_the_table_stands_below_the_problems_of_a_run_that_compares():
+    text = printed(summary(BOTH))
+    assert advice_table.CAPTION in text
+    assert "small: spiral, swing" in text
+    assert advice_table.CAPTION not in printed(summary(BOTH, profile="smoke", blocks=1))
+    alone = {key: cost for key, cost in BOTH.items() if key[0] == "spiral"}
+    assert advice_table.CAPTION not in printed(summary(alone))
+
+
+def test_it_is_in_the_json_document():
+    told = run_document(summary(BOTH), Path("results/x"))["advice"]
+    assert [item["gradients"] for item in told] == [10, 1000, 100_000]
+    assert told[0]["take"] == "diffrax quick checkpointed compiled"
+    assert told[0]["next"]["verdict"] == "slower"
