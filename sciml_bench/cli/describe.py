@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import json_option
 
 if TYPE_CHECKING:
     from sciml_bench.problem import Problem
+    from sciml_bench.problem.architecture.model import Architecture
     from sciml_bench.problem.network import Network
 
 # Longer lists of numbers are cut in the text; ``--json`` has them all.
@@ -34,6 +36,10 @@ def describe(problem: str, code: str | None, as_json: bool) -> None:
 
     PROBLEM is a name of the catalog or a problem file. Told are its equations, numbers, sizes and literature.
     """
+    model = model_named(problem)
+    if model is not None:
+        _describe_model(model, code, as_json)
+        return
     loaded = _load(problem)
     if code is not None:
         text, program = _source(loaded, code)
@@ -47,6 +53,21 @@ def describe(problem: str, code: str | None, as_json: bool) -> None:
         _print(loaded)
 
 
+def _describe_model(model: Architecture, code: str | None, as_json: bool) -> None:
+    from sciml_bench.cli import describe_model
+
+    if code is not None:
+        text, program = describe_model.source(model, code)
+        click.echo(text, nl=False)
+        click.echo(f"# This is the model; {program} runs it.", err=True)
+    elif as_json:
+        from sciml_bench.cli.output import print_json
+
+        print_json(describe_model.facts(model))
+    else:
+        describe_model.print_model(model)
+
+
 def _load(name: str) -> Problem:
     from sciml_bench.problem import catalog, load_problem
 
@@ -58,9 +79,13 @@ def _load(name: str) -> Problem:
 def _source(problem: Problem, adapter: str) -> tuple[str, str]:
     """The emitted source, and the module whose program runs it."""
     from sciml_bench.adapters import registry
+    from sciml_bench.adapters.base import CONVENTIONAL
     from sciml_bench.emit import source
+    from sciml_bench.errors import UsageError
 
     declared = registry.adapter(adapter)
+    if declared.track == CONVENTIONAL:
+        raise UsageError(f"'{adapter}' runs models, and {problem.name} is an equation; name an adapter of a solver")
     return source(problem, declared.target), declared.program.partition(":")[0]
 
 

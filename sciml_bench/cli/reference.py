@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import exits
+from sciml_bench.cli import exits, model_reference
+from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import Seconds, json_option
 from sciml_bench.cli.output import print_json, print_table
 from sciml_bench.errors import SciMLBenchError, StoreError, UsageError
@@ -54,6 +55,10 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
         _show_all(as_json)
         return
     for name in problems:
+        model = model_named(name)
+        if model is not None:
+            print_json(model_reference.facts(model)) if as_json else model_reference.show(model)
+            continue
         problem = _load(name)
         stored = find(problem)
         if stored is None:
@@ -93,6 +98,11 @@ def compute(
     names = problems or tuple(name for name in catalog.names() if catalog.header(name).tier != "heavy")
     failed = 0
     for name in names:
+        model = model_named(name)
+        if model is not None:
+            if not stale or model_reference.state(model) != "stored":
+                failed += not model_reference.compute(model)
+            continue
         problem = _load(name)
         if stale and _state(problem) == "certified":
             continue
@@ -111,6 +121,10 @@ def check(problems: tuple[str, ...], limit_s: float | None) -> int:
     failed = 0
     for name in problems or catalog.names():
         try:
+            model = model_named(name)
+            if model is not None:
+                failed += not model_reference.check(model)
+                continue
             problem = _load(name)
             stored = find(problem)
         except SciMLBenchError as error:
@@ -210,6 +224,10 @@ def _show_all(as_json: bool) -> None:
 
     rows: list[dict[str, Any]] = []
     for name in catalog.names():
+        model = model_named(name)
+        if model is not None:
+            rows.append({"problem": name, "tier": model.tier, "reference": model_reference.state(model)})
+            continue
         problem = catalog.load(name)
         row: dict[str, Any] = {"problem": name, "tier": problem.tier, "reference": _state(problem)}
         if row["reference"] == "certified" and (stored := find(problem)) is not None:

@@ -1,9 +1,9 @@
 """The stored truth about a model: ``NAME.reference.json`` beside its file, made by central differences.
 
 Outputs and losses are computed in extended precision (64 bits of mantissa) and rounded to double. Slopes are
-derivatives of each sample's loss along seeded random directions in the space of the weights, by central differences with
-two steps and Richardson's extrapolation; the disagreement of the two says how far they can be trusted. A gradient is
-right when its products with the directions are.
+derivatives of each sample's loss along seeded random directions in the space of the weights, by central differences
+with two steps and Richardson's extrapolation; the disagreement of the two says how far they can be trusted. A gradient
+is right when its products with the directions are.
 """
 
 from __future__ import annotations
@@ -57,6 +57,14 @@ def compute(model: Architecture) -> ModelTruth:
         direction_seed=DIRECTION_SEED,
         slope_digits=round(-math.log10(max(max(errors), 1e-16)), 1),
     )
+
+
+def compute_losses(model: Architecture) -> tuple[float, ...]:
+    """The losses of the samples that a reference of the model has."""
+    samples = load_samples(model.data)
+    rows = samples.train[: model.batches[-1]]
+    theta = np.array(model.weights, dtype=EXTENDED)
+    return tuple(map(float, _losses(model, theta, samples.inputs[rows], samples.labels[rows])))
 
 
 def _losses(model: Architecture, theta: np.ndarray, inputs: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -1,0 +1,90 @@
+"""``reference`` for models of the conventional track: outputs, losses and slopes in extended precision."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sciml_bench.errors import StoreError
+
+if TYPE_CHECKING:
+    from sciml_bench.problem.architecture.model import Architecture
+
+# Two computations of the same numbers, in any order of their sums, agree far better than this.
+_AGREEMENT = 1e-13
+
+
+def model_named(name: str) -> Architecture | None:
+    """The model of a name of the catalog or of a file; ``None`` where it is a differential equation."""
+    from sciml_bench.problem import catalog
+    from sciml_bench.problem.architecture.load import is_architecture, load_architecture
+
+    path = Path(name) if name.endswith(".toml") or Path(name).is_file() else catalog.path(name)
+    return load_architecture(path) if is_architecture(path) else None
+
+
+def state(model: Architecture) -> str:
+    """``stored``, ``missing``, or ``stale`` for one of another version of the model."""
+    from sciml_bench.reference.model.truth import stored
+
+    try:
+        return "missing" if stored(model) is None else "stored"
+    except StoreError:
+        return "stale"
+
+
+def compute(model: Architecture) -> bool:
+    """Compute and keep the reference of a model; whether that succeeded."""
+    from sciml_bench.reference.model import truth
+
+    start = time.monotonic()
+    path = truth.write(model, found := truth.compute(model))
+    click.echo(
+        f"{model.name}: slopes to {found.slope_digits} digits, in {time.monotonic() - start:.0f} s, written to {path}"
+    )
+    return True
+
+
+def check(model: Architecture) -> bool:
+    """Compute the losses of a stored reference again; whether they agree."""
+    from sciml_bench.reference.model import truth
+
+    found = truth.stored(model)
+    if found is None:
+        click.echo(f"{model.name}: FAILED: no reference is stored")
+        return False
+    apart = max(abs(a - b) / abs(b) for a, b in zip(truth.compute_losses(model), found.losses, strict=True))
+    click.echo(f"{model.name}: {'ok' if apart <= _AGREEMENT else 'FAILED'}: losses agree to {apart:.1e}")
+    return apart <= _AGREEMENT
+
+
+def facts(model: Architecture) -> dict[str, Any]:
+    """What a reference says, as plain JSON values.
+
+    Raises:
+        StoreError: there is none, or it is stale.
+    """
+    from dataclasses import asdict
+
+    from sciml_bench.reference.model.truth import stored
+
+    found = stored(model)
+    if found is None:
+        raise StoreError(
+            f"there is no reference of '{model.name}'; `sciml-bench reference compute {model.name}` makes one"
+        )
+    return {"problem": model.name, "spec_hash": model.spec_hash, **asdict(found)}
+
+
+def show(model: Architecture) -> None:
+    """Print what a reference says."""
+    told = facts(model)
+    n_samples = len(told["losses"])
+    click.echo(f"{model.name}: slopes to {told['slope_digits']} digits, spec {model.spec_hash[:12]}")
+    click.echo(f"loss of the first {n_samples} samples = {sum(told['losses']) / n_samples:.15g}")
+    for number, slopes in enumerate(told["slopes"], start=1):
+        click.echo(f"  slope along direction {number} = {sum(slopes) / n_samples:.12g}")
+    click.echo(f"outputs of {len(told['outputs'])} samples (--json has all)")
