@@ -162,7 +162,8 @@ class EventLog:
         """The phase that the worker is in, in words."""
         if self.point is None:
             return f"phase {self.phase}"
-        return f"phase {self.phase} at rtol={self._task.points[self.point].rtol:g}"
+        point = self._task.points[self.point]
+        return f"phase {self.phase} at " + (f"rtol={point.rtol:g}" if point.batch is None else f"batch={point.batch}")
 
     def _complete(self, event: PhaseDone) -> None:
         self._told_ns += event.ns
