@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.latent_derivatives import latent_derivatives
 from sciml_bench.emit.loss import residual_source, term_source
 from sciml_bench.emit.printer import Printer
 from sciml_bench.emit.statements import Program, straight_line
@@ -37,7 +38,10 @@ def latent_sources(context: Context) -> list[str]:
     parts = [_constants(context, "ONES" in initial), initial]
     if context.problem.loss.of is not None:
         parts.append(_observed(context))
-    return [*parts, _loss(context)]
+    parts.append(_loss(context))
+    if context.target.name == "numpy" and not context.problem.networks and not _is_batch(context):
+        parts += latent_derivatives(context, _subject(context), _residual(context, "seen", []))
+    return parts
 
 
 def _is_batch(context: Context) -> bool:
@@ -72,7 +76,7 @@ def _array(given: Given, batched: bool, whole: bool) -> str:
 
 
 def _taken(context: Context, used: set[Node] | None = None) -> list[str]:
-    """What the functions take after the data: p and the networks; of the latter only those used, where they are told."""
+    """What the functions take after the data: p and the networks, of the latter those used where they are told."""
     target = context.target.name
     suffix = "" if target in ("jax", "torch") else "_weights"
     networks: tuple[Network, ...] = context.problem.networks
@@ -176,24 +180,30 @@ def _loss(context: Context) -> str:
     problem, target = context.problem, context.target
     loss = problem.loss
     lines: list[str] = []
-    seen = "ys" if loss.at == "saved" else "ys[-1]"
-    body: list[str] = []
-    if loss.of is not None:
-        body.append(f"    seen = {_seen(context, seen)}")
-        seen = "seen"
+    subject, body = _subject(context), list[str]()
+    if loss.of is not None or loss.kind == "cross_entropy":
+        body, subject = [f"    seen = {subject}"], "seen"
+    weight = "" if loss.weight == 1.0 else f"{loss.weight!r}*"
     if loss.kind == "cross_entropy":
-        total = _CROSS_ENTROPY[target.name].format(seen, context.names[symbol(loss.label)])
-        if loss.of is None and "[" in seen:
-            body, total = [f"    scores = {seen}"], total.replace(seen, "scores")
-        weighted = f"{loss.weight!r}*({total})" if " - " in total else f"{loss.weight!r}*{total}"
-        weighted = total if loss.weight == 1.0 else weighted
+        total = _CROSS_ENTROPY[target.name].format(subject, context.names[symbol(loss.label)])
+        total = f"({total})" if weight and " - " in total else total
     else:
-        subject = _less_data(context, seen) if loss.given else None
-        residual = subject or residual_source(loss, target, lines, seen)
-        weight = "" if loss.weight == 1.0 else f"{loss.weight!r}*"
-        weighted = f"{weight}{target.total.format(term_source(loss.kind, residual, target))}"
+        total = target.total.format(term_source(loss.kind, _residual(context, subject, lines), target))
     head = f"def loss({', '.join(['ys', *_data_names(context), *_taken(context)])}):"
-    return "\n".join([*lines, *([""] * (2 * bool(lines))), head, *body, f"    return {weighted}", ""])
+    return "\n".join([*lines, *([""] * (2 * bool(lines))), head, *body, f"    return {weight}{total}", ""])
+
+
+def _residual(context: Context, subject: str, lines: list[str]) -> str:
+    """What the loss sums up, of what it looks at; the constants that it reads are added to the lines."""
+    loss = context.problem.loss
+    return _less_data(context, subject) if loss.given else residual_source(loss, context.target, lines, subject)
+
+
+def _subject(context: Context) -> str:
+    """What the loss looks at, of ``ys``."""
+    loss = context.problem.loss
+    ys = "ys" if loss.at == "saved" else "ys[-1]"
+    return ys if loss.of is None else _seen(context, ys)
 
 
 def _seen(context: Context, ys: str) -> str:

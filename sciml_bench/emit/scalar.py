@@ -5,7 +5,7 @@ The reference engine integrates this form, and tests hold the array emitters aga
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -14,7 +14,7 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.activation import formula
-from sciml_bench.problem.model import Problem, symbol
+from sciml_bench.problem.model import Definition, Problem, symbol
 from sciml_bench.problem.network import Layer, Network
 from sciml_bench.problem.operators import (
     MIRRORED,
@@ -68,6 +68,19 @@ def scalarise(problem: Problem) -> ScalarSystem:
     return _Scalariser(problem).system()
 
 
+def scalarise_start(problem: Problem) -> ScalarSystem:
+    """What is computed before the solve: the initial state, then the penalty of the loss where it has one.
+
+    It has no states; ``p`` are the parameters, then the data of the trajectory.
+    """
+    return _Scalariser(problem).start()
+
+
+def scalarise_observed(problem: Problem) -> ScalarSystem:
+    """What the loss looks at in a state."""
+    return _Scalariser(problem).observed()
+
+
 class _Scalariser:
     def __init__(self, problem: Problem):
         self.problem = problem
@@ -83,27 +96,57 @@ class _Scalariser:
     def system(self) -> ScalarSystem:
         problem = self.problem
         y = self._declare("y", [(state.name, state.shape) for state in problem.states])
-        weights = [(network.name, (len(network.weights),)) for network in problem.networks]
-        p = self._declare("p", [*((parameter.name, parameter.shape) for parameter in problem.parameters), *weights])
-        for constant in problem.constants:
-            self.components[symbol(constant.name)] = dict(zip(_indices(constant.shape), constant.values, strict=True))
+        p = self._parameters()
         for axis, grid in enumerate(problem.grids):
             self.components[symbol(grid.name)] = {
                 index: grid.coordinate(index[axis]) for index in _indices(problem.grid_shape)
             }
-        for definition in problem.definitions:
-            self.components[symbol(definition.name)] = {
-                index: self._state(
-                    f"{definition.name}_{'_'.join(map(str, index))}", self.element(definition.expr, index)
-                )
-                for index in _indices(definition.shape)
-            }
+        self._define(problem.definitions)
         outputs: list[Node] = []
         for state in problem.states:
             expr = problem.equations[state.name]
             outputs += [self.element(expr, index) for index in _indices(state.shape)]
         invariants = {name: self.element(expr, ()) for name, expr in problem.invariants.items()}
         return ScalarSystem(symbol("t"), y, p, tuple(self.statements), tuple(outputs), invariants)
+
+    def start(self) -> ScalarSystem:
+        problem = self.problem
+        p = self._parameters([(given.name, given.shape) for given in problem.given])
+        self._define(problem.encoding)
+        outputs: list[Node] = []
+        for state in problem.states:
+            if state.start is None:
+                outputs += state.initial
+            else:
+                outputs += [self.element(state.start, index) for index in _indices(state.shape)]
+        if problem.loss.penalty is not None:
+            outputs.append(self.element(problem.loss.penalty, ()))
+        return ScalarSystem(symbol("t"), (), p, tuple(self.statements), tuple(outputs), {})
+
+    def observed(self) -> ScalarSystem:
+        y = self._declare("y", [(state.name, state.shape) for state in self.problem.states])
+        p = self._parameters()
+        expr = self.problem.loss.of
+        outputs = tuple(self.element(expr, index) for index in _indices(self._shape(expr)))
+        return ScalarSystem(symbol("t"), y, p, tuple(self.statements), outputs, {})
+
+    def _parameters(self, more: Sequence[tuple[str, Shape]] = ()) -> tuple[Symbol, ...]:
+        """The parameters, the weights of networks and what follows them; constants are known too."""
+        problem = self.problem
+        for constant in problem.constants:
+            self.components[symbol(constant.name)] = dict(zip(_indices(constant.shape), constant.values, strict=True))
+        weights = [(network.name, (len(network.weights),)) for network in problem.networks]
+        named = [(parameter.name, parameter.shape) for parameter in problem.parameters]
+        return self._declare("p", [*named, *weights, *more])
+
+    def _define(self, definitions: Sequence[Definition]) -> None:
+        for definition in definitions:
+            self.components[symbol(definition.name)] = {
+                index: self._state(
+                    f"{definition.name}_{'_'.join(map(str, index))}", self.element(definition.expr, index)
+                )
+                for index in _indices(definition.shape)
+            }
 
     def _declare(self, prefix: str, quantities: list[tuple[str, Shape]]) -> tuple[Symbol, ...]:
         flat: list[Symbol] = []
@@ -225,6 +268,8 @@ class _Scalariser:
         return self._outputs[network.name, inputs]
 
     def _forward(self, network: Network, inputs: tuple[Node, ...]) -> list[tuple[tuple[Node, ...], tuple[Node, ...]]]:
+        if network.recurrent:
+            return [((), inputs), ((), self._recurrent(network, inputs))]
         tag = len(self._outputs)
         found: list[tuple[tuple[Node, ...], tuple[Node, ...]]] = [((), inputs)]
         for number, (layer, weights, biases) in enumerate(self._weights(network)):
@@ -234,6 +279,19 @@ class _Scalariser:
             y = (self._state(f"net{tag}_y_{number}_{i}", formula(layer.activation, value)) for i, value in enumerate(z))
             found.append((z, tuple(y)))
         return found
+
+    def _recurrent(self, network: Network, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
+        """What a recurrent network ends with; a statement a neuron and time."""
+        ((layer, weights, biases),) = self._weights(network)
+        tag, n = len(self._outputs), network.inputs
+        times = [inputs[start : start + n] for start in range(0, len(inputs), n)]
+        h: tuple[Node, ...] = (sympy.S.Zero,) * network.outputs
+        for k, x in enumerate(times[::-1] if network.recurrent == "reverse" else times):
+            values = (*x, *h)
+            sums = (sympy.Add(*map(sympy.Mul, row, values), bias) for row, bias in zip(weights, biases, strict=True))
+            z = [self._state(f"net{tag}_z_{k}_{i}", value) for i, value in enumerate(sums)]
+            h = tuple(self._state(f"net{tag}_h_{k}_{i}", formula(layer.activation, value)) for i, value in enumerate(z))
+        return h
 
     def _weights(self, network: Network) -> Iterator[tuple[Layer, list[list[Node]], list[Node]]]:
         """Each layer with the rows of its weights, and its biases."""

@@ -65,8 +65,12 @@ def _shapes(reader: Reader, file: str, header: list[str]) -> dict[str, Shape]:
     written = [column.replace(" ", "") for column in header]
     if written != wanted:
         place = next((i for i, pair in enumerate(zip(written, wanted, strict=False)) if pair[0] != pair[1]), -1)
-        shown = f"column {place + 1} is '{header[place]}', wanted: '{wanted[place]}'" if place >= 0 else "one is missing"
-        cure = "The columns of a vector count from 0 and stand together; those of a series go through its channels first."
+        shown = (
+            f"column {place + 1} is '{header[place]}', wanted: '{wanted[place]}'" if place >= 0 else "one is missing"
+        )
+        cure = (
+            "The columns of a vector count from 0 and stand together; those of a series go through its channels first."
+        )
         raise document.error(f"{file}: {shown}.", "data", "file", cure)
     return last
 
@@ -126,7 +130,9 @@ def _refuse_mixed(reader: Reader, problem: Problem) -> None:
     same = {symbol(quantity.name) for quantity in (*problem.parameters, *problem.constants)}
     places = [("encoding", definition.name, definition.expr) for definition in problem.encoding]
     places += [(f"states.{state.name}", "initial", state.start) for state in problem.states if state.start is not None]
-    places += [("loss", key, expr) for key, expr in (("of", problem.loss.of), ("penalty", problem.loss.penalty)) if expr]
+    places += [
+        ("loss", key, expr) for key, expr in (("of", problem.loss.of), ("penalty", problem.loss.penalty)) if expr
+    ]
     for table, key, expr in places:
         reason = _mixed(expr, shapes, same)
         if reason:

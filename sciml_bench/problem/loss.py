@@ -73,9 +73,7 @@ def _symbols(state: State, reader: Reader) -> set[Node]:
     return reader.scope.names[state.name].expr.free_symbols
 
 
-def _given_target(
-    reader: Reader, data: dict[str, Any], given: tuple[Given, ...], observed: Shape, n_times: int
-) -> str:
+def _given_target(reader: Reader, data: dict[str, Any], given: tuple[Given, ...], observed: Shape, n_times: int) -> str:
     """The name of the data of each trajectory that are the target; empty where they are numbers."""
     target = data.get("target")
     found = next((quantity for quantity in given if quantity.name == target), None)
@@ -89,9 +87,7 @@ def _given_target(
     return found.name
 
 
-def _label(
-    reader: Reader, data: dict[str, Any], kind: str, at: str, given: tuple[Given, ...], n_classes: int
-) -> str:
+def _label(reader: Reader, data: dict[str, Any], kind: str, at: str, given: tuple[Given, ...], n_classes: int) -> str:
     document = reader.document
     if kind != "cross_entropy":
         if "label" in data:

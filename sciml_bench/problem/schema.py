@@ -57,7 +57,8 @@ _KINDS: dict[str, Schema] = {
     "biases": _DRAW, "seed": {"type": "integer", "minimum": 0},
     "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
     "pointwise": {"type": "boolean"}, "reverse": {"type": "boolean"}, "label": _STRING, "penalty": _EXPRESSION,
-    "file": {"type": "string", "pattern": "\\.csv$"}, "columns": {"type": "array", "items": _STRING}, "optimiser": {"enum": list(OPTIMISERS)},
+    "file": {"type": "string", "pattern": "\\.csv$"}, "columns": {"type": "array", "items": _STRING},
+    "optimiser": {"enum": list(OPTIMISERS)},
     "steps": {"type": "integer", "minimum": 1, "maximum": MAX_TRAINING_STEPS},
     **dict.fromkeys(("learning_rate", "beta1", "beta2", "epsilon", "decay", "weight_decay", "rtol", "atol"), _NUMBER),
 }  # fmt: skip

@@ -26,7 +26,10 @@ _GUARD_DIGITS = 8
 
 @dataclass(frozen=True)
 class Derivatives:
-    """The objective and its derivatives with respect to the initial state and the parameters."""
+    """The objective and its derivatives with respect to the initial state and the parameters.
+
+    Where the initial state follows from the parameters, theirs include what comes through it.
+    """
 
     value: arb
     y0: tuple[arb, ...]
@@ -43,13 +46,13 @@ def gradient(
     """
     settings = trajectory.settings
     with precision(settings.bits):
-        value = objective.value(trajectory.saved)
+        value = objective.value(trajectory.saved, start.p)
         last = len(trajectory.saved) - 1
         adjoint = [arb(0)] * len(start.y0)
         parameters = [arb(0)] * len(start.p)
         for step in reversed(trajectory.steps):
             if step.saved is not None:
-                slope = objective.slope(trajectory.saved[step.saved], step.saved, last)
+                slope = objective.slope(trajectory.saved[step.saved], step.saved, last, start.p)
                 if slope is not None:
                     adjoint = [(a + b).mid() for a, b in zip(adjoint, slope, strict=True)]
             if any(x != 0 for x in adjoint):
@@ -57,6 +60,12 @@ def gradient(
                 parameters = [(a + b).mid() for a, b in zip(parameters, share, strict=True)]
             if progress is not None:
                 progress(float(step.place.t))
+        shares = [objective.direct(trajectory.saved, start.p)]
+        shares += [] if start.around is None else [start.around.pull_start(start.p, adjoint)]
+        for share in shares:
+            parameters = parameters if share is None else [
+                (a + b).mid() for a, b in zip(parameters, share, strict=True)
+            ]  # fmt: skip
         return Derivatives(value, tuple(adjoint), tuple(parameters))
 
 

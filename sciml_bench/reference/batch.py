@@ -31,9 +31,12 @@ def certified(problem: Problem, say: Say = lambda _: None, limit_s: float = floa
     if problem.batch.size == 1:
         return certify(Case(problem), say, limit_s)
     parts: list[Certified] = []
+    first: Case | None = None
     for index, trajectory in enumerate(problem.trajectories()):
         say(f"trajectory {index + 1} of {problem.batch.size}")
-        parts.append(certify(Case(trajectory), say, limit_s, differences=index == 0))
+        case = Case(trajectory, like=first)
+        first = first or case
+        parts.append(certify(case, say, limit_s, differences=index == 0))
     return _together(parts)
 
 

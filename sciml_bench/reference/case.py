@@ -14,11 +14,14 @@ from sympy import Expr
 from sciml_bench.emit.graph import UnsupportedExpression
 from sciml_bench.emit.scalar import ScalarSystem, scalarise
 from sciml_bench.problem.model import Problem
+from sciml_bench.reference.around import Around
 from sciml_bench.reference.differences import Direction
 from sciml_bench.reference.dynamics import Dynamics, FloatArray
 from sciml_bench.reference.engine import Start
 from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.numbers import exact, matching_digits, precision
+from sciml_bench.reference.objective import DeclaredLoss, Objective
+from sciml_bench.reference.observed import ObservedLoss
 
 #: More unknowns than this are not attempted.
 MAX_STATES = 3000
@@ -30,8 +33,8 @@ _START_BITS = 512
 class Case:
     """A problem's dynamics, its numbers at any precision, and what is known about it in closed form."""
 
-    def __init__(self, problem: Problem):
-        """Emit the problem for the engine.
+    def __init__(self, problem: Problem, like: Case | None = None):
+        """Emit the problem for the engine; ``like`` is a case of another trajectory of the same problem.
 
         Raises:
             ReferenceFailure: the problem is too large, or holds what the engine cannot evaluate.
@@ -42,9 +45,16 @@ class Case:
                 " Take a coarser grid, or compare against a tight double-precision solution."
             )
         self.problem = problem
+        self.around: Around | None = None
+        if like is not None:
+            self.system, self.dynamics = like.system, like.dynamics
+            self.around = None if like.around is None else like.around.of(problem)
+            return
         try:
             self.system: ScalarSystem = scalarise(problem)
             self.dynamics = Dynamics(self.system, problem.t0, problem.t1, problem.breakpoints)
+            if problem.latent:
+                self.around = Around(problem)
         except UnsupportedExpression as error:
             raise ReferenceFailure(f"no reference can be computed for '{problem.name}': {error}") from error
 
@@ -57,9 +67,19 @@ class Case:
     def start(self) -> Start:
         """Initial state and parameters, at more precision than any computation uses."""
         with precision(_START_BITS):
-            y0 = tuple(exact(value) for value in self.problem.y0)
             p = tuple(exact(value) for value in self.problem.p)
-        return Start(y0, p, self.scale)
+            if self.around is None:
+                y0 = tuple(exact(value) for value in self.problem.y0)
+            else:
+                y0 = tuple(self.around.initial(p))
+        return Start(y0, p, self.scale, self.around)
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The declared loss."""
+        if self.around is None:
+            return DeclaredLoss(self.problem.loss)
+        return ObservedLoss.of(self.problem, self.around)
 
     @cached_property
     def theta_sizes(self) -> tuple[arb, ...]:

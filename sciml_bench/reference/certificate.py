@@ -21,7 +21,6 @@ from sciml_bench.reference.dynamics import FloatArray
 from sciml_bench.reference.engine import NEGLIGIBLE, Settings, Trajectory, solve
 from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.numbers import exact, matching_digits, precision
-from sciml_bench.reference.objective import DeclaredLoss
 
 SOLUTION_DIGITS = 20.0
 GRADIENT_DIGITS = 12.0
@@ -173,10 +172,10 @@ def compute(case: Case, settings: Settings, watch: Watch, gradients: bool) -> Co
     )
     solved = time.process_time()
     if gradients:
-        derivatives = gradient(trajectory, case.start, DeclaredLoss(problem.loss), watch.during(f"{name}, adjoint, t"))
+        derivatives = gradient(trajectory, case.start, case.objective, watch.during(f"{name}, adjoint, t"))
     else:
         with precision(settings.bits):
-            derivatives = Derivatives(DeclaredLoss(problem.loss).value(trajectory.saved), (), ())
+            derivatives = Derivatives(case.objective.value(trajectory.saved, case.start.p), (), ())
     return Computation(settings, trajectory, solved - began, derivatives, time.process_time() - solved)
 
 
@@ -284,7 +283,7 @@ def _certified_gradient(
     single = len(case.theta_sizes) <= SINGLE_DIRECTIONS
     directions = case.unit_directions() if single else case.random_directions(RANDOM_DIRECTIONS, SEED)
     watch.say(f"central differences along {len(directions)} directions")
-    loss_function, progress = DeclaredLoss(case.problem.loss), watch.during("differences, step")
+    loss_function, progress = case.objective, watch.during("differences, step")
     found = central_differences(case.dynamics, b.trajectory, case.start, directions, loss_function, progress)
     with precision(_COMPARE_BITS):
         loss, adjoint = b.derivatives.value, theta_part(case, a.derivatives)

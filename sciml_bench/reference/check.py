@@ -28,7 +28,6 @@ from sciml_bench.reference.certificate import (
 from sciml_bench.reference.differences import central_differences
 from sciml_bench.reference.engine import Settings
 from sciml_bench.reference.numbers import precision
-from sciml_bench.reference.objective import DeclaredLoss
 from sciml_bench.reference.published import compare_published
 from sciml_bench.reference.store import StoredReference
 
@@ -113,7 +112,7 @@ def _difference_complaints(case: Case, stored: StoredReference, again: Computati
         again.trajectory,
         case.start,
         case.random_directions(1, SEED + 1),
-        DeclaredLoss(case.problem.loss),
+        case.objective,
         watch.during("differences, step"),
     )[0]
     with precision(_COMPARE_BITS):

@@ -80,12 +80,15 @@ class _Paths:
 
     def __init__(self, start: Start, direction: Direction, n_times: int):
         self.direction = direction
-        self.y = [_moved(start.y0, direction.y0, m) for m in _MULTIPLES]
         self.p = [_moved(start.p, direction.p, m) for m in _MULTIPLES]
+        if start.around is None:
+            self.y = [_moved(start.y0, direction.y0, m) for m in _MULTIPLES]
+        else:
+            self.y = [start.around.initial(p) for p in self.p]
         self.saved: list[list[list[arb]]] = [[] for _ in _MULTIPLES]
 
     def difference(self, objective: Objective) -> Difference:
-        plus, minus, plus2, minus2 = (objective.value(rows) for rows in self.saved)
+        plus, minus, plus2, minus2 = (objective.value(rows, p) for rows, p in zip(self.saved, self.p, strict=True))
         narrow, wide = (plus - minus) / (2 * arb(PERTURBATION)), (plus2 - minus2) / (4 * arb(PERTURBATION))
         return Difference(self.direction, ((4 * narrow - wide) / 3).mid(), matching_digits(narrow, wide))
 

@@ -78,6 +78,11 @@ def integrate(
     arguments = functions["arguments"](np.array(numbers.p)) if problem.networks else (np.array(numbers.p),)
     atols = atol * np.array(numbers.atol_scale)
     y, evaluations, rows = np.array(numbers.y0), 0, []
+    if problem.latent:
+        found = functions["initial_state"](*functions["GIVEN"], *arguments)
+        y = found[0] if isinstance(found, tuple) else found
+        used = [network in problem.rhs_networks for network in problem.networks]
+        arguments = (arguments[0], *(weights for weights, yes in zip(arguments[1:], used, strict=True) if yes))
     ends = [*numbers.breakpoints, numbers.t1]
     for a, b in zip([numbers.t0, *numbers.breakpoints], ends, strict=True):
         low = np.nextafter(a, np.inf) if a in numbers.breakpoints else a

@@ -46,7 +46,7 @@ class Dynamics:
         Raises:
             UnsupportedExpression: the right-hand side has no high-precision counterpart.
         """
-        self.n_states, self.n_parameters = len(system.y), len(system.p)
+        self.n_states, self.n_parameters, self.n_outputs = len(system.y), len(system.p), len(system.outputs)
         self.ends = (*breakpoints, t1)
         starts = (t0, *breakpoints)
         self.sources = tuple(

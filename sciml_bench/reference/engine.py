@@ -15,6 +15,7 @@ from flint import arb, arb_mat
 from sympy import Expr
 
 from sciml_bench.problem.model import to_double
+from sciml_bench.reference.around import Around
 from sciml_bench.reference.dynamics import Dynamics, FloatArray, Segment
 from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.newton import StepFailure
@@ -63,11 +64,15 @@ class Settings:
 
 @dataclass(frozen=True)
 class Start:
-    """The numbers of one trajectory: initial state, parameters, and the declared size of each component (n,)."""
+    """The numbers of one trajectory: initial state, parameters, and the declared size of each component (n,).
+
+    ``around`` where the initial state follows from the parameters.
+    """
 
     y0: tuple[arb, ...]
     p: tuple[arb, ...]
     scale: FloatArray
+    around: Around | None = None
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,41 @@ Rows = Sequence[Sequence[arb]]
 
 
 class Objective(Protocol):
-    """A smooth function of the states at the saved times."""
+    """A smooth function of the states at the saved times, and of the parameters p (n_parameters,)."""
 
-    def value(self, rows: Rows) -> arb:
+    def value(self, rows: Rows, p: Sequence[arb] = ()) -> arb:
         """The value at states of shape (n_times, n_states)."""
         ...
 
-    def slope(self, row: Sequence[arb], k: int, last: int) -> list[arb] | None:
+    def slope(self, row: Sequence[arb], k: int, last: int, p: Sequence[arb] = ()) -> list[arb] | None:
         """The derivative with respect to the state at saved time k of 0 … last, or ``None`` where it is zero."""
         ...
+
+    def direct(self, rows: Rows, p: Sequence[arb]) -> list[arb] | None:
+        """The derivative with respect to the parameters while the states stay, or ``None`` where it is zero."""
+        ...
+
+
+def phi(kind: str, residual: arb) -> arb:
+    """What a kind of loss sums up."""
+    match kind:
+        case "sum_of_squares":
+            return residual**2
+        case "sum_of_magnitudes":
+            return abs(residual)
+        case _:
+            return residual
+
+
+def phi_slope(kind: str, residual: arb) -> arb:
+    """Its derivative."""
+    match kind:
+        case "sum_of_squares":
+            return 2 * residual
+        case "sum_of_magnitudes":
+            return residual.sgn()
+        case _:
+            return arb(1)
 
 
 @dataclass(frozen=True)
@@ -31,40 +57,25 @@ class DeclaredLoss:
 
     loss: Loss
 
-    def value(self, rows: Rows) -> arb:
+    def value(self, rows: Rows, p: Sequence[arb] = ()) -> arb:
         """Sum of weight phi((y − target) / scale) over saved times and components."""
         total = arb(0)
         first = 0 if self.loss.at == "saved" else len(rows) - 1
         for k, row in enumerate(rows[first:], start=first):
             for y, target, scale in zip(row, self.loss.target_at(k), self.loss.scale, strict=True):
-                total += self._phi((y - arb(target)) / arb(scale))
+                total += phi(self.loss.kind, (y - arb(target)) / arb(scale))
         return (total * arb(self.loss.weight)).mid()
 
-    def _phi(self, residual: arb) -> arb:
-        match self.loss.kind:
-            case "sum_of_squares":
-                return residual**2
-            case "sum_of_magnitudes":
-                return abs(residual)
-            case _:
-                return residual
+    def direct(self, rows: Rows, p: Sequence[arb]) -> None:
+        """It sees the parameters through the states only."""
 
-    def _slope(self, residual: arb) -> arb:
-        match self.loss.kind:
-            case "sum_of_squares":
-                return 2 * residual
-            case "sum_of_magnitudes":
-                return residual.sgn()
-            case _:
-                return arb(1)
-
-    def slope(self, row: Sequence[arb], k: int, last: int) -> list[arb] | None:
+    def slope(self, row: Sequence[arb], k: int, last: int, p: Sequence[arb] = ()) -> list[arb] | None:
         """Derivative of the loss with respect to one saved state."""
         if self.loss.at == "end" and k != last:
             return None
         weight = arb(self.loss.weight)
         return [
-            (weight * self._slope((y - arb(target)) / arb(scale)) / arb(scale)).mid()
+            (weight * phi_slope(self.loss.kind, (y - arb(target)) / arb(scale)) / arb(scale)).mid()
             for y, target, scale in zip(row, self.loss.target_at(k), self.loss.scale, strict=True)
         ]
 
@@ -76,11 +87,14 @@ class ComponentAt:
     component: int
     time: int
 
-    def value(self, rows: Rows) -> arb:
+    def value(self, rows: Rows, p: Sequence[arb] = ()) -> arb:
         """The component."""
         return rows[self.time][self.component]
 
-    def slope(self, row: Sequence[arb], k: int, last: int) -> list[arb] | None:
+    def direct(self, rows: Rows, p: Sequence[arb]) -> None:
+        """It sees the parameters through the states only."""
+
+    def slope(self, row: Sequence[arb], k: int, last: int, p: Sequence[arb] = ()) -> list[arb] | None:
         """A unit vector at the one time."""
         if k != self.time:
             return None

@@ -36,6 +36,7 @@ class System(NamedTuple):
 class Inputs(NamedTuple):
     """The inputs of one call: the problem itself, and with its sensitivities."""
 
+    p: list[float]
     state: System
     augmented: System
 
@@ -74,6 +75,8 @@ class SciPyProgram(Program):
         self._solver: Any = counting.counting_steps(METHODS[self._method])
         self._segments = split(numbers)
         self._evaluate_at = [np.asarray(segment.times) for segment in self._segments]
+        # Data of the trajectory, where something is computed around the solve.
+        self._given: tuple[Any, ...] | None = getattr(self._source, "GIVEN", None)
         self._n_states, self._n_theta = len(numbers.y0), len(numbers.theta)
         self._scale = np.asarray(numbers.atol_scale)
         if self._method in EXPLICIT:
@@ -92,11 +95,15 @@ class SciPyProgram(Program):
         p = values.tolist() if parameters else list(numbers.p)
         y0 = np.asarray(numbers.y0) if parameters else values
         atol = point.atol * self._scale
+        start = sensitivity.initial(y0, self._n_theta, numbers.wrt)
+        if self._given is not None:
+            y0, start = self._start(p, self._given)
         return Inputs(
+            p=p,
             state=System(lambda t, y: rhs(t, y, p), y0, point.rtol, atol, self._state_options(p, atol)),
             augmented=System(
                 sensitivity.right_hand_side(self._source, p, self._n_states, self._n_theta, numbers.wrt),
-                sensitivity.initial(y0, self._n_theta, numbers.wrt),
+                start,
                 point.rtol,
                 sensitivity.absolute_tolerance(atol, values, numbers),
                 self._augmented_options(p, atol),
@@ -110,10 +117,26 @@ class SciPyProgram(Program):
         values, counts = self._integrate(inputs.augmented)
         rows = values.reshape(len(values), 1 + self._n_theta, self._n_states)
         ys = rows[:, 0]
-        by_state = self._source.loss_gradient(ys)
+        loss, by_state, directly = self._loss(ys, inputs.p)
         # One product of a (n_theta, n_states) matrix and a vector for each saved time, then their sum.
         gradient = np.matmul(rows[:, 1:], by_state[:, :, None]).sum(axis=0)[:, 0]
-        return Differentiated(float(self._source.loss(ys)), gradient, counts)
+        return Differentiated(float(loss), gradient + directly, counts)
+
+    def _start(self, p: list[float], given: tuple[Any, ...]) -> tuple[Vector, Vector]:
+        """The initial state as the parameters decide it, and the same followed by its sensitivities."""
+        found = self._source.initial_state(*given, np.asarray(p))
+        y0 = found[0] if isinstance(found, tuple) else found
+        return y0, np.concatenate([y0, self._source.initial_jacobian(*given, p).T.ravel()])
+
+    def _loss(self, ys: Vector, p: list[float]) -> tuple[float, Vector, Vector | float]:
+        """The loss, its derivatives by the states, and those by the parameters while the states stay."""
+        source, given = self._source, self._given
+        if given is None:
+            return source.loss(ys), source.loss_gradient(ys), 0.0
+        found = source.initial_state(*given, np.asarray(p))
+        penalty = found[1] if isinstance(found, tuple) else 0.0
+        by_state, by_parameter = source.loss_gradient(ys, *given, p)
+        return source.loss(ys, *given, p) + penalty, by_state, by_parameter
 
     def synchronise(self, output: Any) -> None:
         """Nothing to wait for: NumPy computes before it returns."""

@@ -210,9 +210,7 @@ class TorchdiffeqProgram(Program):
         counts = {"n_rhs_evaluations": float(calls.evaluations)}
         return {"n_accepted": float(calls.accepted), **counts} if self._counts_steps else counts
 
-    def _integrate(
-        self, integrate: Callable[..., Any], inputs: Inputs, y0: Tensor, adjoint: dict[str, Any]
-    ) -> Tensor:
+    def _integrate(self, integrate: Callable[..., Any], inputs: Inputs, y0: Tensor, adjoint: dict[str, Any]) -> Tensor:
         grid.refuse_too_many(inputs.n_steps)
         y, saved = y0, []
         for segment, times, module in zip(self._segments, self._times, inputs.equations, strict=True):
