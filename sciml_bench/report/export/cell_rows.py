@@ -147,6 +147,17 @@ def _growth(line: Line) -> int | None:
     return round(median(known)) if known else None
 
 
+def _working(line: Line, name: str) -> int | None:
+    """The median over the processes at the tightest tolerance at which each of them has the number."""
+    of_process = [
+        {p.rtol: size for p in process.points if (size := getattr(p, name)) is not None}
+        for process in line.cell.processes
+    ]
+    known = [sizes for sizes in of_process if sizes]
+    common = set.intersection(*map(set, known)) if known else set()
+    return round(median(sizes[min(common)] for sizes in known)) if common else None
+
+
 def _bridge(line: Line, name: str) -> float | None:
     """What crossing a bridge to the framework cost a call; ``None`` where Python calls it directly."""
     known = [cost for point in line.cell.points if (cost := getattr(point, f"{name}_bridge_s")) is not None]
@@ -270,6 +281,13 @@ def _error_columns() -> Iterator[tuple[Column, _Get]]:
 def _resource_columns() -> Iterator[tuple[Column, _Get]]:
     yield _column("peak_rss_bytes", _INTEGER, "largest resident memory", lambda line: line.cell.peak_rss_bytes)
     yield _column("memory_growth_bytes", _INTEGER, "growth over the steady calls, median", _growth)
+    for name in ("solve", "gradient"):
+        yield _column(
+            f"{name}_working_bytes",
+            _INTEGER,
+            f"what one {name} holds at its peak, at the tightest tolerance that all processes reached",
+            lambda line, name=name: _working(line, f"{name}_working_bytes"),
+        )
     yield _column("peak_device_bytes", _INTEGER, "largest memory on the device", _device_bytes)
     for name, get in (("solve", lambda point: point.solve_joules), ("gradient", lambda point: point.gradient_joules)):
         yield _column(

@@ -18,7 +18,9 @@ _POINT = f"""STRUCT(
     solve_scores STRUCT(scd DOUBLE, trajectory_error DOUBLE, below_reference BOOLEAN),
     gradient_scores STRUCT(relative_error DOUBLE, below_reference BOOLEAN),
     solve_statistics MAP(VARCHAR, DOUBLE), gradient_statistics MAP(VARCHAR, DOUBLE),
-    memory_growth_bytes BIGINT, truncated BOOLEAN, solve_steady {_STEADY}, gradient_steady {_STEADY},
+    memory_growth_bytes BIGINT, solve_working_bytes BIGINT, gradient_working_bytes BIGINT,
+    trajectories STRUCT(size BIGINT, shared_steps BOOLEAN, n_steps BIGINT[]), truncated BOOLEAN,
+    solve_steady {_STEADY}, gradient_steady {_STEADY},
     solve_inside {_INSIDE}, gradient_inside {_INSIDE})"""
 
 _TRAINING = """STRUCT(
@@ -136,7 +138,10 @@ SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS},
     p.solve_scores.below_reference AS solution_error_is_a_bound,
     p.gradient_scores.below_reference AS gradient_error_is_a_bound,
     p.solve_steady."class" AS solve_class, p.gradient_steady."class" AS gradient_class,
-    p.memory_growth_bytes AS memory_growth_bytes, p.truncated AS truncated,
+    p.memory_growth_bytes AS memory_growth_bytes, p.solve_working_bytes AS solve_working_bytes,
+    p.gradient_working_bytes AS gradient_working_bytes, p.truncated AS truncated,
+    p.trajectories.size AS trajectories, p.trajectories.shared_steps AS shared_steps,
+    p.trajectories.n_steps AS trajectory_steps,
     p.solve_statistics AS solve_statistics, p.gradient_statistics AS gradient_statistics
 FROM unnested"""
 
