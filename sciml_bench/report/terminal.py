@@ -19,6 +19,7 @@ from rich.text import Text
 from sciml_bench.report import advice_table, layouts, remarks, stacks, sweep_text, training_table, trials
 from sciml_bench.report.account import account
 from sciml_bench.report.advice import advice
+from sciml_bench.report.batches import batch_lines
 from sciml_bench.report.conventional import text as model_text
 from sciml_bench.report.conventional.rows import is_model, model_table
 from sciml_bench.report.failures import Failure, failures
@@ -134,6 +135,7 @@ def print_problem(
         solve, gradient = comparison.solve_target, comparison.gradient_target
         targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
         _say(console, targets, "dim")
+    print_lines(batch_lines(cells), console)
     _print_training(summary, name, console)
     _print_trials(summary, name, console)
     _print_stacks(summary, name, console)
