@@ -30,10 +30,10 @@ def source(problem: Problem, target: str) -> str:
     ``loss(ys)`` maps states at the saved times (n_times, n_states) to a number. Of a batch, PyTorch's and TensorFlow's
     take y of shape (batch, n_states) and ys of shape (n_times, batch, n_states). Modules of problems that compute
     something around the solve have ``initial_state`` too, and a loss of more arguments, see :mod:`.latent`. NumPy
-    modules also have ``jacobian(t, y, p)`` (n_states, n_states), ``parameter_jacobian(t, y, p)``
-    (n_states, n_parameters) and ``loss_gradient(ys)`` (n_times, n_states), and those of scalar problems ``linearised(t, y, p)``, which gives at
-    once the right-hand side as numbers and both Jacobians transposed, the second ``None`` without parameters.
-    TensorFlow modules of scalar problems have ``jacobian``; JAX modules of problems with a split have
+    modules also have ``jacobian(t, y, p)`` (n_states, n_states), ``parameter_jacobian(t, y, p)`` (n_states,
+    n_parameters) and ``loss_gradient(ys)`` (n_times, n_states), and those of scalar problems ``linearised(t, y, p)``,
+    which gives at once the right-hand side as numbers and both Jacobians transposed, the second ``None`` without
+    parameters. TensorFlow modules of scalar problems have ``jacobian``; JAX modules of problems with a split have
     ``explicit_terms(t, y, p)`` and ``implicit_terms(t, y, p)``, whose sum is ``rhs``. Julia's is another kind of
     module, see :func:`~sciml_bench.emit.julia.julia_source`.
 

@@ -1,19 +1,22 @@
 """Run in a process of its own: networks in one framework's emitted source against the scalar form, neuron by neuron.
 
-Prints one line for each case: its name and the relative error.
+Prints one line for each case: its name and the relative error. So it does for what is computed around a solve.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from emit import around
 from emit.evaluation import evaluate
 from emit.networks import RUN, module, problems
+from stubs.latents import TEXTS, latent
 
 T = 0.37
 
@@ -37,6 +40,11 @@ def main(target: str) -> None:
                 raise TypeError(f"{name}: {found.dtype} {found.shape} instead of float64 {wanted.shape}")
             error = np.max(np.abs(found - wanted)) / np.max(np.abs(wanted))
             print(f"{name}{'-batch' * batched} {error:.1e}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in TEXTS:
+            for size in (1, 3) if target != "numpy" and name != "parameters" else (1,):
+                error = around.error(latent(Path(folder), name, size), target)
+                print(f"{name}{'-batch' * (size > 1)} {error:.1e}", flush=True)
 
 
 main(sys.argv[1])
