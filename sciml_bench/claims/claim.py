@@ -1,0 +1,144 @@
+"""A published claim about speed: what was said, where, under which conditions, and what is known to be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+QUANTITIES = ("solve", "gradient", "first_gradient", "training_step", "training", "steps", "evaluations")
+"""What a claim may be about; the last two are counts, which no hardware changes."""
+
+COUNTS = ("steps", "evaluations")
+
+SIDES = ("fast", "slow")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The claimed ratio of the slow side to the fast one, at least 1.
+
+    ``most`` is the upper end where a range is claimed. ``within`` is set in the place of a ratio where the claim is
+    that both sides are alike: their ratio lies between 1/within and within. ``slow`` and ``fast`` are the absolute
+    figures as printed, with their units.
+    """
+
+    says: str
+    quantity: str
+    ratio: float | None
+    most: float | None = None
+    within: float | None = None
+    slow: str = ""
+    fast: str = ""
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is free of hardware."""
+        return self.quantity in COUNTS
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the figure was read. ``version`` is the commit or the identifier of the document."""
+
+    citation: str
+    url: str
+    version: str
+    read: date
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A document that quotes another figure than the source it cites has."""
+
+    where: str
+    quotes: str
+    source_says: str
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: a cell without its problem, and the tolerances at which it ran; ``None`` for those of a fixed step."""
+
+    adapter: str
+    method: str
+    sensitivity: str
+    mode: str
+    precision: str = "float64"
+    rtol: float | None = None
+    atol: float | None = None
+    note: str = ""
+
+    @property
+    def words(self) -> str:
+        """In one line."""
+        unusual = [] if self.precision == "float64" else [self.precision]
+        return " ".join([self.adapter, self.method, self.sensitivity, self.mode, *unusual])
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A problem of the catalog, with the keys of its file that are set to other values, by dotted name."""
+
+    problem: str
+    changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How both sides are measured, and in ``notes`` what this setting keeps or mends of the published one."""
+
+    workload: Workload
+    fast: Side
+    slow: Side
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """The fast side, then the slow one."""
+        return self.fast, self.slow
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What it takes to test a claim. ``lacking`` says why the suite cannot test it anywhere yet; empty when it can."""
+
+    minutes: float
+    memory_gib: float
+    device: str = "cpu"
+    lacking: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim. ``published`` and ``fair`` are ``None`` where the suite lacks what it would take (``needs.lacking``).
+
+    ``timed`` says what was timed and how; ``traps`` what was found in the source that changes what the figure means.
+    """
+
+    id: str
+    title: str
+    figure: Figure
+    origin: Origin
+    workload: str
+    timed: str
+    needs: Needs
+    published: Setting | None
+    fair: Setting | None
+    traps: tuple[str, ...]
+    drifts: tuple[Drift, ...]
+    path: Path
+
+    @property
+    def testable(self) -> bool:
+        """Whether the suite has both settings of it."""
+        return self.published is not None and self.fair is not None
+
+    @property
+    def adapters(self) -> tuple[str, ...]:
+        """The adapters that its sides need."""
+        settings = [setting for setting in (self.published, self.fair) if setting is not None]
+        return tuple(dict.fromkeys(side.adapter for setting in settings for side in setting.sides))

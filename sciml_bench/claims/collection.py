@@ -1,0 +1,53 @@
+"""The claims that travel with the suite."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+
+from sciml_bench.claims.claim import Claim
+from sciml_bench.claims.load import load_claim
+from sciml_bench.errors import StoreError, UsageError
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def folder() -> Path:
+    """The folder of claims: inside an installed package, or at the top of a checkout.
+
+    Raises:
+        StoreError: neither exists, so the installation is broken.
+    """
+    for candidate in (_PACKAGE / "_data" / "claims", _PACKAGE.parent / "claims"):
+        if candidate.is_dir():
+            return candidate
+    raise StoreError(f"the published claims are missing beside {_PACKAGE}; reinstall sciml-bench")
+
+
+@cache
+def claims() -> dict[str, Claim]:
+    """Every claim by its id, in order of the files' names.
+
+    Raises:
+        ProblemError: a file is wrong.
+    """
+    loaded = [load_claim(path) for path in sorted(folder().glob("*.toml"))]
+    return {claim.id: claim for claim in loaded}
+
+
+def find(name: str) -> Claim:
+    """A claim by its id or by the path of its file.
+
+    Raises:
+        UsageError: there is no such claim.
+        ProblemError: the file is wrong.
+    """
+    if name.endswith(".toml") or Path(name).is_file():
+        return load_claim(Path(name))
+    known = {id_.lower(): claim for id_, claim in claims().items()}
+    if name.lower() in known:
+        return known[name.lower()]
+    close = get_close_matches(name.lower(), known, n=1)
+    hint = f"did you mean {known[close[0]].id}?" if close else "see `sciml-bench claims list`"
+    raise UsageError(f"there is no claim '{name}'; {hint}")

@@ -1,0 +1,209 @@
+"""Loads claim files. They come from strangers: text and numbers only, every name checked, every error with its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from sciml_bench.adapters import registry
+from sciml_bench.claims.claim import QUANTITIES, Claim, Drift, Figure, Needs, Origin, Setting, Side, Workload
+from sciml_bench.problem import catalog
+from sciml_bench.problem.document import Document
+
+SPEC = 1
+TOP_KEYS = (
+    "claim", "id", "title", "workload", "timed", "traps", "figure", "source", "needs", "published", "fair", "drift",
+)  # fmt: skip
+FIGURE_KEYS = ("says", "quantity", "ratio", "most", "within", "slow", "fast")
+SOURCE_KEYS = ("citation", "url", "version", "read")
+NEEDS_KEYS = ("minutes", "memory_gib", "device", "lacking")
+SETTING_KEYS = ("problem", "set", "note", "notes", "fast", "slow")
+SIDE_KEYS = ("adapter", "method", "sensitivity", "mode", "precision", "rtol", "atol", "note")
+DRIFT_KEYS = ("where", "quotes", "source_says")
+DEVICES = ("cpu", "cuda")
+_LARGEST_RATIO = 1e9
+
+
+def load_claim(path: Path | str) -> Claim:
+    """Load and check a claim file.
+
+    Raises:
+        ProblemError: anything about the file is wrong; the message says what, in which line, and how to cure it.
+    """
+    document = Document.read(Path(path))
+    data = document.data
+    document.known_keys(data, TOP_KEYS, "")
+    if data.get("claim") != SPEC:
+        raise document.error(f"'claim' must be {SPEC}.", "", "claim", f"Write `claim = {SPEC}` in the first line.")
+    name = document.string(data, "id", "")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,40}", name):
+        raise document.error(f"'{name}' cannot be a claim's id.", "", "id", "Use letters, digits and hyphens.")
+    needs = _needs(document)
+    published, fair = (_setting(document, table, needs.lacking) for table in ("published", "fair"))
+    return Claim(
+        id=name,
+        title=document.string(data, "title", ""),
+        figure=_figure(document),
+        origin=_origin(document),
+        workload=document.string(data, "workload", "").strip(),
+        timed=document.string(data, "timed", "").strip(),
+        needs=needs,
+        published=published,
+        fair=fair,
+        traps=_texts(document, data, "traps", ""),
+        drifts=tuple(_drift(document, entry) for entry in _entries(document, "drift")),
+        path=document.path,
+    )
+
+
+def _figure(document: Document) -> Figure:
+    data = document.table("figure", required=True)
+    document.known_keys(data, FIGURE_KEYS, "figure")
+    quantity = document.string(data, "quantity", "figure")
+    if quantity not in QUANTITIES:
+        raise document.error(f"'{quantity}' is nothing to claim.", "figure", "quantity", _one_of(QUANTITIES))
+    if ("ratio" in data) == ("within" in data):
+        cure = "A claim is either that one side is `ratio` times faster, or that both are alike `within` a factor."
+        raise document.error("[figure] needs exactly one of 'ratio' and 'within'.", "figure", "ratio", cure)
+    ratio, most, within = (_ratio(document, data, key) for key in ("ratio", "most", "within"))
+    if most is not None and (ratio is None or most < ratio):
+        raise document.error("'most' is the upper end of a range that 'ratio' begins.", "figure", "most")
+    return Figure(
+        says=document.string(data, "says", "figure"),
+        quantity=quantity,
+        ratio=ratio,
+        most=most,
+        within=within,
+        slow=document.string(data, "slow", "figure", ""),
+        fast=document.string(data, "fast", "figure", ""),
+    )
+
+
+def _ratio(document: Document, data: Mapping[str, Any], key: str) -> float | None:
+    if key not in data:
+        return None
+    value = _number(document, data, key, "figure")
+    if not 1 <= value <= _LARGEST_RATIO:
+        cure = "Write it as slow over fast; the fast side is the one that is claimed to win."
+        raise document.error(f"'{key}' is {value:g}; a claimed ratio lies between 1 and 1e9.", "figure", key, cure)
+    return value
+
+
+def _origin(document: Document) -> Origin:
+    data = document.table("source", required=True)
+    document.known_keys(data, SOURCE_KEYS, "source")
+    read = data.get("read")
+    if not isinstance(read, date):
+        raise document.error(
+            "'read' must be the date on which the figure was read.", "source", "read", "As 2026-06-30."
+        )
+    citation, url, version = (document.string(data, key, "source") for key in ("citation", "url", "version"))
+    return Origin(citation, url, version, read)
+
+
+def _needs(document: Document) -> Needs:
+    data = document.table("needs", required=True)
+    document.known_keys(data, NEEDS_KEYS, "needs")
+    device = document.string(data, "device", "needs", "cpu")
+    if device not in DEVICES:
+        raise document.error(f"'{device}' is no device.", "needs", "device", _one_of(DEVICES))
+    minutes, memory_gib = (_number(document, data, key, "needs") for key in ("minutes", "memory_gib"))
+    if minutes <= 0 or memory_gib <= 0:
+        raise document.error("'minutes' and 'memory_gib' must be positive.", "needs", "minutes")
+    return Needs(minutes, memory_gib, device, document.string(data, "lacking", "needs", ""))
+
+
+def _setting(document: Document, table: str, lacking: str) -> Setting | None:
+    if table not in document.data:
+        if lacking:
+            return None
+        cure = "Add it, or say in [needs] under 'lacking' what it would take to test the claim."
+        raise document.error(f"the table [{table}] is missing.", "", table, cure)
+    data = document.table(table)
+    document.known_keys(data, SETTING_KEYS, table)
+    problem = document.string(data, "problem", table)
+    if problem not in catalog.names():
+        raise document.error(
+            f"there is no problem '{problem}' in the catalog.", table, "problem", "See `list problems`."
+        )
+    changes = data.get("set", {})
+    if not isinstance(changes, dict):
+        raise document.error("'set' must be a table of dotted names and values.", table, "set")
+    return Setting(
+        workload=Workload(problem, changes, document.string(data, "note", table, "")),
+        fast=_side(document, data, table, "fast"),
+        slow=_side(document, data, table, "slow"),
+        notes=_texts(document, data, "notes", table),
+    )
+
+
+def _side(document: Document, setting: Mapping[str, Any], table: str, name: str) -> Side:
+    data, place = setting.get(name), f"{table}.{name}"
+    if not isinstance(data, dict):
+        raise document.error(
+            f"[{table}] lacks the table '{name}'.", table, cure=f"Add [{place}] with adapter, method, …"
+        )
+    document.known_keys(data, SIDE_KEYS, place)
+    adapter, method, sensitivity, mode = (document.string(data, key, place) for key in SIDE_KEYS[:4])
+    rtol, atol = (_number(document, data, key, place) if key in data else None for key in ("rtol", "atol"))
+    for key, value in (("rtol", rtol), ("atol", atol)):
+        if value is not None and not 0 < value < 1:
+            raise document.error(f"'{key}' must lie between 0 and 1.", place, key)
+    precision = document.string(data, "precision", place, "float64")
+    note = document.string(data, "note", place, "")
+    side = Side(adapter, method, sensitivity, mode, precision, rtol, atol, note)
+    _check_side(document, side, place)
+    return side
+
+
+def _check_side(document: Document, side: Side, place: str) -> None:
+    adapters = registry.adapters()
+    if side.adapter not in adapters:
+        raise document.error(f"there is no adapter '{side.adapter}'.", place, "adapter", _one_of(tuple(adapters)))
+    adapter = adapters[side.adapter]
+    known = {
+        "method": tuple(method.name for method in adapter.methods),
+        "sensitivity": adapter.sensitivities,
+        "mode": adapter.cell_modes,
+        "precision": adapter.precisions,
+    }
+    for key, names in known.items():
+        if getattr(side, key) not in names:
+            raise document.error(
+                f"{side.adapter} has no {key} '{getattr(side, key)}'.", place, key, f"It has {', '.join(names)}."
+            )
+
+
+def _drift(document: Document, data: Mapping[str, Any]) -> Drift:
+    document.known_keys(dict(data), DRIFT_KEYS, "drift")
+    where, quotes, source_says = (document.string(dict(data), key, "drift") for key in DRIFT_KEYS)
+    return Drift(where, quotes, source_says)
+
+
+def _entries(document: Document, name: str) -> list[dict[str, Any]]:
+    found = document.data.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+        raise document.error(f"'{name}' must be written as [[{name}]] tables.", "", name)
+    return found
+
+
+def _texts(document: Document, data: Mapping[str, Any], key: str, table: str) -> tuple[str, ...]:
+    found = data.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(entry, str) and entry.strip() for entry in found):
+        raise document.error(f"'{key}' must be a list of sentences.", table, key)
+    return tuple(" ".join(entry.split()) for entry in found)
+
+
+def _number(document: Document, data: Mapping[str, Any], key: str, table: str) -> float:
+    value = data.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise document.error(f"'{key}' must be a number.", table, key)
+    return float(value)
+
+
+def _one_of(names: tuple[str, ...]) -> str:
+    return f"One of {', '.join(names)}."

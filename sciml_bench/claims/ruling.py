@@ -1,0 +1,89 @@
+"""What is said of a claim: a rule, with nothing to choose once the ratio is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sciml_bench.claims.claim import Figure
+from sciml_bench.stats.ratio import Ratio
+from sciml_bench.stats.verdict import Judgement, Verdict
+
+
+class Ruling(StrEnum):
+    """How a claim stands."""
+
+    HOLDS = "holds"
+    HOLDS_IN_PART = "holds in part"
+    DOES_NOT_HOLD = "does not hold"
+    UNDECIDED = "undecided"
+    NOT_TESTABLE = "not testable here"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A ruling and what it rests on: the measured ratio of slow to fast, ``None`` where there is none."""
+
+    ruling: Ruling
+    reason: str
+    ratio: Ratio | None = None
+    more_processes: int | None = None
+
+
+def rule(figure: Figure, judgement: Judgement) -> Finding:
+    """Judge a claim by the measured slow/fast.
+
+    A claimed ratio ``holds`` when the winner is the claimed one and the interval reaches the claimed ratio, or its
+    lower end where a range is claimed; with the same winner and an interval that stays below it ``holds in part``, and
+    the factor is what was measured. It ``does not hold`` when both sides are the same within the band, or the other one
+    wins. Without a winner it is ``undecided``. A claim that both sides are alike holds when the whole interval lies
+    within the claimed factor, does not hold when all of it lies outside, and is undecided in between.
+    """
+    ratio = judgement.ratio
+    if figure.within is not None:
+        return _alike(figure.within, judgement)
+    if figure.ratio is None:
+        raise ValueError("a claim has a ratio, or a factor within which both sides are alike")
+    if judgement.verdict is Verdict.UNDECIDED:
+        return Finding(Ruling.UNDECIDED, "the processes do not tell which side wins", ratio, judgement.more_processes)
+    if judgement.verdict is not Verdict.SLOWER:
+        same = "both sides are the same within the band" if judgement.verdict is Verdict.SAME else "the other side wins"
+        return Finding(Ruling.DOES_NOT_HOLD, same, ratio)
+    return _reached(figure.ratio, ratio.high, ratio)
+
+
+def rule_count(figure: Figure, slow: float, fast: float) -> Finding:
+    """The same for counts, which are exact: they have no interval."""
+    measured = slow / fast
+    ratio = Ratio(measured, measured, measured, 0.0, 1)
+    if figure.within is not None:
+        inside = 1 / figure.within <= measured <= figure.within
+        told = "within" if inside else "outside"
+        return Finding(Ruling.HOLDS if inside else Ruling.DOES_NOT_HOLD, f"{told} the claimed factor", ratio)
+    if figure.ratio is None:
+        raise ValueError("a claim has a ratio, or a factor within which both sides are alike")
+    if measured <= 1:
+        told = "both counts are equal" if measured == 1 else "the other side has the smaller count"
+        return Finding(Ruling.DOES_NOT_HOLD, told, ratio)
+    return _reached(figure.ratio, measured, ratio)
+
+
+def not_testable(reason: str) -> Finding:
+    """A claim that was not measured, and why."""
+    return Finding(Ruling.NOT_TESTABLE, reason)
+
+
+def _reached(claimed: float, high: float, ratio: Ratio) -> Finding:
+    if high >= claimed:
+        return Finding(Ruling.HOLDS, "the claimed side wins, and the interval reaches the claimed ratio", ratio)
+    return Finding(Ruling.HOLDS_IN_PART, f"the claimed side wins, by a factor of {ratio.estimate:.3g}", ratio)
+
+
+def _alike(within: float, judgement: Judgement) -> Finding:
+    ratio = judgement.ratio
+    if 1 / within <= ratio.low and ratio.high <= within:
+        return Finding(Ruling.HOLDS, "the interval lies within the claimed factor", ratio)
+    if ratio.low > within or ratio.high < 1 / within:
+        return Finding(Ruling.DOES_NOT_HOLD, "the interval lies outside the claimed factor", ratio)
+    reason = "the interval reaches past the claimed factor"
+    return Finding(Ruling.UNDECIDED, reason, ratio, judgement.more_processes)

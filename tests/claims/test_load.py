@@ -1,0 +1,84 @@
+"""Claim files: those of the suite are right, and wrong ones are refused with their line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sciml_bench.claims.collection import claims, find, folder
+from sciml_bench.claims.load import load_claim
+from sciml_bench.errors import ProblemError
+
+GOOD = folder() / "C05.toml"
+
+
+def changed(tmp_path: Path, old: str, new: str) -> Path:
+    text = GOOD.read_text(encoding="utf-8")
+    assert text.count(old) >= 1
+    path = tmp_path / "claim.toml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+def test_a_claim_has_its_figure_its_source_and_both_settings():
+    claim = find("C05")
+    assert (claim.figure.ratio, claim.figure.quantity) == (53.0, "solve")
+    assert claim.origin.read.year == 2026
+    assert claim.published is not None
+    assert claim.fair is not None
+    assert claim.published.fast.rtol == 1e-3
+    assert claim.published.workload.changes["states.y2.atol_scale"] == 1
+    assert claim.adapters == ("julia", "scipy")
+
+
+@pytest.mark.parametrize("name", sorted(claims()))
+def test_every_claim_of_the_suite_is_whole(name: str):
+    claim = claims()[name]
+    assert claim.path.stem == claim.id
+    assert claim.testable or claim.needs.lacking
+    assert claim.origin.url.startswith("https://")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "complaint"),
+    [
+        ("claim = 1", "claim = 2", 1, "'claim' must be 1"),
+        ('id = "C05"', 'id = "C 05"', 2, "cannot be a claim's id"),
+        ("ratio = 53", "ratio = 0.5", 19, "lies between 1 and 1e9"),
+        ("ratio = 53", "ratio = inf", 19, "lies between 1 and 1e9"),
+        ("ratio = 53", "ratio = 53\nwithin = 2", 19, "exactly one of"),
+        ("ratio = 53", "ratio = 53\nmost = 2", 20, "upper end of a range"),
+        ('quantity = "solve"', 'quantity = "beauty"', 18, "is nothing to claim"),
+        ("read = 2026-06-30", 'read = "June"', 27, "the date on which the figure was read"),
+        ("minutes = 2", "minutes = 0", 30, "must be positive"),
+        ('[published]\nproblem = "robertson"', '[published]\nproblem = "robber"', 34, "there is no problem 'robber'"),
+        ('method = "rosenbrock23"', 'method = "rosenbrock"', 40, "julia has no method 'rosenbrock'"),
+        ('adapter = "scipy"', 'adapter = "scipi"', 47, "there is no adapter 'scipi'"),
+        ("rtol = 1e-3", "rtol = 2", 43, "must lie between 0 and 1"),
+        ("[published.fast]", "[published.first]", 33, "unknown key 'first'"),
+        ("traps = [", "traps = [1, ", 12, "must be a list of sentences"),
+    ],
+)
+def test_wrong_files_are_refused_with_line_and_cure(tmp_path: Path, old: str, new: str, line: int, complaint: str):
+    path = changed(tmp_path, old, new)
+    with pytest.raises(ProblemError, match=complaint) as caught:
+        load_claim(path)
+    assert caught.value.where == path
+    assert caught.value.line is not None
+    assert abs(caught.value.line - line) <= 4
+
+
+def test_a_missing_source_and_missing_conditions_are_refused(tmp_path: Path):
+    text = GOOD.read_text(encoding="utf-8")
+    start, end = text.index("[source]"), text.index("[needs]")
+    path = tmp_path / "claim.toml"
+    path.write_text(text[:start] + text[end:], encoding="utf-8")
+    with pytest.raises(ProblemError, match=r"\[source\] is missing"):
+        load_claim(path)
+    path.write_text(text[: text.index("[fair]")], encoding="utf-8")
+    with pytest.raises(ProblemError, match=r"\[fair\] is missing"):
+        load_claim(path)
+    path.write_text(text.replace("[needs]", '[needs]\nlacking = "Numba"')[: text.index("[published]")])
+    with pytest.raises(ProblemError):
+        load_claim(tmp_path / "nowhere.toml")
