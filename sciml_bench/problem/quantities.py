@@ -116,8 +116,8 @@ def _state(reader: Reader, name: str, value: Any, grids: tuple[Grid, ...]) -> St
     reader.document.known_keys(data, STATE_KEYS, f"states.{name}")
     if "initial" not in data:
         raise reader.document.error(f"'{name}' has no initial value.", "states", name, "Add `initial = …`.")
-    start = None if grids or "size" in data else _start(reader, name, data["initial"])
-    if start is not None and "grid" not in data:
+    start = None if "grid" in data or "size" in data else _start(reader, name, data["initial"])
+    if start is not None:
         shape, initial = start.shape, (sympy.S.Zero,) * (start.shape[0] if start.shape else 1)
     else:
         shape, initial = _initial(reader, name, data, grids)

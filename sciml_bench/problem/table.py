@@ -37,7 +37,7 @@ def read_table(reader: Reader, name: str, table: str, key: str) -> tuple[list[st
     cells = [[cell.strip() for cell in row] for row in csv.reader(lines)]
     if not cells:
         raise document.error(f"{path.name} is empty.", table, key, "Its first line names the columns: t, ….")
-    header, rows = cells[0], []
+    header, rows = _whole(cells[0]), []
     for line, row in enumerate(cells[1:], start=2):
         if len(row) != len(header):
             raise document.error(f"{path.name}, line {line}: {len(row)} values for {len(header)} columns.", table, key)
@@ -47,6 +47,17 @@ def read_table(reader: Reader, name: str, table: str, key: str) -> tuple[list[st
             cure = "Data must have no gaps: leave the row out, or fill it in." if "no value" in str(error) else ""
             raise document.error(f"{path.name}, line {line}: {error}", table, key, cure) from None
     return header, rows
+
+
+def _whole(header: list[str]) -> list[str]:
+    """The names of columns, put together where the comma of ``x[0,1]`` stands without quotes."""
+    names: list[str] = []
+    for part in header:
+        if names and "[" in names[-1] and "]" not in names[-1]:
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return names
 
 
 def _number(column: str, text: str) -> float:

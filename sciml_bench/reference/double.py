@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -79,7 +80,8 @@ def integrate(
     atols = atol * np.array(numbers.atol_scale)
     y, evaluations, rows = np.array(numbers.y0), 0, []
     if problem.latent:
-        found = functions["initial_state"](*functions["GIVEN"], *arguments)
+        data: Any = functions["GIVEN"]
+        found = functions["initial_state"](*data, *arguments)
         y = found[0] if isinstance(found, tuple) else found
         used = [network in problem.rhs_networks for network in problem.networks]
         arguments = (arguments[0], *(weights for weights, yes in zip(arguments[1:], used, strict=True) if yes))

@@ -71,7 +71,7 @@ layers = [4]
 {draw}
 [states]
 a = {{ initial = "encode(w)[0] + v[0]*u", scale = 1 }}
-b = {{ initial = "k*u**2 + v[1]", scale = 1 }}
+b = {{ initial = "k**2 + v[1]", scale = 1 }}
 c = 0.25
 [equations]
 a = "-k*a + c"
