@@ -16,6 +16,7 @@ from sciml_bench.adapters.base import CONVENTIONAL, Adapter, Method
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import Slot, blocks
 from sciml_bench.plan.cells import Planned, Skipped, choose
+from sciml_bench.plan.claimed import Claimed
 from sciml_bench.plan.cost import estimate_s, hopeless
 from sciml_bench.plan.entry import Entry, entries
 from sciml_bench.plan.products import products
@@ -50,6 +51,7 @@ class Plan:
     skipped: tuple[Skipped, ...]
     earlier: Mapping[str, float]
     sweep: Sweep | None = None
+    claimed: Claimed | None = None
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
@@ -60,7 +62,8 @@ class Plan:
     def material(self) -> Material:
         """Makes the tasks."""
         by_name = {entry.name: entry for entry in self.entries}
-        return Material(by_name, self.adapters, self.profile, self.settings.seed, self.settings.threads)
+        points = {} if self.claimed is None else self.claimed.points
+        return Material(by_name, self.adapters, self.profile, self.settings.seed, self.settings.threads, points)
 
     @cached_property
     def cell_ids(self) -> tuple[str, ...]:
@@ -138,6 +141,7 @@ class Plan:
             ],
             "skipped": _by_reason(self.skipped),
             **({} if self.sweep is None else {"sweep": self.sweep.to_dict()}),
+            **({} if self.claimed is None else {"claimed": self.claimed.to_dict()}),
         }
 
     def moved(self, folder: Path) -> Plan:
@@ -153,7 +157,7 @@ def plan_hash(data: Mapping[str, Any]) -> str:
     ]
     parts = [data["schema"], data["version"], data["profile"], data["settings"], cells]
     # The same cells are another run where they are seen as a sweep over something else.
-    parts += [data["sweep"]] if "sweep" in data else []
+    parts += [data[name] for name in ("sweep", "claimed") if name in data]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -166,10 +170,12 @@ def make_plan(
     files: Sequence[Path] = (),
     earlier: Mapping[str, float] | None = None,
     sweep: Sweep | None = None,
+    claimed: Claimed | None = None,
 ) -> Plan:
     """The plan of a selection. A ``settings.timeout_s`` of 0 stands for the profile's own limit.
 
-    ``sweep`` tells what sizes the problems stand for, where they are one problem at several.
+    ``sweep`` tells what sizes the problems stand for, where they are one problem at several, ``claimed`` which cells
+    are the sides of a published claim.
 
     Raises:
         UsageError: a name of the selection does not exist.
@@ -188,6 +194,7 @@ def make_plan(
         skipped=skipped,
         earlier=earlier or {},
         sweep=sweep,
+        claimed=claimed,
     )
 
 
@@ -214,6 +221,7 @@ def _problem(entry: Entry) -> dict[str, Any]:
         "n_theta": len(entry.problem.theta_labels),
         "wrt": entry.problem.wrt,
         "batch": entry.problem.batch.size,
+        "stiff": entry.stiff,
         "file": str(entry.path) if entry.loaded is not None else None,
     }
 

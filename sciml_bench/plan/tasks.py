@@ -16,7 +16,7 @@ from sciml_bench.plan.blocks import input_seed
 from sciml_bench.plan.cells import trains
 from sciml_bench.plan.entry import Entry
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.task import Cell, Draw, Numbers, Reference, Task, Training
+from sciml_bench.task import Cell, Draw, Numbers, Point, Reference, Task, Training
 
 # A solution whose mixed error is past a thousand times the loosest tolerance is not a solution.
 ERROR_BOUND_FACTOR = 1000.0
@@ -31,13 +31,17 @@ GRADIENT_ERROR_BOUND = 0.1
 
 @dataclass
 class Material:
-    """What tasks are made of, produced once per problem and framework. ``threads`` is the limit for every worker."""
+    """What tasks are made of, produced once per problem and framework. ``threads`` is the limit for every worker.
+
+    ``points`` are those of cells, by label, that are not measured on the profile's ladder.
+    """
 
     entries: Mapping[str, Entry]
     adapters: Mapping[str, Adapter]
     profile: Profile
     seed: int
     threads: int
+    points: Mapping[str, tuple[Point, ...]] = field(default_factory=dict[str, tuple[Point, ...]])
     _sources: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _numbers: dict[str, Numbers] = field(default_factory=dict[str, Numbers])
     _truths: dict[str, Reference | None] = field(default_factory=dict[str, Reference | None])
@@ -63,16 +67,18 @@ class Material:
         """The task of one process of a cell."""
         if self.entries[cell.problem].track == CONVENTIONAL:
             return self._model_task(cell, block)
+        points = self.points.get(cell.label, self.profile.points)
+        loosest = max(point.rtol for point in (*points, *self.profile.points))
         return Task(
             cell=cell,
             program=self.adapters[cell.adapter].program,
             source=self.source(cell),
             numbers=self._numbers_of(cell.problem),
-            points=self.profile.points,
+            points=points,
             sampling=self.profile.sampling,
             seed=input_seed(self.seed, cell.problem, block),
             threads=self.threads,
-            error_bound=min(LARGEST_ERROR_BOUND, ERROR_BOUND_FACTOR * max(self.profile.rtols)),
+            error_bound=min(LARGEST_ERROR_BOUND, ERROR_BOUND_FACTOR * loosest),
             gradient_error_bound=GRADIENT_ERROR_BOUND,
             reference=self._truth_of(cell.problem),
             # Solvers are deterministic: one process of each cell says as much as all.

@@ -1,0 +1,27 @@
+"""A published claim under test: which cells of a run are which side of it, and at what tolerances they are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sciml_bench.task import Point
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """``cells`` maps each side, such as ``published.fast``, to the label of its cell.
+
+    ``points`` are those of the cells that are measured at the tolerances of the claim, by label; the others have the
+    ladder of the profile.
+    """
+
+    claim: str
+    cells: Mapping[str, str]
+    points: Mapping[str, tuple[Point, ...]] = field(default_factory=dict[str, tuple[Point, ...]])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, as kept in the plan."""
+        points = {label: [[point.rtol, point.atol] for point in points] for label, points in self.points.items()}
+        return {"claim": self.claim, "cells": dict(self.cells), "points": points}
