@@ -30,8 +30,8 @@ class PointResult:
     """One tolerance point, measured.
 
     ``outcome`` is ``solve_outcome`` unless that is ok, else ``gradient_outcome``; ``phase`` and ``message`` belong to
-    it. A half that was never tried has the outcome ``None`` while the worker runs, never in a record. Samples are
-    nanoseconds, one number per call; ``first_*_ns`` is the scored call at the unperturbed theta. ``loss``,
+    it. A half that was never tried has the outcome ``None``: while the worker runs, or as its framework only infers.
+    Samples are nanoseconds, one number per call; ``first_*_ns`` is the scored call at the unperturbed theta. ``loss``,
     ``gradient`` and ``end_state`` come from the scored calls; long ones keep their first components, and
     ``gradient_size`` and ``state_size`` say how many there are. ``truncated`` tells that a loop was cut by the time
     limit before its minimum count. ``memory_growth_bytes`` is the worker's growth over its steady loops;

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Recipe
+from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Facts, Recipe
 from sciml_bench.adapters.refusing import model_refusal
+
+
+def _recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """Where modes are what is compared, also that which nobody would train in."""
+    modes = (
+        (
+            "jit",
+            "eager",
+        )
+        if facts.fusion
+        else ("jit",)
+    )
+    return tuple(Recipe("network", "reverse", mode) for mode in modes)
+
 
 ADAPTER = Adapter(
     name="jax",
@@ -17,7 +31,7 @@ ADAPTER = Adapter(
     modes=("jit", "eager"),
     precisions=("float32", "float64", "bfloat16"),
     devices=("cpu", "gpu"),
-    nonstiff_recipes=(Recipe("network", "reverse", "jit"),),
+    network_recipes=_recipes,
     refusal=model_refusal,
     cached_modes=("jit",),
     track=CONVENTIONAL,

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Recipe
+from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Facts, Recipe
 from sciml_bench.adapters.refusing import model_refusal
+
+
+def _recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """Where modes are what is compared, also that which nobody would train in."""
+    modes = (
+        (
+            "graph",
+            "xla",
+            "eager",
+        )
+        if facts.fusion
+        else ("graph", "xla")
+    )
+    return tuple(Recipe("network", "reverse", mode) for mode in modes)
+
 
 ADAPTER = Adapter(
     name="keras",
@@ -17,7 +32,7 @@ ADAPTER = Adapter(
     modes=("graph", "xla", "eager"),
     precisions=("float32", "float64", "bfloat16"),
     devices=("cpu", "gpu"),
-    nonstiff_recipes=(Recipe("network", "reverse", "graph"), Recipe("network", "reverse", "xla")),
+    network_recipes=_recipes,
     refusal=model_refusal,
     track=CONVENTIONAL,
 )

@@ -23,10 +23,15 @@ class Attention(eqx.Module):
     def __call__(self, x):
         positions, width = x.shape
         q, k, v = jnp.unstack(jax.vmap(self.qkv)(x).reshape(positions, 3, self.heads, width // self.heads), axis=1)
-        x = jax.nn.dot_product_attention(q, k, v, is_causal=self.causal)
+        scores = jnp.einsum("qhd,khd->hqk", q, k) / math.sqrt(width // self.heads)
+        if self.causal:
+            scores = jnp.where(jnp.tri(positions, dtype=bool), scores, -jnp.inf)
+        x = jnp.einsum("hqk,khd->qhd", jax.nn.softmax(scores), v)
         return jax.vmap(self.project)(x.reshape(positions, width))
 
 """
+
+# jax.nn.dot_product_attention, which does the same on a CPU, takes its softmax in single precision, also of doubles.
 
 _LOSSES = {
     "cross_entropy": """
@@ -54,6 +59,7 @@ def equinox_source(model: Architecture) -> str:
     lines = [
         header(model, "Equinox"),
         "",
+        *(["import math", ""] if attention else []),
         "import equinox as eqx",
         "import jax",
         *(["import jax.numpy as jnp"] if numpy else []),

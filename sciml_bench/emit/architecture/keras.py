@@ -35,6 +35,7 @@ def keras_source(model: Architecture) -> str:
     lines = [
         header(model, "Keras"),
         "",
+        *(["import math", ""] if any(layer.kind == "gelu" for layer in found) else []),
         "import keras",
         "from keras import layers, ops",
         _POSITIONS if any(layer.kind == "positions" for layer in found) else "\n",
@@ -79,7 +80,8 @@ def _expression(layer: Layer, x: str) -> str:
         case "relu":
             return f"ops.relu({x})"
         case "gelu":
-            return f"ops.gelu({x}, approximate=False)"
+            # ops.gelu rounds the root of 2 to single precision, also for doubles.
+            return f"0.5 * {x} * (1 + ops.erf({x} / math.sqrt(2)))"
         case "max_pool":
             return f"layers.MaxPooling2D({n['size']})({x})"
         case "mean_pool":

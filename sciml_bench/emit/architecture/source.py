@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sciml_bench.emit.architecture.equinox import equinox_source
 from sciml_bench.emit.architecture.keras import keras_source
+from sciml_bench.emit.architecture.onnx import onnx_source
 from sciml_bench.emit.architecture.torch import torch_source
 from sciml_bench.problem.architecture.model import Architecture
 
-EMITTERS = {"torch": torch_source, "jax": equinox_source, "keras": keras_source}
+EMITTERS = {"torch": torch_source, "jax": equinox_source, "keras": keras_source, "onnx": onnx_source}
 
 
 def architecture_source(model: Architecture, target: str) -> str:
@@ -16,7 +17,7 @@ def architecture_source(model: Architecture, target: str) -> str:
     PyTorch's has ``Model``, an ``nn.Module`` that takes images (n, channels, height, width) or tokens (n, positions),
     and ``loss(outputs, labels)``. JAX's has ``Model``, an Equinox module that takes one sample without a batch, and
     ``loss(model, inputs, labels)``. Keras's has ``build_model()``, whose images are (n, height, width, channels), and
-    ``loss(labels, outputs)``.
+    ``loss(labels, outputs)``. ONNX's has ``build_graph(weights, element)``.
 
     Raises:
         KeyError: there is no such target.
