@@ -46,6 +46,9 @@ class Method:
 SOLVERS, CONVENTIONAL = "solvers", "conventional"
 """The two tracks: adapters of the first solve differential equations, those of the second run models."""
 
+INFERENCE = "inference"
+"""The sensitivity of a framework that takes no gradients; its cells are measured without."""
+
 NETWORK = Method("network", family="network", order=0, implicit=False)
 """The one method of an adapter of the conventional track: to run the model as it is declared."""
 
@@ -72,6 +75,7 @@ class Facts:
     batch: int = 1
     input_derivatives: bool = False
     latent: bool = False
+    fusion: bool = False
 
 
 @dataclass(frozen=True)
@@ -175,7 +179,7 @@ class Trainer(ABC):
     ``step`` is timed together with ``synchronise``; ``feed``, ``read_loss``, ``evaluate`` and ``theta`` are not.
     """
 
-    def feed(self) -> None:
+    def feed(self) -> None:  # noqa: B027 - most have nothing to get ready
         """Get ready what the next step takes: the batch of a model, as arrays of the framework."""
 
     @abstractmethod

@@ -28,6 +28,7 @@ BUILT_IN = {
     "torch": "sciml_bench.adapters.torch:ADAPTER",
     "jax": "sciml_bench.adapters.jax:ADAPTER",
     "keras": "sciml_bench.adapters.keras:ADAPTER",
+    "onnxruntime": "sciml_bench.adapters.onnxruntime:ADAPTER",
 }
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.base import INFERENCE, FloatArray, Gradient, Program, Solution
 from sciml_bench.measure.baton import Baton
 from sciml_bench.measure.displacement import Displacements
 from sciml_bench.measure.energy import EnergyMeter
@@ -179,7 +179,9 @@ class CellMeasurer:
         log = PointLog(point)
         solve = solve_call(self._program, point, self._task.output_shape(point))
         gradient = gradient_call(self._program, point, len(self._task.numbers.theta))
-        self._score(log.gradient, gradient, index, lambda result: self._keep_gradient(log, result))
+        infers = self._task.cell.sensitivity == INFERENCE
+        if not infers:
+            self._score(log.gradient, gradient, index, lambda result: self._keep_gradient(log, result))
         self._score(log.solve, solve, index, lambda result: self._keep_solution(log, result))
         if index == 0:
             # Import and tracing leave much rubbish, which must not be collected inside a sample. Once: with a framework
@@ -188,7 +190,8 @@ class CellMeasurer:
         self._send(PointDone(index, log.result(), complete=False))
         self._sample(log.solve, solve, index)
         self._send(PointDone(index, log.result(), complete=False))
-        self._sample(log.gradient, gradient, index)
+        if not infers:
+            self._sample(log.gradient, gradient, index)
         self._send(PointDone(index, log.result(), complete=True))
 
     def _score(self, half: Half, call: Call, index: int, keep: Callable[..., str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from sciml_bench.adapters.base import SOLVERS, Adapter, Recipe
+from sciml_bench.adapters.base import INFERENCE, SOLVERS, Adapter, Recipe
 from sciml_bench.adapters.registry import missing
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.entry import Entry
@@ -98,6 +98,8 @@ def _recipe(cell: Cell) -> Recipe:
 
 def trains(cell: Cell, entry: Entry, adapter: Adapter) -> bool:
     """Whether theta is trained in this cell: the first recommended one of its adapter, in the main precision."""
+    if cell.sensitivity == INFERENCE:
+        return False
     return cell.precision == entry.precisions[0] and _recipe(cell) in _recipes(adapter, entry)[:1]
 
 
@@ -131,7 +133,7 @@ def _outside(
 
 
 def _breadth(entry: Entry, profile: Profile) -> str:
-    if entry.named:
+    if entry.named or entry.fusion:
         return profile.named_breadth
     return profile.core_breadth if entry.tier == "smoke" else profile.breadth
 

@@ -77,6 +77,11 @@ class Entry:
         return self.declared.training
 
     @property
+    def fusion(self) -> bool:
+        """Whether it is there to set the modes of each framework side by side."""
+        return "fusion" in self.tags
+
+    @property
     def precisions(self) -> tuple[str, ...]:
         """What it is measured in, the main one first: models in single precision, as they are used."""
         return ("float32",) if self.track == CONVENTIONAL else ("float64",)
@@ -124,6 +129,7 @@ class Entry:
             stiff=False,
             n_weights=model.n_weights,
             batch=model.batches[-1],
+            fusion=self.fusion,
         )
 
 
