@@ -109,11 +109,13 @@ def facts(problem: Problem) -> dict[str, Any]:
         "implicit": {name: str(terms) for name, terms in problem.implicit.items()},
         "n_states": problem.n_states,
         "n_parameters": problem.n_parameters,
-        "initial": dict(zip(problem.state_labels, map(str, problem.y0), strict=True)),
+        "data": [{"name": g.name, "shape": list(g.shape), "trajectories": len(g.rows)} for g in problem.given],
+        "encoding": {item.name: item.text for item in problem.encoding},
+        "initial": _initial(problem),
         "parameters": dict(zip(problem.parameter_labels, map(str, problem.p), strict=True)),
         "networks": [_network(network) for network in problem.networks],
         "batch": dataclasses.asdict(problem.batch),
-        "loss": {**dataclasses.asdict(problem.loss), "data": [list(row) for row in problem.loss.data]},
+        "loss": _loss(problem),
         "gradient_with_respect_to": problem.wrt,
         "invariants": {name: str(expr) for name, expr in problem.invariants.items()},
         "has_exact_solution": bool(problem.exact),
@@ -138,8 +140,14 @@ def _print(problem: Problem) -> None:
     click.echo(f"\ntime: {times['t0']} to {times['t1']}, saved at {len(times['save_times'])} times")
     if times["breakpoints"]:
         click.echo(f"the right-hand side jumps at {', '.join(times['breakpoints'])}")
+    for item in told["data"]:
+        click.echo(f"\ndata of each trajectory, {item['name']}: {_shape(item['shape'])}")
+    for name, text in told["encoding"].items():
+        click.echo(f"  computed before the solve: {name} = {text}")
     _print_numbers(f"{told['n_states']} states at t0", told["initial"])
-    if problem.batch.size > 1:
+    if problem.batch.size > 1 and problem.given:
+        click.echo(f"\na batch of {problem.batch.size} trajectories, one for each row of the data")
+    elif problem.batch.size > 1:
         click.echo(f"\na batch of {problem.batch.size} trajectories, drawn around it: {_drawn(problem)}")
     named = dict(list(told["parameters"].items())[: problem.n_named])
     _print_numbers(f"{problem.n_named} parameters", named)
@@ -158,12 +166,44 @@ def _print(problem: Problem) -> None:
             click.echo(f"  {told['source'][key]}")
 
 
+def _shape(shape: list[int]) -> str:
+    """A shape in words."""
+    match shape:
+        case []:
+            return "a number"
+        case [n]:
+            return f"{n} numbers"
+        case _:
+            return f"{shape[0]} times of {shape[1]} channels"
+
+
+def _initial(problem: Problem) -> dict[str, str]:
+    """The initial values by component, and as expressions those that are computed of theta or data."""
+    from sciml_bench.problem.model import labels
+
+    told: dict[str, str] = {}
+    for state in problem.states:
+        if state.start is not None:
+            told[state.name] = state.start_text
+        else:
+            told |= dict(zip(labels(state.name, state.shape), map(str, state.initial), strict=True))
+    return told
+
+
+def _loss(problem: Problem) -> dict[str, Any]:
+    """The loss as plain values; expressions as they stand in the file."""
+    loss = problem.loss
+    told = {item.name: getattr(loss, item.name) for item in dataclasses.fields(loss) if item.name != "texts"}
+    return {**told, "data": [list(row) for row in loss.data], **dict.fromkeys(("of", "penalty")), **loss.texts}
+
+
 def _network(network: Network) -> dict[str, Any]:
     return {
         "name": network.name,
         "inputs": network.inputs,
         "layers": [{"width": layer.outputs, "activation": layer.activation} for layer in network.layers],
         "pointwise": network.pointwise,
+        "recurrent": network.recurrent,
         "n_weights": len(network.weights),
         "sha256": network.sha256,
     }
@@ -172,6 +212,8 @@ def _network(network: Network) -> dict[str, Any]:
 def _network_line(network: dict[str, Any]) -> str:
     widths = [f"{layer['width']} {layer['activation']}" for layer in network["layers"]]
     where = ", applied at every point" if network["pointwise"] else ""
+    if network["recurrent"]:
+        where = f", recurrent over the times of a series, {network['recurrent']}"
     return (
         f"network {network['name']}: {network['inputs']} inputs, layers {', '.join(widths)}{where};"
         f" {network['n_weights']} weights, sha256 {network['sha256'][:12]}"
@@ -186,15 +228,25 @@ def _drawn(problem: Problem) -> str:
 def _loss_line(problem: Problem) -> str:
     """The loss in words."""
     loss = problem.loss
-    kind = {"sum_of_squares": "the sum of squares", "sum_of_magnitudes": "the sum of magnitudes", "sum": "the sum"}
-    what = "the states"
-    if loss.data:
-        what = "the states less their data"
+    kind = {
+        "sum_of_squares": "the sum of squares", "sum_of_magnitudes": "the sum of magnitudes", "sum": "the sum",
+        "cross_entropy": "the cross-entropy",
+    }  # fmt: skip
+    what = loss.texts.get("of", "the states")
+    less = "its" if "of" in loss.texts else "their"
+    if loss.label:
+        what = f"{what} and the label {loss.label}"
+    elif loss.given:
+        what = f"{what} less the data {loss.given}"
+    elif loss.data:
+        what = f"{what} less {less} data"
     elif any(loss.target):
-        what = "the states less their target"
+        what = f"{what} less {less} target"
     scaled = " over their scales" if any(scale != 1.0 for scale in loss.scale) else ""
     when = "at the end" if loss.at == "end" else "at the saved times"
-    return f"{kind[loss.kind]} of {what}{scaled}, {when}"
+    penalty = f", plus {loss.texts['penalty']}" if "penalty" in loss.texts else ""
+    times = f"{loss.weight:g} times " if loss.is_latent and loss.weight != 1.0 else ""
+    return f"{times}{kind[loss.kind]} of {what}{scaled}, {when}{penalty}"
 
 
 def _wrt(problem: Problem) -> str:

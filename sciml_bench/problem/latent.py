@@ -96,7 +96,7 @@ def load_encoding(reader: Reader) -> tuple[Definition, ...]:
     for name, text in reader.document.table("encoding").items():
         typed = reader.expression(text, "encoding", name, reader.outer_scope())
         reader.claim(name, "encoding")
-        found.append(Definition(name, typed.shape, typed.expr))
+        found.append(Definition(name, typed.shape, typed.expr, str(text)))
         reader.outer[name] = Typed(symbol(name), typed.shape)
     return tuple(found)
 

@@ -136,11 +136,12 @@ class PublishedGradient:
 
 @dataclass(frozen=True)
 class Definition:
-    """An intermediate quantity, evaluated before the equations."""
+    """An intermediate quantity, evaluated before the equations; ``text`` as in the file, where that is told of."""
 
     name: str
     shape: Shape
     expr: Node
+    text: str = ""
 
 
 @dataclass(frozen=True)

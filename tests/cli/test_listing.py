@@ -158,6 +158,21 @@ def test_describe_tells_of_networks_batches_and_the_loss(cli):
     assert len(told["parameters"]) == told["n_parameters"] == 89
 
 
+def test_describe_tells_what_stands_around_the_solve(cli):
+    folder = Path(__file__).parents[2] / "problems" / "neural"
+    out = cli("describe", str(folder / "latent-ode.toml")).out
+    assert "data of each trajectory, x: 20 times of 2 channels" in out
+    assert "  computed before the solve: mean = to_mean(h)" in out
+    assert "  z = mean + exp(0.5*log_variance)*eps" in out
+    assert "a batch of 20 trajectories, one for each row of the data" in out
+    assert "network encode: 2 inputs, layers 25 tanh, recurrent over the times of a series, reverse; 700 weights" in out
+    assert "the sum of squares of decode(z) less the data x, at the saved times, plus (0.5*sum(" in out
+    told = cli("describe", str(folder / "digits-node.toml"), "--json").json
+    assert told["initial"] == {"z": "encode(x/16)"}
+    assert told["data"][0] == {"name": "x", "shape": [64], "trajectories": 32}
+    assert (told["loss"]["kind"], told["loss"]["of"], told["loss"]["label"]) == ("cross_entropy", "head(z)", "label")
+
+
 def test_describe_tells_how_a_problem_is_trained(cli, tmp_path):
     path = tmp_path / "trained.toml"
     table = '[training]\noptimiser = "sgd"\nlearning_rate = 0.1\nsteps = 7\nrtol = 1e-6\natol = 1e-8\n'

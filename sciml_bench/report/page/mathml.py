@@ -56,11 +56,14 @@ def equation(problem: Problem, state: str) -> Markup | None:
 
 
 def definition(problem: Problem, name: str, expression: Node) -> Markup | None:
-    """``name = …``; ``None`` when it is too long."""
+    """``name = …``, or for a name such as ``x(0)`` its value at the start; ``None`` when it is too long."""
     if _too_long(expression):
         return None
     to = _Printer([grid.name for grid in problem.grids])
-    return to.math(to.name(name), expression)
+    left = to.name(name.removesuffix("(0)"))
+    if name.endswith("(0)"):
+        left = to.box("mrow", left, to.fence(to.leaf("mn", "0")))
+    return to.math(left, expression)
 
 
 def value(label: str, number: Node) -> Markup:

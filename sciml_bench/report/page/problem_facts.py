@@ -82,7 +82,7 @@ def problem_facts(
     )  # fmt: skip
     texts = {name.partition("[")[0]: f"d{name}/dt = {text}" for name, text in problem.equation_texts.items()}
     parameters = list(zip(problem.parameter_labels, problem.p, strict=True))
-    initial = list(zip(problem.state_labels, problem.y0, strict=True))
+    initial = _initial_values(problem)
     lists = (("parameters", parameters), ("initial values", initial))
     cut = [f"{len(values) - SHOWN} more {what}" for what, values in lists if len(values) > SHOWN]
     return ProblemFacts(
@@ -97,18 +97,31 @@ def problem_facts(
         grids=tuple(map(_grid_text, problem.grids)),
         definitions=tuple(
             Formula(mathml.definition(problem, item.name, item.expr), f"{item.name} = {item.expr}")
-            for item in problem.definitions
+            for item in (*problem.encoding, *problem.definitions)
         ),
         equations=tuple(Formula(mathml.equation(problem, name), texts.get(name, name)) for name in problem.equations),
         parameters=tuple(
             Formula(mathml.value(name, number), f"{name} = {number}") for name, number in parameters[:SHOWN]
         ),
-        initial=tuple(
-            Formula(mathml.value(f"{name}(0)", number), f"{name}(0) = {number}") for name, number in initial[:SHOWN]
+        initial=(
+            *(
+                Formula(mathml.definition(problem, f"{state.name}(0)", state.start), f"{state.name}(0) = {state.start}")
+                for state in problem.states
+                if state.start is not None
+            ),
+            *(Formula(mathml.value(f"{name}(0)", number), f"{name}(0) = {number}") for name, number in initial[:SHOWN]),
         ),
         left_out=" and ".join(cut),
         codes=tuple(_codes(problem, traces, adapters, titles)),
     )
+
+
+def _initial_values(problem: Problem) -> list[tuple[str, Any]]:
+    """The initial values that are numbers, by their labels."""
+    from sciml_bench.problem.model import labels
+
+    numbers = [state for state in problem.states if state.start is None]
+    return [pair for state in numbers for pair in zip(labels(state.name, state.shape), state.initial, strict=True)]
 
 
 def _grid_text(grid: Grid) -> str:
