@@ -13,7 +13,7 @@ import pytest
 CELLS = {
     "scipy": [("parameters", "dop853", "forward", "eager")],
     "torchdiffeq": [
-        ("parameters", "dopri8", "discrete", "eager"),
+        ("parameters", "dopri5", "discrete", "eager"),
         ("classifier", "dopri5", "discrete", "eager"),
         ("autoencoder", "dopri5", "backsolve", "eager"),
     ],
