@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sympy import Symbol
 
+from sciml_bench.emit.architecture.source import architecture_source
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia import julia_source
 from sciml_bench.emit.latent import latent_sources
@@ -16,6 +17,7 @@ from sciml_bench.emit.operators import TRIDIAGONAL_IMPORTS, operator_sources
 from sciml_bench.emit.scalar_jacobian import scalar_jacobian_source
 from sciml_bench.emit.statements import Program, straight_line
 from sciml_bench.emit.targets import TARGETS
+from sciml_bench.problem.architecture.model import Architecture
 from sciml_bench.problem.model import Problem, symbol
 from sciml_bench.problem.operators import Node, TridiagonalSolve
 
@@ -23,8 +25,8 @@ from sciml_bench.problem.operators import Node, TridiagonalSolve
 SPLIT_TARGETS = ("jax",)
 
 
-def source(problem: Problem, target: str) -> str:
-    """The module that a worker runs.
+def source(problem: Problem | Architecture, target: str) -> str:
+    """The module that a worker runs. That of a model is another, see :mod:`.architecture.source`.
 
     ``rhs(t, y, p)`` maps the flat state (n_states,) and the flat parameters (n_parameters,) to dy/dt (n_states,);
     ``loss(ys)`` maps states at the saved times (n_times, n_states) to a number. Of a batch, PyTorch's and TensorFlow's
@@ -40,6 +42,8 @@ def source(problem: Problem, target: str) -> str:
     Raises:
         KeyError: there is no such target.
     """
+    if isinstance(problem, Architecture):
+        return architecture_source(problem, target)
     if target == "julia":
         return julia_source(problem)
     chosen = TARGETS[target]

@@ -243,5 +243,6 @@ def _model(entry: Entry) -> dict[str, Any]:
         "batch": model.batches[-1],
         "file": str(entry.path) if entry.loaded is not None else None,
         "loss": model.loss,
+        "batches": list(model.batches),
         "data": data,
     }

@@ -9,8 +9,10 @@ from itertools import combinations
 
 from sciml_bench.measure.trained import Trained
 from sciml_bench.outcome import Outcome
+from sciml_bench.report import quantities
 from sciml_bench.report.summary import CellSummary, ProcessSummary
 from sciml_bench.stats.processes import Spread, spread
+from sciml_bench.task import Training
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,20 @@ class Distance:
     first: CellSummary
     second: CellSummary
     relative: float
+
+
+def goal(settings: Training) -> str:
+    """What is to be reached, in words; empty where nothing is."""
+    if settings.accuracy is not None:
+        return f"accuracy ≥ {settings.accuracy:g}"
+    return "" if settings.target is None else f"loss ≤ {settings.target:g}"
+
+
+def conditions(settings: Training) -> str:
+    """At which tolerance equations are solved, or on which batches a model is trained."""
+    if settings.batch is not None:
+        return f"on batches of {settings.batch}"
+    return f"at rtol {quantities.tolerance(settings.rtol)}"
 
 
 def training_rows(cells: Sequence[CellSummary]) -> tuple[TrainingRow, ...]:

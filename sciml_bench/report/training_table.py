@@ -9,7 +9,7 @@ from typing import Any
 from sciml_bench.outcome import Outcome
 from sciml_bench.report import quantities
 from sciml_bench.report.layouts import Layout
-from sciml_bench.report.training import TrainingRow, distances
+from sciml_bench.report.training import TrainingRow, conditions, distances, goal
 from sciml_bench.stats.processes import Spread
 
 HEADING = "training"
@@ -23,15 +23,15 @@ def caption(rows: Sequence[TrainingRow]) -> str:
     numbers = {"learning rate": settings.learning_rate, "weight decay": settings.weight_decay}
     told = ", ".join(f"{name} {value:g}" for name, value in numbers.items() if value is not None)
     return (
-        f"{HEADING}: {settings.steps} steps of {settings.optimiser} ({told}) from the same start, at rtol "
-        f"{quantities.tolerance(settings.rtol)}"
+        f"{HEADING}: {settings.steps} steps of {settings.optimiser} ({told}) from the same start, "
+        f"{conditions(settings)}"
     )
 
 
 def layout(rows: Sequence[TrainingRow]) -> Layout:
     """A line for each cell."""
-    target = rows[0].trained.settings.target
-    reached = [] if target is None else [f"to loss ≤ {target:g}", "from process start"]
+    wanted = goal(rows[0].trained.settings)
+    reached = [f"to {wanted}", "from process start"] if wanted else []
     return Layout(
         headings=[
             "adapter", "method", "sensitivity", "mode", "ended", "steps", "first loss", "last loss", "1st step", "step",

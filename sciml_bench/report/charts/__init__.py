@@ -21,6 +21,7 @@ from sciml_bench.report.charts.scaling import scaling
 from sciml_bench.report.charts.stability import stability
 from sciml_bench.report.charts.steady import steady
 from sciml_bench.report.charts.training import training
+from sciml_bench.report.conventional.rows import is_model
 from sciml_bench.report.summary import RunSummary
 
 __all__ = ["ACROSS", "KINDS", "OF_PROBLEM", "Chart", "across", "of_problem"]
@@ -35,6 +36,8 @@ _OF_PROBLEM: Mapping[str, Callable[[Material], Iterator[Chart]]] = {
     "memory": memory,
     "training": training,
 }
+# A model has no accuracy to trade for time: it keeps parity or is not timed.
+_OF_MODEL = ("latency", "steady", "break-even", "memory", "training")
 _ACROSS: Mapping[str, Callable[[Across], Iterator[Chart]]] = {
     "profile": profile,
     "forest": forest,
@@ -45,8 +48,9 @@ _ACROSS: Mapping[str, Callable[[Across], Iterator[Chart]]] = {
 def of_problem(summary: RunSummary, problem: str, kinds: tuple[str, ...] = KINDS) -> Iterator[Chart]:
     """The charts of one problem, of these kinds, in the order of :data:`KINDS`; none where there is nothing to draw."""
     material = Material(summary, problem, _palette(summary))
+    entry = next((entry for entry in summary.plan["problems"] if entry["name"] == problem), {})
     for kind, charts in _OF_PROBLEM.items():
-        if kind in kinds:
+        if kind in kinds and (kind in _OF_MODEL or not is_model(entry)):
             yield from charts(material)
 
 

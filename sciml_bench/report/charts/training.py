@@ -10,7 +10,7 @@ from sciml_bench.outcome import Outcome
 from sciml_bench.report import quantities
 from sciml_bench.report.charts.chart import Chart, chart_name, clean
 from sciml_bench.report.charts.material import Material, label, listed, places
-from sciml_bench.report.training import TrainingRow, curve_process, training_rows
+from sciml_bench.report.training import TrainingRow, conditions, curve_process, goal, training_rows
 from sciml_bench.report.training_table import loss_text
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def training(material: Material) -> Iterator[Chart]:
         title=f"{material.title}: loss against the time of training",
         alt=_alt(material, rows),
         method=(
-            f"Up to {settings.steps} steps of {settings.optimiser}, at a relative tolerance of "
-            f"{quantities.tolerance(settings.rtol)}, from the same parameters on the same data in each framework's own "
-            "optimiser. The time of a step is that of solve, gradient and update; it is counted from the start of the "
+            f"Up to {settings.steps} steps of {settings.optimiser}, {conditions(settings)}, from the same parameters "
+            "on the same data in each framework's own optimiser. The time of a step is that of solve (or output), "
+            "gradient and update; it is counted from the start of the "
             "first step, which compiles. The loss is the one that a step starts from. Shown is the first process of "
             "each cell; nothing is smoothed. The data holds the steps at the ends and those between at growing "
             "distances, `sciml-bench export` has all."
@@ -76,7 +76,7 @@ def _rows(row: TrainingRow) -> Iterator[tuple[object, ...]]:
 
 
 def _alt(material: Material, rows: Sequence[TrainingRow]) -> str:
-    target = rows[0].trained.settings.target
+    wanted = goal(rows[0].trained.settings)
     said = [f"Loss against time of {len(rows)} trainings of {material.title}."]
     for row in rows:
         steps = _steps(row)
@@ -87,7 +87,7 @@ def _alt(material: Material, rows: Sequence[TrainingRow]) -> str:
     reached = sorted((row.to_target.median, label(row.cell)) for row in rows if row.to_target is not None)
     if reached:
         said.append(
-            f"A loss of {target:g} is reached first by {reached[0][1]}, in {quantities.duration(reached[0][0])}."
+            f"The target, {wanted}, is reached first by {reached[0][1]}, in {quantities.duration(reached[0][0])}."
         )
     early = [f"{label(row.cell)} ({row.trained.outcome})" for row in rows if row.trained.outcome is not Outcome.OK]
     if early:

@@ -15,6 +15,7 @@ from sciml_bench.report.page.drawn import Picture
 from sciml_bench.report.page.explained import Explained, explained
 from sciml_bench.report.page.figures import Figure, figures
 from sciml_bench.report.page.limit import Limit
+from sciml_bench.report.page.model import ModelView, model_view
 from sciml_bench.report.page.problem_facts import ProblemFacts, problem_facts
 from sciml_bench.report.page.table import Entry, Heading, Places, Table
 from sciml_bench.report.page.training import training_table_of
@@ -57,6 +58,7 @@ class ProblemView:
     targets: str
     why: tuple[str, ...]
     figures: tuple[Figure, ...]
+    model: ModelView | None
     training: Table | None
     stability: Table | None
     untimed: str
@@ -114,6 +116,7 @@ def problem_view(
         ),
         why=tuple(_why(reading, traces)),
         figures=tuple(figures(pictures, places, looks)),
+        model=model_view(id_, entry, cells),
         training=training_table_of(f"{id_}training", cells, places, cell_ids),
         stability=None if found is None else _of_layout(f"{id_}stability", found),
         untimed="" if comparison.rows else _untimed(traces),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from sciml_bench.report.traces import Trace
 if TYPE_CHECKING:
     # Not imported: it brings SymPy, and a page is also made of problems that are not here.
     from sciml_bench.problem import Problem
+    from sciml_bench.problem.architecture.model import Architecture
     from sciml_bench.problem.model import Grid
 
 # Longer lists of numbers are cut; `describe --json` has them all.
@@ -73,8 +74,13 @@ def problem_facts(
     problem = _loaded(str(entry["name"]), entry.get("file"))
     if isinstance(problem, str):
         return ProblemFacts(missing=problem)
+    from sciml_bench.problem import Problem
     from sciml_bench.report.page import mathml
 
+    if not isinstance(problem, Problem):
+        from sciml_bench.report.page.model import model_facts
+
+        return replace(model_facts(problem), codes=tuple(_codes(problem, traces, adapters, titles)))
     specs = {trace.spec_hash for trace in traces} or {entry.get("spec_hash", problem.spec_hash)}
     changed = "" if specs == {problem.spec_hash} else (
         "The problem has changed since it was measured: what is shown here is the problem as it is now "
@@ -131,7 +137,7 @@ def _grid_text(grid: Grid) -> str:
     return f"grid {grid.name}: {grid.points} points from {grid.first} to {grid.last}, {outside}"
 
 
-def _loaded(name: str, file: Any) -> Problem | str:
+def _loaded(name: str, file: Any) -> Problem | Architecture | str:
     """The problem, or the reason why it is not known here."""
     from sciml_bench.problem import catalog
 
@@ -148,15 +154,15 @@ def _loaded(name: str, file: Any) -> Problem | str:
 
 
 @cache
-def _parsed(path: Path) -> Problem:
+def _parsed(path: Path) -> Problem | Architecture:
     """The problem of a file, read once for all runs of a page."""
-    from sciml_bench.problem import load_problem
+    from sciml_bench.problem.declared import load_declared
 
-    return load_problem(path)
+    return load_declared(path)
 
 
 def _codes(
-    problem: Problem, traces: Sequence[Trace], adapters: Iterable[str], titles: Mapping[str, str]
+    problem: Problem | Architecture, traces: Sequence[Trace], adapters: Iterable[str], titles: Mapping[str, str]
 ) -> Iterable[Code]:
     from sciml_bench.adapters.registry import adapters as registered
     from sciml_bench.emit import source

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sciml_bench.report import training_table
 from sciml_bench.report.page.table import Entry, Heading, Places, Table
 from sciml_bench.report.summary import CellSummary
-from sciml_bench.report.training import TrainingRow, training_rows
+from sciml_bench.report.training import TrainingRow, goal, training_rows
 from sciml_bench.stats.processes import Spread
 
 
@@ -38,7 +38,7 @@ def training_table_of(
 def _entries(row: TrainingRow, texts: Sequence[str]) -> list[Entry]:
     """The texts of a row, each number with its value to sort by."""
     losses = row.trained.losses
-    reached = () if row.trained.settings.target is None else (row.to_target, row.to_target_from_process)
+    reached = (row.to_target, row.to_target_from_process) if goal(row.trained.settings) else ()
     values: list[float | None] = [
         float(len(losses)),
         losses[0] if losses else None,

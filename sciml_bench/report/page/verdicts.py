@@ -129,6 +129,8 @@ def target_text(target: Target, quantity: str) -> str:
         if quantity == "gradient":
             return f"gradient error {quantities.tolerance(10.0**-target.digits)}"
         return f"{quantities.digits(target.digits)} digits (mescd)"
+    if target.batch is not None:
+        return f"a batch of {target.batch}"
     if target.rtol is None:
         return "no accuracy: nothing was timed"
     return f"rtol {quantities.tolerance(target.rtol)} (no reference)"

@@ -65,7 +65,13 @@ def place(record: Record, intent: Intent) -> Iterator[str]:
 
 
 def ladder(record: Record, intent: Intent) -> Iterator[str]:
-    """The tolerances are the plan's."""
+    """The tolerances are the plan's; of a model, the batches."""
+    batches = next((p.get("batches") for p in intent.plan["problems"] if p["name"] == record.cell.problem), None)
+    if batches is not None:
+        measured = [point.batch for point in record.points]
+        if measured != batches:
+            yield f"batches {measured}, planned {batches}"
+        return
     planned = tuple(intent.plan["profile"]["rtols"])
     found = tuple(point.rtol for point in record.points)
     if found != planned:
