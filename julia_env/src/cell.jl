@@ -57,7 +57,7 @@ function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, s
     form = chosen_form(emitted, method, sensitivity_name, mode)
     pattern = form isa InPlace ? prototype(emitted.stencils, emitted.n_states) : nothing
     solver = algorithm(method, pattern)
-    how = sensitivity(sensitivity_name, emitted.has_branches)
+    how = sensitivity(sensitivity_name, emitted.has_branches, form)
     # The packages above were loaded after this method was compiled.
     return Base.invokelatest(assemble, emitted, form, pattern, solver, how, wrt, y0, p, atol_scale, spans, times)
 end

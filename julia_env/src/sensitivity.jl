@@ -26,13 +26,32 @@ const SAME_STATES = ("gauss",)
 const ADJOINTS = ("interpolating", "gauss", "quadrature", "backsolve")
 
 """The sensitivity of this name, with its packages loaded: `forward`, `enzyme`, or an adjoint and its product, `gauss-enzyme`."""
-function sensitivity(name::AbstractString, has_branches::Bool)
+function sensitivity(name::AbstractString, has_branches::Bool, form)
+    form isa Named && endswith(name, "-reversediff") && keep_component_vectors()
     name == "forward" && return Forward()
     name == "enzyme" && return by_enzyme()
     adjoint, product = split(name, '-')
     zygote = loaded(:Zygote)
     make = Base.invokelatest(adjoint_maker, loaded(:SciMLSensitivity), adjoint, product, has_branches)
     return Adjoint(Base.invokelatest(getproperty, zygote, :withgradient), make, Val(adjoint in SAME_STATES))
+end
+
+"""
+Let ReverseDiff's tapes keep a `ComponentVector` of parameters whole.
+
+SciMLSensitivity hands flat parameters through `ArrayInterface.restructure`, for which ComponentArrays has methods of its
+own with Tracker and Reactant, but none with ReverseDiff. The fallback copies element by element: every weight becomes a
+number of its own on the tape, and a gradient takes thirty times as long.
+"""
+function keep_component_vectors()
+    arrays, tracked = loaded(:ArrayInterface), loaded(:ReverseDiff).TrackedArray
+    component = loaded(:ComponentArrays).ComponentArray
+    told = methods(arrays.restructure, Tuple{component{Float64, 1}, tracked})
+    # What ComponentArrays may define some day wins.
+    any(method -> nameof(method.module) === :ComponentArraysReverseDiffExt, told) && return nothing
+    kept = tracked{V, D, 1, VA} where {V, D, VA <: component}
+    @eval $(arrays).restructure(::$(component){<:Any, 1}, parameters::$(kept)) = parameters
+    return nothing
 end
 
 function by_enzyme()
