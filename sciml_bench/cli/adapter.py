@@ -45,6 +45,7 @@ def check(name: str, keyword: str, everything: bool, timeout_s: float, as_json: 
     from sciml_bench.plan.keyword import compile_keyword
 
     declared = registry.adapter(name)
+    _refuse_models(declared)
     _check_installed(declared)
     wanted = compile_keyword(keyword)
     cells = [cell for cell in conformance.cells(declared, everything) if wanted(cell.label)]
@@ -60,6 +61,14 @@ def check(name: str, keyword: str, everything: bool, timeout_s: float, as_json: 
     failed = sum(result.status == "failed" for result in found)
     click.echo(f"{name}: {len(found)} checks of {len(cells)} cells, {failed} failed", err=as_json)
     return exits.CHECK_FAILED if failed else exits.OK
+
+
+def _refuse_models(declared: Adapter) -> None:
+    from sciml_bench.adapters.base import CONVENTIONAL
+
+    if declared.track == CONVENTIONAL:
+        command = f"sciml-bench conventional --adapter {declared.name} --profile smoke"
+        raise UsageError(f"{declared.name} runs models, whose parity is checked in every cell; run: {command}")
 
 
 def _check_installed(declared: Adapter) -> None:
