@@ -223,7 +223,7 @@ class _ArrayPrinter(JuliaPrinter):
 
     def value(self, expr: Node) -> str:
         """The code of a statement's right-hand side."""
-        return self.elementwise(expr) if self._is_compound(expr) else self.code(expr)
+        return self.elementwise(expr) if self._is_compound(expr) and not self._is_linear(expr) else self.code(expr)
 
     def elementwise(self, expr: Node) -> str:
         """The same of an expression that is evaluated for each element."""
@@ -231,7 +231,13 @@ class _ArrayPrinter(JuliaPrinter):
 
     def operand(self, expression: Node) -> str:
         """The code of an argument."""
-        return f"@.({self.code(expression)})" if self._is_compound(expression) else self.code(expression)
+        code = self.code(expression)
+        return f"@.({code})" if self._is_compound(expression) and not self._is_linear(expression) else code
+
+    def factor(self, expression: Node) -> str:
+        """The code of an array that an operator or an index follows or precedes."""
+        code = self.operand(expression)
+        return f"({code})" if self._is_compound(expression) and self._is_linear(expression) else code
 
     def flat(self, expr: Node, shape: Shape) -> str:
         """The code of a part of the flat result."""
@@ -240,6 +246,21 @@ class _ArrayPrinter(JuliaPrinter):
         if len(shape) == 2:
             return f"vec({self.operand(expr)})"
         return self.operand(expr)
+
+    def _is_linear(self, expr: Node) -> bool:
+        """Whether an array is a sum of arrays times scalars: vectors of Julia have these operators without dots.
+
+        A tape of ReverseDiff has an operation for each; of an expression with dots, arrays and tracked scalars it
+        makes one that takes a thousand times as long.
+        """
+        if not self.shape(expr):
+            return False
+        if isinstance(expr, (Symbol, *ARRAY_OPERATORS)):
+            return True
+        arrays = [part for part in expr.args if self.shape(part)]
+        if isinstance(expr, sympy.Add):
+            return len(arrays) == len(expr.args) and all(self._is_linear(part) for part in arrays)
+        return isinstance(expr, sympy.Mul) and len(arrays) == 1 and self._is_linear(arrays[0])
 
     def _is_compound(self, expr: Node) -> bool:
         return bool(self.shape(expr)) and not isinstance(expr, (Symbol, *ARRAY_OPERATORS))
@@ -258,10 +279,10 @@ class _ArrayPrinter(JuliaPrinter):
         return f"sum({self.operand(expr.args[0])})"
 
     def _print_Dot(self, expr: Any) -> str:
-        return f"sum({self.operand(expr.args[0])} .* {self.operand(expr.args[1])})"
+        return f"sum({self.factor(expr.args[0])} .* {self.factor(expr.args[1])})"
 
     def _print_MatrixProduct(self, expr: Any) -> str:
-        return f"{self.code(expr.args[0])}*{self.operand(expr.args[1])}"
+        return f"{self.code(expr.args[0])}*{self.factor(expr.args[1])}"
 
     def _print_NetworkOutput(self, expr: Any) -> str:
         network, *arguments = expr.args
@@ -320,7 +341,7 @@ class _ArrayPrinter(JuliaPrinter):
     def _print_Shift(self, expr: Any) -> str:
         """Elements further along an axis, by their places: that is one operation also on the tape of ReverseDiff."""
         moved, places, axis, edge = expr.args
-        code, shape, k = self.operand(moved), self.shape(moved), int(places)
+        code, shape, k = self.factor(moved), self.shape(moved), int(places)
         dimension, n, size = len(shape) - int(axis), shape[int(axis)], abs(int(places))
         kept = f"{1 + size}:{n}" if k > 0 else f"1:{n - size}"
         beyond = ""
