@@ -17,6 +17,10 @@
         @test raised.outcome == "unsupported"
     end
 
+    @testset "networks have no right-hand side that writes" begin
+        @test_throws SciMLBench.Failure build("network", "tsit5", "forward", "in-place")
+    end
+
     @testset "a fall-back is a failure" begin
         words = ["Reverse-Mode AD VJP choices all failed. Falling back to numerical VJPs"]
         @test_throws SciMLBench.Failure SciMLBench.check_warnings(words)

@@ -96,6 +96,29 @@ end
 loss(ys) = sum(y -> sum(abs2, y), ys)
 """
 
+# One hidden layer beside a named parameter, as the emitter writes networks.
+const NETWORK = """
+# network
+using ComponentArrays: ComponentVector, getaxes
+using Lux: Chain, Dense, setup
+using Random: Xoshiro
+const N_STATES = 2
+const N_PARAMETERS = 23
+const HAS_BRANCHES = false
+const STENCILS = nothing
+const MODEL_f = Chain(Dense(2 => 4, tanh), Dense(4 => 2))
+const WEIGHTS_f, STATES_f = setup(Xoshiro(0), MODEL_f)
+const LAYOUT = getaxes(ComponentVector(k = 0.0, f = WEIGHTS_f))
+named(p) = ComponentVector(p, LAYOUT)
+f(x, weights) = first(MODEL_f(x, weights, STATES_f))
+function rhs(y, p, t)
+    k = p.k
+    f_1 = f(y, p.f)
+    return f_1 - k*y
+end
+loss(ys) = sum(y -> sum(abs2, y), ys)
+"""
+
 """A problem's numbers, as the Python side has them."""
 struct Numbers
     source::String
@@ -118,6 +141,9 @@ const PROBLEMS = Dict(
         [0.0 1.0 -Inf prevfloat(1.0) 1; 1.0 2.0 nextfloat(1.0) Inf 1], [0.5, 1.0, 2.0],
     ),
     "blow-up" => Numbers(BLOW_UP, [1.0], [1.0], [1.0], whole(2.0, [2.0])...),
+    "network" => Numbers(
+        NETWORK, [1.0, -0.5], [0.5; 0.6 .* sin.(1:22)], [1.0, 1.0], whole(2.0, [1.0, 2.0])...
+    ),
     "ring" => Numbers(RING, [1 + 0.5 * sin(i) for i in 1:40], [10.0, 0.5], ones(40), whole(1.0, [0.5, 1.0])...),
 )
 

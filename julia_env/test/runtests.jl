@@ -8,5 +8,6 @@ include("problems.jl")
     include("solves.jl")
     include("gradients.jl")
     include("failures.jl")
+    include("networks.jl")
     include("bridge.jl")
 end
