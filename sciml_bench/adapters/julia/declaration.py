@@ -13,6 +13,12 @@ adjoint solution falls off within the fastest time scale. SciMLSensitivity gives
 saved times, whose first nodes miss that layer, and the rest is smooth: no tolerance makes it look closer. On Robertson
 (layers of 1e-4 in intervals of up to 6e4, rtol 1e-10) the gradient is off by 28 %; the same integrand summed over the
 steps of the adjoint solution is right. Without stiffness the method is as good as the others.
+
+``GaussAdjoint`` controls no error of its quadrature either: it puts the Gauss nodes that the method's order asks for
+(three for order 5) into each step of the adjoint solve, and reads both solutions there from dense output. With an
+implicit method ``ReverseDiffVJP`` is slow in all adjoints: the solver's Jacobian of the adjoint equation is taken with
+dual numbers, which a compiled tape of numbers cannot hold, so that SciMLSensitivity (7.112, ``_vecjacobian!``) records
+a new tape for each of them.
 """
 
 from __future__ import annotations
