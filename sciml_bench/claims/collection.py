@@ -32,7 +32,7 @@ def claims() -> dict[str, Claim]:
     Raises:
         ProblemError: a file is wrong.
     """
-    loaded = [load_claim(path) for path in sorted(folder().glob("*.toml"))]
+    loaded = [load_claim(path) for path in sorted(folder().glob("*.toml"), key=lambda path: path.stem)]
     return {claim.id: claim for claim in loaded}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.adapters import registry
-from sciml_bench.claims.claim import QUANTITIES, Claim, Drift, Figure, Needs, Origin, Setting, Side, Workload
+from sciml_bench.claims.claim import QUANTITIES, SIDES, Claim, Drift, Figure, Needs, Origin, Setting, Side, Workload
 from sciml_bench.problem import catalog
 from sciml_bench.problem.document import Document
 
@@ -133,10 +133,14 @@ def _setting(document: Document, table: str, lacking: str) -> Setting | None:
     changes = data.get("set", {})
     if not isinstance(changes, dict):
         raise document.error("'set' must be a table of dotted names and values.", table, "set")
+    fast, slow = (_side(document, data, table, side) for side in SIDES)
+    if fast.words == slow.words:
+        cure = "Two workloads cannot be held against each other, nor two tolerances of one cell."
+        raise document.error(f"both sides of [{table}] are the same cell.", f"{table}.slow", "adapter", cure)
     return Setting(
         workload=Workload(problem, changes, document.string(data, "note", table, "")),
-        fast=_side(document, data, table, "fast"),
-        slow=_side(document, data, table, "slow"),
+        fast=fast,
+        slow=slow,
         notes=_texts(document, data, "notes", table),
     )
 

@@ -1,17 +1,25 @@
-"""``claims``: published claims about speed, where they were made, and under which conditions."""
+"""``claims``: published claims about speed, where they were made, under which conditions, and what holds here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli.options import json_option
+from sciml_bench.cli import exits
+from sciml_bench.cli.main import typed_command
+from sciml_bench.cli.options import json_option, measuring_options, out_option, wait_option
 from sciml_bench.cli.output import print_json, print_table
+from sciml_bench.cli.run import resume_option
+from sciml_bench.errors import UsageError
 
 if TYPE_CHECKING:
     from sciml_bench.claims.claim import Claim, Setting
+    from sciml_bench.claims.judging import Judged
+    from sciml_bench.store import Run
 
 _WIDTH = 110
 
@@ -20,9 +28,16 @@ def _example(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines) + "\n"
 
 
-@click.group(epilog=_example("sciml-bench claims list", "sciml-bench claims show C05"))
+@click.group(
+    epilog=_example(
+        "sciml-bench claims list",
+        "sciml-bench claims show C05",
+        "sciml-bench claims run C05",
+        "sciml-bench claims report",
+    )
+)
 def claims() -> None:
-    """Published claims about speed: what was said, where, and under which conditions."""
+    """Published claims about speed: what was said, where, under which conditions, and what holds here."""
 
 
 @claims.command("list", epilog=_example("sciml-bench claims list --json"))
@@ -30,6 +45,7 @@ def claims() -> None:
 def list_claims(as_json: bool) -> None:
     """List the claims."""
     from sciml_bench.claims.collection import claims as all_claims
+    from sciml_bench.claims.told import claimed_text
 
     rows = [
         {
@@ -64,16 +80,139 @@ def show(name: str, as_json: bool) -> None:
         click.echo(line)
 
 
-def claimed_text(claim: Claim) -> str:
-    """The claimed ratio in a word."""
-    figure = claim.figure
-    if figure.within is not None:
-        return f"alike within {figure.within:g}×"
-    upper = "" if figure.most is None else f" to {figure.most:g}"
-    return f"{figure.ratio:g}{upper}×"
+@claims.command(
+    epilog=_example(
+        "sciml-bench claims run C05",
+        "sciml-bench claims run --cpu --minutes 10 --profile smoke",
+        "sciml-bench claims run my_claim.toml --profile standard",
+    )
+)
+@click.argument("names", nargs=-1, metavar="[ID|FILE.toml]...")
+@click.option("--cpu", "cpu_only", is_flag=True, help="Leave out what needs a GPU.")
+@click.option(
+    "--minutes", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Only claims that fit, by their plans."
+)
+@measuring_options
+@resume_option
+@wait_option
+@json_option
+def run(
+    names: tuple[str, ...], cpu_only: bool, minutes: float | None, resume: bool | None, wait: bool, as_json: bool,
+    **options: Any,
+) -> int:  # fmt: skip
+    """Measure claims, each as published and when fair, and judge them; without an ID all of them.
+
+    Each claim has a run folder of its own. As published, both sides run at the tolerances of the source; when fair, at
+    the ladder of the profile, and are compared at equal achieved accuracy. Both settings are measured in the same
+    blocks. A claim that cannot be tested here is told with the reason. The same command goes on after an interruption.
+    """
+    from sciml_bench.adapters.registry import adapters
+    from sciml_bench.claims.judging import untested
+    from sciml_bench.cli.claiming import choose, measure, print_chosen
+
+    found = _found(names)
+    chosen = choose(found, adapters(), options, cpu_only=cpu_only, minutes=minutes)
+    print_chosen(chosen, as_json)
+    if not chosen.claims:
+        return exits.NOTHING_SELECTED
+    runs, interrupted = measure(chosen, options, resume, wait, as_json)
+    by_name = {item.claim.id: untested(item.claim, item.reason) for item in chosen.left_out} if names else {}
+    by_name |= {item.claim.id: item for item in _judged(runs)}
+    _print_judged([by_name[claim.id] for claim in found if claim.id in by_name], as_json)
+    if interrupted:
+        click.echo(f"interrupted; resume with: {typed_command(without=('--new',))}", err=True)
+        return exits.INTERRUPTED
+    return exits.OK
+
+
+@claims.command(epilog=_example("sciml-bench claims report", "sciml-bench claims report results/*_claim-* --json"))
+@click.argument("names", nargs=-1, metavar="[RUN]...")
+@out_option
+@json_option
+def report(names: tuple[str, ...], out: Path, as_json: bool) -> int:
+    """Judge claims by their runs: folders or names, or the newest run of each claim.
+
+    The claimed ratio, ours as published and ours when fair stand side by side with their 95 % intervals. All claims of
+    the command are one family of comparisons. A claim holds where the claimed side wins and the interval reaches the
+    claimed ratio, or the lower end of a claimed range; it holds in part where the same side wins by less, and does not
+    hold where both are the same within 5 % or the other one wins. That both are alike holds where the whole interval
+    lies within the claimed factor. Without a winner it is undecided, as is all that has a single process.
+    """
+    _print_judged(_judged(_runs(names, out)), as_json)
+    return exits.OK
+
+
+@claims.command(epilog=_example("sciml-bench claims export --to markdown", "sciml-bench claims export --to csv"))
+@click.argument("names", nargs=-1, metavar="[RUN]...")
+@click.option("--to", "form", type=click.Choice(("markdown", "latex", "csv")), required=True, help="The format.")
+@out_option
+def export(names: tuple[str, ...], form: str, out: Path) -> int:
+    """Write the table of ``claims report`` with the sources, for a page or a paper."""
+    from sciml_bench.claims import told
+
+    judged = _judged(_runs(names, out))
+    write = {"markdown": told.markdown, "latex": told.latex, "csv": told.table}[form]
+    click.echo(write(judged), nl=False)
+    return exits.OK
+
+
+def _found(names: tuple[str, ...]) -> list[Claim]:
+    from sciml_bench.claims.collection import claims as all_claims
+    from sciml_bench.claims.collection import find
+
+    if not names:
+        return list(all_claims().values())
+    return list({claim.id: claim for claim in map(find, names)}.values())
+
+
+def _runs(names: tuple[str, ...], out: Path) -> list[Run]:
+    from sciml_bench.cli.claiming import newest_claim_runs
+    from sciml_bench.cli.finding import found_run
+
+    runs = [found_run(name, out) for name in names] if names else list(newest_claim_runs(out))
+    if not runs:
+        raise UsageError(f"there is no run of a claim in {out}; make one with `sciml-bench claims run`")
+    return runs
+
+
+def _judged(runs: Sequence[Run]) -> tuple[Judged, ...]:
+    """Judge the claims of these runs as one family."""
+    from sciml_bench.claims.judging import Measurement, judged
+    from sciml_bench.cli.claiming import claim_of
+    from sciml_bench.report.summary import summarise
+
+    def damaged(line: object) -> None:
+        click.echo(f"left out: {line}", err=True)
+
+    measured = [
+        Measurement(claim_of(run), summarise(run.plan, run.records(on_damage=damaged)), run.folder) for run in runs
+    ]
+    return judged(measured)
+
+
+def _print_judged(found: Sequence[Judged], as_json: bool) -> None:
+    from sciml_bench.claims import told
+    from sciml_bench.report.wrapping import wrapped
+
+    if as_json:
+        print_json([told.document(item) for item in found])
+        return
+    click.echo()
+    print_table(list(told.HEADINGS), [list(told.row(item)) for item in found])
+    for item in found:
+        click.echo(f"\n{item.claim.id}: {item.claim.title}")
+        lines = [f"said: {item.claim.figure.says}", *told.remarks(item)]
+        lines += [f"run folder: {item.folder} ({item.profile})"] if item.folder is not None else []
+        for line in lines:
+            click.echo("\n".join(wrapped(line, _WIDTH, "  ")))
+    click.echo(
+        "\nEvery ruling follows from the rule in `sciml-bench claims report --help`; "
+        "`sciml-bench claims show ID` has source and conditions. Corrections are welcome."
+    )
 
 
 def _lines(claim: Claim) -> Iterator[str]:
+    from sciml_bench.claims.told import claimed_text
     from sciml_bench.report.wrapping import wrapped
 
     def told(heading: str, text: str) -> Iterator[str]:
@@ -106,8 +245,8 @@ def _lines(claim: Claim) -> Iterator[str]:
 def _setting_lines(heading: str, setting: Setting) -> Iterator[str]:
     from sciml_bench.report.wrapping import wrapped
 
-    changes = ", ".join(f"{key} = {value}" for key, value in setting.workload.changes.items())
-    yield f"{heading}: problem {setting.workload.problem}{f' with {changes}' if changes else ''}"
+    changes = ", ".join(f"{key} = {_value_text(value)}" for key, value in setting.workload.changes.items())
+    yield from wrapped(f"{heading}: problem {setting.workload.problem}{f' with {changes}' if changes else ''}", _WIDTH)
     for name, side in zip(("fast", "slow"), setting.sides, strict=True):
         at = "" if side.rtol is None else f", rtol {side.rtol:g}, atol {side.atol or side.rtol:g}"
         yield f"  {name}: {side.words}{at}{f' ({side.note})' if side.note else ''}"
@@ -115,9 +254,29 @@ def _setting_lines(heading: str, setting: Setting) -> Iterator[str]:
         yield from (f"  {line}" for line in wrapped(note, _WIDTH - 2))
 
 
+def _value_text(value: object) -> str:
+    """A value as a file has it, shortened."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_value_text(entry)}" for key, entry in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value_text, value))}]"
+    return str(value)
+
+
 def _document(claim: Claim) -> dict[str, Any]:
     import dataclasses
 
     data = dataclasses.asdict(claim)
     origin = {**data["origin"], "read": claim.origin.read.isoformat()}
-    return {**data, "origin": origin, "path": str(claim.path), "testable": claim.testable}
+    return _plain({**data, "origin": origin, "path": str(claim.path), "testable": claim.testable})
+
+
+def _plain(value: Any) -> Any:
+    """The same with numbers and texts only: overrides may be decimals, or whatever TOML knows."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, Decimal):
+        return float(value)
+    return value if isinstance(value, str | int | float | None) else str(value)

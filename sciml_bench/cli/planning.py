@@ -13,6 +13,7 @@ from sciml_bench.cli import exits
 from sciml_bench.cli.running import earlier_costs
 from sciml_bench.errors import UsageError
 from sciml_bench.outcome import Outcome
+from sciml_bench.plan.claimed import Claimed
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
@@ -32,6 +33,7 @@ def planned(
     seed: int,
     rtols: tuple[float, ...] = (),
     sweep: Sweep | None = None,
+    claimed: Claimed | None = None,
 ) -> Plan:
     """The plan of a command's options; ``rtols`` take the place of the profile's ladder.
 
@@ -47,6 +49,7 @@ def planned(
         files=files,
         earlier=earlier_costs(out, profile),
         sweep=sweep,
+        claimed=claimed,
     )
     _check_installed(plan)
     return plan

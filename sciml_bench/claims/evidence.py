@@ -1,0 +1,162 @@
+"""What the records of a run say of one setting of a claim: both sides by block, or why there is nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sciml_bench.claims.claim import COUNTS, SIDES, Claim
+from sciml_bench.outcome import Outcome
+from sciml_bench.report.rows import Target, Work, reading, work_points
+from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
+from sciml_bench.stats.front import WorkPoint, common_target
+from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
+from sciml_bench.task import Cell
+
+Value = Callable[[PointSummary], float | None]
+
+_COUNT_KEYS = {"steps": "n_steps", "evaluations": "n_rhs_evaluations"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One side: a number of each block, in seconds or a count; ``why`` there is none.
+
+    ``at_most`` tells that its loosest tolerance is already more accurate than what both are compared at, so that its
+    number is an upper bound.
+    """
+
+    blocks: Mapping[int, float | None] = field(default_factory=dict[int, "float | None"])
+    at_most: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Both sides of one setting. ``digits`` are those at which they are compared where that is at equal accuracy."""
+
+    fast: Measured
+    slow: Measured
+    digits: float | None = None
+
+    @property
+    def why(self) -> str:
+        """Why there is no ratio; empty when there is one."""
+        told = [f"the {name} side {side.why}" for name, side in (("fast", self.fast), ("slow", self.slow)) if side.why]
+        if told:
+            return "; ".join(told)
+        return "" if self.ratio is not None else "the sides have no block in common"
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """Slow over fast, paired by block."""
+        pairs = pair(self.fast.blocks, self.slow.blocks)
+        return paired_ratio(pairs.base, pairs.new) if pairs.blocks else None
+
+    @property
+    def counts(self) -> tuple[float, float]:
+        """The counts of the slow and of the fast side in their first common block; solvers are deterministic."""
+        pairs = pair(self.fast.blocks, self.slow.blocks)
+        return pairs.new[0], pairs.base[0]
+
+
+def evidence(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
+    """The evidence on one setting of a claim, from a run of its cells.
+
+    As published, both sides are read at the tolerances that the claim states; when fair, at equal achieved accuracy on
+    the ladder of the profile. The time to the first gradient is one number per process in either.
+    """
+    fast, slow = (_cell(summary, f"{setting}.{side}") for side in SIDES)
+    quantity = claim.figure.quantity
+    if quantity == "first_gradient":
+        return Evidence(_first(fast), _first(slow))
+    value = _value(quantity)
+    stated = [side.rtol is not None for side in getattr(claim, setting).sides]
+    if setting == "published" and all(stated):
+        return Evidence(_at_point(fast, value), _at_point(slow, value))
+    work = _work(quantity, value)
+    digits = common_target(work_points(cell.processes, work) for cell in (fast, slow))
+    if digits is None:
+        return Evidence(_unscored(fast, value), _unscored(slow, value))
+    return Evidence(_at_digits(fast, digits, work, value), _at_digits(slow, digits, work, value), digits)
+
+
+def _cell(summary: RunSummary, side: str) -> CellSummary:
+    """The cell of a side; one that the plan left out has no process."""
+    label = summary.plan["claimed"]["cells"][side]
+    found = next((cell for cell in summary.cells.values() if cell.cell.label == label), None)
+    if found is not None:
+        return found
+    return CellSummary(Cell(*label.split("/")), "other", "")
+
+
+def _value(quantity: str) -> Value:
+    if quantity in COUNTS:
+        key = _COUNT_KEYS[quantity]
+        return lambda point: point.solve_counts.get(key) if point.solve_s is not None else None
+    if quantity == "solve":
+        return lambda point: point.solve_s
+    return lambda point: point.gradient_s
+
+
+def _work(quantity: str, value: Value) -> Work:
+    """Digits against what is claimed, where both are known."""
+
+    def of(point: PointSummary) -> WorkPoint | None:
+        number = value(point)
+        known = point.gradient_work if quantity == "gradient" else point.solve_work
+        return None if known is None or number is None else WorkPoint(known.digits, number)
+
+    return of
+
+
+def _at_point(cell: CellSummary, value: Value) -> Measured:
+    blocks = {process.block: value(process.points[0]) if process.points else None for process in cell.processes}
+    return _of_blocks(cell, blocks)
+
+
+def _unscored(cell: CellSummary, value: Value) -> Measured:
+    """Without a reference accuracy is unknown: nothing can be fair, so that the reason is told."""
+    timed = any(value(point) is not None for point in cell.points)
+    return Measured(why="has no measured error to be compared at" if timed else _ended(cell))
+
+
+def _at_digits(cell: CellSummary, digits: float, work: Work, value: Value) -> Measured:
+    target = Target(digits, None)
+    readings = {process.block: reading(process, target, work, value) for process in cell.processes}
+    reasons = [item.reason for item in readings.values() if item.time is None and item.reason]
+    blocks = {block: item.time for block, item in readings.items()}
+    if not any(time is not None for time in blocks.values()):
+        timed = any(value(point) is not None for point in cell.points)
+        return Measured(why=reasons[0] if timed and reasons else _ended(cell))
+    return Measured(blocks, at_most=any(item.at_most for item in readings.values()))
+
+
+def _first(cell: CellSummary) -> Measured:
+    return _of_blocks(cell, {process.block: process.first_gradient_built_s for process in cell.processes})
+
+
+def _of_blocks(cell: CellSummary, blocks: Mapping[int, float | None]) -> Measured:
+    if any(number is not None for number in blocks.values()):
+        return Measured(blocks)
+    return Measured(why=_ended(cell))
+
+
+def _ended(cell: CellSummary) -> str:
+    """How a side without a number ended."""
+    if not cell.processes:
+        return "was not measured"
+    for process in cell.processes:
+        if (told := _failure(process)) is not None:
+            return told
+    return "has no such number"
+
+
+def _failure(process: ProcessSummary) -> str | None:
+    ends = [*process.points, process] if process.outcome is Outcome.OK else [process, *process.points]
+    for end in ends:
+        if end.outcome is not Outcome.OK:
+            phase = f" in {end.phase}" if end.phase else ""
+            first_line = end.message.strip().splitlines()[0] if end.message.strip() else ""
+            return f"ended in {end.outcome}{phase}{f': {first_line}' if first_line else ''}: that is a result"
+    return None

@@ -1,0 +1,53 @@
+"""A claim as cells to measure: the selection and the tolerances of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sciml_bench.adapters.base import Adapter
+from sciml_bench.adapters.registry import missing
+from sciml_bench.claims.claim import SIDES, Claim, Side
+from sciml_bench.claims.workload import Written
+from sciml_bench.plan.claimed import Claimed
+from sciml_bench.plan.selection import Selection
+from sciml_bench.task import Cell, Point
+
+FIRST_TARGETS = (
+    "C14", "C05", "C06", "C01", "C03", "C08", "C13", "C15", "C26", "C28", "C32",
+    "C07", "C09", "C11", "C18", "C21", "C23", "C29", "C34", "C35",
+)  # fmt: skip
+"""The claims that are looked at first where not all can be, by the part of their id before the first hyphen."""
+
+
+def in_order(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """The first targets in their order, then the others as they stand."""
+    places = {name: place for place, name in enumerate(FIRST_TARGETS)}
+    return tuple(sorted(claims, key=lambda claim: places.get(claim.id.partition("-")[0], len(places))))
+
+
+def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> str:
+    """Why a claim cannot be tested here; empty when it can. It names the cure where there is one."""
+    if cpu_only and claim.needs.device != "cpu":
+        return "it needs a GPU, which --cpu leaves out"
+    if claim.published is None and claim.fair is None:
+        return claim.needs.lacking
+    lacking = {name: found for name in claim.adapters if (found := missing(adapters[name]))}
+    return "; ".join(f"{name}: {found.reason}" for name, found in lacking.items())
+
+
+def trial(claim: Claim, written: Sequence[Written]) -> tuple[Selection, Claimed]:
+    """The cells of a claim, and which of them are measured at the tolerances that the claim states."""
+    cells: dict[str, str] = {}
+    points: dict[str, tuple[Point, ...]] = {}
+    for item in written:
+        setting = getattr(claim, item.setting)
+        for name, side in zip(SIDES, setting.sides, strict=True):
+            label = _cell(item.problem.name, side).label
+            cells[f"{item.setting}.{name}"] = label
+            if item.setting == "published" and side.rtol is not None:
+                points[label] = (Point(side.rtol, side.rtol if side.atol is None else side.atol),)
+    return Selection(cells=tuple(dict.fromkeys(cells.values()))), Claimed(claim.id, cells, points)
+
+
+def _cell(problem: str, side: Side) -> Cell:
+    return Cell(problem, side.adapter, side.method, side.sensitivity, side.mode, side.precision)

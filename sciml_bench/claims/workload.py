@@ -1,0 +1,137 @@
+"""The problem files of a claim: the catalog's, with what the claim sets to other values.
+
+A workload is a complete problem file, made from the text of the catalog's so that its comments and order are kept, and
+loaded like any other. What belongs to the numbers of the base only is taken out: published digits, how it is trained,
+and the hash of weights that are drawn anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sciml_bench.claims.claim import Claim, Workload
+from sciml_bench.errors import ProblemError
+from sciml_bench.problem import catalog
+from sciml_bench.problem.declared import load_declared
+from sciml_bench.problem.document import Document
+
+if TYPE_CHECKING:
+    from sciml_bench.problem.architecture.model import Architecture
+    from sciml_bench.problem.model import Problem
+
+SETTINGS = ("published", "fair")
+
+_LONGEST_NAME = 61
+
+_OF_THE_BASE = ("training", "published", "published_gradient")
+
+
+@dataclass(frozen=True)
+class Written:
+    """The problem of one setting, as it lies in a folder."""
+
+    setting: str
+    path: Path
+    problem: Problem | Architecture
+
+
+def write_workloads(claim: Claim, folder: Path) -> tuple[Written, ...]:
+    """Write the problems of the settings that a claim has, and load them.
+
+    A problem that is the base under another name brings the base's certified reference.
+
+    Raises:
+        ProblemError: what the claim sets makes no problem; the error names the line of the claim.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    return tuple(
+        _written(claim, name, setting.workload, folder)
+        for name in SETTINGS
+        if (setting := getattr(claim, name)) is not None
+    )
+
+
+def _written(claim: Claim, setting: str, workload: Workload, folder: Path) -> Written:
+    base = catalog.path(workload.problem)
+    path = folder / f"{_name(claim, setting, workload)}.toml"
+    try:
+        path.write_text(_text(claim, setting, workload, base), encoding="utf-8")
+        for data in _data_beside(base):
+            (folder / data.name).write_bytes(data.read_bytes())
+        problem = load_declared(path)
+    except ProblemError as error:
+        # The file goes with its folder: the user knows the claim.
+        line = Document.read(claim.path).line(setting, "set")
+        message = f"the problem of [{setting}] cannot be made from {workload.problem}: {error.message}"
+        raise ProblemError(message, where=claim.path, line=line, cure=error.cure) from None
+    reference = base.with_name(f"{base.stem}.reference.json")
+    if reference.is_file() and problem.spec_hash == load_declared(base).spec_hash:
+        (folder / f"{path.stem}.reference.json").write_bytes(reference.read_bytes())
+    return Written(setting, path, problem)
+
+
+def _name(claim: Claim, setting: str, workload: Workload) -> str:
+    suffix = f"-{claim.id.lower()}-{setting}"
+    return f"{workload.problem[: _LONGEST_NAME - len(suffix)].rstrip('-')}{suffix}"
+
+
+def _text(claim: Claim, setting: str, workload: Workload, base: Path) -> str:
+    import tomlkit
+
+    data: Any = tomlkit.parse(base.read_text(encoding="utf-8"))
+    data["name"] = _name(claim, setting, workload)
+    data["title"] = f"{data.get('title') or workload.problem}; claim {claim.id} {_TOLD[setting]}"
+    for table in _OF_THE_BASE:
+        data.pop(table, None)
+    for name, value in workload.changes.items():
+        _put(data, name.split("."), value)
+    return tomlkit.dumps(data)
+
+
+_TOLD = {"published": "as published", "fair": "when fair"}
+
+
+def _put(data: Any, keys: list[str], value: object) -> None:
+    """Set a key, and make the tables on the way that are not there."""
+    import tomlkit
+
+    place = data
+    for key in keys[:-1]:
+        if key not in place:
+            place[key] = tomlkit.table()
+        place = place[key]
+        if not isinstance(place, dict):
+            raise ProblemError(f"'{key}' of '{'.'.join(keys)}' is no table.", cure="Set the key that holds it.")
+    if keys[0] == "networks" and len(keys) > 2 and keys[2] != "sha256":
+        # The weights are other numbers of the same draw.
+        data["networks"][keys[1]].pop("sha256", None)
+    place[keys[-1]] = _item(value)
+
+
+def _item(value: object) -> object:
+    """A value as it is written into a file: decimals to the last digit."""
+    from tomlkit.items import Float, Trivia
+
+    if isinstance(value, Decimal):
+        return Float(float(value), Trivia(), str(value))
+    if isinstance(value, list):
+        return [_item(entry) for entry in value]
+    if isinstance(value, Mapping):
+        import tomlkit
+
+        table = tomlkit.inline_table()
+        for key, entry in value.items():
+            table[key] = _item(entry)
+        return table
+    return value
+
+
+def _data_beside(base: Path) -> tuple[Path, ...]:
+    """The data that a problem's loss is held against, which are read from beside its file."""
+    loss = Document.read(base).data.get("loss", {})
+    name = loss.get("data") if isinstance(loss, dict) else None
+    return (base.with_name(name),) if isinstance(name, str) else ()

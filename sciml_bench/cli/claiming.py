@@ -1,0 +1,205 @@
+"""Runs claims: one run folder for each, with the cells of both its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sciml_bench.cli.finding import runs_in
+from sciml_bench.cli.main import typed_command
+from sciml_bench.cli.planning import planned
+from sciml_bench.cli.run import carry_out, open_run
+from sciml_bench.errors import StoreError, UsageError
+
+if TYPE_CHECKING:
+    from sciml_bench.adapters.base import Adapter
+    from sciml_bench.claims.claim import Claim
+    from sciml_bench.plan.plan import Plan
+    from sciml_bench.store import Run
+
+FILE = "claim.toml"
+"""The claim's own file in the folder of its run, so that the folder tells its claim."""
+
+_FOLDER = "problems"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A claim that is not run, and why."""
+
+    claim: Claim
+    reason: str
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The claims to run, each with the seconds that its plan is estimated to take, and those left out."""
+
+    claims: tuple[tuple[Claim, float], ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def choose(
+    claims: Sequence[Claim],
+    adapters: Mapping[str, Adapter],
+    options: dict[str, Any],
+    *,
+    cpu_only: bool,
+    minutes: float | None,
+) -> Chosen:
+    """The claims that can be tested here and fit into so many minutes, in the order of the first targets.
+
+    Raises:
+        ProblemError: a claim makes no problem.
+    """
+    from sciml_bench.claims.trial import in_order, obstacle
+
+    chosen: list[tuple[Claim, float]] = []
+    left_out: list[LeftOut] = []
+    left_s = float("inf") if minutes is None else 60 * minutes
+    for claim in in_order(claims):
+        reason, cost_s = obstacle(claim, adapters, cpu_only), 0.0
+        if not reason:
+            with TemporaryDirectory() as folder:
+                plan = plan_of(claim, Path(folder), options)
+                reason = _unplanned(plan)
+                cost_s = plan.cost_s()
+            if not reason and cost_s > left_s:
+                reason = f"left out by --minutes: it would take about {cost_s / 60:.1f} min"
+        if reason:
+            left_out.append(LeftOut(claim, reason))
+        else:
+            chosen.append((claim, cost_s))
+            left_s -= cost_s
+    return Chosen(tuple(chosen), tuple(left_out))
+
+
+def plan_of(claim: Claim, folder: Path, options: dict[str, Any]) -> Plan:
+    """The plan of a claim, its problems written into a folder."""
+    from sciml_bench.claims.trial import trial
+    from sciml_bench.claims.workload import write_workloads
+
+    written = write_workloads(claim, folder)
+    selection, claimed = trial(claim, written)
+    axes = {"cells": selection.cells}
+    return planned(axes, tuple(item.path for item in written), claimed=claimed, **options)
+
+
+def _unplanned(plan: Plan) -> str:
+    """Why a plan has no cells at all; a single one that is skipped is a result of its side."""
+    if plan.planned:
+        return ""
+    return "; ".join(dict.fromkeys(item.reason for item in plan.skipped)) or "no cell of it is known"
+
+
+def run_claim(claim: Claim, options: dict[str, Any], resume: bool | None, as_json: bool) -> tuple[Run, bool]:
+    """Run one claim, or go on with its unfinished run; the run, and whether the user interrupted it."""
+    out = options["out"]
+    with TemporaryDirectory() as temporary:
+        plan = plan_of(claim, Path(temporary), options)
+
+        def settle(folder: Path) -> Plan:
+            from sciml_bench.claims.workload import write_workloads
+
+            (folder / FILE).write_bytes(claim.path.read_bytes())
+            write_workloads(claim, folder / _FOLDER)
+            return plan.moved(folder / _FOLDER)
+
+        run = open_run(plan, out, resume, f"claim-{claim.id}_{plan.profile.name}", settle)
+        return run, carry_out(plan.moved(run.folder / _FOLDER), run, as_json)
+
+
+def measure(
+    chosen: Chosen, options: dict[str, Any], resume: bool | None, wait: bool, as_json: bool
+) -> tuple[list[Run], bool]:
+    """Run the claims one after the other; their runs, and whether the user interrupted them."""
+    from sciml_bench.engine import host_lock
+
+    claims = [claim for claim, _ in chosen.claims]
+    runs: list[Run] = []
+    with host_lock(label=typed_command(), wait_s=None if wait else 0.0):
+        kept = {} if resume is False else interrupted_series(claims, options)
+        for claim in claims:
+            if claim.id in kept:
+                runs.append(kept[claim.id])
+                continue
+            click.echo(f"\n{claim.id}: {claim.title}", err=as_json)
+            # --resume asks for an unfinished run; the later claims of a series have none yet.
+            run, interrupted = run_claim(claim, options, False if resume is False else None, as_json)
+            runs.append(run)
+            if interrupted:
+                return runs, True
+    return runs, False
+
+
+def interrupted_series(claims: Sequence[Claim], options: dict[str, Any]) -> dict[str, Run]:
+    """Finished runs of claims by id, where the same command was interrupted in a later one and now goes on.
+
+    Only the claims before the interrupted one count: whoever runs a finished series again wants it measured anew.
+    """
+    from sciml_bench.cli.running import remaining
+
+    finished: dict[str, Run] = {}
+    kept: dict[str, Run] = {}
+    for claim in claims:
+        with TemporaryDirectory() as folder:
+            plan = plan_of(claim, Path(folder), options)
+            run = next((run for run in runs_in(options["out"]) if _hash(run) == plan.hash), None)
+            if run is None:
+                continue
+            if remaining(plan, run):
+                kept = dict(finished)
+            else:
+                finished[claim.id] = run
+    return kept
+
+
+def _hash(run: Run) -> str | None:
+    try:
+        return run.plan.get("hash")
+    except StoreError:
+        return None
+
+
+def claim_of(run: Run) -> Claim:
+    """The claim of a run, from the file in its folder.
+
+    Raises:
+        UsageError: it is no run of a claim.
+        ProblemError: the file of the claim is wrong.
+    """
+    from sciml_bench.claims.load import load_claim
+
+    if "claimed" not in run.plan or not (run.folder / FILE).is_file():
+        raise UsageError(f"{run.folder} is no run of a claim; make one with `sciml-bench claims run`")
+    return load_claim(run.folder / FILE)
+
+
+def newest_claim_runs(out: Path) -> tuple[Run, ...]:
+    """The newest run of each claim below a folder, in the order of the claims' ids."""
+    found: dict[str, Run] = {}
+    for run in runs_in(out):
+        try:
+            claim = run.plan.get("claimed", {}).get("claim")
+        except StoreError:
+            continue
+        if claim is not None:
+            found.setdefault(claim, run)
+    return tuple(found[name] for name in sorted(found))
+
+
+def print_chosen(chosen: Chosen, as_json: bool) -> None:
+    """Say what will be run and at what estimated cost, and what is left out and why."""
+    total_s = sum(cost_s for _, cost_s in chosen.claims)
+    names = ", ".join(claim.id for claim, _ in chosen.claims) or "none"
+    click.echo(f"claims to run: {names} (about {total_s / 60:.1f} min)", err=as_json)
+    reasons: dict[str, list[str]] = {}
+    for item in chosen.left_out:
+        reasons.setdefault(item.reason, []).append(item.claim.id)
+    for reason, ids in reasons.items():
+        click.echo(f"not run: {', '.join(ids)}: {reason}", err=as_json)
