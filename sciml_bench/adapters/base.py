@@ -60,7 +60,7 @@ class Facts:
     ``split`` tells that the problem says which terms are to be taken implicitly. ``n_weights`` of the parameters are
     weights of networks. ``batch`` is the number of trajectories. ``input_derivatives``
     tells that the right-hand side differentiates a network, ``latent`` that initial values or the loss are computed of
-    theta, or of data of the trajectories.
+    theta, or of data of the trajectories, ``controlled`` that paths through such data drive the equation.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Facts:
     batch: int = 1
     input_derivatives: bool = False
     latent: bool = False
+    controlled: bool = False
     fusion: bool = False
 
 

@@ -27,6 +27,7 @@ _RESERVED = {
 _RESERVED_AROUND = {
     "GIVEN", "ONES", "RHS_NETWORKS", "initial_state", "observed", "seen", "scores", "penalty", "Recurrent", "arguments",
     "filled", "networks", "Callable",
+    "controls", "diffrax",
 }  # fmt: skip
 
 
@@ -279,7 +280,7 @@ def _names(problem: Problem, target: Target) -> dict[Symbol, str]:
     declared = [q.name for q in (*problem.states, *problem.parameters, *problem.constants, *problem.definitions)]
     declared += [grid.name for grid in problem.grids] + list(problem.matrices)
     declared += [network.name for network in problem.networks]
-    declared += [quantity.name for quantity in (*problem.given, *problem.encoding)]
+    declared += [quantity.name for quantity in (*problem.given, *problem.encoding, *problem.controls)]
     reserved = _RESERVED | target.reserved | (_RESERVED_AROUND if problem.latent else frozenset())
     if problem.networks:
         # Such modules have no Jacobian, whose function has a local variable f; networks are called that.

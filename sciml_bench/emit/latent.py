@@ -36,6 +36,8 @@ def latent_sources(context: Context) -> list[str]:
     """
     initial = _initial_state(context)
     parts = [_constants(context, "ONES" in initial), initial]
+    if context.problem.controls:
+        parts.insert(1, _controls(context))
     if context.problem.loss.of is not None:
         parts.append(_observed(context))
     parts.append(_loss(context))
@@ -62,6 +64,23 @@ def _constants(context: Context, needs_ones: bool) -> str:
         used = [str(i) for i, network in enumerate(problem.networks) if network in problem.rhs_networks]
         lines += ["# Which of the networks rhs takes.", f"RHS_NETWORKS = ({', '.join(used)}{',' * (len(used) == 1)})"]
     return "\n".join([*lines, ""])
+
+
+def _controls(context: Context) -> str:
+    """``controls(…)``: the paths of one trajectory through its data, which ``rhs`` takes after the networks."""
+    lines, paths = list[str](), list[str]()
+    for control in context.problem.controls:
+        name, data = (context.names[symbol(word)] for word in (control.name, control.data))
+        times = ", ".join(repr(to_double(time)) for time in control.times)
+        lines.append(f"TIMES_{name} = {context.target.array.format(f'np.array([{times}])')}")
+        if control.interpolation == "linear":
+            paths.append(f"diffrax.LinearInterpolation(TIMES_{name}, {data})")
+        else:
+            coefficients = f"diffrax.backward_hermite_coefficients(TIMES_{name}, {data})"
+            paths.append(f"diffrax.CubicInterpolation(TIMES_{name}, {coefficients})")
+    head = f"def controls({', '.join(_data_names(context))}):"
+    lines.insert(0, "# When the series of data were observed.")
+    return "\n".join([*lines, "", "", head, "    return (", *(f"        {path}," for path in paths), "    )", ""])
 
 
 def _array(given: Given, batched: bool, whole: bool) -> str:

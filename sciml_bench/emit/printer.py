@@ -13,7 +13,7 @@ from sympy.printing.pycode import PythonCodePrinter
 from sciml_bench.emit.activation import FUNCTIONS
 from sciml_bench.emit.targets import Target
 from sciml_bench.problem.model import symbol, to_double
-from sciml_bench.problem.operators import MIRRORED, PERIODIC, Node
+from sciml_bench.problem.operators import MIRRORED, PERIODIC, Node, Operator
 from sciml_bench.problem.shapes import Shape, broadcast, shape_of
 
 
@@ -209,6 +209,16 @@ class Printer(PythonCodePrinter):
         if self.shapes[network]:
             return call.format(self._inputs(arguments))
         return self._pointwise(call, arguments)
+
+    def _print_ControlSlope(self, expr: Any) -> str:
+        return f"{self.code(expr.args[0])}.derivative(t)"
+
+    def _print_MatrixOf(self, expr: Any) -> str:
+        matrix, vector = expr.args
+        (rows,), (columns,) = self.shape(expr), self.shape(vector)
+        # What an operator prints is a call, which holds together as it is.
+        entries, x = (self.code(e) if isinstance(e, Operator) else self._atom(e) for e in (matrix, vector))
+        return f"{self.target.reshape.format(entries, (rows, columns))} @ {x}"
 
     def _print_NetworkGradient(self, expr: Any) -> str:
         return f"gradient_of({self._network_and_inputs(expr)})"

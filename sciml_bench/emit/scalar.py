@@ -20,11 +20,13 @@ from sciml_bench.problem.operators import (
     MIRRORED,
     PERIODIC,
     At,
+    ControlSlope,
     Difference,
     Dot,
     IndexedSum,
     Item,
     Laplacian,
+    MatrixOf,
     MatrixProduct,
     NetworkDivergence,
     NetworkGradient,
@@ -33,6 +35,7 @@ from sciml_bench.problem.operators import (
     Shift,
     Total,
     TridiagonalSolve,
+    Where,
 )
 from sciml_bench.problem.shapes import Shape, shape_of
 
@@ -202,6 +205,14 @@ class _Scalariser:
                 return self._tridiagonal(expr)[index[0]]
             case NetworkOutput():
                 return self._network(expr, index)[0 if self.networks[expr.args[0].name].pointwise else index[0]]
+            case ControlSlope():
+                return self._path_slope(expr, index[0])
+            case MatrixOf():
+                matrix, vector = expr.args
+                (n,) = self._shape(vector)
+                return sympy.Add(
+                    *(self.element(matrix, (index[0] * n + j,)) * self.element(vector, (j,)) for j in range(n))
+                )
             case NetworkGradient():
                 return self._input_jacobian(expr)[0][index[0]]
             case NetworkDivergence():
@@ -249,6 +260,17 @@ class _Scalariser:
         """The body with scalar parameters, states and definitions put in; elements stay."""
         scalars = {s: entries[()] for s, entries in self.components.items() if () in entries}
         return body.xreplace(scalars)
+
+    def _path_slope(self, expr: Node, channel: int) -> Node:
+        """One channel of the derivative of a path, interval by interval; its data are those of the one trajectory."""
+        control = next(control for control in self.problem.controls if control.name == expr.args[0].name)
+        (row,) = next(given.rows for given in self.problem.given if given.name == control.data)
+        values = tuple(sympy.Rational(value) for value in row[channel :: control.channels])
+        t, last = symbol("t"), len(control.times) - 2
+        slope = control.slope(last, values, t)
+        for k in range(last - 1, -1, -1):
+            slope = Where(t < control.times[k + 1], control.slope(k, values, t), slope)
+        return slope
 
     def _network(self, expr: Node, index: Index) -> tuple[Node, ...]:
         """The outputs of a network."""

@@ -17,6 +17,7 @@ from sciml_bench.emit.operators import TRIDIAGONAL_IMPORTS, operator_sources
 from sciml_bench.emit.scalar_jacobian import scalar_jacobian_source
 from sciml_bench.emit.statements import Program, straight_line
 from sciml_bench.emit.targets import TARGETS
+from sciml_bench.errors import UsageError
 from sciml_bench.problem.architecture.model import Architecture
 from sciml_bench.problem.model import Problem, symbol
 from sciml_bench.problem.operators import Node, TridiagonalSolve
@@ -41,12 +42,15 @@ def source(problem: Problem | Architecture, target: str) -> str:
 
     Raises:
         KeyError: there is no such target.
+        UsageError: the target has no way to write the problem.
     """
     if isinstance(problem, Architecture):
         return architecture_source(problem, target)
     if target == "julia":
         return julia_source(problem)
     chosen = TARGETS[target]
+    if problem.controls and target != "jax":
+        raise UsageError(f"'{problem.name}' is driven by a path through data, which is emitted for JAX (Diffrax) only")
     context = Context.of(problem, chosen.for_batch() if problem.batch.size > 1 else chosen)
     functions = [_right_hand_side(context, "rhs", problem.equations)]
     if problem.implicit and target in SPLIT_TARGETS:
@@ -74,7 +78,11 @@ def _header(context: Context) -> str:
     imports += context.extra_imports
     if context.target.name == "jax" and problem.latent:
         recurrent = any(network.recurrent for network in problem.networks)
-        more = ["import jax", *(["from collections.abc import Callable"] if recurrent else [])]
+        more = [
+            "import jax",
+            *(["import diffrax"] if problem.controls else []),
+            *(["from collections.abc import Callable"] if recurrent else []),
+        ]
         imports = sorted({*imports, *more}, key=lambda line: (line[:4] == "from", line))
     lines = [
         f'"""{problem.name} for {context.target.name}, emitted from its neutral spec {problem.spec_hash[:12]}."""',
@@ -98,7 +106,10 @@ def _right_hand_side(context: Context, name: str, equations: Mapping[str, Node])
     program = straight_line(named, [context.resolve(expr) for expr in equations.values()]).needed()
     context.declare_tables(program.pair_tables)
     used = _symbols(program)
-    taken = network_arguments(context)
+    taken = [
+        *network_arguments(context),
+        *(context.names[symbol(control.name)] for control in context.problem.controls),
+    ]
     lines = [
         f"def {name}({', '.join(['t', 'y', 'p', *taken])}):",
         *context.unpack_parameters(used),

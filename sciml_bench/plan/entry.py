@@ -115,6 +115,7 @@ class Entry:
             batch=problem.batch.size,
             input_derivatives=problem.input_derivatives,
             latent=problem.latent,
+            controlled=bool(problem.controls),
         )
 
     def _facts_of_model(self) -> Facts:

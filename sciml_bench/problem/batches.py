@@ -7,7 +7,7 @@ from typing import Any
 from sciml_bench.problem.batch import MAX_BATCH, ONE, Batch
 from sciml_bench.problem.given import Given
 from sciml_bench.problem.model import Problem, State, to_double
-from sciml_bench.problem.operators import ARRAY_OPERATORS, NetworkOutput
+from sciml_bench.problem.operators import ARRAY_OPERATORS, ControlSlope, MatrixOf, NetworkOutput
 from sciml_bench.problem.reader import Reader
 
 BATCH_KEYS = ("size", "spread", "seed", "drawn")
@@ -77,4 +77,6 @@ def _whole_vectors(problem: Problem) -> bool:
         return False
     expressions = [*problem.equations.values(), *(definition.expr for definition in problem.definitions)]
     found = {type(node) for expr in expressions for node in expr.atoms(*ARRAY_OPERATORS)}
-    return found <= {NetworkOutput} and all(len(definition.shape) == 1 for definition in problem.definitions)
+    return found <= {NetworkOutput, ControlSlope, MatrixOf} and all(
+        len(definition.shape) == 1 for definition in problem.definitions
+    )

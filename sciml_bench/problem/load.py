@@ -13,6 +13,7 @@ from sciml_bench.problem import times
 from sciml_bench.problem.batch import Batch
 from sciml_bench.problem.batches import load_batch, refuse_unbatched
 from sciml_bench.problem.calls import operators
+from sciml_bench.problem.control import load_controls
 from sciml_bench.problem.document import Document
 from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
 from sciml_bench.problem.expression import Typed, number
@@ -33,16 +34,16 @@ SUITES = ("stiff", "nonstiff", "pde", "neural")
 TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "description", "source", "time", "constants", "parameters",
-    "grids", "networks", "data", "encoding", "states", "definitions", "equations", "implicit", "invariants", "exact",
-    "loss", "batch", "training", "published", "published_gradient",
+    "grids", "networks", "data", "encoding", "control", "states", "definitions", "equations", "implicit", "invariants",
+    "exact", "loss", "batch", "training", "published", "published_gradient",
 )  # fmt: skip
 TIME_KEYS = ("t0", "t1", "save", "breakpoints")
 SAVE_KEYS = ("spacing", "first", "count", "times")
 SOURCE_KEYS = ("citation", "url", "note")
 MAX_SAVED_TIMES = 10_000
 _MATHEMATICAL = (
-    "spec", "time", "constants", "parameters", "grids", "networks", "encoding", "states", "definitions", "equations",
-    "loss",
+    "spec", "time", "constants", "parameters", "grids", "networks", "encoding", "control", "states", "definitions",
+    "equations", "loss",
 )  # fmt: skip
 
 
@@ -68,12 +69,16 @@ def load_problem(path: Path | str) -> Problem:
     encoding = load_encoding(reader)
     states = load_states(reader, grids)
     t0, t1, save_times, breakpoints = _time(reader)
+    controls = load_controls(reader, t0, t1)
+    # Solvers stop where a path goes over to another polynomial.
+    breakpoints = tuple(sorted({*breakpoints, *(t for control in controls for t in control.times[1:-1])}))
     definitions = load_definitions(reader)
     equations, texts = load_equations(reader, states)
     # Read before others can use a parameter or a network: those that only stand in an invariant are mistakes.
     loss = load_loss(reader, states, save_times, given)
     reader.refuse_unused("parameters", [parameter.name for parameter in parameters])
     reader.refuse_unused("networks", [network.name for network in networks])
+    reader.refuse_unused("control", [control.name for control in controls])
     implicit = load_implicit(reader, states, equations)
     invariants = load_invariants(reader)
     exact = load_exact(reader, states)
@@ -86,7 +91,8 @@ def load_problem(path: Path | str) -> Problem:
         source=_source(document), t0=t0, t1=t1, save_times=save_times, breakpoints=breakpoints, grids=grids,
         constants=constants, matrices=matrices, parameters=parameters, states=states, definitions=definitions,
         equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=loss,
-        networks=networks, batch=batch, given=given, encoding=encoding, training=load_training(reader),
+        networks=networks, batch=batch, given=given, encoding=encoding, controls=controls,
+        training=load_training(reader),
         spec_hash=_spec_hash(document, loss.data, networks, batch, given), path=str(path), equation_texts=texts,
     )  # fmt: skip
     if batch.size > 1:

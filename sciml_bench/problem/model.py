@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import sympy
 from sympy import Symbol
@@ -15,6 +16,9 @@ from sciml_bench.problem.network import Network
 from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, Node
 from sciml_bench.problem.shapes import Shape
 from sciml_bench.task import Numbers, Training
+
+if TYPE_CHECKING:
+    from sciml_bench.problem.control import Control
 
 
 @dataclass(frozen=True)
@@ -148,12 +152,12 @@ class Definition:
 class Problem:
     """A differential equation y' = f(t, y, p), y(t0) = y0, with its loss, its truth where known, and its source.
 
-    The flat state holds the states in the order of the file, fields in C order; so does the flat parameter vector,
-    in which the weights of the networks follow the parameters. Scalar constants are part of the expressions;
-    ``constants`` holds the vectors among them, ``matrices`` the matrices. ``given`` are the data of each trajectory,
-    and ``encoding`` quantities computed of them and of theta before the solve. ``implicit`` holds, for every state, the
-    terms of its equation that an implicit-explicit method takes implicitly; it is empty where the file declares no
-    split.
+    The flat state holds the states in the order of the file, fields in C order; so does the flat parameter vector, in
+    which the weights of the networks follow the parameters. Scalar constants are part of the expressions; ``constants``
+    holds the vectors among them, ``matrices`` the matrices. ``given`` are the data of each trajectory, ``encoding``
+    quantities computed of them and of theta before the solve, ``controls`` paths through them. ``implicit`` holds, for
+    every state, the terms of its equation that an implicit-explicit method takes implicitly; it is empty where the file
+    declares no split.
     """
 
     name: str
@@ -184,6 +188,7 @@ class Problem:
     batch: Batch = ONE
     given: tuple[Given, ...] = ()
     encoding: tuple[Definition, ...] = ()
+    controls: tuple[Control, ...] = ()
     training: Training | None = None
     spec_hash: str = ""
     path: str = ""
@@ -277,6 +282,7 @@ class Problem:
         matrices = [(name, matrix.shape) for name, matrix in self.matrices.items()]
         networks = [(network.name, () if network.pointwise else (network.outputs,)) for network in self.networks]
         latent = [(quantity.name, quantity.shape) for quantity in (*self.given, *self.encoding)]
+        latent += [(control.name, (control.channels,)) for control in self.controls]
         return {symbol(name): shape for name, shape in (*named, *coordinates, *matrices, *networks, *latent)}
 
     @property

@@ -72,6 +72,14 @@ class TridiagonalSolve(Operator):
     """``TridiagonalSolve(lower, diagonal, upper, b)``: x with T x = b; lower[0] and upper[-1] are not used."""
 
 
+class ControlSlope(Operator):
+    """``ControlSlope(X)`` with X the symbol of a path through data: its derivative at t, a number for each channel."""
+
+
+class MatrixOf(Operator):
+    """``MatrixOf(a, x)``: the product of the matrix whose entries are a, row by row, and x."""
+
+
 class Item(Operator):
     """``Item(u, i, …)``: one element, with constant indices."""
 
@@ -102,5 +110,5 @@ OF_NETWORKS = (NetworkOutput, NetworkGradient, NetworkDivergence)
 #: Operators that map arrays to arrays or numbers; ``Where`` is elementwise and not among them.
 ARRAY_OPERATORS = (
     Laplacian, Difference, Shift, Total, MatrixProduct, Dot, NetworkOutput, NetworkGradient, NetworkDivergence,
-    TridiagonalSolve, Item, At, IndexedSum,
+    TridiagonalSolve, Item, At, IndexedSum, ControlSlope, MatrixOf,
 )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 from sciml_bench.problem.batch import MAX_BATCH
 from sciml_bench.problem.batches import BATCH_KEYS
+from sciml_bench.problem.control import CONTROL_KEYS, INTERPOLATIONS
 from sciml_bench.problem.latent import DATA_KEYS
 from sciml_bench.problem.load import SOURCE_KEYS, SPEC, SUITES, TIERS, TIME_KEYS, TOP_KEYS
 from sciml_bench.problem.loss import KINDS, LOSS_KEYS
@@ -76,6 +77,7 @@ def schema() -> Schema:
         "networks": _open(_network()),
         "data": _object(DATA_KEYS, required=("file",)),
         "encoding": _open(_EXPRESSION),
+        "control": _open(_control()),
         "states": {**_open(state), "minProperties": 1},
         "definitions": _open(_EXPRESSION),
         "equations": {**_open(_EXPRESSION), "minProperties": 1},
@@ -109,6 +111,13 @@ def _network() -> Schema:
     """The kind of a network is another word than that of a loss."""
     table = _object(NETWORK_KEYS, required=("inputs", "layers"))
     return {**table, "properties": {**table["properties"], "kind": {"enum": list(NETWORK_KINDS)}}}
+
+
+def _control() -> Schema:
+    """Its data are a series, not a file."""
+    interpolation = {"enum": list(INTERPOLATIONS)}
+    kinds = dict(zip(CONTROL_KEYS, (_STRING, {"type": "array", "items": _NUMBER}, interpolation), strict=True))
+    return {"type": "object", "additionalProperties": False, "properties": kinds, "required": ["data", "times"]}
 
 
 def _batch() -> Schema:

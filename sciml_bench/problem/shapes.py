@@ -8,11 +8,13 @@ from sympy import Symbol
 
 from sciml_bench.problem.operators import (
     At,
+    ControlSlope,
     Difference,
     Dot,
     IndexedSum,
     Item,
     Laplacian,
+    MatrixOf,
     MatrixProduct,
     NetworkDivergence,
     NetworkGradient,
@@ -64,6 +66,11 @@ def shape_of(expression: Node, shapes: Mapping[Symbol, Shape]) -> Shape:
         case NetworkGradient():
             inputs = (shape_of(argument, shapes) for argument in expression.args[1:])
             return (sum(shape[0] if shape else 1 for shape in inputs),)
+        case ControlSlope():
+            return shapes[expression.args[0]]
+        case MatrixOf():
+            matrix, vector = (shape_of(argument, shapes) for argument in expression.args)
+            return (matrix[0] // vector[0],)
         case TridiagonalSolve():
             return shape_of(expression.args[3], shapes)
         case PairMatrix():

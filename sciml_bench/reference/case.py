@@ -46,7 +46,8 @@ class Case:
             )
         self.problem = problem
         self.around: Around | None = None
-        if like is not None:
+        # A path through data stands in the equation itself, which is then another for each trajectory.
+        if like is not None and not problem.controls:
             self.system, self.dynamics = like.system, like.dynamics
             self.around = None if like.around is None else like.around.of(problem)
             return

@@ -13,7 +13,6 @@ import pytest
 CELLS = {
     "scipy": [("parameters", "dop853", "forward", "eager")],
     "torchdiffeq": [
-        ("parameters", "dopri5", "discrete", "eager"),
         ("classifier", "dopri5", "discrete", "eager"),
         ("autoencoder", "dopri5", "backsolve", "eager"),
     ],

@@ -20,7 +20,7 @@ import optimistix
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
 from sciml_bench.adapters.diffrax import failure, solvers
-from sciml_bench.adapters.diffrax.compiling import CacheHits, CompileTimes
+from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task, Training
 from sciml_bench.trajectories import Trajectories
@@ -41,6 +41,7 @@ class Values(NamedTuple):
     rtol: jax.Array
     atol: jax.Array
     penalty: jax.Array | float = 0.0
+    controls: tuple[Any, ...] = ()
 
 
 class Solved(NamedTuple):
@@ -223,9 +224,17 @@ class DiffraxProgram(Program):
 
     def _integrated(self, integrate: Integrate, values: Values, sensitivity: str) -> Solved:
         """One solve, or of a batch all of them in one loop, each with steps of its own."""
+        controls = getattr(self._source, "controls", None)
+        given = self._given or ()
         if self._numbers.batch == 1:
-            return integrate(values, sensitivity)
+            return integrate(values if controls is None else values._replace(controls=controls(*given)), sensitivity)
         y0 = values.y0.reshape(self._numbers.batch, -1)
+        if controls is not None:
+            # Each trajectory is driven by a path of its own.
+            def driven(start: jax.Array, *given: jax.Array) -> Solved:
+                return integrate(values._replace(y0=start, controls=controls(*given)), sensitivity)
+
+            return jax.vmap(driven)(y0, *given)
         return jax.vmap(lambda start: integrate(values._replace(y0=start), sensitivity))(y0)
 
     def _loss(self, ys: jax.Array, values: Values) -> jax.Array:
@@ -263,7 +272,7 @@ class DiffraxProgram(Program):
             t1=numbers.t1,
             dt0=None,
             y0=values.y0,
-            args=self._rhs_arguments(values.p),
+            args=(*self._rhs_arguments(values.p), *values.controls),
             saveat=diffrax.SaveAt(ts=jnp.asarray(numbers.save_times)),
             stepsize_controller=solvers.controller(self._cell.method, numbers, values.rtol, atol),
             adjoint=adjoint,

@@ -7,7 +7,16 @@ hundreds of small operations a step, take minutes without it. Single precision i
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import Adapter, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.task import Cell
+
+
+def refusal(_cell: Cell, facts: Facts) -> str | None:
+    """Why a cell cannot run on a problem with these facts."""
+    if facts.controlled:
+        return "TensorFlow Probability has no paths through data that drive an equation"
+    return None
+
 
 ADAPTER = Adapter(
     name="tensorflow",
@@ -26,6 +35,7 @@ ADAPTER = Adapter(
     ),
     sensitivities=("backsolve",),
     modes=("xla", "graph"),
+    refusal=refusal,
     # TensorFlow's persistent cache of XLA programs. It does not tell of hits; that it adds no file shows them.
     cached_modes=("xla",),
     # The guide names BDF for stiff and DormandPrince for non-stiff equations. XLA comes first: it is the documented

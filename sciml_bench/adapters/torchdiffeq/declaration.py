@@ -70,6 +70,8 @@ def not_released(method: str) -> str | None:
 
 
 def _refusal(cell: Cell, facts: Facts) -> str | None:
+    if facts.controlled:
+        return "torchdiffeq has no paths through data that drive an equation (torchcde, a library of its own, has)"
     if facts.input_derivatives and cell.framework_mode == "compiled":
         return "torch.compile does not trace torch.autograd.grad, by which the right-hand side differentiates a network"
     return not_released(cell.method)
