@@ -78,6 +78,13 @@ class Intent:
         """The planned cells by their identity."""
         return {entry["cell_id"]: entry for entry in self.plan["cells"]}
 
+    def tolerances(self, label: str) -> tuple[tuple[float, float], ...]:
+        """The relative and absolute tolerances of a cell: the profile's ladder, or those of a claim that it tests."""
+        own = self.plan.get("claimed", {}).get("points", {}).get(label)
+        if own is not None:
+            return tuple((rtol, atol) for rtol, atol in own)
+        return tuple((rtol, rtol) for rtol in self.plan["profile"]["rtols"])
+
     @cached_property
     def spec_hashes(self) -> dict[str, str]:
         """The hash of each problem's specification."""

@@ -72,12 +72,13 @@ def ladder(record: Record, intent: Intent) -> Iterator[str]:
         if measured != batches:
             yield f"batches {measured}, planned {batches}"
         return
-    planned = tuple(intent.plan["profile"]["rtols"])
+    planned = intent.tolerances(record.cell.label)
+    rtols = tuple(rtol for rtol, _ in planned)
     found = tuple(point.rtol for point in record.points)
-    if found != planned:
-        yield f"tolerances {_listed(found)}, planned {_listed(planned)}"
-    if any(point.atol != point.rtol for point in record.points):
-        yield "an absolute tolerance differs from its relative one"
+    if found != rtols:
+        yield f"tolerances {_listed(found)}, planned {_listed(rtols)}"
+    elif any(point.atol != atol for point, (_, atol) in zip(record.points, planned, strict=True)):
+        yield "an absolute tolerance differs from the planned one"
 
 
 def inputs(record: Record, intent: Intent) -> Iterator[str]:

@@ -27,7 +27,7 @@ def accuracy(record: Record, intent: Intent) -> Iterator[str]:
     """Halves that are ok have scores within their bounds, where there is a reference."""
     if record.reference_kind is None:
         return
-    bound = _error_bound(intent)
+    bound = _error_bound(record, intent)
     for point in record.points:
         if point.solve_outcome is Outcome.OK:
             yield from _within(point, "solution", point.solve_scores, _solution_error(point.solve_scores), bound)
@@ -40,7 +40,7 @@ def scores(record: Record, intent: Intent, known: KnownProblem) -> Iterator[str]
     """Scores computed again are those of the record, and within the bounds."""
     if known.reference is None or record.reference_kind != known.reference.kind:
         return
-    bound = _error_bound(intent)
+    bound = _error_bound(record, intent)
     for point in record.points:
         if point.solve_outcome is Outcome.OK:
             yield from _solution(point, known, bound)
@@ -71,9 +71,10 @@ def recomputable(record: Record, known: KnownProblem) -> str:
     return ""
 
 
-def _error_bound(intent: Intent) -> float:
-    """The bound of a solution's mixed error under the run's profile."""
-    return min(LARGEST_ERROR_BOUND, ERROR_BOUND_FACTOR * max(intent.plan["profile"]["rtols"]))
+def _error_bound(record: Record, intent: Intent) -> float:
+    """The bound of a solution's mixed error under the run's profile, or at looser tolerances of the cell's own."""
+    own = (rtol for rtol, _ in intent.tolerances(record.cell.label))
+    return min(LARGEST_ERROR_BOUND, ERROR_BOUND_FACTOR * max(*own, *intent.plan["profile"]["rtols"]))
 
 
 def _within(point: PointResult, what: str, given: Scores | None, error: object, bound: float) -> Iterator[str]:
