@@ -1,0 +1,91 @@
+"""Run in a process of its own with MODELS_ADAPTER: how one framework runs models, as one JSON object of findings.
+
+Each finding is the point, the training or the end that the worker's own code tells of a cell.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stubs.models import model
+
+from sciml_bench.adapters.registry import adapter
+from sciml_bench.emit import source
+from sciml_bench.measure.phases import Clock
+from sciml_bench.measure.protocol import End, Event, PointDone, TrainingDone
+from sciml_bench.measure.worker import measure
+from sciml_bench.problem.architecture.model import Architecture
+from sciml_bench.reference.model import truth
+from sciml_bench.task import Cell, Sampling, Task
+
+CELLS = {
+    "torch": (("every-kind", "eager", "float64"), ("flat", "eager", "float64"), ("text", "eager", "float64")),
+    "jax": (("every-kind", "jit", "float64"), ("flat", "jit", "float64"), ("text", "jit", "float64")),
+    "keras": (("every-kind", "graph", "float64"), ("flat", "eager", "float64"), ("text", "eager", "float64")),
+    "onnxruntime": (("every-kind", "graph", "float32"), ("flat", "graph", "float32"), ("text", "graph", "float32")),
+}
+
+
+def task(found: Architecture, name: str, mode: str, precision: str, device: str = "cpu") -> Task:
+    """A short task of a model, with its reference."""
+    declared = adapter(name)
+    return Task(
+        cell=Cell(found.name, name, "network", declared.sensitivities[0], mode, precision, device),
+        program=declared.program,
+        source=source(found, declared.target),
+        numbers=found.numbers(),
+        points=found.points,
+        sampling=Sampling(1, 3, 0.0, 3, 1e-6),
+        seed=3,
+        threads=1,
+        error_bound=0.0,
+        gradient_error_bound=0.0,
+        training=found.training if declared.sensitivities[0] == "reverse" else None,
+        learning=found.learning(truth.compute(found)),
+    )
+
+
+def told(work: Task) -> dict[str, Any]:
+    """What a worker tells of a task that has travelled as JSON."""
+    found: dict[str, Any] = {"points": [], "training": None}
+
+    def keep(event: Event) -> None:
+        if isinstance(event, PointDone) and event.complete:
+            found["points"].append(event.result.to_dict())
+        elif isinstance(event, TrainingDone) and event.complete:
+            found["training"] = event.result.to_dict()
+        elif isinstance(event, End):
+            found["end"] = dataclasses.asdict(event)
+
+    measure(Task.from_json(work.to_json()), keep, Clock(), 300.0)
+    return found
+
+
+def main(name: str) -> None:
+    """Print the findings of one adapter."""
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for what, mode, precision in CELLS[name]:
+            found[what] = told(task(model(Path(folder), what), name, mode, precision))
+        flat = model(Path(folder), "flat")
+        found["gpu"] = told(task(flat, name, CELLS[name][1][1], "float32", "gpu"))
+        if name in ("jax", "keras"):
+            # The gate is one for all; what these compile takes long.
+            print(json.dumps(found))
+            return
+        other = model(Path(folder), "flat", ("seed = 2", "seed = 5"))
+        wrong = task(flat, name, CELLS[name][1][1], "float32")
+        found["wrong"] = told(dataclasses.replace(wrong, learning=flat.learning(truth.compute(other))))
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(os.environ["MODELS_ADAPTER"])

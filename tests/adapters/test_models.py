@@ -1,0 +1,80 @@
+"""Models in every framework: parity with the reference for every kind of layer, the same training, honest refusals."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from adapters.findings import findings
+from stubs.models import TEXTS
+
+from sciml_bench.measure.trained import Trained
+
+TRAINING = ("torch", "jax", "keras")
+ADAPTERS = (*TRAINING, "onnxruntime")
+
+
+@cache
+def found(adapter: str) -> dict[str, Any]:
+    """The findings of one framework, from a process of its own."""
+    return findings("in_models.py", MODELS_ADAPTER=adapter, KERAS_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL="3")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_every_kind_of_layer_keeps_parity(adapter: str, name: str) -> None:
+    told = found(adapter)[name]
+    assert told["end"]["outcome"] == "ok", told["end"]["message"]
+    bound = 1e-5 if adapter == "onnxruntime" else 1e-10
+    for point in told["points"]:
+        assert (point["solve_outcome"], point["message"]) == ("ok", "")
+        assert point["solve_scores"]["output_error"] <= bound
+        assert len(point["solve_ns"]) == 3
+        if adapter in TRAINING:
+            assert point["gradient_outcome"] == "ok"
+            assert point["gradient_scores"]["loss_error"] <= bound
+            assert point["gradient_scores"]["slope_error"] <= 2 * bound
+
+
+def test_a_framework_that_infers_tells_nothing_of_gradients() -> None:
+    for point in found("onnxruntime")["every-kind"]["points"]:
+        assert (point["outcome"], point["gradient_outcome"], point["gradient_ns"]) == ("ok", None, [])
+
+
+def test_all_frameworks_train_alike() -> None:
+    curves = {name: Trained.from_dict(found(name)["every-kind"]["training"]) for name in TRAINING}
+    first = curves["torch"]
+    assert (first.outcome, len(first.losses)) == ("ok", 6)
+    assert float(first.losses[-1] or 0) != first.losses[0]
+    for curve in curves.values():
+        assert curve.losses == pytest.approx(first.losses, rel=1e-8)
+        assert curve.theta == pytest.approx(first.theta, rel=1e-6, abs=1e-9)
+        assert [item.step for item in curve.evaluations] == [1, 2, 4, 6]
+        assert [item.loss for item in curve.evaluations] == pytest.approx(
+            [item.loss for item in first.evaluations], rel=1e-8
+        )
+        assert [item.accuracy for item in curve.evaluations] == [item.accuracy for item in first.evaluations]
+
+
+def test_gradient_norms_agree() -> None:
+    norms = [found(name)["text"]["points"][0]["gradient_scores"]["gradient_norm"] for name in TRAINING]
+    assert np.ptp(norms) / np.mean(norms) < 1e-10
+
+
+@pytest.mark.parametrize("adapter", ["torch", "onnxruntime"])
+def test_another_model_is_inaccurate(adapter: str) -> None:
+    """The gate is not open: against the reference of other weights nothing is ok."""
+    told = found(adapter)["wrong"]["points"][0]
+    assert told["outcome"] == "inaccurate"
+    assert "its bound 1.0e-05" in told["message"]
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_a_gpu_that_is_not_there_is_unsupported(adapter: str) -> None:
+    end = found(adapter)["gpu"]["end"]
+    if end["outcome"] == "ok":
+        pytest.skip("this machine has a GPU")
+    assert (end["outcome"], end["phase"]) == ("unsupported", "build")
+    assert "GPU" in end["message"]

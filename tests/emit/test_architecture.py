@@ -1,0 +1,48 @@
+"""Emitted source of models: readable Python for every framework, with every layer by its name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from stubs.models import TEXTS, model
+
+from sciml_bench.emit import source
+from sciml_bench.emit.architecture.source import EMITTERS
+from sciml_bench.problem import catalog
+from sciml_bench.problem.declared import load_declared
+
+NAMES = [name for name in catalog.names() if catalog.header(name).suite == "conventional"]
+
+
+@pytest.mark.parametrize("target", EMITTERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_source_of_the_catalog_is_python(name: str, target: str) -> None:
+    text = source(load_declared(catalog.path(name)), target)
+    assert text.startswith(f'"""{name} for ')
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+    assert all(len(line) <= 120 and line == line.rstrip() for line in text.splitlines() if "make_node" not in line)
+    ast.parse(text)
+
+
+@pytest.mark.parametrize("target", EMITTERS)
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_layer_with_weights_stands_in_the_source(tmp_path: Path, name: str, target: str) -> None:
+    found = model(tmp_path, name)
+    text = source(found, target)
+    for slot in found.slots:
+        assert slot.layer in text
+
+
+def test_imports_are_used(tmp_path: Path) -> None:
+    for name in TEXTS:
+        for target in EMITTERS:
+            text = source(model(tmp_path, name), target)
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    for alias in node.names:
+                        known = alias.asname or alias.name.partition(".")[0]
+                        assert len(re.findall(rf"\b{known}\b", text)) >= 2, (name, target, known)
