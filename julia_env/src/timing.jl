@@ -29,7 +29,10 @@ end
 
 Inputs for [`solved`](@ref) and [`differentiated`](@ref).
 """
-function prepare(cell::Cell, theta, reltol, atol)
+prepare(cell::Cell, theta, reltol, atol) = Base.invokelatest(inputs_of, cell, theta, reltol, atol)
+
+# The equation may have been evaluated after the caller was compiled.
+function inputs_of(cell, theta, reltol, atol)
     values = arranged(cell.order, collect(Float64, theta))
     own = theta_of(cell, values)
     objective = Objective(cell, gradient_settings(cell, reltol, atol))

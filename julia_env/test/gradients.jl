@@ -9,7 +9,7 @@ error_of(found, truth, values) = sqrt(sum(abs2, values .* (found .- truth)) / su
 """Central differences of the loss along each parameter, from solves at a tight tolerance."""
 function differences(name, method; step = 1e-4)
     cell, values = build(name, method), theta(name)
-    loss(at) = cell.loss(value(SciMLBench.solved(inputs(cell, at, 1e-12))))
+    loss(at) = Base.invokelatest(cell.loss, value(SciMLBench.solved(inputs(cell, at, 1e-12))))
     return map(eachindex(values)) do k
         h = step * values[k]
         change = [i == k ? h : 0.0 for i in eachindex(values)]
@@ -51,7 +51,7 @@ end
         _, found = gradient("lotka-volterra", "vern9", sensitivity, 1e-10; wrt = "initial_state")
         h = 1e-5
         cell = build("lotka-volterra", "vern9", "forward", "compiled", "initial_state")
-        loss(y0) = cell.loss(value(SciMLBench.solved(inputs(cell, y0, 1e-12))))
+        loss(y0) = Base.invokelatest(cell.loss, value(SciMLBench.solved(inputs(cell, y0, 1e-12))))
         slope = (loss([1 + h, 1.0]) - loss([1 - h, 1.0])) / 2h
         @test found[1] ≈ slope rtol = 1e-5
     end
