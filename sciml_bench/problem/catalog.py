@@ -15,6 +15,9 @@ from sciml_bench.errors import StoreError, UsageError
 if TYPE_CHECKING:
     from sciml_bench.problem.model import Problem
 
+CONVENTIONAL = "conventional"
+"""The suite, and folder, of what is no equation but a model, which has a loader of its own."""
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -53,6 +56,11 @@ def names() -> tuple[str, ...]:
     return tuple(paths())
 
 
+def equation_names() -> tuple[str, ...]:
+    """The names of the problems that are differential equations, which solvers run."""
+    return tuple(name for name, path in paths().items() if path.parent.name != CONVENTIONAL)
+
+
 def path(name: str) -> Path:
     """The file of a problem.
 
@@ -67,7 +75,13 @@ def path(name: str) -> Path:
 
 
 def load(name: str) -> Problem:
-    """The problem of this name, loaded and checked."""
+    """The differential equation of this name, loaded and checked.
+
+    Raises:
+        UsageError: there is none of this name, or it is a model of the conventional track.
+    """
+    if path(name).parent.name == CONVENTIONAL:
+        raise UsageError(f"{name} is a model of the conventional track, and this takes a differential equation")
     from sciml_bench.problem.load import load_problem
 
     return load_problem(path(name))

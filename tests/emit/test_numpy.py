@@ -14,7 +14,7 @@ from sciml_bench.problem.model import Problem
 
 LARGE = {"brusselator-2d-16", "brusselator-2d-32"}
 #: Networks have no Jacobian; ``test_networks`` is about them.
-WITHOUT_NETWORKS = [name for name in catalog.names() if catalog.header(name).suite != "neural"]
+WITHOUT_NETWORKS = [name for name in catalog.equation_names() if catalog.header(name).suite != "neural"]
 NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in WITHOUT_NETWORKS]
 #: Problems whose components differ by so many decades that a difference quotient of the whole vector says little.
 ILL_SCALED = {"robertson-late", "e5-late"}

@@ -139,7 +139,7 @@ def test_a_reference_is_written_whole_or_not_at_all(stored: StoredReference, tmp
     assert not list(tmp_path.glob("*.partial"))
 
 
-@pytest.mark.parametrize("name", catalog.names())
+@pytest.mark.parametrize("name", catalog.equation_names())
 def test_stored_references_of_the_catalog_fit_their_problems(name: str):
     problem = catalog.load(name)
     if problem.tier == "heavy" and not reference_path(problem).is_file():
@@ -152,7 +152,7 @@ def test_stored_references_of_the_catalog_fit_their_problems(name: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", catalog.names())
+@pytest.mark.parametrize("name", catalog.equation_names())
 def test_stored_references_of_the_catalog_can_be_computed_again(name: str):
     problem = catalog.load(name)
     if reference_path(problem).is_file():

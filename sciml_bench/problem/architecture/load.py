@@ -16,6 +16,7 @@ from sciml_bench.problem.architecture.building import Builder
 from sciml_bench.problem.architecture.data_sets import load_data
 from sciml_bench.problem.architecture.layer import Layer, walk
 from sciml_bench.problem.architecture.model import Architecture
+from sciml_bench.problem.catalog import CONVENTIONAL as SUITE
 from sciml_bench.problem.document import Document
 from sciml_bench.problem.model import Source, to_double
 from sciml_bench.problem.reader import Reader
@@ -24,7 +25,6 @@ from sciml_bench.problem.weights import hash_of
 from sciml_bench.task import Training
 
 SPEC = 1
-SUITE = "conventional"
 TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "description", "source", "data", "weights", "layers", "loss",

@@ -40,7 +40,7 @@ def linear(markup) -> str:
     return re.sub(r"[\s⁢⁡]+", "", "".join(parsed(markup).itertext()))
 
 
-@pytest.mark.parametrize("name", catalog.names())
+@pytest.mark.parametrize("name", catalog.equation_names())
 def test_every_problem_is_typeset_and_names_what_its_equations_name(name):
     problem = catalog.load(name)
     for state, rhs in problem.equations.items():
