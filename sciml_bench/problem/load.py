@@ -13,6 +13,7 @@ from sciml_bench.problem import times
 from sciml_bench.problem.batch import Batch
 from sciml_bench.problem.batches import load_batch, refuse_unbatched
 from sciml_bench.problem.calls import operators
+from sciml_bench.problem.catalog import CONVENTIONAL
 from sciml_bench.problem.control import load_controls
 from sciml_bench.problem.document import Document
 from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
@@ -55,6 +56,9 @@ def load_problem(path: Path | str) -> Problem:
     """
     reader = Reader(Document.read(Path(path)))
     document = reader.document
+    if document.data.get("suite") == CONVENTIONAL:
+        cure = "`sciml-bench run` and `describe` take it; this takes differential equations."
+        raise document.error("this file declares a model of the conventional track.", "", "suite", cure)
     document.known_keys(document.data, TOP_KEYS, "")
     if document.data.get("spec") != SPEC:
         raise document.error(f"'spec' must be {SPEC}.", "", "spec", f"Write `spec = {SPEC}` in the first line.")
