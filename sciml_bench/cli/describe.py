@@ -111,6 +111,7 @@ def facts(problem: Problem) -> dict[str, Any]:
         "n_parameters": problem.n_parameters,
         "data": [{"name": g.name, "shape": list(g.shape), "trajectories": len(g.rows)} for g in problem.given],
         "encoding": {item.name: item.text for item in problem.encoding},
+        "control": [{"name": c.name, "data": c.data, "interpolation": c.interpolation} for c in problem.controls],
         "initial": _initial(problem),
         "parameters": dict(zip(problem.parameter_labels, map(str, problem.p), strict=True)),
         "networks": [_network(network) for network in problem.networks],
@@ -142,6 +143,10 @@ def _print(problem: Problem) -> None:
         click.echo(f"the right-hand side jumps at {', '.join(times['breakpoints'])}")
     for item in told["data"]:
         click.echo(f"\ndata of each trajectory, {item['name']}: {_shape(item['shape'])}")
+    for item in told["control"]:
+        click.echo(
+            f"  a path through it drives the equation: {item['name']}, {item['interpolation']}, of {item['data']}"
+        )
     for name, text in told["encoding"].items():
         click.echo(f"  computed before the solve: {name} = {text}")
     _print_numbers(f"{told['n_states']} states at t0", told["initial"])

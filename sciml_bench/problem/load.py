@@ -82,7 +82,8 @@ def load_problem(path: Path | str) -> Problem:
     loss = load_loss(reader, states, save_times, given)
     reader.refuse_unused("parameters", [parameter.name for parameter in parameters])
     reader.refuse_unused("networks", [network.name for network in networks])
-    reader.refuse_unused("control", [control.name for control in controls])
+    for control in controls:
+        reader.refuse_unused(f"control.{control.name}", [control.name])
     implicit = load_implicit(reader, states, equations)
     invariants = load_invariants(reader)
     exact = load_exact(reader, states)

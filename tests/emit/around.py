@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from emit.evaluation import evaluate
 from emit.networks import module
 from flint import arb
 
@@ -43,6 +44,21 @@ def error(problem: Problem, target: str) -> float:
     if np.shape(found_y0) != (y0.shape if problem.batch.size > 1 else y0.shape[1:]):
         raise TypeError(f"the initial state has the shape {np.shape(found_y0)}")
     return float(max(np.max(np.abs(found_y0 - y0)) / np.max(np.abs(y0)), abs(found_loss - loss) / abs(loss)))
+
+
+def controlled_error(problem: Problem) -> float:
+    """The largest relative error of a right-hand side that a path through data drives, in each interval of it."""
+    import jax.numpy as jnp
+
+    emitted, p = module(problem, "jax"), np.array(problem.numbers().p)
+    arguments = (*emitted["arguments"](jnp.asarray(p)), *emitted["controls"](*emitted["GIVEN"]))
+    y, errors = np.array([0.3, -0.8]), []
+    for t in (0.0, 0.1, 0.4, 0.7, 0.9, 1.0):
+        expected = evaluate(problem, t, y, p)
+        errors.append(
+            np.max(np.abs(emitted["rhs"](t, jnp.asarray(y), *arguments) - expected)) / np.max(np.abs(expected))
+        )
+    return float(max(errors))
 
 
 def _started(found: Any) -> tuple[Any, Any]:

@@ -16,7 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from emit import around
 from emit.evaluation import evaluate
 from emit.networks import RUN, module, problems
-from stubs.latents import TEXTS, latent
+from stubs.latents import TEXTS, controlled, latent
+
+from sciml_bench.problem.control import INTERPOLATIONS
 
 T = 0.37
 
@@ -45,6 +47,10 @@ def main(target: str) -> None:
             for size in (1, 3) if target != "numpy" and name != "parameters" else (1,):
                 error = around.error(latent(Path(folder), name, size), target)
                 print(f"{name}{'-batch' * (size > 1)} {error:.1e}", flush=True)
+        if target == "jax":
+            for interpolation in INTERPOLATIONS:
+                error = around.controlled_error(controlled(Path(folder), interpolation))
+                print(f"{interpolation} {error:.1e}", flush=True)
 
 
 main(sys.argv[1])

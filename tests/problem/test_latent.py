@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from stubs.latents import DRAWN, HEAD, TABLES, TEXTS, latent
+from stubs.latents import CONTROLLED, DRAWN, HEAD, TABLES, TEXTS, controlled, latent
+from sympy import Integer
 
-from sciml_bench.errors import ProblemError
+from sciml_bench.emit import source
+from sciml_bench.errors import ProblemError, UsageError
 from sciml_bench.problem import load_problem
 from sciml_bench.problem.given import Given
 
@@ -141,3 +143,48 @@ def test_a_drawn_batch_has_no_computed_initial_values(load, decay):
     text = decay.replace("a = 1\n", 'a = "2*k"\n') + "[batch]\nsize = 3\nspread = 1\n"
     with pytest.raises(ProblemError, match="the initial value of 'a' is computed, so none is drawn around it"):
         load(text)
+
+
+def test_a_path_has_its_knots_as_breakpoints(tmp_path):
+    problem = controlled(tmp_path, "hermite", 2)
+    assert problem.numbers().breakpoints == (0.25, 0.625)
+    (control,) = problem.controls
+    assert (control.name, control.data, control.channels, control.interpolation) == ("X", "x", 2, "hermite")
+    assert problem.spec_hash != controlled(tmp_path, "linear", 2).spec_hash
+    with pytest.raises(UsageError, match="driven by a path through data, which is emitted for JAX"):
+        source(problem, "torch")
+
+
+def test_slopes_of_a_path_are_continuous_and_begin_and_end_as_its_lines(tmp_path):
+    (control,) = controlled(tmp_path, "hermite").controls
+    values = tuple(map(Integer, (0, 1, 3, -2)))
+    lines = [
+        (b - a) / (t - s) for a, b, s, t in zip(values, values[1:], control.times, control.times[1:], strict=False)
+    ]
+    assert control.slope(0, values, control.times[0]) == lines[0]
+    for k, line in enumerate(lines):
+        assert control.slope(k, values, control.times[k + 1]) == line
+        assert k == 0 or control.slope(k, values, control.times[k]) == lines[k - 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (('data = "x"', 'data = "first"'), "'first' is no series"),
+        (("0.625, 1]", "1]"), "'times' must increase from t0 to t1, one for each time of the series"),
+        (("[0, 0.25", "[0.25, 0.25"), "'times' must increase from t0 to t1"),
+        (('"hermite"', '"quintic"'), "'quintic' is no interpolation"),
+        (("ddt(X)", "ddt(z)"), "ddt takes a path of [control] (X)"),
+        (("apply(f(z), ddt(X))", "apply(z, f(z))"), "apply takes the entries of a matrix, row by row, and a vector"),
+        (("apply(f(z), ddt(X)) - z", "f(z)[0]*z"), "'X' in [control.X] is never used"),
+    ],
+)
+def test_what_does_not_fit_of_a_path_is_told(tmp_path, change, told):
+    text = HEAD + CONTROLLED.format(draw=DRAWN, interpolation="hermite") + "[batch]\nsize = 1\n"
+    assert change[0] in text
+    (tmp_path / "around.csv").write_text(TABLES["controlled"], encoding="utf-8")
+    path = tmp_path / "problem.toml"
+    path.write_text(text.replace(*change), encoding="utf-8")
+    with pytest.raises(ProblemError) as caught:
+        load_problem(path)
+    assert told in str(caught.value)

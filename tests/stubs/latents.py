@@ -105,13 +105,41 @@ target = "m"
 penalty = "s**2*r"
 weight = 2
 """
+CONTROLLED = """
+[data]
+file = "around.csv"
+[networks.f]
+inputs = 2
+layers = [5, 4]
+activation = "tanh"
+{draw}
+[control.X]
+data = "x"
+times = [0, 0.25, 0.625, 1]
+interpolation = "{interpolation}"
+[states]
+z = {{ initial = "first", scale = 1 }}
+[equations]
+z = "apply(f(z), ddt(X)) - z"
+"""
 TABLES = {
+    "controlled": "x[0,0],x[0,1],x[1,0],x[1,1],x[2,0],x[2,1],x[3,0],x[3,1],first[0],first[1]\n"
+    "0,1,0.5,-1,0.25,2,1,0.5,0.5,-0.7\n1,0,-0.5,1.5,0,1,-1,0.25,-0.3,0.2\n",
     "autoencoder": '"x[0,0]","x[0,1]","x[1,0]","x[1,1]","x[2,0]","x[2,1]",w[0],w[1],w[2]\n'
     "0.5,-1,0.25,2,1,0.5,0.5,-0.7,1.5\n-0.5,1.5,0,1,-1,0.25,-0.3,0.2,0.1\n1,1,2,-2,0.5,0.5,0.9,1.1,-0.4\n",
     "classifier": "u,label,w[0],w[1],w[2]\n0.5,2,0.5,-0.7,1.5\n-1.5,0,-0.3,0.2,0.1\n0.75,3,0.9,1.1,-0.4\n",
     "parameters": "u,m[0],m[1],m[2]\n0.8,1,0.5,-0.25\n",
 }
 TEXTS = {"autoencoder": AUTOENCODER, "classifier": CLASSIFIER, "parameters": PARAMETERS}
+
+
+def controlled(folder: Path, interpolation: str, size: int = 1) -> Problem:
+    """A problem that a path through data drives."""
+    (folder / "around.csv").write_text(TABLES["controlled"], encoding="utf-8")
+    path = folder / "controlled.toml"
+    text = CONTROLLED.format(draw=DRAWN, interpolation=interpolation)
+    path.write_text(HEAD + text + f"[batch]\nsize = {size}\n", encoding="utf-8")
+    return load_problem(path)
 
 
 def latent(folder: Path, name: str, size: int = 1) -> Problem:
