@@ -1,0 +1,146 @@
+"""Claims judged by records made by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stubs.reported import cell, plan, point, record
+
+from sciml_bench.claims.claim import Claim, Figure
+from sciml_bench.claims.collection import find
+from sciml_bench.claims.judging import Judged, Measurement, judged, untested
+from sciml_bench.claims.ruling import Ruling
+from sciml_bench.claims.told import document, latex, markdown, remarks, row, table
+from sciml_bench.outcome import Outcome
+from sciml_bench.report.summary import summarise
+
+FAST, SLOW = cell("fast", "julia", "p-published"), cell("slow", "scipy", "p-published")
+FAIR_FAST, FAIR_SLOW = cell("fast", "julia", "p-fair"), cell("slow", "scipy", "p-fair")
+SIDES = {"published.fast": FAST, "published.slow": SLOW, "fair.fast": FAIR_FAST, "fair.slow": FAIR_SLOW}
+NOISE = (1.0, 1.02, 0.99, 1.01, 0.98, 1.0)
+
+
+def claim(**figure: Any) -> Claim:
+    figure = {"says": "ten times", "quantity": "solve", "ratio": 10.0} | figure
+    return dataclasses.replace(find("C05"), figure=Figure(**figure))
+
+
+def points(ms: float, digits: float) -> list[Any]:
+    """A ladder of two points, ten times as long and two digits better at the tighter one."""
+    return [
+        point(
+            rtol, solve_ms=ms * 10**i, gradient_ms=2 * ms * 10**i, mescd=digits + 2 * i,
+            gradient_error=10.0 ** -(digits + 2 * i), solve_statistics={"n_steps": 100.0 * (1 + i) * ms},
+        )
+        for i, rtol in enumerate((1e-4, 1e-6))
+    ]  # fmt: skip
+
+
+def measured(
+    which: Claim, slow_ms: float, *, blocks: int = 6, slow_digits: float = 4.0, fast_digits: float = 4.0,
+    failed: str = "", profile: str = "quick",
+) -> Judged:  # fmt: skip
+    """The claim judged from processes whose slow side takes so long; one side may fail throughout."""
+    records = []
+    for block in range(blocks):
+        noise = NOISE[block]
+        for name, where in SIDES.items():
+            ms = slow_ms * noise if name.endswith("slow") else 1.0 / noise
+            digits = slow_digits if name.endswith("slow") else fast_digits
+            made = points(ms, digits)
+            made = made[:1] if name.startswith("published") else made
+            if name == failed:
+                made = [point(1e-4, outcome=Outcome.TIMEOUT)]
+            records.append(record(where, made, block=block))
+    told = plan(list(SIDES.values()), profile=profile)
+    told |= {"claimed": {"claim": which.id, "cells": {name: where.label for name, where in SIDES.items()}}}
+    (found,) = judged([Measurement(which, summarise(told, records), Path("results/run"))])
+    return found
+
+
+@pytest.mark.parametrize("quantity", ["solve", "gradient"])
+def test_both_settings_are_judged_by_paired_ratios(quantity: str):
+    found = measured(claim(quantity=quantity), 12.0)
+    for finding in found.findings.values():
+        assert finding.ruling is Ruling.HOLDS
+        assert finding.ratio is not None
+        assert finding.ratio.n == 6
+        assert finding.ratio.low < 12.0 < finding.ratio.high
+    assert found.profile == "quick"
+
+
+def test_fair_is_at_equal_achieved_accuracy():
+    """The slow side has two digits more at each tolerance, which are worth a factor of ten."""
+    found = measured(claim(), 12.0, slow_digits=6.0, fast_digits=4.0)
+    assert found.findings["published"].ratio is not None
+    assert found.findings["fair"].ratio is not None
+    assert found.findings["published"].ratio.estimate == pytest.approx(12.0, rel=0.05)
+    assert found.findings["fair"].ratio.estimate == pytest.approx(1.2, rel=0.05)
+    assert found.findings["fair"].ruling is Ruling.HOLDS_IN_PART
+    assert found.digits == {"fair": 6.0}
+    assert "at 6 correct digits" in " ".join(remarks(found))
+
+
+def test_a_side_that_is_known_from_above_only_leaves_it_undecided():
+    found = measured(claim(), 2.0, slow_digits=9.0, fast_digits=4.0)
+    assert found.findings["fair"].ruling in (Ruling.UNDECIDED, Ruling.NOT_TESTABLE)
+    assert found.findings["published"].ruling is Ruling.HOLDS_IN_PART
+
+
+@pytest.mark.parametrize("side", ["fast", "slow"])
+def test_a_side_that_fails_is_a_result_and_said_as_such(side: str):
+    found = measured(claim(), 12.0, failed=f"published.{side}")
+    finding = found.findings["published"]
+    assert finding.ruling is Ruling.NOT_TESTABLE
+    assert finding.reason.startswith(f"the {side} side ended in timeout in gradient")
+    assert "that is a result" in finding.reason
+    assert found.findings["fair"].ruling is Ruling.HOLDS
+
+
+def test_a_single_process_is_undecided_with_the_ratio_seen():
+    found = measured(claim(), 12.0, blocks=1, profile="smoke")
+    assert found.findings["published"].ruling is Ruling.UNDECIDED
+    assert row(found)[2] == "12×"
+    assert document(found)["published"]["interval"] is None
+
+
+def test_counts_are_judged_without_an_interval():
+    found = measured(claim(quantity="steps", ratio=4.0), 4.0, blocks=1)
+    assert found.findings["published"].ruling is Ruling.HOLDS
+    assert found.findings["fair"].ruling is Ruling.HOLDS
+
+
+def test_the_first_gradient_is_that_of_the_process():
+    found = measured(claim(quantity="first_gradient", ratio=2.0), 12.0)
+    assert found.findings["fair"].ruling is Ruling.DOES_NOT_HOLD
+    assert found.findings["fair"].ratio is not None
+    assert found.findings["fair"].ratio.estimate == pytest.approx(1.0)
+
+
+def test_likeness_is_judged_too():
+    assert measured(claim(ratio=None, within=1.3), 1.1).findings["fair"].ruling is Ruling.HOLDS
+    assert measured(claim(ratio=None, within=1.3), 3.0).findings["fair"].ruling is Ruling.DOES_NOT_HOLD
+
+
+def test_an_interrupted_run_says_what_is_missing():
+    found = measured(claim(), 12.0, blocks=0)
+    assert found.findings["published"].reason == "the fast side was not measured; the slow side was not measured"
+
+
+def test_tables_have_the_source_and_no_markup_of_strangers():
+    strange = dataclasses.replace(
+        claim(), id="X1", origin=dataclasses.replace(find("C05").origin, citation="a|b & <i>c</i>")
+    )
+    found = [dataclasses.replace(measured(claim(), 12.0), claim=strange), untested(find("C10"), "it needs a GPU")]
+    text = markdown(found)
+    assert len(text.splitlines()) == 4
+    assert "<i>" not in text
+    assert r"a\|b" in text
+    assert r"12$\times$ [11" in latex(found)
+    lines = table(found).splitlines()
+    assert lines[0].startswith("claim,quantity,claimed")
+    assert lines[1].startswith("X1,solve,10,,,11.998,11.6471,12.3595,holds")
+    assert "not testable here" in lines[2]

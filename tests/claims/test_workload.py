@@ -1,0 +1,110 @@
+"""The problems that claims are tested on: they load, and mean what the claim says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sciml_bench.adapters.registry import adapters
+from sciml_bench.claims.collection import claims, find
+from sciml_bench.claims.load import load_claim
+from sciml_bench.claims.trial import FIRST_TARGETS, in_order, obstacle, trial
+from sciml_bench.claims.workload import write_workloads
+from sciml_bench.errors import ProblemError
+from sciml_bench.problem import catalog
+from sciml_bench.reference.store import find as stored_reference
+from sciml_bench.task import Cell
+
+WITH_SETTINGS = sorted(name for name, claim in claims().items() if claim.published or claim.fair)
+
+
+@pytest.mark.parametrize("name", WITH_SETTINGS)
+def test_the_problems_of_every_claim_load_and_their_cells_are_not_refused(name: str, tmp_path: Path):
+    claim = claims()[name]
+    written = write_workloads(claim, tmp_path)
+    assert [item.setting for item in written] == ["published", "fair"]
+    _, claimed = trial(claim, written)
+    assert set(claimed.cells) == {"published.fast", "published.slow", "fair.fast", "fair.slow"}
+    for label in claimed.cells.values():
+        cell = Cell(*label.split("/"))
+        assert cell.adapter in adapters()
+        assert cell.problem in {item.problem.name for item in written}
+
+
+def test_what_a_claim_sets_is_set_and_the_rest_is_the_catalogs(tmp_path: Path):
+    published, fair = write_workloads(find("C05"), tmp_path)
+    assert published.problem.name == "robertson-c05-published"
+    assert published.problem.numbers().save_times == (1e5,)
+    assert published.problem.numbers().atol_scale == (1.0, 1.0, 1.0)
+    assert fair.problem.spec_hash == catalog.load("robertson").spec_hash
+    assert stored_reference(fair.problem) is not None
+
+
+def test_tables_are_replaced_as_a_whole_and_weights_drawn_anew(tmp_path: Path):
+    published, _ = write_workloads(find("C14-lotka-volterra"), tmp_path)
+    assert published.problem.theta_labels == ("a", "b", "c")
+    assert published.problem.training is None
+    large, _ = write_workloads(find("C23"), tmp_path)
+    assert sum(len(network.weights) for network in large.problem.networks) == 3 * 224 + 225 * 224 + 225 * 2
+
+
+def test_published_tolerances_are_those_of_the_sides(tmp_path: Path):
+    claim = find("C03")
+    selection, claimed = trial(claim, write_workloads(claim, tmp_path))
+    assert [(point.rtol, point.atol) for point in claimed.points[claimed.cells["published.slow"]]] == [(1e-7, 1e-9)]
+    assert claimed.cells["fair.slow"] not in claimed.points
+    assert set(selection.cells) == set(claimed.cells.values())
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ('"states.y4.initial" = 1', "cannot be made from robertson"),
+        ('"time.t1.x" = 1', "is no table"),
+        ('"parameters.k1" = nan', "cannot be made from robertson"),
+        ('"equations.y1" = "__import__(1)"', "cannot be made from robertson"),
+    ],
+)
+def test_what_makes_no_problem_is_refused_with_the_line_of_the_claim(tmp_path: Path, change: str, complaint: str):
+    text = find("C05").path.read_text(encoding="utf-8")
+    start = text.index("set = {")
+    path = tmp_path / "C05.toml"
+    path.write_text(text[:start] + f"set = {{ {change} }}" + text[text.index("\n", start) :], encoding="utf-8")
+    with pytest.raises(ProblemError, match=complaint) as caught:
+        write_workloads(load_claim(path), tmp_path / "problems")
+    assert caught.value.where == path
+    assert caught.value.line == text[:start].count("\n") + 1
+
+
+def test_a_sides_cell_cannot_be_held_against_itself(tmp_path: Path):
+    text = find("C05").path.read_text(encoding="utf-8")
+    side = 'adapter = "scipy"\nmethod = "lsoda"\nsensitivity = "forward"\nmode = "eager"'
+    rival = 'adapter = "julia"\nmethod = "rosenbrock23"\nsensitivity = "forward"\nmode = "compiled"'
+    path = tmp_path / "C05.toml"
+    path.write_text(text.replace(side, rival, 1), encoding="utf-8")
+    with pytest.raises(ProblemError, match="are the same cell"):
+        load_claim(path)
+
+
+def test_first_targets_come_first():
+    ordered = [claim.id for claim in in_order(tuple(claims().values()))]
+    assert sorted(ordered) == sorted(claims())
+    first = [name.partition("-")[0] for name in ordered]
+    assert tuple(dict.fromkeys(name for name in first if name in FIRST_TARGETS)) == FIRST_TARGETS
+    assert first.index("C35") < first.index("C02")
+
+
+def test_what_stands_in_the_way_is_told():
+    assert "--cpu" in obstacle(find("C10"), adapters(), cpu_only=True)
+    assert "GPUs" in obstacle(find("C10"), adapters(), cpu_only=False)
+    assert "numbalsoda" in obstacle(find("C06-lorenz"), adapters(), cpu_only=True)
+    assert obstacle(find("C23"), adapters(), cpu_only=True) == ""
+
+
+def test_most_of_the_catalog_of_claims_is_here():
+    numbers = {name.partition("-")[0] for name in claims()}
+    assert len(numbers) >= 28
+    assert set(FIRST_TARGETS) <= numbers
+    drifts = {name for name, claim in claims().items() if claim.drifts}
+    assert {"C04", "C10", "C11", "C13"} <= drifts

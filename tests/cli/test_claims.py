@@ -1,0 +1,177 @@
+"""Claims on the whole way of the data: file → problems → plan → workers → records → rulings, with stub programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sciml_bench.adapters import registry
+from sciml_bench.cli import exits, running
+from sciml_bench.problem import load_problem
+from sciml_bench.store import Run
+
+CLAIM = """\
+claim = 1
+id = "{name}"
+title = "Fine against finer"
+workload = "Two decays."
+timed = "One solve."
+
+[figure]
+says = "1.1 times"
+quantity = "{quantity}"
+ratio = 1.1
+
+[source]
+citation = "Any page"
+url = "https://example.org"
+version = "commit 1"
+read = 2026-06-30
+
+[needs]
+minutes = 1
+memory_gib = 1
+{needs}
+[published]
+problem = "decay"
+set = {{ "parameters.a" = 0.6 }}
+{published}
+[fair]
+problem = "decay"
+{fair}
+"""
+
+
+def sides(setting: str, fast: str, slow: str, tolerances: str = "") -> str:
+    def side(name: str, method: str) -> str:
+        axes = f'adapter = "alpha"\nmethod = "{method}"\nsensitivity = "discrete"\nmode = "eager"'
+        return f"[{setting}.{name}]\n{axes}\n{tolerances}\n"
+
+    return side("fast", fast) + side("slow", slow)
+
+
+def write(name: str = "X1", quantity: str = "solve", fair_slow: str = "finer", needs: str = "") -> str:
+    published = sides("published", "fine", "finer", "rtol = 1e-3\natol = 1e-6")
+    fair = sides("fair", "fine", fair_slow)
+    text = CLAIM.format(name=name, quantity=quantity, needs=needs, published=published, fair=fair)
+    Path(f"{name}.toml").write_text(text, encoding="utf-8")
+    return f"{name}.toml"
+
+
+def only_run() -> Run:
+    (path,) = Path("results").iterdir()
+    return Run.open(path)
+
+
+def test_a_claim_is_run_judged_and_told(cli):
+    done = cli("claims", "run", write(fair_slow="wrong"), "--profile", "smoke", "--seed", "3")
+    assert done.code == exits.OK, done.err
+    assert "claims to run: X1 (about" in done.out
+    assert "4 cells on 2 problems, 1 process each" in done.out
+    assert "said: 1.1 times" in done.out
+    run = only_run()
+    assert run.folder.name.endswith("_claim-X1_smoke")
+    claimed = run.plan["claimed"]
+    assert claimed["claim"] == "X1"
+    for record in run.records():
+        label = record.cell.label
+        own = claimed["points"].get(label)
+        assert [(point.rtol, point.atol) for point in record.points] == (
+            [tuple(point) for point in own] if own else [(rtol, rtol) for rtol in run.plan["profile"]["rtols"]]
+        )
+    published = next(entry for entry in run.plan["problems"] if entry["name"] == "decay-x1-published")
+    assert load_problem(published["file"]).numbers().p == (0.6, 2.0)
+    (told,) = cli("claims", "report", "--json").json
+    assert told["run"] == str(run.folder)
+    assert told["published"]["ruling"] == "undecided"
+    assert told["published"]["ratio"] > 0
+    assert told["fair"]["ruling"] == "not testable here"
+    assert "the slow side ended in inaccurate" in told["fair"]["reason"]
+    assert cli("claims", "export", "--to", "csv").out.splitlines()[1].startswith("X1,solve,1.1")
+    assert cli("verify", str(run.folder)).code == exits.OK
+
+
+@pytest.mark.slow
+def test_several_processes_give_intervals(cli):
+    done = cli("claims", "run", write(), write("X2", quantity="gradient"), "--profile", "quick", "--json")
+    assert done.code == exits.OK, done.err
+    for told in done.json:
+        assert told["published"]["processes"] == 3
+        low, high = told["fair"]["interval"]
+        assert low < told["fair"]["ratio"] < high
+    report = cli("claims", "report")
+    assert report.out.index("\nX1:") < report.out.index("\nX2:")
+
+
+def test_what_is_left_out_is_told_with_its_reason(cli, monkeypatch):
+    lacking = write("X3", needs='lacking = "There is no adapter for it."\n')
+    text = Path(lacking).read_text(encoding="utf-8")
+    Path(lacking).write_text(text[: text.index("[published]")], encoding="utf-8")
+    gpu = write("X4", needs='device = "cuda"\n')
+    done = cli("claims", "run", lacking, gpu, write(), "--cpu", "--minutes", "0.001", "--profile", "smoke")
+    assert done.code == exits.NOTHING_SELECTED
+    assert "not run: X3: There is no adapter for it." in done.out
+    assert "not run: X4: it needs a GPU" in done.out
+    assert "not run: X1: left out by --minutes: it would take about" in done.out
+    assert not Path("results").exists()
+
+
+@pytest.mark.slow
+def test_an_interrupted_series_goes_on_where_it_was(cli, monkeypatch):
+    files = [write(name) for name in ("X1", "X2", "X3")]
+    execute = running.execute
+    calls: list[str] = []
+
+    def interrupted(plan, run, slots, watcher):
+        calls.append(run.folder.name)
+        if len(calls) == 2:
+            execute(plan, run, slots[:1], watcher)
+            raise KeyboardInterrupt
+        execute(plan, run, slots, watcher)
+
+    monkeypatch.setattr(running, "execute", interrupted)
+    done = cli("claims", "run", *files, "--profile", "smoke")
+    assert done.code == exits.INTERRUPTED
+    assert "interrupted; resume with: sciml-bench" in done.err
+    done = cli("claims", "run", *files, "--profile", "smoke")
+    assert done.code == exits.OK
+    assert len(list(Path("results").iterdir())) == 3
+    assert len(calls) == 4
+    assert calls[2] == calls[1]
+    done = cli("claims", "run", files[0], "--profile", "smoke")
+    assert len(list(Path("results").iterdir())) == 4
+
+
+def test_wrong_use_is_told(cli):
+    assert cli("claims", "report").code == exits.USAGE
+    assert "make one with `sciml-bench claims run`" in cli("claims", "report").err
+    assert cli("run", "--problem", "decay", "--adapter", "beta", "--profile", "smoke").code == exits.OK
+    assert "is no run of a claim" in cli("claims", "report", only_run().folder.name).err
+    assert "cannot be made from decay" in cli("claims", "run", _with(write(), "parameters.a", "parameters.q")).err
+
+
+def _with(path: str, old: str, new: str) -> str:
+    text = Path(path).read_text(encoding="utf-8")
+    Path(path).write_text(text.replace(old, new), encoding="utf-8")
+    return path
+
+
+def test_a_missing_framework_is_told_with_its_cure(cli, monkeypatch):
+    from stubs.suite import stub_adapter
+
+    adapter = stub_adapter("alpha", packages={"no_such_framework": "no-such-framework"}, extra="alpha")
+    monkeypatch.setattr(registry, "_all", lambda: {"alpha": adapter})
+    done = cli("claims", "run", write(), "--profile", "smoke", "--json")
+    assert done.code == exits.NOTHING_SELECTED
+    assert "not run: X1: alpha: " in done.err
+    assert "install" in done.err
+    assert json.loads(done.out or "[]") == []
+
+
+@pytest.mark.parametrize("command", ["run", "report", "export"])
+def test_commands_have_help_with_examples(cli, command: str):
+    done = cli("claims", command, "--help")
+    assert done.code == exits.OK
+    assert "Examples:" in done.out
