@@ -63,8 +63,9 @@ class Evidence:
 def evidence(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
     """The evidence on one setting of a claim, from a run of its cells.
 
-    As published, both sides are read at the tolerances that the claim states; when fair, at equal achieved accuracy on
-    the ladder of the profile. The time to the first gradient is one number per process in either.
+    As published, both sides are read at the tolerances that the claim states, where it does; when fair, at equal
+    achieved accuracy on the ladder of the profile. Models, which are right before they are timed, are read at their
+    largest batch. The time to the first gradient is one number per process in either setting.
     """
     fast, slow = (_cell(summary, f"{setting}.{side}") for side in SIDES)
     quantity = claim.figure.quantity
@@ -74,11 +75,16 @@ def evidence(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
     stated = [side.rtol is not None for side in getattr(claim, setting).sides]
     if setting == "published" and all(stated):
         return Evidence(_at_point(fast, value), _at_point(slow, value))
+    batch = max((point.batch for cell in (fast, slow) for point in cell.points if point.batch is not None), default=0)
+    if batch:
+        target = Target(None, None, batch)
+        return Evidence(_at(fast, target, _no_work, value), _at(slow, target, _no_work, value))
     work = _work(quantity, value)
     digits = common_target(work_points(cell.processes, work) for cell in (fast, slow))
     if digits is None:
         return Evidence(_unscored(fast, value), _unscored(slow, value))
-    return Evidence(_at_digits(fast, digits, work, value), _at_digits(slow, digits, work, value), digits)
+    target = Target(digits, None)
+    return Evidence(_at(fast, target, work, value), _at(slow, target, work, value), digits)
 
 
 def _cell(summary: RunSummary, side: str) -> CellSummary:
@@ -121,8 +127,12 @@ def _unscored(cell: CellSummary, value: Value) -> Measured:
     return Measured(why="has no measured error to be compared at" if timed else _ended(cell))
 
 
-def _at_digits(cell: CellSummary, digits: float, work: Work, value: Value) -> Measured:
-    target = Target(digits, None)
+def _no_work(_point: PointSummary) -> None:
+    """Models have no digits."""
+    return None
+
+
+def _at(cell: CellSummary, target: Target, work: Work, value: Value) -> Measured:
     readings = {process.block: reading(process, target, work, value) for process in cell.processes}
     reasons = [item.reason for item in readings.values() if item.time is None and item.reason]
     blocks = {block: item.time for block, item in readings.items()}

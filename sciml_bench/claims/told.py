@@ -50,10 +50,8 @@ def row(judged: Judged) -> tuple[str, ...]:
 def remarks(judged: Judged) -> tuple[str, ...]:
     """Why the rulings are what they are; one sentence where both settings share it."""
     published, fair = judged.findings["published"], judged.findings["fair"]
-    if _reason(published, None) == _reason(fair, None):
-        return (_reason(published, None),)
-    digits = judged.digits.get("fair")
-    return f"as published, {_reason(published, None)}", f"when fair, {_reason(fair, digits)}"
+    told = [_reason(finding, judged.digits.get(name)) for name, finding in (("published", published), ("fair", fair))]
+    return (told[0],) if told[0] == told[1] else (f"as published, {told[0]}", f"when fair, {told[1]}")
 
 
 def _reason(finding: Finding, digits: float | None) -> str:
