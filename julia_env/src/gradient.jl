@@ -36,7 +36,9 @@ gradient_settings(::Forward, cell, reltol, atol) = solve_settings(cell, reltol, 
 function gradient_settings(how, cell, reltol, atol)
     smallest = atol * minimum(cell.scale)
     abstol = how.same_states === Val(true) ? atol * cell.scale : smallest
-    return (; reltol, abstol, sensealg = how.make(reltol, smallest))
+    settings = (; reltol, abstol, sensealg = how.make(reltol, smallest))
+    # The solution that this adjoint gives would hold the initial state before the saved ones; those of the others do not.
+    return nameof(typeof(settings.sensealg)) === :BacksolveAdjoint ? (; settings..., save_start = false) : settings
 end
 
 """What a gradient needs and can be made before the clock starts: ForwardDiff's buffers, or nothing."""

@@ -70,8 +70,11 @@ function solution_of(cell, segment, y, p, settings)
     return solve(problem, cell.algorithm; saveat = segment.times, maxiters = MAX_STEPS, settings...)
 end
 
+const ADJOINT_SETTINGS = (:reltol, :abstol, :sensealg)
+const AdjointSettings = Union{NamedTuple{ADJOINT_SETTINGS}, NamedTuple{(ADJOINT_SETTINGS..., :save_start)}}
+
 """As SciML's guide has it for adjoints: what is differentiated goes to `solve`, by a problem that stays."""
-function solution_of(cell, segment, y, p, settings::NamedTuple{(:reltol, :abstol, :sensealg)})
+function solution_of(cell, segment, y, p, settings::AdjointSettings)
     return solve(
         segment.problem, cell.algorithm; u0 = y, p, saveat = segment.times, maxiters = MAX_STEPS, settings...
     )
