@@ -20,6 +20,7 @@ from sciml_bench.report.charts.profile import profile
 from sciml_bench.report.charts.scaling import scaling
 from sciml_bench.report.charts.stability import stability
 from sciml_bench.report.charts.steady import steady
+from sciml_bench.report.charts.tracks import tracks
 from sciml_bench.report.charts.training import training
 from sciml_bench.report.conventional.rows import is_model
 from sciml_bench.report.summary import RunSummary
@@ -42,6 +43,7 @@ _ACROSS: Mapping[str, Callable[[Across], Iterator[Chart]]] = {
     "profile": profile,
     "forest": forest,
     "scaling": scaling,
+    "tracks": tracks,
 }
 
 

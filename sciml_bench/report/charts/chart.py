@@ -29,6 +29,7 @@ ACROSS = {
     "profile": "performance profile: the share of problems solved within a factor of the fastest",
     "forest": "ratio of times with its interval, a line for each problem",
     "scaling": "time against the size of the problem",
+    "tracks": "one ecosystem against another on each suite: models beside equations",
 }
 """The kinds that need several problems, and what they show."""
 
