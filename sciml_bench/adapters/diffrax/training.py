@@ -15,6 +15,7 @@ import numpy as np
 import optax
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Trainer
+from sciml_bench.adapters.jax.optimisers import optimiser_of
 from sciml_bench.task import Training
 
 Differentiate = Callable[[jax.Array], jax.Array]
@@ -57,29 +58,3 @@ class DiffraxTrainer(Trainer):
 
     def theta(self) -> FloatArray:
         return np.array(self._theta, np.float64)
-
-
-def optimiser_of(training: Training) -> optax.GradientTransformation:
-    """Optax's optimiser of the pinned formula (see ``Training``).
-
-    Optax's Adam adds ``eps`` to the root of the corrected v, and ``eps_root``, 0 by default, under it. Its RMSprop adds
-    ``eps`` under the root unless told otherwise.
-    """
-    rate, number = training.learning_rate, training.number
-    match training.optimiser:
-        case "adam":
-            return optax.adam(rate, b1=number("beta1"), b2=number("beta2"), eps=number("epsilon"), eps_root=0.0)
-        case "adamw":
-            return optax.adamw(
-                rate,
-                b1=number("beta1"),
-                b2=number("beta2"),
-                eps=number("epsilon"),
-                eps_root=0.0,
-                weight_decay=number("weight_decay"),
-            )
-        case "rmsprop":
-            return optax.rmsprop(rate, decay=number("decay"), eps=number("epsilon"), eps_in_sqrt=False)
-        case "sgd":
-            return optax.sgd(rate)
-    raise ValueError(f"there is no optimiser '{training.optimiser}'")

@@ -18,8 +18,8 @@ def optimiser_of(training: Training) -> optax.GradientTransformation:
         case "adam":
             return optax.adam(rate, b1=number("beta1"), b2=number("beta2"), eps=number("epsilon"))
         case "adamw":
-            betas = {"b1": number("beta1"), "b2": number("beta2")}
-            return optax.adamw(rate, **betas, eps=number("epsilon"), weight_decay=number("weight_decay"))
+            b1, b2, decay = number("beta1"), number("beta2"), number("weight_decay")
+            return optax.adamw(rate, b1=b1, b2=b2, eps=number("epsilon"), weight_decay=decay)
         case "rmsprop":
             return optax.rmsprop(rate, decay=number("decay"), eps=number("epsilon"), eps_in_sqrt=False)
         case "sgd":

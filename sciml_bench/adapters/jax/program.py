@@ -169,7 +169,7 @@ class JaxTrainer(ModelTrainer):
         return np.asarray(ravel_pytree(self._arrays)[0], dtype=np.float64)
 
 
-def _device(name: str) -> jax.Device:
+def _device(name: str) -> Any:
     try:
         return jax.devices("gpu" if name == "gpu" else "cpu")[0]
     except RuntimeError as error:

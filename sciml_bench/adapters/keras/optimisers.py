@@ -1,5 +1,10 @@
-"""Keras's optimisers by the pinned formulas (see ``Training``), from which two of its own differ in where epsilon
-stands: Keras adds it to the root of an uncorrected v in Adam, and under the root in RMSprop."""
+"""Keras's optimisers by the pinned formulas (see ``Training``).
+
+Two of Keras's own differ from them in where epsilon stands, and are brought to them here: Keras adds it to the root of
+an uncorrected v in Adam ("epsilon hat" of Kingma and Ba, just before section 2.1), and under the root in RMSprop. Its
+numbers are given as tensors of the type it computes in: Keras would turn a Python number into a single precision one
+first, in which 1 - 0.999 is off by 1.3e-5.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +19,15 @@ from sciml_bench.task import Training
 class _CorrectedEpsilon:
     """Adam's epsilon times sqrt(1 - beta2^t), which makes Keras's formula that of Kingma and Ba's algorithm 1."""
 
-    beta_2: float
+    beta_2: tf.Tensor
     iterations: Any
     _epsilon: float
 
     @property
     def epsilon(self) -> tf.Tensor:
         """What is added to the root of the uncorrected v in this step."""
-        dtype = keras.config.floatx()
-        t = tf.cast(self.iterations + 1, dtype)
-        return self._epsilon * tf.sqrt(1 - tf.cast(self.beta_2, dtype) ** t)
+        t = tf.cast(self.iterations + 1, self.beta_2.dtype)
+        return self._epsilon * tf.sqrt(1 - self.beta_2**t)
 
     @epsilon.setter
     def epsilon(self, value: float) -> None:
@@ -49,8 +53,13 @@ class RMSprop(keras.optimizers.RMSprop):
 
 
 def optimiser_of(training: Training) -> keras.optimizers.Optimizer:
-    """The optimiser of a training."""
-    rate, number = training.learning_rate, training.number
+    """The optimiser of a training, with numbers of the type that ``keras.config.floatx`` names."""
+    rate = training.learning_rate
+
+    # Declared as numbers by Keras, which takes tensors all the same.
+    def number(name: str) -> Any:
+        return tf.constant(training.number(name), keras.config.floatx())
+
     match training.optimiser:
         case "adam":
             return Adam(rate, beta_1=number("beta1"), beta_2=number("beta2"), epsilon=number("epsilon"))

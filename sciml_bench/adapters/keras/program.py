@@ -64,7 +64,7 @@ class KerasProgram(ModelProgram):
         timed = self._times.timed(name, traced)
         return tf.function(timed, autograph=False, jit_compile=self.mode == "xla")
 
-    def differentiate(self, inputs: tf.Tensor, labels: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    def differentiate(self, inputs: tf.Tensor, labels: tf.Tensor) -> tuple[Any, list[Any]]:
         """The loss and its gradient, an array for each variable."""
         with tf.GradientTape() as tape:
             loss = self.loss_of(labels, self.model(inputs, training=True))

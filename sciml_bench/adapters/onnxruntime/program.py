@@ -32,7 +32,7 @@ class OnnxRuntimeProgram(ModelProgram):
     def place(self, inputs: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
         return {"x0": np.ascontiguousarray(inputs, np.int64 if inputs.dtype.kind == "i" else np.float32)}
 
-    def solve(self, inputs: dict[str, np.ndarray]) -> np.ndarray:
+    def solve(self, inputs: dict[str, np.ndarray]) -> Any:
         return self._session.run(None, inputs)[0]
 
     def gradient(self, inputs: Any) -> Any:

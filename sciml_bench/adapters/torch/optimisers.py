@@ -11,7 +11,10 @@ from sciml_bench.task import Training
 
 
 def optimiser_of(training: Training, parameters: Iterable[Tensor]) -> torch.optim.Optimizer:
-    """The optimiser of a training over these parameters."""
+    """The optimiser of a training over these parameters.
+
+    PyTorch's Adam corrects v before it takes the root and adds ``eps``; its RMSprop adds ``eps`` to the root.
+    """
     rate, number = training.learning_rate, training.number
     match training.optimiser:
         case "adam":

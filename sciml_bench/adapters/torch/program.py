@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sciml_bench.adapters.base import FloatArray, Trainer, load_source
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
+from sciml_bench.adapters.torch.compiled_program import CompiledProgram
 from sciml_bench.adapters.torch.optimisers import optimiser_of
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Task, Training
@@ -30,7 +31,7 @@ class Differentiated(NamedTuple):
     gradient: tuple[Tensor, ...]
 
 
-class TorchProgram(ModelProgram):
+class TorchProgram(CompiledProgram, ModelProgram):
     """The model under ``torch.inference_mode`` for its output, and with ``backward`` for the gradient.
 
     In bfloat16 the weights stay in single precision and ``torch.autocast`` chooses the operations.
@@ -71,7 +72,8 @@ class TorchProgram(ModelProgram):
         self.model.zero_grad()
         loss = self.loss(inputs)
         loss.backward()
-        return Differentiated(loss.detach(), tuple(weight.grad for weight in self.model.parameters()))
+        gradient = tuple(weight.grad for weight in self.model.parameters() if weight.grad is not None)
+        return Differentiated(loss.detach(), gradient)
 
     def loss(self, batch: Batch) -> Tensor:
         """The loss of a batch, to be differentiated."""
@@ -96,27 +98,6 @@ class TorchProgram(ModelProgram):
 
     def trainer(self, training: Training) -> Trainer:
         return TorchTrainer(self, training)
-
-    def trace_count(self) -> int:
-        if not self._compiled:
-            return 0
-        from sciml_bench.adapters.torch.compiling import graph_count
-
-        return graph_count()
-
-    def phases_ns(self) -> dict[str, int]:
-        if not self._compiled:
-            return {}
-        from sciml_bench.adapters.torch.compiling import phases_ns
-
-        return phases_ns()
-
-    def cache_hits(self) -> int | None:
-        if not self._compiled:
-            return None
-        from sciml_bench.adapters.torch.compiling import cache_hits
-
-        return cache_hits()
 
     def versions(self) -> dict[str, str]:
         return {

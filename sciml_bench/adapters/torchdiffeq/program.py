@@ -10,8 +10,9 @@ import torch
 import torchdiffeq
 from torch import Tensor
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
+from sciml_bench.adapters.base import FloatArray, Gradient, Solution, Trainer, load_source
 from sciml_bench.adapters.segments import split
+from sciml_bench.adapters.torch.compiled_program import CompiledProgram
 from sciml_bench.adapters.torchdiffeq import failure, grid, tableau
 from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, fixed_steps, not_released
 from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation, depends_on_time, equation
@@ -52,7 +53,7 @@ class Differentiated(NamedTuple):
     counts: dict[str, float]
 
 
-class TorchdiffeqProgram(Program):
+class TorchdiffeqProgram(CompiledProgram):
     """``odeint`` for the solution; for the gradient ``odeint`` (discrete) or ``odeint_adjoint`` (backsolve)."""
 
     def __init__(self, task: Task):
@@ -150,27 +151,6 @@ class TorchdiffeqProgram(Program):
             return Differentiated(loss.detach(), gradient, self._counts(inputs.calls))
 
         return TorchdiffeqTrainer(training, inputs.leaves, backward, self.read_gradient)
-
-    def trace_count(self) -> int:
-        if not self._compiled:
-            return 0
-        from sciml_bench.adapters.torchdiffeq.compiling import graph_count
-
-        return graph_count()
-
-    def phases_ns(self) -> dict[str, int]:
-        if not self._compiled:
-            return {}
-        from sciml_bench.adapters.torchdiffeq.compiling import phases_ns
-
-        return phases_ns()
-
-    def cache_hits(self) -> int | None:
-        if not self._compiled:
-            return None
-        from sciml_bench.adapters.torchdiffeq.compiling import cache_hits
-
-        return cache_hits()
 
     def versions(self) -> dict[str, str]:
         return {

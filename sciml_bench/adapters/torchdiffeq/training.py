@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Trainer
+from sciml_bench.adapters.torch.optimisers import optimiser_of
 from sciml_bench.task import Training
 
 
@@ -41,23 +42,3 @@ class TorchdiffeqTrainer(Trainer):
 
     def theta(self) -> FloatArray:
         return torch.nn.utils.parameters_to_vector(self._leaves).detach().double().numpy()
-
-
-def optimiser_of(training: Training, leaves: Sequence[Tensor]) -> torch.optim.Optimizer:
-    """PyTorch's optimiser of the pinned formula (see ``Training``): all of its own are of this form.
-
-    Its Adam corrects v before it takes the root and adds ``eps``; its RMSprop adds ``eps`` to the root.
-    """
-    rate, number = training.learning_rate, training.number
-    match training.optimiser:
-        case "adam":
-            betas = (number("beta1"), number("beta2"))
-            return torch.optim.Adam(leaves, lr=rate, betas=betas, eps=number("epsilon"))
-        case "adamw":
-            betas, decay = (number("beta1"), number("beta2")), number("weight_decay")
-            return torch.optim.AdamW(leaves, lr=rate, betas=betas, eps=number("epsilon"), weight_decay=decay)
-        case "rmsprop":
-            return torch.optim.RMSprop(leaves, lr=rate, alpha=number("decay"), eps=number("epsilon"))
-        case "sgd":
-            return torch.optim.SGD(leaves, lr=rate)
-    raise ValueError(f"there is no optimiser '{training.optimiser}'")
