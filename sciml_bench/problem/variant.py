@@ -182,14 +182,14 @@ def _variant(base: Problem, text: str, change: _Change, value: int) -> Variant:
 def _put_batch(data: TOMLDocument, size: int) -> None:
     import tomlkit
 
+    # Trajectories that have data of their own are not drawn: they are the first rows.
+    drawn = "data" not in data
     if "batch" not in data:
-        if size == 1:
+        if size == 1 and drawn:
             return
-        table = tomlkit.table()
-        table["size"], table["spread"] = size, SPREAD
-        data["batch"] = table
-    else:
-        _table(data, "batch")["size"] = size
+        data["batch"] = tomlkit.table()
+    _table(data, "batch")["size"] = size
+    if drawn:
         _table(data, "batch").setdefault("spread", SPREAD)
 
 
@@ -223,6 +223,9 @@ def _files(base: Problem, path: Path, variants: Sequence[Variant], change: _Chan
     found: dict[str, bytes] = {}
     if base.loss.data:
         name = Document.read(path).table("loss")["data"]
+        found[name] = path.with_name(name).read_bytes()
+    if base.given:
+        name = Document.read(path).table("data")["file"]
         found[name] = path.with_name(name).read_bytes()
     reference = path.with_name(f"{path.stem}.reference.json")
     for variant in variants:

@@ -171,3 +171,14 @@ def test_several_networks_need_a_name(tmp_path):
 def test_a_problem_that_allows_no_batch_says_so_as_ever(tmp_path):
     with pytest.raises(ProblemError, match="no data of their own"):
         loaded(tmp_path, "spiral-node", "batch", [4])
+
+
+def test_batches_of_data_are_their_first_rows(tmp_path):
+    base = catalog.path("neural-cde")
+    made = family(base, "batch", [2, 4])
+    assert set(made.files) == {"turning.csv"}
+    problems = [load_problem(path) for path in made.write(tmp_path)]
+    assert [problem.batch.size for problem in problems] == [2, 4]
+    assert problems[1].given[0].rows[:2] == problems[0].given[0].rows
+    with pytest.raises(ProblemError, match="the data have 8 rows for 9 trajectories"):
+        load_problem(family(base, "batch", [9]).write(tmp_path / "more")[0])

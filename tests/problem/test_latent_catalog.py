@@ -1,0 +1,62 @@
+"""Data of the trajectories of catalog problems: where they come from, and that every number of them is that."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+import numpy as np
+import pytest
+
+from sciml_bench.problem import catalog
+from sciml_bench.problem.model import Problem
+
+
+def quantity(problem: Problem, name: str) -> np.ndarray:
+    """The values of all trajectories, (batch, …)."""
+    given = next(given for given in problem.given if given.name == name)
+    return np.array(given.rows).reshape(len(given.rows), *given.shape)
+
+
+def test_digits_are_the_first_of_the_data_of_the_conventional_track():
+    folder = catalog.folder()
+    with (folder / "data" / "digits.csv").open(encoding="utf-8") as file:
+        label, *pixels = next(rows := csv.reader(file))
+        assert (label, pixels[0], pixels[-1]) == ("label", "p0", "p63")
+        first = [next(rows) for _ in range(256)]
+    with (folder / "neural" / "digits.csv").open(encoding="utf-8") as file:
+        header, *ours = csv.reader(file)
+    assert header == [*(f"x[{i}]" for i in range(64)), "label"]
+    assert ours == [[*row[1:], row[0]] for row in first]
+
+
+def test_spirals_are_those_of_the_formula_with_the_noise_of_their_seed():
+    problem = catalog.load("latent-ode")
+    times = np.array(problem.numbers().save_times)
+    random = np.random.RandomState(7)
+    starts = random.uniform(2, 14, 20)
+    noise = 0.3 * random.standard_normal((20, len(times), 2))
+    eps = random.standard_normal((20, 4))
+    theta = starts[:, None] + times
+    turned = 6 * math.pi + 1 - theta
+    clockwise = np.stack([15 / turned * np.cos(turned) - 5, 15 / turned * np.sin(turned)], axis=-1)
+    counter = np.stack([0.3 * theta * np.cos(theta) + 5, 0.3 * theta * np.sin(theta)], axis=-1)
+    even = (np.arange(20) % 2 == 0)[:, None, None]
+    # Written with four decimals.
+    assert quantity(problem, "x") == pytest.approx(np.where(even, clockwise, counter) + noise, abs=5.1e-5)
+    assert quantity(problem, "eps") == pytest.approx(eps, abs=5.1e-5)
+
+
+def test_turning_paths_are_decaying_spirals_with_their_time():
+    problem = catalog.load("neural-cde")
+    x, label = quantity(problem, "x"), quantity(problem, "label")
+    (control,) = problem.controls
+    t = np.array([float(time) for time in control.times])
+    starts = np.random.RandomState(17).uniform(0, 2 * np.pi, 8)[:, None]
+    angle = starts + np.where(label[:, None] == 1, -2, 2) * t
+    expected = np.stack(
+        [np.broadcast_to(t, angle.shape), np.exp(-0.3 * t) * np.cos(angle), np.exp(-0.3 * t) * np.sin(angle)]
+    )
+    assert np.moveaxis(x, -1, 0) == pytest.approx(expected, abs=5.1e-5)
+    assert np.array_equal(quantity(problem, "first"), x[:, 0])
+    assert list(label) == [0, 1] * 4
