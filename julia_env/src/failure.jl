@@ -39,6 +39,8 @@ end
 """The typed failure behind an exception. Exceptions of no known kind keep Julia's own message, and `""` as outcome."""
 function failure(error)
     error isa Failure && return error
+    # Of the emitted source.
+    error isa LoadError && return failure(error.error)
     error isa OutOfMemoryError && return Failure("out_of_memory", "OutOfMemoryError()")
     message = first(sprint(showerror, error), LONGEST_MESSAGE)
     error isa LinearAlgebra.SingularException &&
@@ -46,5 +48,8 @@ function failure(error)
     # LAPACK's check that a matrix is finite.
     error isa ArgumentError && contains(message, "Infs or NaNs") &&
         return Failure("nonfinite", "the matrix of the nonlinear solve is not finite: $message")
+    # A project from before the package had this dependency.
+    error isa ArgumentError && contains(message, r"Package \S+ (not found|does not have)") &&
+        return Failure("import_error", "$(first(split(message, '\n'))) Run: sciml-bench julia setup")
     return Failure("", message)
 end

@@ -40,5 +40,13 @@
         @test found.outcome == ""
         @test contains(found.message, "log of a negative number")
         @test SciMLBench.failure(OutOfMemoryError()).outcome == "out_of_memory"
+        missing_package = try
+            SciMLBench.equations("using NoSuchPackageAtAll")
+        catch error
+            SciMLBench.failure(error)
+        end
+        @test missing_package.outcome == "import_error"
+        @test contains(missing_package.message, "NoSuchPackageAtAll")
+        @test contains(missing_package.message, "julia setup")
     end
 end

@@ -17,10 +17,11 @@ steps of the adjoint solution is right. Without stiffness the method is as good 
 ``GaussAdjoint`` controls no error of its quadrature either: it puts the Gauss nodes that the method's order asks for
 (three for order 5) into each step of the adjoint solve, and reads both solutions there from dense output. On POLLU at
 rtol 1e-10 with Rodas5P that leaves an error of 1e-5, where ``InterpolatingAdjoint``, whose integral is a state of the
-adjoint equation, is right to 6e-13.With an
-implicit method ``ReverseDiffVJP`` is slow in all adjoints: the solver's Jacobian of the adjoint equation is taken with
-dual numbers, which a compiled tape of numbers cannot hold, so that SciMLSensitivity (7.112, ``_vecjacobian!``) records
-a new tape for each of them.
+adjoint equation, is right to 6e-13.
+
+With an implicit method ``ReverseDiffVJP`` is slow in all adjoints: the solver's Jacobian of the adjoint equation is
+taken with dual numbers, which a compiled tape of numbers cannot hold, so that SciMLSensitivity (7.112,
+``_vecjacobian!``) records a new tape for each of them.
 """
 
 from __future__ import annotations
