@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from sciml_bench.claims.claim import Claim
 from sciml_bench.claims.load import load_claim
 from sciml_bench.errors import StoreError, UsageError
+
+FILE = "claim.toml"
+"""A claim's own file in the folder of its run, so that the folder tells its claim."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -34,6 +39,17 @@ def claims() -> dict[str, Claim]:
     """
     loaded = [load_claim(path) for path in sorted(folder().glob("*.toml"), key=lambda path: path.stem)]
     return {claim.id: claim for claim in loaded}
+
+
+def of_run(folder: Path, plan: Mapping[str, Any]) -> Claim | None:
+    """The claim that a run tests, from the file in its folder; ``None`` where it tests none.
+
+    Raises:
+        ProblemError: the file of the claim is wrong.
+    """
+    if "claimed" not in plan or not (folder / FILE).is_file():
+        return None
+    return load_claim(folder / FILE)
 
 
 def find(name: str) -> Claim:

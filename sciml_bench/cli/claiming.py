@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from sciml_bench.plan.plan import Plan
     from sciml_bench.store import Run
 
-FILE = "claim.toml"
-"""The claim's own file in the folder of its run, so that the folder tells its claim."""
-
 _FOLDER = "problems"
 
 
@@ -104,6 +101,7 @@ def run_claim(claim: Claim, options: dict[str, Any], resume: bool | None, as_jso
         plan = plan_of(claim, Path(temporary), options)
 
         def settle(folder: Path) -> Plan:
+            from sciml_bench.claims.collection import FILE
             from sciml_bench.claims.workload import write_workloads
 
             (folder / FILE).write_bytes(claim.path.read_bytes())
@@ -173,11 +171,12 @@ def claim_of(run: Run) -> Claim:
         UsageError: it is no run of a claim.
         ProblemError: the file of the claim is wrong.
     """
-    from sciml_bench.claims.load import load_claim
+    from sciml_bench.claims.collection import of_run
 
-    if "claimed" not in run.plan or not (run.folder / FILE).is_file():
+    claim = of_run(run.folder, run.plan)
+    if claim is None:
         raise UsageError(f"{run.folder} is no run of a claim; make one with `sciml-bench claims run`")
-    return load_claim(run.folder / FILE)
+    return claim
 
 
 def newest_claim_runs(out: Path) -> tuple[Run, ...]:

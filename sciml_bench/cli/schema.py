@@ -9,12 +9,19 @@ from sciml_bench.cli.output import print_json
 
 @click.command(
     epilog="""\b
-Example:
+Examples:
   sciml-bench schema > problem.schema.json
+  sciml-bench schema --claims > claim.schema.json
 """
 )
-def schema() -> None:
+@click.option("--claims", "of_claims", is_flag=True, help="That of files of published claims.")
+def schema(of_claims: bool) -> None:
     """Print the JSON Schema of problem files, for editors that complete and check TOML."""
+    if of_claims:
+        from sciml_bench.claims import schema as claim_schema
+
+        print_json(claim_schema.schema())
+        return
     from sciml_bench.problem import schema as problem_schema
 
     print_json(problem_schema.schema())

@@ -10,12 +10,15 @@ import pytest
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.claims.claim import Claim, Figure
-from sciml_bench.claims.collection import find
+from sciml_bench.claims.collection import FILE, find
 from sciml_bench.claims.judging import Judged, Measurement, judged, untested
 from sciml_bench.claims.ruling import Ruling
 from sciml_bench.claims.told import document, latex, markdown, remarks, row, table
 from sciml_bench.outcome import Outcome
+from sciml_bench.report.page.claim import claim_table_of
+from sciml_bench.report.page.table import Places
 from sciml_bench.report.summary import summarise
+from sciml_bench.report.traces import Reading
 
 FAST, SLOW = cell("fast", "julia", "p-published"), cell("slow", "scipy", "p-published")
 FAIR_FAST, FAIR_SLOW = cell("fast", "julia", "p-fair"), cell("slow", "scipy", "p-fair")
@@ -144,3 +147,24 @@ def test_tables_have_the_source_and_no_markup_of_strangers():
     assert lines[0].startswith("claim,quantity,claimed")
     assert lines[1].startswith("X1,solve,10,,,11.998,11.6471,12.3595,holds")
     assert "not testable here" in lines[2]
+
+
+def test_the_page_of_a_run_shows_its_claim(tmp_path: Path):
+    which, told, records = find("C13"), plan(list(SIDES.values())), []
+    for block in range(6):
+        records += [
+            record(where, points(1.0 + name.endswith("slow"), 4.0), block=block) for name, where in SIDES.items()
+        ]
+    told |= {"claimed": {"claim": which.id, "cells": {name: where.label for name, where in SIDES.items()}}}
+    summary = summarise(told, records)
+    reading = Reading("run", str(tmp_path), told, {}, summary)
+    places = Places("r1-", summary.cells, {})
+    assert claim_table_of(reading, "r1-claim", places) is None
+    (tmp_path / FILE).write_bytes(which.path.read_bytes())
+    shown = claim_table_of(reading, "r1-claim", places)
+    assert shown is not None
+    assert shown.caption.startswith("Claim C13: ")
+    assert [entries[0].text for entries in shown.rows] == ["claimed", "as published", "when fair"]
+    assert [entries[2].text for entries in shown.rows] == ["", "holds", "holds"]
+    assert "49% slower" in shown.note
+    assert "Corrections are welcome" in shown.note

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from sciml_bench.claims.collection import claims, find, folder
 from sciml_bench.claims.load import load_claim
+from sciml_bench.claims.schema import schema
 from sciml_bench.errors import ProblemError
 
 GOOD = folder() / "C05.toml"
@@ -82,3 +85,17 @@ def test_a_missing_source_and_missing_conditions_are_refused(tmp_path: Path):
     path.write_text(text.replace("[needs]", '[needs]\nlacking = "Numba"')[: text.index("[published]")])
     with pytest.raises(ProblemError):
         load_claim(tmp_path / "nowhere.toml")
+
+
+def test_the_schema_knows_every_claim_and_refuses_what_the_loader_does():
+    validator = jsonschema.Draft202012Validator(schema())
+    jsonschema.Draft202012Validator.check_schema(schema())
+    for claim in claims().values():
+        assert list(validator.iter_errors(tomllib.loads(claim.path.read_text(encoding="utf-8")))) == [], claim.id
+    text = GOOD.read_text(encoding="utf-8")
+    for old, new in (
+        ("ratio = 53", "ratio = 0.5"),
+        ("[published.fast]", "[published.first]"),
+        ("rtol = 1e-3", "rtol = 2"),
+    ):
+        assert list(validator.iter_errors(tomllib.loads(text.replace(old, new, 1)))) != []

@@ -1,0 +1,75 @@
+"""The JSON Schema of claim files, built from the loader's own tables, for editors and their completion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sciml_bench.claims.claim import QUANTITIES
+from sciml_bench.claims.load import (
+    DEVICES,
+    DRIFT_KEYS,
+    FIGURE_KEYS,
+    NEEDS_KEYS,
+    SETTING_KEYS,
+    SIDE_KEYS,
+    SOURCE_KEYS,
+    SPEC,
+    TOP_KEYS,
+)
+
+Schema = dict[str, Any]
+
+_STRING: Schema = {"type": "string"}
+_TEXTS: Schema = {"type": "array", "items": _STRING}
+_RATIO: Schema = {"type": "number", "minimum": 1, "maximum": 1e9}
+_TOLERANCE: Schema = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+_POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
+
+
+def schema() -> Schema:
+    """The schema as plain JSON values."""
+    side = _table(SIDE_KEYS, {"rtol": _TOLERANCE, "atol": _TOLERANCE}, SIDE_KEYS[:4])
+    setting = _table(
+        SETTING_KEYS,
+        {"set": {"type": "object"}, "notes": _TEXTS, "fast": side, "slow": side},
+        ("problem", "fast", "slow"),
+    )
+    figure = _table(
+        FIGURE_KEYS,
+        {"quantity": {"enum": list(QUANTITIES)}, "ratio": _RATIO, "most": _RATIO, "within": _RATIO},
+        ("says", "quantity"),
+    )
+    figure["oneOf"] = [{"required": ["ratio"]}, {"required": ["within"]}]
+    source = _table(SOURCE_KEYS, {"read": {"description": "the date on which the figure was read"}}, SOURCE_KEYS)
+    needs = _table(
+        NEEDS_KEYS,
+        {"minutes": _POSITIVE, "memory_gib": _POSITIVE, "device": {"enum": list(DEVICES)}},
+        ("minutes", "memory_gib"),
+    )
+    tables: Schema = {
+        "claim": {"const": SPEC},
+        "id": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9-]{0,40}$"},
+        "traps": _TEXTS,
+        "figure": figure,
+        "source": source,
+        "needs": needs,
+        "published": setting,
+        "fair": setting,
+        "drift": {"type": "array", "items": _table(DRIFT_KEYS, {}, DRIFT_KEYS)},
+    }
+    required = ("claim", "id", "title", "workload", "timed", "figure", "source", "needs")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A published claim of sciml-bench",
+        **_table(TOP_KEYS, tables, required),
+    }
+
+
+def _table(keys: tuple[str, ...], known: Schema, required: tuple[str, ...]) -> Schema:
+    """A table of these keys, those without a schema of their own texts."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(required),
+        "properties": {key: known.get(key, _STRING) for key in keys},
+    }
