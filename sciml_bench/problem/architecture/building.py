@@ -94,9 +94,10 @@ class Builder:
                 f"a dense layer takes no {_text(shape)}.", "kind", "Put flatten, mean or tokens before it."
             )
         width = self._whole(table, "width")
+        inputs = shape[len(shape) - 1]
         flattened = self.before.input if self.before is not None and self.before.kind == "flatten" else ()
-        slots = {"weight": (width, shape[-1]), "bias": (width,)}
-        numbers = {"inputs": shape[-1], "width": width}
+        slots = {"weight": (width, inputs), "bias": (width,)}
+        numbers = {"inputs": inputs, "width": width}
         layer = self._weighted("dense", shape, (*shape[:-1], width), slots, numbers)
         return replace(layer, slots=(replace(layer.slots[0], flattened=flattened), layer.slots[1]))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def test_every_model_of_the_catalog_loads(name: str) -> None:
     assert isinstance(found, Architecture)
     assert (found.name, found.suite) == (name, "conventional")
     assert sum(slot.size for slot in found.slots) == found.n_weights == len(found.numbers().theta)
-    assert np.array_equal(np.float32(found.weights).astype(np.float64), found.weights)
+    assert np.array_equal(np.asarray(found.weights, np.float32).astype(np.float64), found.weights)
     assert found.source.citation or "fusion" in found.tags
 
 
@@ -62,7 +63,7 @@ WRONG = {
     "a sum of two shapes": (("shortcut = [", "x = ["), "has no 'x'", "x = ["),
     "a window past the image": (("kernel = 3\npadding = 1", "kernel = 31"), "does not fit into 8 x 8", "kernel = 31"),
     "windows that do not tile": (("size = 2", "size = 3"), "do not tile 4 x 4", "size = 3"),
-    "a dense layer on an image": (('kind = "max_pool"\nsize = 2', 'kind = "dense"\nwidth = 2'), "flatten, mean", "dense"),
+    "a dense layer on an image": (('"max_pool"\nsize = 2', '"dense"\nwidth = 2'), "flatten, mean", "dense"),
     "logits of another number": (("width = 5", "width = 6"), "needs logits of shape (5,)", 'kind = "cross_entropy"'),
     "a batch larger than the data": (("batches = [3]", "batches = [9]"), "1 to 8", "batches"),
     "batches that fall": (("batches = [3]", "batches = [3, 1]"), "must increase", "batches"),
@@ -102,7 +103,7 @@ class TestFileOfWeights:
     def write(self, folder: Path, **changes: object) -> None:
         found = model(folder, "flat")
         arrays = {f"{slot.layer}.{slot.role}": np.full(slot.shape, 0.5) for slot in found.slots}
-        kept = {name: array for name, array in (arrays | changes).items() if array is not None}
+        kept: dict[str, Any] = {name: array for name, array in (arrays | changes).items() if array is not None}
         np.savez(folder / "weights.npz", allow_pickle=True, **kept)
 
     def load(self, folder: Path, name: str = "weights.npz") -> Architecture:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stubs.models import model
+from stubs.models import FLAT, model
 
 from sciml_bench.errors import StoreError
 from sciml_bench.problem import catalog
@@ -92,8 +92,8 @@ def test_a_later_character_does_not_change_an_earlier_output(tmp_path: Path) -> 
 
 def test_slopes_are_those_of_a_model_whose_gradient_is_known(tmp_path: Path) -> None:
     """A single dense layer under the mean square: the slope along d is 2 mean(y · (dW x + db))."""
-    text = ('[[layers]]\nkind = "conv2d"\nchannels = 3\nkernel = 2\npadding = 1\n\n[[layers]]\nkind = "relu"\n\n'
-            '[[layers]]\nkind = "conv2d"\nchannels = 3\nkernel = 2\n\n[[layers]]\nkind = "mean_pool"\nsize = 2\n\n')  # fmt: skip
+    start, end = FLAT.index("[[layers]]"), FLAT.index('[[layers]]\nkind = "flatten"')
+    text = FLAT[start:end]
     found = model(tmp_path, "flat", (text, ""))
     told = truth.compute(found)
     samples = load_samples(found.data)
