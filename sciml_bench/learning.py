@@ -42,8 +42,9 @@ class Slot:
 class DataSet:
     """A data set and its split, see ``problem.architecture.samples``.
 
-    ``kind`` is ``images``, ``text`` or ``synthetic``; ``path`` is empty for synthetic tensors, which come from ``seed``.
-    ``input_shape`` is that of one sample: (channels, height, width), or (positions,) of whole numbers below ``classes``.
+    ``kind`` is ``images``, ``text`` or ``synthetic``; ``path`` is empty for synthetic tensors, which are drawn from
+    ``seed``. ``input_shape`` is that of one sample: (channels, height, width), or (positions,) of whole numbers below
+    ``classes``.
     ``held_out`` samples are kept from training; ``size`` counts all. ``scale`` divides the values of images.
     """
 
@@ -105,7 +106,7 @@ class Learning:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The held-out loss and accuracy after so many steps; ``accuracy`` is a share, ``None`` where there are no labels."""
+    """The held-out loss and accuracy after so many steps; ``accuracy`` is a share, ``None`` without labels."""
 
     step: int
     loss: float | None
