@@ -52,7 +52,7 @@ def list_claims(as_json: bool) -> None:
             "id": claim.id,
             "claimed": claimed_text(claim),
             "quantity": claim.figure.quantity.replace("_", " "),
-            "needs": ", ".join([claim.needs.device, *claim.adapters]),
+            "needs": ", ".join([claim.needs.device, *claim.adapters, *([] if claim.testable else ["more (see show)"])]),
             "title": claim.title,
             "testable": claim.testable,
         }

@@ -12,7 +12,7 @@ from sciml_bench.claims.load import load_claim
 from sciml_bench.claims.trial import FIRST_TARGETS, in_order, obstacle, trial
 from sciml_bench.claims.workload import write_workloads
 from sciml_bench.errors import ProblemError
-from sciml_bench.problem import catalog
+from sciml_bench.problem import Problem, catalog
 from sciml_bench.reference.store import find as stored_reference
 from sciml_bench.task import Cell
 
@@ -34,6 +34,7 @@ def test_the_problems_of_every_claim_load_and_their_cells_are_not_refused(name: 
 
 def test_what_a_claim_sets_is_set_and_the_rest_is_the_catalogs(tmp_path: Path):
     published, fair = write_workloads(find("C05"), tmp_path)
+    assert isinstance(fair.problem, Problem)
     assert published.problem.name == "robertson-c05-published"
     assert published.problem.numbers().save_times == (1e5,)
     assert published.problem.numbers().atol_scale == (1.0, 1.0, 1.0)
@@ -43,9 +44,11 @@ def test_what_a_claim_sets_is_set_and_the_rest_is_the_catalogs(tmp_path: Path):
 
 def test_tables_are_replaced_as_a_whole_and_weights_drawn_anew(tmp_path: Path):
     published, _ = write_workloads(find("C14-lotka-volterra"), tmp_path)
+    assert isinstance(published.problem, Problem)
     assert published.problem.theta_labels == ("a", "b", "c")
     assert published.problem.training is None
     large, _ = write_workloads(find("C23"), tmp_path)
+    assert isinstance(large.problem, Problem)
     assert sum(len(network.weights) for network in large.problem.networks) == 3 * 224 + 225 * 224 + 225 * 2
 
 
