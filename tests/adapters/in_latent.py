@@ -15,7 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from stubs.latents import latent
+from stubs.latents import controlled, latent
 
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
@@ -29,6 +29,11 @@ POINT = Point(1e-8, 1e-10)
 #: Far beyond what doubles show, and quick.
 SETTINGS = Settings(10, 1e-12, 25)
 SIZES = {"parameters": 1, "classifier": 3, "autoencoder": 2}
+
+
+def made(folder: Path, name: str) -> Problem:
+    """A problem by its name; paths through data are named by their interpolation."""
+    return latent(folder, name, SIZES[name]) if name in SIZES else controlled(folder, name, 2)
 
 
 def truth(problem: Problem) -> tuple[float, np.ndarray]:
@@ -66,7 +71,7 @@ def main(adapter: str, cells: list[list[str]]) -> None:
     """All cells of an adapter."""
     errors: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
-        problems = {name: latent(Path(folder), name, SIZES[name]) for name in {cell[0] for cell in cells}}
+        problems = {name: made(Path(folder), name) for name in {cell[0] for cell in cells}}
         truths = {name: truth(problem) for name, problem in problems.items()}
         for name, method, sensitivity, mode in cells:
             cell = Cell(name, adapter, method, sensitivity, mode)

@@ -20,6 +20,7 @@ CELLS = {
         ("classifier", "tsit5", "checkpointed", "compiled"),
         ("autoencoder", "tsit5", "backsolve", "compiled"),
         ("parameters", "tsit5", "forward", "compiled"),
+        ("linear", "tsit5", "checkpointed", "compiled"),
     ],
     "tensorflow": [
         ("classifier", "dormand_prince", "backsolve", "graph"),
