@@ -1,6 +1,6 @@
 """Run in a process of its own: how the framework MODELS_ADAPTER runs models, as one JSON object of findings.
 
-With MODELS_ALL also what takes long. Each finding is the point, the training or the end that the worker's own code tells of a cell.
+With MODELS_ALL also what takes long. Each finding is the point, the training or the end that a worker tells of a cell.
 """
 
 from __future__ import annotations
