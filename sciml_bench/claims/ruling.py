@@ -45,7 +45,12 @@ def rule(figure: Figure, judgement: Judgement) -> Finding:
     if figure.ratio is None:
         raise ValueError("a claim has a ratio, or a factor within which both sides are alike")
     if judgement.verdict is Verdict.UNDECIDED:
-        return Finding(Ruling.UNDECIDED, "the processes do not tell which side wins", ratio, judgement.more_processes)
+        told = (
+            "the processes do not tell which side wins"
+            if ratio.n > 1
+            else "a single process of each side has no interval"
+        )
+        return Finding(Ruling.UNDECIDED, told, ratio, judgement.more_processes)
     if judgement.verdict is not Verdict.SLOWER:
         same = "both sides are the same within the band" if judgement.verdict is Verdict.SAME else "the other side wins"
         return Finding(Ruling.DOES_NOT_HOLD, same, ratio)

@@ -30,7 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("sciml_bench.cli.run:run", "Run selected cells, or problem files of your own."),
     "scale": (
         "sciml_bench.cli.scale:scale",
-        "Measure how cost grows with the size of a batch, a network, a grid, with theta or with the tolerance.",
+        "Measure how cost grows with the size of a batch, a network, a grid, with theta, time span or tolerance.",
     ),
     "plan": ("sciml_bench.cli.plan:plan", "Show what would run, what it would cost, and what is skipped."),
     "show": ("sciml_bench.cli.show:show", "Show the tables of a run."),
