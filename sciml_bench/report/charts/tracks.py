@@ -67,9 +67,9 @@ def tracks(material: Across) -> Iterator[Chart]:
         method=(
             f"A ratio below 1 is faster than {found.base}, the ecosystem that was measured on the most problems. Of "
             "each problem and ecosystem the fastest recommended cell counts: models at their largest batch with "
-            "parity shown, equations at equal achieved accuracy. The diamond is the geometric mean over the problems of "
-            "a suite, its line the 95 % interval of Student's t: how it would move with other problems like these. One "
-            "problem has no interval, and is dotted."
+            "parity shown, equations at equal achieved accuracy. The diamond is the geometric mean over the problems "
+            "of a suite, its line the 95 % interval of Student's t: how it would move with other problems like these. "
+            "One problem has no interval, and is dotted."
         ),
         columns=("suite", "problem", "ecosystem", "base", "ratio", "cell", "base_cell", "records"),
         rows=tuple(row for mean in found.means for row in _rows(found, mean)),
