@@ -37,7 +37,7 @@ def _example(*lines: str) -> str:
     )
 )
 def claims() -> None:
-    """Published claims about speed: what was said, where, and what holds here."""
+    """Published claims about speed: what was said, where, and what holds."""
 
 
 @claims.command("list", epilog=_example("sciml-bench claims list --json"))

@@ -50,7 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "list": ("sciml_bench.cli.listing:listing", "List problems, adapters, suites or runs."),
     "describe": ("sciml_bench.cli.describe:describe", "Describe a problem, or print the source that is run."),
-    "claims": ("sciml_bench.cli.claims:claims", "Published claims about speed: what was said, where, and what holds here."),
+    "claims": ("sciml_bench.cli.claims:claims", "Published claims about speed: what was said, where, and what holds."),
     "schema": ("sciml_bench.cli.schema:schema", "Print the JSON Schema of problem files."),
     "adapter": ("sciml_bench.cli.adapter:adapter", "Check an adapter against the conformance suite."),
     "julia": ("sciml_bench.cli.julia:julia", "Add Julia to the suite, or tell what there is of it."),
