@@ -89,11 +89,9 @@ def evidence(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
 
 def _cell(summary: RunSummary, side: str) -> CellSummary:
     """The cell of a side; one that the plan left out has no process."""
-    label = summary.plan["claimed"]["cells"][side]
+    label = summary.plan["claimed"].get("cells", {}).get(side)
     found = next((cell for cell in summary.cells.values() if cell.cell.label == label), None)
-    if found is not None:
-        return found
-    return CellSummary(Cell(*label.split("/")), "other", "")
+    return CellSummary(Cell("", "", "", "", ""), "other", "") if found is None else found
 
 
 def _value(quantity: str) -> Value:

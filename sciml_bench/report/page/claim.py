@@ -53,7 +53,7 @@ def claim_table_of(reading: Reading, prefix: str, places: Places) -> Table | Non
 
 def _records(reading: Reading, setting: str, places: Places) -> Entry:
     """The cells of both sides by their numbers, linked to those of the slow one."""
-    cells = reading.plan["claimed"]["cells"]
+    cells = reading.plan["claimed"].get("cells", {})
     ids = {cell.cell.label: cell_id for cell_id, cell in reading.summary.cells.items()}
     found = {side: ids.get(cells.get(f"{setting}.{side}", "")) for side in ("slow", "fast")}
     entries = {side: places.entry(cell_id) for side, cell_id in found.items() if cell_id is not None}
