@@ -71,7 +71,7 @@ def training(problem: str, weights: Sequence[np.ndarray], inputs: np.ndarray, la
     def train_step(x: Any, y: Any) -> Any:
         with tf.GradientTape() as tape:
             loss = loss_of(y, model(x, training=True))
-        gradients = tape.gradient(loss, model.trainable_weights)
+        gradients = [tf.convert_to_tensor(part) for part in tape.gradient(loss, model.trainable_weights)]
         optimiser.apply_gradients(zip(gradients, model.trainable_weights, strict=True))
         return loss
 

@@ -66,6 +66,13 @@ def test_all_frameworks_train_alike() -> None:
         assert [item.accuracy for item in curve.evaluations] == [item.accuracy for item in first.evaluations]
 
 
+def test_embeddings_train_alike() -> None:
+    """Tokens that stand twice in a batch: Keras's optimisers square their sparse rows one by one unless told not to."""
+    torch, keras = (Trained.from_dict(found(name)["text"]["training"]) for name in ("torch", "keras"))
+    assert keras.losses == pytest.approx(torch.losses, rel=1e-8)
+    assert keras.theta == pytest.approx(torch.theta, rel=1e-6, abs=1e-9)
+
+
 def test_gradient_norms_agree() -> None:
     norms = [found(name)["every-kind"]["points"][0]["gradient_scores"]["gradient_norm"] for name in TRAINING]
     assert np.ptp(norms) / np.mean(norms) < 1e-10

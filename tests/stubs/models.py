@@ -157,6 +157,15 @@ width = 88
 
 [loss]
 kind = "cross_entropy"
+
+[training]
+optimiser = "adamw"
+learning_rate = 0.01
+weight_decay = 0.1
+steps = 4
+batch = 2
+every = 2
+target = 4
 """
 
 TEXTS = {"every-kind": IMAGES, "flat": FLAT, "text": TEXT}

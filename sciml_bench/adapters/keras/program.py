@@ -68,7 +68,9 @@ class KerasProgram(ModelProgram):
         """The loss and its gradient, an array for each variable."""
         with tf.GradientTape() as tape:
             loss = self.loss_of(labels, self.model(inputs, training=True))
-        return loss, tape.gradient(loss, self.variables)
+        # The gradient of an embedding is sparse, with a row for every token: Keras's optimisers take squares of these
+        # rows before they add up those of the same token, which is not Adam.
+        return loss, [tf.convert_to_tensor(part) for part in tape.gradient(loss, self.variables)]
 
     @property
     def variables(self) -> list[Any]:

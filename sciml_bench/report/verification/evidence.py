@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.errors import StoreError
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import Slot, blocks
@@ -135,4 +136,12 @@ def _outcomes(data: Mapping[str, Any]) -> Iterator[Any]:
     points = data.get("points")
     for point in points if isinstance(points, list) else ():
         if isinstance(point, dict):
-            yield from (point.get(name) for name in ("outcome", "solve_outcome", "gradient_outcome"))
+            yield from (point.get(name) for name in ("outcome", "solve_outcome"))
+            # A framework that only infers has no gradients, so theirs has no outcome.
+            if not (_infers(data) and point.get("gradient_outcome") is None):
+                yield point.get("gradient_outcome")
+
+
+def _infers(data: Mapping[str, Any]) -> bool:
+    cell = data.get("cell")
+    return isinstance(cell, dict) and cell.get("sensitivity") == INFERENCE
