@@ -41,6 +41,7 @@ TRUTHS: dict[str, Callable[[], Callable[[float, Array], Array]]] = {
     "spiral-node-long": lambda: spiral,
     "lotka-volterra-ude": lambda: lotka_volterra,
     "robertson-node": lambda: of_catalog("robertson"),
+    "robertson-ude": lambda: of_catalog("robertson"),
     "pollution-node": lambda: of_catalog("pollution"),
     "fisher-kpp-upde": lambda: of_catalog("fisher-kpp"),
     "henon-heiles-hnn": lambda: of_catalog("henon-heiles"),
