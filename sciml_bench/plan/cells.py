@@ -89,7 +89,11 @@ def _all_cells(entry: Entry, adapter: Adapter) -> Iterator[Cell]:
 
 
 def _recipes(adapter: Adapter, entry: Entry) -> tuple[Recipe, ...]:
-    return adapter.stiff_recipes if entry.stiff else adapter.nonstiff_recipes
+    if entry.stiff:
+        return adapter.stiff_recipes
+    if adapter.network_recipes and entry.facts.n_weights:
+        return adapter.network_recipes(entry.facts)
+    return adapter.nonstiff_recipes
 
 
 def _recipe(cell: Cell) -> Recipe:
