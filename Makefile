@@ -34,11 +34,11 @@ $(VENV)/.made:
 
 $(VENV)/.frameworks: $(VENV)/.made pyproject.toml constraints.txt
 	@echo "installing the frameworks into $(VENV); the first time takes some minutes"
-	$(PIP) -e ".[torch,jax,tensorflow]"
+	$(PIP) -e ".[torch,jax,tensorflow,onnx]"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.frameworks
-	$(PIP) -e ".[torch,jax,tensorflow,julia,query,parquet,dev]"
+	$(PIP) -e ".[torch,jax,tensorflow,onnx,julia,query,parquet,dev]"
 	@touch $@
 
 clean:
