@@ -24,7 +24,7 @@ from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.sweep import Sweep
 from sciml_bench.plan.tasks import Material
-from sciml_bench.task import Task, Training
+from sciml_bench.task import Point, Task, Training
 
 SCHEMA = 1
 
@@ -62,7 +62,7 @@ class Plan:
     def material(self) -> Material:
         """Makes the tasks."""
         by_name = {entry.name: entry for entry in self.entries}
-        points = {} if self.claimed is None else self.claimed.points
+        points = dict[str, tuple[Point, ...]]() if self.claimed is None else self.claimed.points
         return Material(by_name, self.adapters, self.profile, self.settings.seed, self.settings.threads, points)
 
     @cached_property

@@ -16,8 +16,11 @@ from sciml_bench.plan.selection import Selection
 from sciml_bench.task import Task
 
 
-def plan_of(path: Path, profile: str = "quick", **selection: tuple[str, ...]) -> Plan:
-    return make_plan(Selection(**selection), adapters(), profile_named(profile), Settings(), files=[path])
+def plan_of(
+    path: Path, profile: str = "quick", *, adapters_: tuple[str, ...] = (), cells: tuple[str, ...] = ()
+) -> Plan:
+    selection = Selection(adapters=adapters_, cells=cells)
+    return make_plan(selection, adapters(), profile_named(profile), Settings(), files=[path])
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ def test_equations_are_run_by_none_of_them() -> None:
 
 
 def test_a_task_has_batches_and_the_reference(model_file: Path) -> None:
-    plan = plan_of(model_file, adapters=("torch",))
+    plan = plan_of(model_file, adapters_=("torch",))
     task = plan.task(plan.slots[0])
     assert [point.batch for point in task.points] == [3]
     assert task.output_shape(task.points[0]) == (3, 5)
