@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sciml_bench.report import trials
+from sciml_bench.report.conventional.rows import is_model
 from sciml_bench.report.fairness import Item
 from sciml_bench.report.layouts import Facts, Layout
 from sciml_bench.report.layouts import facts as row_facts
@@ -216,7 +217,10 @@ def _failed(cells: Sequence[CellSummary]) -> str:
 def _why(reading: Reading, traces: Sequence[Trace]) -> Iterator[str]:
     """Why to believe the numbers of a problem, or why not."""
     kinds = sorted({str(trace.reference_kind or "none") for trace in traces})
-    if traces:
+    models = {entry["name"] for entry in reading.plan["problems"] if is_model(entry)}
+    if traces and traces[0].problem in models:
+        yield "Output, loss and gradient are held against the same model in extended precision, at every batch."
+    elif traces:
         yield _REFERENCES.get(kinds[0] if len(kinds) == 1 else "", f"References: {', '.join(kinds)}.")
     blocks = len({trace.block for trace in traces})
     if reading.comparable and blocks > 1:

@@ -108,7 +108,7 @@ def sentences(item: Win) -> Iterator[str]:
     """The answer that a table gives, for the head of a problem. The first is the winner itself."""
     yield f"{standing_text(item).capitalize()}."
     if item.silent:
-        yield f"No time at this accuracy: {_names(item.silent)}."
+        yield f"No time of a {item.quantity} at {item.at}: {_names(item.silent)}."
     found = item.choice
     if found is None:
         return

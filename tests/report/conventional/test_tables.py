@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,11 +21,12 @@ from sciml_bench.report import charts
 from sciml_bench.report.conventional.rows import model_table
 from sciml_bench.report.conventional.text import parity_layout, times_layout
 from sciml_bench.report.document import run_document
+from sciml_bench.report.page.facts import unmeasured
 from sciml_bench.report.page.model import model_view
 from sciml_bench.report.rows import compare
 from sciml_bench.report.summary import RunSummary, summarise
 from sciml_bench.report.terminal import print_run
-from sciml_bench.store import Record
+from sciml_bench.store import SCHEMA, Record
 from sciml_bench.task import Cell, Training
 
 TORCH = Cell("lenet", "torch", "network", "reverse", "eager", "float32")
@@ -195,3 +197,12 @@ class TestTracks:
 
     def test_equations_alone_have_none(self) -> None:
         assert list(charts.across(self.run(with_models=False), ("tracks",))) == []
+
+
+def test_a_page_does_not_say_that_a_model_lacks_a_reference(summary: RunSummary) -> None:
+    trace: Any = SimpleNamespace(problem="lenet", reference_kind=None, energy=None, schema=SCHEMA)
+    reading: Any = SimpleNamespace(summary=summary, plan=summary.plan, traces=(trace,), damaged=(), unplanned=())
+    assert not [text for text in unmeasured(reading) if "no reference" in text]
+    equations = [{**entry, "suite": "stiff"} for entry in summary.plan["problems"]]
+    reading.plan = {**summary.plan, "problems": equations}
+    assert [text for text in unmeasured(reading) if "no reference" in text]
