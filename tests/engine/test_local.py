@@ -39,7 +39,7 @@ def test_a_hang_on_perturbed_parameters_is_a_trial_and_takes_nothing_from_the_ce
     draws = (draw(0.6, 2.0), draw(0.9, 2.0), draw(0.5, 2.0))
     measurement = measured("HangsFarOff", SHORT, points=ONE_POINT, draws=draws, stability_s=60.0)
     assert [(trial.draw, trial.outcome) for trial in measurement.stability] == [(0, Outcome.OK), (1, Outcome.TIMEOUT)]
-    assert outcomes(measurement) == [Outcome.OK]
+    assert outcomes(measurement) == [Outcome.OK], measurement.points
     assert (measurement.outcome, measurement.phase) == (Outcome.OK, "stability")
 
 
@@ -47,7 +47,7 @@ def test_good_program():
     events: list[Event] = []
     measurement = measure_cell(stub_task("good"), PATIENT, on_event=events.append)
     assert (measurement.outcome, measurement.phase, measurement.message) == (Outcome.OK, None, "")
-    assert outcomes(measurement) == [Outcome.OK] * 3
+    assert outcomes(measurement) == [Outcome.OK] * 3, measurement.points
     phases = measurement.phases_ns
     assert set(phases) == {
         "spawn",
@@ -111,7 +111,7 @@ def test_failure_before_the_points(program: str, outcome: Outcome, phase: str, m
     measurement = measured(program)
     assert (measurement.outcome, measurement.phase) == (outcome, phase)
     assert message in measurement.message
-    assert outcomes(measurement) == [outcome] * 3
+    assert outcomes(measurement) == [outcome] * 3, measurement.points
     assert measurement.points[1].message.startswith("not reached: ")
     assert measurement.time_to_first_gradient_ns == {}
     assert measurement.stderr_tail
@@ -121,7 +121,7 @@ def test_crash_keeps_the_points_before_it():
     measurement = measured("Crashes", points=TIGHT_LAST)
     assert measurement.outcome is Outcome.OK
     assert "died with SIGSEGV" in measurement.message
-    assert outcomes(measurement) == [Outcome.OK, Outcome.CRASH, Outcome.CRASH]
+    assert outcomes(measurement) == [Outcome.OK, Outcome.CRASH, Outcome.CRASH], measurement.points
     assert "in phase solve at rtol=1e-08" in measurement.points[1].message
     assert measurement.points[2].message.startswith("not reached: the worker died with SIGSEGV")
     assert "Segmentation fault" in measurement.stderr_tail
@@ -138,14 +138,14 @@ def test_hang_in_build_is_a_timeout():
     measurement = measured("HangsInBuild", SHORT)
     assert (measurement.outcome, measurement.phase) == (Outcome.TIMEOUT, "build")
     assert measurement.message == "phase build ran past 5 s"
-    assert outcomes(measurement) == [Outcome.TIMEOUT] * 3
+    assert outcomes(measurement) == [Outcome.TIMEOUT] * 3, measurement.points
     assert time.monotonic() - start < 30.0
 
 
 def test_hang_at_a_point_keeps_the_points_before_it():
     measurement = measured("HangsAtTightPoint", SHORT, points=TIGHT_LAST)
     assert measurement.outcome is Outcome.OK
-    assert outcomes(measurement) == [Outcome.OK, Outcome.TIMEOUT, Outcome.TIMEOUT]
+    assert outcomes(measurement) == [Outcome.OK, Outcome.TIMEOUT, Outcome.TIMEOUT], measurement.points
     assert measurement.points[1].message == "phase gradient at rtol=1e-08 ran past 5 s"
     assert measurement.points[2].message.startswith("not reached: phase gradient")
 
@@ -162,7 +162,7 @@ def test_stubborn_worker_and_its_children_are_ended():
 
 def test_prints_cannot_corrupt_the_protocol():
     measurement = measured("Prints")
-    assert outcomes(measurement) == [Outcome.OK] * 3
+    assert outcomes(measurement) == [Outcome.OK] * 3, measurement.points
     assert "from a child" in measurement.stderr_tail
 
 
@@ -195,7 +195,7 @@ def test_memory_without_bound_is_ended():
 def test_failure_at_every_point_is_the_cell_s(program: str, outcome: Outcome):
     measurement = measured(program, points=ONE_POINT)
     assert measurement.outcome is outcome
-    assert outcomes(measurement) == [outcome]
+    assert outcomes(measurement) == [outcome], measurement.points
     assert measurement.message == measurement.points[0].message != ""
     assert measurement.phase == measurement.points[0].phase
 

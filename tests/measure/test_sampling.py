@@ -174,6 +174,22 @@ def test_computation_that_was_waited_for_passes(call_ms: float, runs_on_ms: floa
     check_on_a_fake_clock(call_ms=call_ms, runs_on_ms=runs_on_ms, read_ms=read_ms)
 
 
+def test_reading_that_was_long_by_chance_is_not_taken_for_a_missing_block():
+    clock = FakeClock()
+    # The five samples, then pairs of a reading at once and a late one: two pairs accuse, the third does not.
+    long = iter([True] * 5 + [True, False, True, False, False, False])
+
+    def read(output: Any) -> Any:
+        clock.sleep(0.2e-3 if next(long) else 0.01e-3)
+        return output
+
+    call = Call("solve", lambda theta: theta, lambda theta: theta, lambda output: None, read)
+    loop = Loop()
+    loop.fill(call, varied(THETA, 0.0, 1), clock, 99.0, steady_rule(Sampling(0, 5, 0.0, 5, 0.0)))
+    check_blocking(call, varied(THETA, 0.0, 2), loop.samples, clock)
+    assert next(long, None) is None
+
+
 def blocking_check(program: type[programs.Decay]) -> None:
     """Sample a program on the real clock and check that it blocks."""
     task = stub_task()
