@@ -2,8 +2,8 @@
 
 Two of Keras's own differ from them in where epsilon stands, and are brought to them here: Keras adds it to the root of
 an uncorrected v in Adam ("epsilon hat" of Kingma and Ba, just before section 2.1), and under the root in RMSprop. Its
-numbers are given as tensors of the type it computes in: Keras would turn a Python number into a single precision one
-first, in which 1 - 0.999 is off by 1.3e-5.
+numbers are given as tensors where it computes in double precision: Keras would turn a Python number into a single
+precision one first, in which 1 - 0.999 is off by 1.3e-5.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from sciml_bench.task import Training
 class _CorrectedEpsilon:
     """Adam's epsilon times sqrt(1 - beta2^t), which makes Keras's formula that of Kingma and Ba's algorithm 1."""
 
-    beta_2: tf.Tensor
+    beta_2: Any
     iterations: Any
-    _epsilon: float
+    epsilon: Any
 
-    @property
-    def epsilon(self) -> tf.Tensor:
-        """What is added to the root of the uncorrected v in this step."""
-        t = tf.cast(self.iterations + 1, self.beta_2.dtype)
-        return self._epsilon * tf.sqrt(1 - self.beta_2**t)
+    def __init__(self, rate: float, *, epsilon: Any, **numbers: Any):
+        super().__init__(rate, epsilon=epsilon, **numbers)  # type: ignore[call-arg]
+        self._epsilon = epsilon
 
-    @epsilon.setter
-    def epsilon(self, value: float) -> None:
-        self._epsilon = value
+    def apply(self, grads: Any, trainable_variables: Any = None) -> Any:
+        """Keras's step. What it adds to the root of the uncorrected v is computed once, not for every variable."""
+        t = tf.cast(self.iterations + 1, keras.config.floatx())
+        self.epsilon = self._epsilon * tf.sqrt(1 - self.beta_2**t)
+        return super().apply(grads, trainable_variables)  # type: ignore[misc]
 
 
 class Adam(_CorrectedEpsilon, keras.optimizers.Adam):
@@ -56,9 +56,11 @@ def optimiser_of(training: Training) -> keras.optimizers.Optimizer:
     """The optimiser of a training, with numbers of the type that ``keras.config.floatx`` names."""
     rate = training.learning_rate
 
-    # Declared as numbers by Keras, which takes tensors all the same.
+    # Declared as numbers by Keras, which takes tensors all the same. In single precision a number is better: it becomes
+    # a constant of the graph, a tensor would be an input of it.
     def number(name: str) -> Any:
-        return tf.constant(training.number(name), keras.config.floatx())
+        precise = keras.config.floatx() == "float64"
+        return tf.constant(training.number(name), tf.float64) if precise else training.number(name)
 
     match training.optimiser:
         case "adam":
