@@ -19,6 +19,7 @@ using SparseArrays: SparseMatrixCSC, sparse
 using StaticArrays: SVector
 
 include("failure.jl")
+include("clock.jl")
 include("warning.jl")
 include("equations.jl")
 include("structure.jl")
@@ -31,6 +32,7 @@ include("cell.jl")
 include("trajectory.jl")
 include("gradient.jl")
 include("timing.jl")
+include("optimiser.jl")
 include("training.jl")
 include("versions.jl")
 

@@ -60,33 +60,15 @@ run_solve(::Val, inputs) = every_trajectory(inputs.cell, inputs.theta, inputs.so
 run_gradient(inputs) =
     loss_and_gradient(inputs.cell.sensitivity, inputs.objective, inputs.gradient_theta, inputs.workspace)
 
-"""
-Not specialised on what it calls: the compiler would else compile the call together with this function, before the clock
-starts.
-"""
+"""One call at inputs of a cell, timed, with what the solvers counted meanwhile."""
 function timed(@nospecialize(call), @nospecialize(inputs))
     empty!(WARNINGS.words)
     foreach(reset!, inputs.cell.counts)
-    compiled_before = Base.cumulative_compile_time_ns()
-    collected_before = Base.gc_num()
-    start_ns = time_ns()
-    value, failed = outcome_of(call, inputs)
-    ns = time_ns() - start_ns
-    collected = Base.GC_Diff(Base.gc_num(), collected_before)
-    compile_ns, recompile_ns = Base.cumulative_compile_time_ns() .- compiled_before
-    counts = map(snapshot, inputs.cell.counts)
+    done = clocked(call, inputs)
     return Output(
-        value, inputs.cell.order, counts, failed, Int(ns), Int(collected.total_time), Int(compile_ns), Int(recompile_ns), Int(collected.allocd),
+        done.value, inputs.cell.order, map(snapshot, inputs.cell.counts), done.failure, done.ns, done.gc_ns,
+        done.compile_ns, done.recompile_ns, done.allocated_bytes,
     )
-end
-
-function outcome_of(@nospecialize(call), @nospecialize(inputs))
-    try
-        return Base.invokelatest(call, inputs), nothing
-    catch error
-        error isa InterruptException && rethrow()
-        return nothing, failure(error)
-    end
 end
 
 """The states of a solve as a matrix, a column for each saved time; trajectories of a batch lie below each other."""
@@ -102,6 +84,3 @@ statistics(output::Output) = by_name(output.counts)
 
 """The number of steps of each trajectory."""
 steps_of_each(output::Output) = [counts.n_steps for counts in output.counts]
-
-"""Julia counts its own compiling from here on; not before, because packages that precompile have switched it off."""
-count_compiling() = Base.cumulative_compile_timing(true)

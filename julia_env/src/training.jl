@@ -31,23 +31,6 @@ function trainer_of(cell, theta, package, rule, reltol, atol)
     return Trainer(cell, objective, buffers, package.update!, package.setup(rule, first_theta), first_theta)
 end
 
-"""
-The optimiser of the formula that sciml-bench pins (the docstring of its `Training`).
-
-Adam and AdamW of Optimisers.jl correct v before they take the root and add epsilon; AdamW is the coupled one, whose decay
-has the learning rate as a factor. RMSProp adds epsilon to the root.
-"""
-function rule_of(package::Module, optimiser, numbers)
-    eta, number = Float64(numbers["learning_rate"]), name -> Float64(numbers[name])
-    optimiser == "sgd" && return package.Descent(eta)
-    optimiser == "rmsprop" && return package.RMSProp(eta, number("decay"), number("epsilon"); centred = false)
-    beta = (number("beta1"), number("beta2"))
-    optimiser == "adam" && return package.Adam(eta, beta, number("epsilon"))
-    optimiser == "adamw" &&
-        return package.AdamW(eta, beta, number("weight_decay"), number("epsilon"); couple = true)
-    throw(ArgumentError("there is no optimiser '$optimiser'"))
-end
-
 """The loss and its gradient, and then a step of the optimiser, timed."""
 trained(trainer::Trainer) = timed(run_step, trainer)
 
