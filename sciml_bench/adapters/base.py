@@ -60,7 +60,8 @@ class Facts:
     ``split`` tells that the problem says which terms are to be taken implicitly. ``n_weights`` of the parameters are
     weights of networks. ``batch`` is the number of trajectories. ``input_derivatives``
     tells that the right-hand side differentiates a network, ``latent`` that initial values or the loss are computed of
-    theta, or of data of the trajectories, ``controlled`` that paths through such data drive the equation.
+    theta, or of data of the trajectories, ``controlled`` that paths drive the equation, through such data or of a
+    Brownian motion, ``stochastic`` that its drift and the matrix of its noise are known apart.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Facts:
     input_derivatives: bool = False
     latent: bool = False
     controlled: bool = False
+    stochastic: bool = False
     fusion: bool = False
 
 

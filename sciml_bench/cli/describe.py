@@ -14,6 +14,7 @@ from sciml_bench.cli.options import json_option
 if TYPE_CHECKING:
     from sciml_bench.problem import Problem
     from sciml_bench.problem.architecture.model import Architecture
+    from sciml_bench.problem.control import Control
     from sciml_bench.problem.network import Network
 
 # Longer lists of numbers are cut in the text; ``--json`` has them all.
@@ -109,9 +110,13 @@ def facts(problem: Problem) -> dict[str, Any]:
         "implicit": {name: str(terms) for name, terms in problem.implicit.items()},
         "n_states": problem.n_states,
         "n_parameters": problem.n_parameters,
-        "data": [{"name": g.name, "shape": list(g.shape), "trajectories": len(g.rows)} for g in problem.given],
+        "data": [
+            {"name": g.name, "shape": list(g.shape), "trajectories": len(g.rows)}
+            for g in problem.given
+            if g.name not in {c.data for c in problem.controls if c.brownian}
+        ],
         "encoding": {item.name: item.text for item in problem.encoding},
-        "control": [{"name": c.name, "data": c.data, "interpolation": c.interpolation} for c in problem.controls],
+        "control": [_control(control) for control in problem.controls],
         "initial": _initial(problem),
         "parameters": dict(zip(problem.parameter_labels, map(str, problem.p), strict=True)),
         "networks": [_network(network) for network in problem.networks],
@@ -140,18 +145,17 @@ def _print(problem: Problem) -> None:
     times = told["time"]
     click.echo(f"\ntime: {times['t0']} to {times['t1']}, saved at {len(times['save_times'])} times")
     if times["breakpoints"]:
-        click.echo(f"the right-hand side jumps at {', '.join(times['breakpoints'])}")
+        click.echo(f"the right-hand side jumps at {_some(times['breakpoints'])}")
     for item in told["data"]:
         click.echo(f"\ndata of each trajectory, {item['name']}: {_shape(item['shape'])}")
     for item in told["control"]:
-        click.echo(
-            f"  a path through it drives the equation: {item['name']}, {item['interpolation']}, of {item['data']}"
-        )
+        click.echo(_control_line(item))
     for name, text in told["encoding"].items():
         click.echo(f"  computed before the solve: {name} = {text}")
     _print_numbers(f"{told['n_states']} states at t0", told["initial"])
     if problem.batch.size > 1 and problem.given:
-        click.echo(f"\na batch of {problem.batch.size} trajectories, one for each row of the data")
+        what = "one for each row of the data" if told["data"] else "one for each path"
+        click.echo(f"\na batch of {problem.batch.size} trajectories, {what}")
     elif problem.batch.size > 1:
         click.echo(f"\na batch of {problem.batch.size} trajectories, drawn around it: {_drawn(problem)}")
     named = dict(list(told["parameters"].items())[: problem.n_named])
@@ -169,6 +173,32 @@ def _print(problem: Problem) -> None:
     for key in ("url", "note"):
         if told["source"][key]:
             click.echo(f"  {told['source'][key]}")
+
+
+def _control(control: Control) -> dict[str, Any]:
+    """A path that drives the equation, as plain values."""
+    told: dict[str, Any] = {"name": control.name, "data": control.data, "interpolation": control.interpolation}
+    motion = control.brownian
+    if motion is not None:
+        del told["data"]
+        told["brownian"] = {"channels": motion.channels, "steps": motion.steps, "seed": motion.seed}
+    return told
+
+
+def _control_line(told: dict[str, Any]) -> str:
+    if "brownian" not in told:
+        return f"  a path through it drives the equation: {told['name']}, {told['interpolation']}, of {told['data']}"
+    motion = told["brownian"]
+    return (
+        f"\na Brownian motion drives the equation: {told['name']}, {motion['channels']} channels of {motion['steps']} "
+        f"steps from seed {motion['seed']}, joined by straight lines"
+    )
+
+
+def _some(items: list[str]) -> str:
+    """All items where they are few, else how many there are and the ends."""
+    few = 10
+    return ", ".join(items) if len(items) <= few else f"{len(items)} times, {items[0]} to {items[-1]}"
 
 
 def _shape(shape: list[int]) -> str:

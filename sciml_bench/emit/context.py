@@ -27,7 +27,7 @@ _RESERVED = {
 _RESERVED_AROUND = {
     "GIVEN", "ONES", "RHS_NETWORKS", "initial_state", "observed", "seen", "scores", "penalty", "Recurrent", "arguments",
     "filled", "networks", "Callable",
-    "controls", "diffrax",
+    "controls", "diffrax", "drift", "diffusion", "brownian_motions",
 }  # fmt: skip
 
 

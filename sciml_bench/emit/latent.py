@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.control import controls_source, motion_values, motions_source
 from sciml_bench.emit.latent_derivatives import latent_derivatives
 from sciml_bench.emit.loss import residual_source, term_source
 from sciml_bench.emit.printer import Printer
@@ -37,7 +38,7 @@ def latent_sources(context: Context) -> list[str]:
     initial = _initial_state(context)
     parts = [_constants(context, "ONES" in initial), initial]
     if context.problem.controls:
-        parts.insert(1, _controls(context))
+        parts = [*motions_source(context), parts[0], controls_source(context, _data_names(context)), *parts[1:]]
     if context.problem.loss.of is not None:
         parts.append(_observed(context))
     parts.append(_loss(context))
@@ -56,7 +57,7 @@ def _constants(context: Context, needs_ones: bool) -> str:
     lines = [f"# Data of the trajectories, a row for each: {names}." if names else "# There are no data."]
     if not problem.given:
         lines = []
-    values = [wrap(_array(given, _is_batch(context), given.name == problem.loss.label)) for given in problem.given]
+    values = [wrap(_values(context, given)) for given in problem.given]
     lines += ["GIVEN = (", *(f"    {value}," for value in values), ")"] if values else ["GIVEN = ()"]
     if needs_ones:
         lines.append(f"ONES = {_ONES[context.target.name].format(problem.batch.size)}")
@@ -66,21 +67,11 @@ def _constants(context: Context, needs_ones: bool) -> str:
     return "\n".join([*lines, ""])
 
 
-def _controls(context: Context) -> str:
-    """``controls(…)``: the paths of one trajectory through its data, which ``rhs`` takes after the networks."""
-    lines, paths = list[str](), list[str]()
-    for control in context.problem.controls:
-        name, data = (context.names[symbol(word)] for word in (control.name, control.data))
-        times = ", ".join(repr(to_double(time)) for time in control.times)
-        lines.append(f"TIMES_{name} = {context.target.array.format(f'np.array([{times}])')}")
-        if control.interpolation == "linear":
-            paths.append(f"diffrax.LinearInterpolation(TIMES_{name}, {data})")
-        else:
-            coefficients = f"diffrax.backward_hermite_coefficients(TIMES_{name}, {data})"
-            paths.append(f"diffrax.CubicInterpolation(TIMES_{name}, {coefficients})")
-    head = f"def controls({', '.join(_data_names(context))}):"
-    lines.insert(0, "# When the series of data were observed.")
-    return "\n".join([*lines, "", "", head, "    return (", *(f"        {path}," for path in paths), "    )", ""])
+def _values(context: Context, given: Given) -> str:
+    motion = next((c.brownian for c in context.problem.controls if c.data == given.name and c.brownian), None)
+    if motion is not None:
+        return motion_values(context, motion)
+    return _array(given, _is_batch(context), given.name == context.problem.loss.label)
 
 
 def _array(given: Given, batched: bool, whole: bool) -> str:

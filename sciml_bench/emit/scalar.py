@@ -266,11 +266,15 @@ class _Scalariser:
         control = next(control for control in self.problem.controls if control.name == expr.args[0].name)
         (row,) = next(given.rows for given in self.problem.given if given.name == control.data)
         values = tuple(sympy.Rational(value) for value in row[channel :: control.channels])
-        t, last = symbol("t"), len(control.times) - 2
-        slope = control.slope(last, values, t)
-        for k in range(last - 1, -1, -1):
-            slope = Where(t < control.times[k + 1], control.slope(k, values, t), slope)
-        return slope
+
+        def between(first: int, end: int) -> Node:
+            """Its form on intervals from the first up to the end; a tree of conditions, as there may be thousands."""
+            if end - first == 1:
+                return control.slope(first, values, symbol("t"))
+            middle = (first + end) // 2
+            return Where(symbol("t") < control.times[middle], between(first, middle), between(middle, end))
+
+        return between(0, len(control.times) - 1)
 
     def _network(self, expr: Node, index: Index) -> tuple[Node, ...]:
         """The outputs of a network."""

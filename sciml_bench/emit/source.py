@@ -8,6 +8,7 @@ from sympy import Symbol
 
 from sciml_bench.emit.architecture.source import architecture_source
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.control import diffusion_source
 from sciml_bench.emit.julia import julia_source
 from sciml_bench.emit.latent import latent_sources
 from sciml_bench.emit.loss import loss_source
@@ -21,6 +22,7 @@ from sciml_bench.errors import UsageError
 from sciml_bench.problem.architecture.model import Architecture
 from sciml_bench.problem.model import Problem, symbol
 from sciml_bench.problem.operators import Node, TridiagonalSolve
+from sciml_bench.problem.stochastic import parts
 
 # Frameworks that have implicit-explicit methods.
 SPLIT_TARGETS = ("jax",)
@@ -37,7 +39,8 @@ def source(problem: Problem | Architecture, target: str) -> str:
     n_parameters) and ``loss_gradient(ys)`` (n_times, n_states), and those of scalar problems ``linearised(t, y, p)``,
     which gives at once the right-hand side as numbers and both Jacobians transposed, the second ``None`` without
     parameters. TensorFlow modules of scalar problems have ``jacobian``; JAX modules of problems with a split have
-    ``explicit_terms(t, y, p)`` and ``implicit_terms(t, y, p)``, whose sum is ``rhs``. Julia's is another kind of
+    ``explicit_terms(t, y, p)`` and ``implicit_terms(t, y, p)``, whose sum is ``rhs``, and those of stochastic equations
+    ``drift`` and ``diffusion``, see :mod:`.control`. Julia's is another kind of
     module, see :func:`~sciml_bench.emit.julia.julia_source`.
 
     Raises:
@@ -50,12 +53,16 @@ def source(problem: Problem | Architecture, target: str) -> str:
         return julia_source(problem)
     chosen = TARGETS[target]
     if problem.controls and target != "jax":
-        raise UsageError(f"'{problem.name}' is driven by a path through data, which is emitted for JAX (Diffrax) only")
+        raise UsageError(f"'{problem.name}' is driven by a path, which is emitted for JAX (Diffrax) only")
     context = Context.of(problem, chosen.for_batch() if problem.batch.size > 1 else chosen)
     functions = [_right_hand_side(context, "rhs", problem.equations)]
     if problem.implicit and target in SPLIT_TARGETS:
         functions.append(_right_hand_side(context, "explicit_terms", problem.explicit))
         functions.append(_right_hand_side(context, "implicit_terms", problem.implicit))
+    stochastic = parts(problem)
+    if stochastic is not None:
+        functions.append(_right_hand_side(context, "drift", stochastic.drift))
+        functions.append(diffusion_source(context, stochastic))
     functions += latent_sources(context) if problem.latent else [loss_source(problem, context.target)]
     if problem.networks:
         functions += network_sources(context)

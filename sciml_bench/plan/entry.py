@@ -116,6 +116,7 @@ class Entry:
             input_derivatives=problem.input_derivatives,
             latent=problem.latent,
             controlled=bool(problem.controls),
+            stochastic=_stochastic(problem),
         )
 
     def _facts_of_model(self) -> Facts:
@@ -132,6 +133,14 @@ class Entry:
             batch=model.batches[-1],
             fusion=self.fusion,
         )
+
+
+def _stochastic(problem: Problem) -> bool:
+    if not any(control.brownian for control in problem.controls):
+        return False
+    from sciml_bench.problem.stochastic import parts
+
+    return parts(problem) is not None
 
 
 def entries(selection: Selection, files: Iterable[Path] = ()) -> tuple[Entry, ...]:

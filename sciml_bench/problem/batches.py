@@ -13,8 +13,11 @@ from sciml_bench.problem.reader import Reader
 BATCH_KEYS = ("size", "spread", "seed", "drawn")
 
 
-def load_batch(reader: Reader, states: tuple[State, ...], given: tuple[Given, ...] = ()) -> Batch:
-    """The declared batch; one trajectory where there is none, or of data a trajectory for each row."""
+def load_batch(reader: Reader, states: tuple[State, ...], given: tuple[Given, ...] = (), driven: bool = False) -> Batch:
+    """The declared batch; one trajectory where there is none, or of data a trajectory for each row.
+
+    Trajectories that are ``driven`` by Brownian motions differ by these, and are not drawn.
+    """
     document, data = reader.document, reader.document.table("batch")
     if given:
         return _rows(reader, data, len(given[0].rows))
@@ -22,6 +25,9 @@ def load_batch(reader: Reader, states: tuple[State, ...], given: tuple[Given, ..
         return ONE
     document.known_keys(data, BATCH_KEYS, "batch")
     size = document.integer(data, "size", "batch", 1, MAX_BATCH)
+    if driven:
+        _refuse_drawn(reader, data, "trajectories differ by their Brownian motions")
+        return Batch(size)
     spread = to_double(reader.constant(data.get("spread", 0), "batch", "spread"))
     seed = document.integer({"seed": 0, **data}, "seed", "batch", 0, 2**32 - 1)
     if size > 1 and not spread > 0:
@@ -43,15 +49,19 @@ def _rows(reader: Reader, data: dict[str, Any], n_rows: int) -> Batch:
     """The first rows of the data, as many as there are trajectories."""
     document = reader.document
     document.known_keys(data, BATCH_KEYS, "batch")
-    for key in data:
-        if key != "size":
-            cure = "Remove it: trajectories differ by their rows of [data]."
-            raise document.error(f"'{key}' belongs to batches that are drawn.", "batch", key, cure)
+    _refuse_drawn(reader, data, "trajectories differ by their rows of [data]")
     size = document.integer({"size": min(n_rows, MAX_BATCH), **data}, "size", "batch", 1, MAX_BATCH)
     if size > n_rows:
         cure = f"Take at most {n_rows}, or add rows to the file that [data] names."
         raise document.error(f"the data have {n_rows} rows for {size} trajectories.", "batch", "size", cure)
     return Batch(size)
+
+
+def _refuse_drawn(reader: Reader, data: dict[str, Any], reason: str) -> None:
+    for key in data:
+        if key != "size":
+            message = f"'{key}' belongs to batches that are drawn."
+            raise reader.document.error(message, "batch", key, f"Remove it: {reason}.")
 
 
 def refuse_unbatched(reader: Reader, problem: Problem) -> None:

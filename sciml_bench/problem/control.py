@@ -2,6 +2,7 @@
 
 P. Kidger, J. Morrill, J. Foster and T. Lyons, Neural controlled differential equations for irregular time series,
 NeurIPS (2020); the cubic path is that of J. Morrill et al., Neural CDEs for online prediction, arXiv 2106.11028.
+A path may be a seeded Brownian motion instead, see :mod:`.brownian`.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+import sympy
+
+from sciml_bench.problem.brownian import Brownian, load_brownian
 from sciml_bench.problem.expression import Call, ExpressionError, Typed
-from sciml_bench.problem.model import symbol
+from sciml_bench.problem.model import symbol, to_double
 from sciml_bench.problem.operators import ControlSlope, MatrixOf, Node
 from sciml_bench.problem.reader import Reader
 from sciml_bench.problem.shapes import describe
 
-CONTROL_KEYS = ("data", "times", "interpolation")
+CONTROL_KEYS = ("data", "times", "interpolation", "brownian", "sha256")
 INTERPOLATIONS = ("hermite", "linear")
 OPERATORS = ("ddt", "apply")
 
@@ -27,7 +31,8 @@ class Control:
     """A path through the series ``data``, whose rows lie at the ``times``, which span the problem's.
 
     ``linear`` joins them by straight lines; ``hermite`` by cubics, whose derivative at each of the times is that of the
-    line before it (at the first that of the line after it), so that the derivative is continuous.
+    line before it (at the first that of the line after it), so that the derivative is continuous. The series of a
+    ``brownian`` motion is drawn, not read from a file.
     """
 
     name: str
@@ -35,6 +40,7 @@ class Control:
     times: tuple[Node, ...]
     interpolation: str
     channels: int
+    brownian: Brownian | None = None
 
     def slope(self, interval: int, values: tuple[Node, ...], t: Node) -> Node:
         """The derivative of one channel on an interval between two times; ``values`` are its data."""
@@ -58,7 +64,8 @@ def load_controls(reader: Reader, t0: Node, t1: Node) -> tuple[Control, ...]:
         if not isinstance(data, dict):
             raise reader.document.error(f"'{name}' must be a table.", "control", name, f"Write it as [{table}].")
         reader.document.known_keys(data, CONTROL_KEYS, table)
-        found.append(_control(reader, name, data, table, t0, t1))
+        make = _motion if "brownian" in data else _control
+        found.append(make(reader, name, data, table, t0, t1))
         reader.claim(name, table)
     if found:
         by_name = {control.name: control for control in found}
@@ -69,6 +76,8 @@ def load_controls(reader: Reader, t0: Node, t1: Node) -> tuple[Control, ...]:
 
 def _control(reader: Reader, name: str, data: dict[str, Any], table: str, t0: Node, t1: Node) -> Control:
     document = reader.document
+    if "sha256" in data:
+        raise document.error("a path through data has no 'sha256'.", table, "sha256", "Remove it.")
     series = document.string(data, "data", table)
     if series not in reader.series:
         known = ", ".join(reader.series) or "none are declared"
@@ -91,6 +100,15 @@ def _control(reader: Reader, name: str, data: dict[str, Any], table: str, t0: No
         raise document.error(f"'{interpolation}' is no interpolation.", table, "interpolation", cure)
     reader.scope.used.add(series)
     return Control(name, series, times, interpolation, channels)
+
+
+def _motion(reader: Reader, name: str, data: dict[str, Any], table: str, t0: Node, t1: Node) -> Control:
+    motion = load_brownian(reader, data, table, to_double(t1 - t0))
+    times = tuple(t0 + (t1 - t0) * sympy.Rational(k, motion.steps) for k in range(motion.steps + 1))
+    series = f"{name}_values"
+    reader.claim(series, table)
+    reader.scope.used.add(series)
+    return Control(name, series, times, "linear", motion.channels, motion)
 
 
 def _slope(call: Call, controls: dict[str, Control]) -> Typed:

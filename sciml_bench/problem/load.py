@@ -12,6 +12,7 @@ from typing import Any
 from sciml_bench.problem import times
 from sciml_bench.problem.batch import Batch
 from sciml_bench.problem.batches import load_batch, refuse_unbatched
+from sciml_bench.problem.brownian import drawn
 from sciml_bench.problem.calls import operators
 from sciml_bench.problem.catalog import CONVENTIONAL
 from sciml_bench.problem.control import load_controls
@@ -89,7 +90,9 @@ def load_problem(path: Path | str) -> Problem:
     exact = load_exact(reader, states)
     reader.refuse_unused("definitions", [definition.name for definition in definitions])
     reader.refuse_unused("constants", document.table("constants"))
-    batch = load_batch(reader, states, given)
+    motions = {control.data: control.brownian for control in controls if control.brownian is not None}
+    batch = load_batch(reader, states, given, driven=bool(motions))
+    given += drawn(reader, motions, batch.size)
     problem = Problem(
         name=name, title=document.string(document.data, "title", ""), suite=suite, tier=tier,
         tags=_tags(document), description=document.string(document.data, "description", "", "").strip(),

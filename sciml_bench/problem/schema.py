@@ -6,6 +6,7 @@ from typing import Any
 
 from sciml_bench.problem.batch import MAX_BATCH
 from sciml_bench.problem.batches import BATCH_KEYS
+from sciml_bench.problem.brownian import BROWNIAN_KEYS
 from sciml_bench.problem.control import CONTROL_KEYS, INTERPOLATIONS
 from sciml_bench.problem.latent import DATA_KEYS
 from sciml_bench.problem.load import SOURCE_KEYS, SPEC, SUITES, TIERS, TIME_KEYS, TOP_KEYS
@@ -114,10 +115,15 @@ def _network() -> Schema:
 
 
 def _control() -> Schema:
-    """Its data are a series, not a file."""
+    """Its data are a series, not a file; a Brownian motion is drawn and has none."""
     interpolation = {"enum": list(INTERPOLATIONS)}
-    kinds = dict(zip(CONTROL_KEYS, (_STRING, {"type": "array", "items": _NUMBER}, interpolation), strict=True))
-    return {"type": "object", "additionalProperties": False, "properties": kinds, "required": ["data", "times"]}
+    numbers = dict(zip(BROWNIAN_KEYS, (_COUNT, {"type": "integer", "minimum": 2}, _KINDS["seed"]), strict=True))
+    motion = {"type": "object", "additionalProperties": False, "properties": numbers}
+    motion["required"] = ["channels", "steps"]
+    times = {"type": "array", "items": _NUMBER}
+    kinds = dict(zip(CONTROL_KEYS, (_STRING, times, interpolation, motion, _KINDS["sha256"]), strict=True))
+    either = [{"required": ["data", "times"]}, {"required": ["brownian"]}]
+    return {"type": "object", "additionalProperties": False, "properties": kinds, "oneOf": either}
 
 
 def _batch() -> Schema:

@@ -183,7 +183,7 @@ def _put_batch(data: TOMLDocument, size: int) -> None:
     import tomlkit
 
     # Trajectories that have data of their own are not drawn: they are the first rows.
-    drawn = "data" not in data
+    drawn = "data" not in data and not any("brownian" in path for path in data.get("control", {}).values())
     if "batch" not in data:
         if size == 1 and drawn:
             return
@@ -224,8 +224,8 @@ def _files(base: Problem, path: Path, variants: Sequence[Variant], change: _Chan
     if base.loss.data:
         name = Document.read(path).table("loss")["data"]
         found[name] = path.with_name(name).read_bytes()
-    if base.given:
-        name = Document.read(path).table("data")["file"]
+    name = Document.read(path).table("data").get("file")
+    if name is not None:
         found[name] = path.with_name(name).read_bytes()
     reference = path.with_name(f"{path.stem}.reference.json")
     for variant in variants:

@@ -151,7 +151,7 @@ def test_a_path_has_its_knots_as_breakpoints(tmp_path):
     (control,) = problem.controls
     assert (control.name, control.data, control.channels, control.interpolation) == ("X", "x", 2, "hermite")
     assert problem.spec_hash != controlled(tmp_path, "linear", 2).spec_hash
-    with pytest.raises(UsageError, match="driven by a path through data, which is emitted for JAX"):
+    with pytest.raises(UsageError, match="driven by a path, which is emitted for JAX"):
         source(problem, "torch")
 
 

@@ -148,3 +148,32 @@ def latent(folder: Path, name: str, size: int = 1) -> Problem:
     path = folder / f"{name}.toml"
     path.write_text(HEAD + TEXTS[name].format(draw=DRAWN) + f"[batch]\nsize = {size}\n", encoding="utf-8")
     return load_problem(path)
+
+
+STOCHASTIC = """
+[networks.f]
+inputs = 2
+layers = [5, 2]
+activation = "tanh"
+{draw}
+[networks.g]
+inputs = 2
+layers = [5, 4]
+activation = "tanh"
+{draw}
+[control.W]
+brownian = {{ channels = 2, steps = 8, seed = 4 }}
+[states]
+z = {{ initial = [1, 0], scale = 1 }}
+u = {{ initial = [0.5], scale = 1 }}
+[equations]
+z = "f(z) + apply(g(z), ddt(W)) - z"
+u = "-u"
+"""
+
+
+def stochastic(folder: Path, size: int = 1) -> Problem:
+    """A problem that a Brownian motion drives."""
+    path = folder / "stochastic.toml"
+    path.write_text(HEAD + STOCHASTIC.format(draw=DRAWN) + f"[batch]\nsize = {size}\n", encoding="utf-8")
+    return load_problem(path)

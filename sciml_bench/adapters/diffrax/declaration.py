@@ -2,7 +2,8 @@
 
 The ``-newton`` methods are the same ESDIRK methods with another of the library's root finders for their stages, see
 ``solvers``. The KenCarp methods take an equation in two parts, one explicitly and one implicitly, so they are for
-problems whose file declares such a split.
+problems whose file declares such a split. The Heun methods are for stochastic equations, which they take in equal
+steps, with the increments of the motion that drives them; the other methods stop wherever that motion has a kink.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ IMPLICIT = (
     Method("kvaerno4-newton", family="esdirk", order=4, implicit=True, stiff=True),
     Method("kvaerno3-newton", family="esdirk", order=3, implicit=True, stiff=True),
 )
+STOCHASTIC = (
+    Method("heun", family="explicit_rk", order=2, implicit=False, adaptive=False),
+    Method("reversible-heun", family="explicit_rk", order=2, implicit=False, adaptive=False),
+)
 SPLIT = tuple(
     Method(f"kencarp{order}{root_finder}", family="imex_esdirk", order=order, implicit=True, stiff=True)
     for root_finder in ("", "-newton")
@@ -34,6 +39,8 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
     if facts.controlled and cell.sensitivity == "backsolve":
         return "BacksolveAdjoint would solve for the gradient by every number of the paths that drive the equation, too"
+    if cell.method in {method.name for method in STOCHASTIC}:
+        return None if facts.stochastic else "this is for stochastic equations, of a drift and a matrix of noise"
     if cell.method not in {method.name for method in SPLIT}:
         return None
     if not facts.split:
@@ -55,7 +62,7 @@ ADAPTER = Adapter(
     extra="jax",
     target="jax",
     program="sciml_bench.adapters.diffrax.program:build",
-    methods=(*EXPLICIT, *IMPLICIT, *SPLIT),
+    methods=(*EXPLICIT, *IMPLICIT, *SPLIT, *STOCHASTIC),
     sensitivities=("checkpointed", "discrete", "backsolve", "forward"),
     modes=("compiled",),
     precisions=("float64", "float32"),

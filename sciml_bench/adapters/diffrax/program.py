@@ -159,8 +159,10 @@ class DiffraxProgram(Program):
         self._traces += 1
         return self._source.rhs(t, y, *arguments)
 
-    def _terms(self) -> diffrax.AbstractTerm:
-        """The equation as the method takes it: whole, or its explicit part and its implicit part."""
+    def _terms(self, values: Values) -> diffrax.AbstractTerm:
+        """The equation as the method takes it: whole, its explicit and implicit parts, or its drift and its noise."""
+        if solvers.is_stochastic(self._cell.method):
+            return self._stochastic_terms(values)
         if not solvers.is_split(self._cell.method):
             return diffrax.ODETerm(self._right_hand_side)
 
@@ -172,6 +174,17 @@ class DiffraxProgram(Program):
             return self._source.implicit_terms(t, y, *arguments)
 
         return diffrax.MultiTerm(diffrax.ODETerm(explicit), diffrax.ODETerm(implicit))
+
+    def _stochastic_terms(self, values: Values) -> diffrax.AbstractTerm:
+        def drift(t: Any, y: jax.Array, arguments: Arguments) -> jax.Array:
+            self._traces += 1
+            return self._source.drift(t, y, *arguments)
+
+        def diffusion(t: Any, y: jax.Array, arguments: Arguments) -> jax.Array:
+            return self._source.diffusion(t, y, *arguments)
+
+        (motion,) = values.controls
+        return diffrax.MultiTerm(diffrax.ODETerm(drift), diffrax.ControlTerm(diffusion, motion))
 
     def _scaled_right_hand_side(self, t: Any, z: jax.Array, arguments: Arguments) -> jax.Array:
         q, *networks = arguments
@@ -249,7 +262,7 @@ class DiffraxProgram(Program):
         return self._source.loss(ys) if self._numbers.batch == 1 else jnp.sum(jax.vmap(self._source.loss)(ys))
 
     def _integrate(self, values: Values, sensitivity: str) -> Solved:
-        return self._run(self._terms(), values, values.atol * self._scale, sensitivity)
+        return self._run(self._terms(values), values, values.atol * self._scale, sensitivity)
 
     def _integrate_scaled(self, values: Values, sensitivity: str) -> Solved:
         """The same for z = y / atol_scale and parameters in units of their nominal size.
@@ -270,7 +283,7 @@ class DiffraxProgram(Program):
             self._solver,
             t0=numbers.t0,
             t1=numbers.t1,
-            dt0=None,
+            dt0=solvers.step(self._cell.method, numbers, values.rtol),
             y0=values.y0,
             args=(*self._rhs_arguments(values.p), *values.controls),
             saveat=diffrax.SaveAt(ts=jnp.asarray(numbers.save_times)),

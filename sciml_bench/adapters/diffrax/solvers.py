@@ -3,7 +3,8 @@
 Step size control. Diffrax's advice for its ``PIDController``: the default coefficients, an integral controller, for
 "smoothly-varying (i.e. easy to solve) problems", which the explicit methods get here. For stiff problems its author
 says to set ``pcoeff`` and ``icoeff``, within pcoeff >= 0.2, icoeff >= 0.3 and a sum of at most 0.7: the implicit
-methods get 0.3 and 0.4, as in the library's own implicit example, the nonlinear heat equation.
+methods get 0.3 and 0.4, as in the library's own implicit example, the nonlinear heat equation. Methods for stochastic
+equations take equal steps, as in Diffrax's examples of them.
 
 Root finders. The default is ``VeryChord`` (one Jacobian a step). In Diffrax 0.7.2 with Optimistix 0.1.0, the only
 pair that can be installed together, it gives up after two iterations (https://github.com/patrick-kidger/diffrax/pull/754
@@ -44,6 +45,8 @@ _SOLVERS: dict[str, Callable[..., diffrax.AbstractSolver]] = {
     "kencarp3": diffrax.KenCarp3,
     "kencarp4": diffrax.KenCarp4,
     "kencarp5": diffrax.KenCarp5,
+    "heun": diffrax.Heun,
+    "reversible-heun": diffrax.ReversibleHeun,
 }
 
 
@@ -60,8 +63,28 @@ def is_split(method: str) -> bool:
     return method.startswith("kencarp")
 
 
+def is_stochastic(method: str) -> bool:
+    """Whether a method takes the drift and the noise of a stochastic equation, in equal steps."""
+    return method.endswith("heun")
+
+
+def step(method: str, numbers: Numbers, rtol: jax.Array) -> jax.Array | None:
+    """The equal steps of a stochastic method; ``None`` lets the method choose its first.
+
+    They are those in which the motion is given, halved as often as it takes to have as many in the time span as a
+    method of second order needs, one over the root of the tolerance.
+    """
+    if not is_stochastic(method):
+        return None
+    given = len(numbers.breakpoints) + 1
+    halvings = jnp.ceil(jnp.log2(jnp.maximum(1.0, rtol**-0.5 / given)))
+    return (numbers.t1 - numbers.t0) / given * 2.0**-halvings
+
+
 def controller(method: str, numbers: Numbers, rtol: jax.Array, atol: jax.Array) -> diffrax.AbstractStepSizeController:
     """The step size controller; it steps to just before and goes on just after each breakpoint."""
+    if is_stochastic(method):
+        return diffrax.ConstantStepSize()
     if method.startswith("kvaerno") or is_split(method):
         smallest = SMALLEST_STEP * (numbers.t1 - numbers.t0)
         pid = diffrax.PIDController(rtol, atol, pcoeff=0.3, icoeff=0.4, dtmin=smallest, force_dtmin=False)

@@ -44,6 +44,10 @@ _FEW_PARAMETERS = 100
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
+    if facts.stochastic:
+        return "an equation that a Brownian motion drives needs SciML's RODEProblem or SDEProblem, which is not emitted yet"
+    if facts.controlled:
+        return "paths through data that drive an equation are not emitted to Julia yet"
     if facts.latent:
         return "data of trajectories, computed initial values and observed losses are not emitted to Julia yet"
     if facts.n_weights and cell.framework_mode == "in-place":

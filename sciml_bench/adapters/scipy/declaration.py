@@ -9,7 +9,7 @@ from sciml_bench.task import Cell
 def refusal(_cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
     if facts.controlled:
-        return "paths through data that drive an equation are not emitted to NumPy"
+        return "paths that drive an equation, through data or of Brownian motions, are not emitted to NumPy"
     if facts.n_weights:
         return (
             "SciPy has no automatic differentiation, and forward sensitivity equations for all the weights of a network"

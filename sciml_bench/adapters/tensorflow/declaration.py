@@ -13,6 +13,8 @@ from sciml_bench.task import Cell
 
 def refusal(_cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
+    if facts.stochastic:
+        return "TensorFlow Probability's solvers take no Brownian motion that drives an equation"
     if facts.controlled:
         return "TensorFlow Probability has no paths through data that drive an equation"
     return None

@@ -70,6 +70,8 @@ def not_released(method: str) -> str | None:
 
 
 def _refusal(cell: Cell, facts: Facts) -> str | None:
+    if facts.stochastic:
+        return "torchdiffeq takes no Brownian motion that drives an equation (torchsde, a library of its own, does)"
     if facts.controlled:
         return "torchdiffeq has no paths through data that drive an equation (torchcde, a library of its own, has)"
     if facts.input_derivatives and cell.framework_mode == "compiled":
