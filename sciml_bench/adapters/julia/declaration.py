@@ -45,7 +45,7 @@ _FEW_PARAMETERS = 100
 def refusal(cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
     if facts.stochastic:
-        return "an equation that a Brownian motion drives needs SciML's RODEProblem or SDEProblem, which is not emitted yet"
+        return "a Brownian motion that drives an equation needs an RODEProblem, which is not emitted to Julia yet"
     if facts.controlled:
         return "paths through data that drive an equation are not emitted to Julia yet"
     if facts.latent:
