@@ -213,6 +213,7 @@ class Task:
 
     ``draws`` are solved once at every point, in at most ``stability_s`` seconds, to see how dependable the solver is.
     With ``training``, theta is trained after the points. ``learning`` is there for models of the conventional track.
+    ``invariants`` is the NumPy source of what the exact solution keeps, see ``measure.invariants``.
     """
 
     cell: Cell
@@ -230,7 +231,14 @@ class Task:
     stability_s: float = 0.0
     training: Training | None = None
     learning: Learning | None = None
+    invariants: str = ""
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def reference_kind(self) -> str | None:
+        """What results are scored against: the kind of the reference, or of a model's truth."""
+        truth = self.reference or (self.learning.truth if self.learning is not None else None)
+        return None if truth is None else truth.kind
 
     def output_shape(self, point: Point) -> tuple[int, int]:
         """The shape of what one call of ``solve`` computes: (n_times, n_states), or (batch, n_outputs) of a model."""
@@ -263,6 +271,7 @@ class Task:
             stability_s=data["stability_s"],
             training=None if data["training"] is None else Training(**data["training"]),
             learning=None if data.get("learning") is None else Learning.from_dict(data["learning"]),
+            invariants=data.get("invariants", ""),
             options=data["options"],
         )
 

@@ -27,13 +27,26 @@ def output_scores(outputs: FloatArray, truth: ModelTruth, bound: float) -> tuple
     return {"output_error": finite(error)}, _miss("output", error, bound)
 
 
+def slopes_of(gradient: FloatArray, truth: ModelTruth) -> FloatArray:
+    """The products of a gradient (n_weights,) with the truth's directions: (n_directions,)."""
+    return np.array([gradient @ direction for direction in directions(len(gradient), truth.direction_seed)])
+
+
+def loss_error(loss: float, batch: int, truth: ModelTruth) -> float:
+    """The relative error of the loss of a batch."""
+    return _relative(np.array([loss]), np.array([np.mean(truth.losses[:batch])]))
+
+
+def slope_error(slopes: FloatArray, batch: int, truth: ModelTruth) -> float:
+    """The relative error of a batch's slopes (n_directions,) in the Euclidean norm."""
+    return _relative(slopes, np.asarray(truth.slopes)[:, :batch].mean(axis=1))
+
+
 def gradient_parity(
     loss: float, gradient: FloatArray, batch: int, truth: ModelTruth, bound: float
 ) -> tuple[Scores, str]:
     """The relative errors of the loss of a batch and of its slopes by the gradient (n_weights,), with its norm."""
-    slopes = np.array([gradient @ direction for direction in directions(len(gradient), truth.direction_seed)])
-    of_loss = _relative(np.array([loss]), np.array([np.mean(truth.losses[:batch])]))
-    of_slopes = _relative(slopes, np.asarray(truth.slopes)[:, :batch].mean(axis=1))
+    of_loss, of_slopes = loss_error(loss, batch, truth), slope_error(slopes_of(gradient, truth), batch, truth)
     scores: Scores = {
         "loss_error": finite(of_loss),
         "slope_error": finite(of_slopes),

@@ -23,6 +23,8 @@ MAX_STORED_COMPONENTS = 100
 STEADY_CLASSES = ("flat", "warm_up", "slow_down", "none")
 
 Scores = dict[str, float | bool | None]
+Drifts = dict[str, dict[str, float | None]]
+"""Of each invariant of a problem its value at t0, ``initial``, and its largest change over the saved times, ``drift``."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class PointResult:
     ``gradient_size`` and ``state_size`` say how many there are. ``truncated`` tells that a loop was cut by the time
     limit before its minimum count. ``memory_growth_bytes`` is the worker's growth over its steady loops;
     ``*_working_bytes`` is what one warm call holds at its peak beyond what the worker held before it, ``None`` where
-    the system cannot tell. ``trajectories`` tells of each one of a batch.
+    the system cannot tell. ``invariants`` tells what the scored solve kept. ``trajectories`` tells of each one of a batch. ``slopes`` are the products of a model's
+    whole gradient with the directions of its truth.
     ``*_inside`` holds what the framework timed of each call of a steady loop behind a bridge (see ``adapters.base``), a
     list for each of its names; ``None`` for a framework that Python calls directly.
     ``*_steady`` says whether a steady loop had settled, and from which call on (see ``measure.steady``); ``None`` for a
@@ -69,6 +72,8 @@ class PointResult:
     solve_working_bytes: int | None = None
     gradient_working_bytes: int | None = None
     trajectories: Trajectories | None = None
+    invariants: Drifts | None = None
+    slopes: tuple[float | None, ...] | None = None
     truncated: bool = False
     solve_steady: Steady | None = None
     gradient_steady: Steady | None = None
@@ -151,6 +156,8 @@ class PointResult:
                 known[name] = {key: tuple(values) for key, values in known[name].items()}
         if known.get("trajectories") is not None:
             known["trajectories"] = Trajectories.from_dict(known["trajectories"])
+        if known.get("slopes") is not None:
+            known["slopes"] = tuple(known["slopes"])
         return cls(**known)
 
 
@@ -168,7 +175,7 @@ def _check_steady(steady: Mapping[str, Any]) -> None:
 _FIELDS = tuple(item.name for item in dataclasses.fields(PointResult))
 _STEADY = ("solve_steady", "gradient_steady")
 _INSIDE = ("solve_inside", "gradient_inside")
-_ABSENT_WHERE_NONE = (*_INSIDE, "trajectories", "batch")
+_ABSENT_WHERE_NONE = (*_INSIDE, "trajectories", "invariants", "slopes", "batch")
 _OUTCOMES = ("outcome", "solve_outcome", "gradient_outcome")
 _SEQUENCES = ("solve_ns", "gradient_ns", "warm_up_solve_ns", "warm_up_gradient_ns", "gradient", "end_state")
 

@@ -22,9 +22,10 @@ from sciml_bench.measure.displacement import Displacements
 from sciml_bench.measure.energy import EnergyMeter
 from sciml_bench.measure.failure import explain
 from sciml_bench.measure.inputs import Inputs
+from sciml_bench.measure.invariants import Invariants
 from sciml_bench.measure.memory import rss_bytes, working_bytes
 from sciml_bench.measure.phases import Phases
-from sciml_bench.measure.point import MAX_STORED_COMPONENTS, PointResult, Scores, finite
+from sciml_bench.measure.point import MAX_STORED_COMPONENTS, Drifts, PointResult, Scores, finite
 from sciml_bench.measure.protocol import Event, PointDone
 from sciml_bench.measure.sampling import (
     Call,
@@ -64,6 +65,7 @@ class Half:
     memory_growth_bytes: int = 0
     working_bytes: int | None = None
     trajectories: Trajectories | None = None
+    invariants: Drifts | None = None
     settled: Steady | None = None
 
     def fail(self, outcome: Outcome, phase: str | None, message: str) -> None:
@@ -82,6 +84,7 @@ class PointLog:
     loss: float | None = None
     gradient_values: FloatArray = field(default_factory=lambda: np.zeros(0))
     end_state: FloatArray = field(default_factory=lambda: np.zeros(0))
+    slopes: FloatArray | None = None
 
     def result(self) -> PointResult:
         """The point as it stands; a half that is under way has no outcome yet."""
@@ -115,6 +118,8 @@ class PointLog:
             solve_working_bytes=self.solve.working_bytes,
             gradient_working_bytes=self.gradient.working_bytes,
             trajectories=self.solve.trajectories,
+            invariants=self.solve.invariants,
+            slopes=None if self.slopes is None else tuple(map(finite, self.slopes)),
             truncated=any(loop.truncated for half in measured for loop in (half.warm_up, half.steady)),
             solve_steady=self.solve.settled,
             gradient_steady=self.gradient.settled,
@@ -168,6 +173,7 @@ class CellMeasurer:
         self._warm_up = WarmUp(task.sampling, loops=2 * len(task.points))
         self._inputs = Inputs(task)
         self._scorer = scorer_of(task)
+        self._invariants = Invariants(task) if task.invariants else None
         self._succeeded: set[str] = set()
 
     def run(self) -> None:
@@ -215,6 +221,7 @@ class CellMeasurer:
         log.solve.trajectories = solution.trajectories
         log.solve.statistics = {name: finite(value) for name, value in solution.statistics.items()}
         log.solve.scores, reason = self._scorer.solve(ys, log.point)
+        log.solve.invariants = None if self._invariants is None else self._invariants.drifts(ys)
         return reason
 
     def _keep_gradient(self, log: PointLog, gradient: Gradient) -> str:
@@ -222,6 +229,7 @@ class CellMeasurer:
         log.gradient_values = np.asarray(gradient.gradient, dtype=np.float64)
         log.gradient.statistics = {name: finite(value) for name, value in gradient.statistics.items()}
         log.gradient.scores, reason = self._scorer.gradient(gradient, log.point)
+        log.slopes = self._scorer.slopes(gradient)
         return reason
 
     def _sample(self, half: Half, call: Call, index: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from sciml_bench.adapters.base import FloatArray, Gradient
-from sciml_bench.measure.parity import BOUNDS, gradient_parity, output_scores
+from sciml_bench.measure.parity import BOUNDS, gradient_parity, output_scores, slopes_of
 from sciml_bench.measure.point import Scores
 from sciml_bench.measure.scoring import gradient_scores, solve_scores
 from sciml_bench.task import Point, Task
@@ -23,6 +23,10 @@ class Scorer(Protocol):
 
     def gradient(self, gradient: Gradient, point: Point) -> Judged:
         """Of a loss and its gradient."""
+        ...
+
+    def slopes(self, gradient: Gradient) -> FloatArray | None:
+        """What a model's gradient is judged by and a record keeps of it: its products with the truth's directions."""
         ...
 
 
@@ -47,6 +51,9 @@ class _SolverScorer:
             return None, ""
         return gradient_scores(gradient.gradient, task.numbers.theta, task.reference, task.gradient_error_bound)
 
+    def slopes(self, gradient: Gradient) -> FloatArray | None:
+        return None
+
 
 class _ModelScorer:
     def __init__(self, task: Task):
@@ -60,3 +67,6 @@ class _ModelScorer:
         if self._truth is None:
             return None, ""
         return gradient_parity(gradient.loss, gradient.gradient, point.batch or 1, self._truth, self._bound)
+
+    def slopes(self, gradient: Gradient) -> FloatArray | None:
+        return None if self._truth is None else slopes_of(gradient.gradient, self._truth)

@@ -107,7 +107,7 @@ class Record:
             seed=task.seed,
             environment_hash=environment_hash,
             source_hash=_sha256(task.source),
-            reference_kind=None if task.reference is None else task.reference.kind,
+            reference_kind=task.reference_kind,
             **{item.name: getattr(measurement, item.name) for item in fields},
             **dataclasses.asdict(placement),
         )

@@ -65,7 +65,7 @@ class MadeRun:
 def known_decay(**changes: Any) -> KnownProblem:
     """The decay problem as it is today."""
     now = hashlib.sha256(SOURCE.encode()).hexdigest()
-    known = KnownProblem(SPEC, stub_task().numbers, reference(), lambda _adapter: now)
+    known = KnownProblem(SPEC, stub_task().numbers, reference(), None, lambda _adapter: now)
     return dataclasses.replace(known, **changes)
 
 

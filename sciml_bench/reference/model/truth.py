@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench import __version__
+from sciml_bench import __version__, learning
 from sciml_bench.errors import StoreError
 from sciml_bench.learning import ModelTruth
 from sciml_bench.problem.architecture.directions import directions
@@ -51,7 +51,7 @@ def compute(model: Architecture) -> ModelTruth:
     slopes = [_slopes(model, theta, direction, inputs, labels) for direction in directions(len(theta), DIRECTION_SEED)]
     errors = [error for _, error in slopes]
     return ModelTruth(
-        kind="extended",
+        kind=learning.EXTENDED,
         outputs=tuple(tuple(map(float, row)) for row in found),
         losses=tuple(map(float, _losses(model, theta, inputs, labels))),
         slopes=tuple(tuple(map(float, slope)) for slope, _ in slopes),

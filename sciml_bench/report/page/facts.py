@@ -10,7 +10,6 @@ from typing import Any
 
 from sciml_bench.report import quantities
 from sciml_bench.report.account import account
-from sciml_bench.report.conventional.rows import is_model
 from sciml_bench.report.machine import flat
 from sciml_bench.report.remarks import doubts
 from sciml_bench.report.traces import Reading
@@ -122,11 +121,7 @@ def unmeasured(reading: Reading) -> Iterator[str]:
     kinds: dict[str, set[str | None]] = {}
     for trace in reading.traces:
         kinds.setdefault(trace.problem, set()).add(trace.reference_kind)
-    # A model's parity has a reference of its own, which is no solution.
-    models = {entry["name"] for entry in reading.plan["problems"] if is_model(entry)}
     for problem, found in kinds.items():
-        if problem in models:
-            continue
         if None in found:
             yield f"{problem}: errors, since it has no reference; its times are compared at equal tolerance only"
         elif "double" in found:

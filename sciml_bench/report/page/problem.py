@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sciml_bench.report import trials
-from sciml_bench.report.conventional.rows import is_model
 from sciml_bench.report.fairness import Item
 from sciml_bench.report.layouts import Facts, Layout
 from sciml_bench.report.layouts import facts as row_facts
@@ -217,10 +216,7 @@ def _failed(cells: Sequence[CellSummary]) -> str:
 def _why(reading: Reading, traces: Sequence[Trace]) -> Iterator[str]:
     """Why to believe the numbers of a problem, or why not."""
     kinds = sorted({str(trace.reference_kind or "none") for trace in traces})
-    models = {entry["name"] for entry in reading.plan["problems"] if is_model(entry)}
-    if traces and traces[0].problem in models:
-        yield "Output, loss and gradient are held against the same model in extended precision, at every batch."
-    elif traces:
+    if traces:
         yield _REFERENCES.get(kinds[0] if len(kinds) == 1 else "", f"References: {', '.join(kinds)}.")
     blocks = len({trace.block for trace in traces})
     if reading.comparable and blocks > 1:
@@ -240,6 +236,7 @@ _REFERENCES = {
     "certified": "Errors are measured against a certified high-precision solution and gradient.",
     "exact": "Errors are measured against the exact solution.",
     "published": "Errors are measured against published digits.",
+    "extended": "Output, loss and gradient are held against the same model in extended precision, at every batch.",
     "double": "Errors are measured against a tight double-precision solve, which is no certificate.",
     "none": "There is no reference, so errors are not known and times are compared at equal tolerance only.",
 }

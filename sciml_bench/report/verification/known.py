@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import SciMLBenchError
+from sciml_bench.learning import ModelTruth
 from sciml_bench.task import Numbers, Reference
 
 
@@ -17,12 +18,14 @@ from sciml_bench.task import Numbers, Reference
 class KnownProblem:
     """A problem as it is today. ``reference`` is the one that is stored, exact or published; none is computed here.
 
-    ``source_hash`` gives the hash of the source that is emitted for an adapter, ``None`` where that is not known.
+    A model has a ``model_truth`` instead. ``source_hash`` gives the hash of the source that is emitted for an adapter,
+    ``None`` where that is not known.
     """
 
     spec_hash: str
     numbers: Numbers
     reference: Reference | None
+    model_truth: ModelTruth | None
     source_hash: Callable[[str], str | None]
 
 
@@ -48,6 +51,7 @@ def _load(name: str, file: str | None) -> KnownProblem | str:
     from sciml_bench.problem import catalog
     from sciml_bench.problem.architecture.model import Architecture
     from sciml_bench.problem.declared import load_declared
+    from sciml_bench.reference.model.truth import stored
     from sciml_bench.reference.truth import truth
 
     if file is not None and not Path(file).is_file():
@@ -62,6 +66,6 @@ def _load(name: str, file: str | None) -> KnownProblem | str:
         declared = adapters().get(adapter_name)
         return None if declared is None else hashlib.sha256(source(problem, declared.target).encode()).hexdigest()
 
-    # Parity of a model is judged on all of its gradient, of which a record keeps the leading part.
+    model_truth = stored(problem) if isinstance(problem, Architecture) else None
     reference = None if isinstance(problem, Architecture) else truth(problem, 0.0)
-    return KnownProblem(problem.spec_hash, problem.numbers(), reference, source_hash)
+    return KnownProblem(problem.spec_hash, problem.numbers(), reference, model_truth, source_hash)

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sciml_bench.learning import EXTENDED
 from sciml_bench.measure.point import PointResult, Scores
 from sciml_bench.measure.scoring import gradient_scores, solve_scores
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.tasks import ERROR_BOUND_FACTOR, GRADIENT_ERROR_BOUND, LARGEST_ERROR_BOUND
+from sciml_bench.report.verification import of_model
 from sciml_bench.report.verification.evidence import Intent
 from sciml_bench.report.verification.known import KnownProblem
 from sciml_bench.store import Record
@@ -27,6 +29,9 @@ def accuracy(record: Record, intent: Intent) -> Iterator[str]:
     """Halves that are ok have scores within their bounds, where there is a reference."""
     if record.reference_kind is None:
         return
+    if record.reference_kind == EXTENDED:
+        yield from of_model.accuracy(record)
+        return
     bound = _error_bound(record, intent)
     for point in record.points:
         if point.solve_outcome is Outcome.OK:
@@ -38,6 +43,8 @@ def accuracy(record: Record, intent: Intent) -> Iterator[str]:
 
 def scores(record: Record, intent: Intent, known: KnownProblem) -> Iterator[str]:
     """Scores computed again are those of the record, and within the bounds."""
+    if known.model_truth is not None and record.reference_kind == known.model_truth.kind:
+        yield from of_model.scores(record, known.model_truth)
     if known.reference is None or record.reference_kind != known.reference.kind:
         return
     bound = _error_bound(record, intent)
@@ -62,10 +69,13 @@ def recomputable(record: Record, known: KnownProblem) -> str:
     """Why scores cannot be computed again for this record; empty when they can."""
     if record.spec_hash != known.spec_hash:
         return "the problem has changed since"
-    if known.reference is None:
+    stored = known.reference or known.model_truth
+    if stored is None:
         return "no reference is stored"
-    if record.reference_kind != known.reference.kind:
-        return f"it was scored against a {record.reference_kind} reference, stored is a {known.reference.kind} one"
+    if record.reference_kind != stored.kind:
+        return f"it was scored against a {record.reference_kind} reference, stored is a {stored.kind} one"
+    if known.reference is None:
+        return ""
     if any(point.state_size > len(point.end_state) for point in record.points):
         return "only the first components of its end states are kept"
     return ""
