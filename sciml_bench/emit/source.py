@@ -9,6 +9,7 @@ from sympy import Symbol
 from sciml_bench.emit.architecture.source import architecture_source
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.control import diffusion_source
+from sciml_bench.emit.invariants import as_definitions, invariants_function
 from sciml_bench.emit.julia import julia_source
 from sciml_bench.emit.latent import latent_sources
 from sciml_bench.emit.loss import loss_source
@@ -71,6 +72,18 @@ def source(problem: Problem | Architecture, target: str) -> str:
     elif target == "tensorflow" and problem.all_scalar and not context.target.batched:
         functions.append(scalar_jacobian_source(context))
     # The header comes last: the functions above have said which constants and imports they need.
+    return "\n\n".join([_header(context), *_operators(context), *context.matrix_lines(), *functions]).rstrip() + "\n"
+
+
+def invariants_source(problem: Problem) -> str:
+    """A NumPy module whose ``invariants(t, y, p)`` has the values of the problem's invariants at one state; empty where
+    it has none, or where the initial state that they start from is computed."""
+    if not problem.invariants or problem.latent:
+        return ""
+    reduced, names = as_definitions(problem)
+    context = Context.of(reduced, TARGETS["numpy"])
+    named = f"INVARIANTS = {tuple(problem.invariants)!r}\n"
+    functions = [named, invariants_function(context, names), *(network_sources(context) if problem.networks else [])]
     return "\n\n".join([_header(context), *_operators(context), *context.matrix_lines(), *functions]).rstrip() + "\n"
 
 

@@ -24,7 +24,7 @@ STEADY_CLASSES = ("flat", "warm_up", "slow_down", "none")
 
 Scores = dict[str, float | bool | None]
 Drifts = dict[str, dict[str, float | None]]
-"""Of each invariant of a problem its value at t0, ``initial``, and its largest change over the saved times, ``drift``."""
+"""Of each invariant its value at t0, ``initial``, and its largest change over the saved times, ``drift``."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,9 @@ class PointResult:
     ``gradient_size`` and ``state_size`` say how many there are. ``truncated`` tells that a loop was cut by the time
     limit before its minimum count. ``memory_growth_bytes`` is the worker's growth over its steady loops;
     ``*_working_bytes`` is what one warm call holds at its peak beyond what the worker held before it, ``None`` where
-    the system cannot tell. ``invariants`` tells what the scored solve kept. ``trajectories`` tells of each one of a batch. ``slopes`` are the products of a model's
+    the system cannot tell. ``trajectories`` tells of each one of a batch. ``slopes`` are the products of a model's
     whole gradient with the directions of its truth.
+    ``invariants`` tells how well the scored solve kept what the exact one keeps.
     ``*_inside`` holds what the framework timed of each call of a steady loop behind a bridge (see ``adapters.base``), a
     list for each of its names; ``None`` for a framework that Python calls directly.
     ``*_steady`` says whether a steady loop had settled, and from which call on (see ``measure.steady``); ``None`` for a

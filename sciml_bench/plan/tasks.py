@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sciml_bench.adapters.base import CONVENTIONAL, Adapter
+from sciml_bench.emit import invariants_source
 from sciml_bench.emit import source as emit_source
 from sciml_bench.emit.architecture.source import architecture_source as model_source
 from sciml_bench.learning import ModelTruth
@@ -43,6 +44,7 @@ class Material:
     threads: int
     points: Mapping[str, tuple[Point, ...]] = field(default_factory=dict[str, tuple[Point, ...]])
     _sources: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    _invariants: dict[str, str] = field(default_factory=dict[str, str])
     _numbers: dict[str, Numbers] = field(default_factory=dict[str, Numbers])
     _truths: dict[str, Reference | None] = field(default_factory=dict[str, Reference | None])
     _model_truths: dict[str, ModelTruth] = field(default_factory=dict[str, ModelTruth])
@@ -85,6 +87,7 @@ class Material:
             draws=self._draws_of(cell.problem) if block == 0 else (),
             stability_s=self.profile.stability_s,
             training=self.training(cell),
+            invariants=self._invariants_of(cell.problem),
         )
 
     def _model_task(self, cell: Cell, block: int) -> Task:
@@ -127,6 +130,11 @@ class Material:
             else:
                 self._truth_of(name)
                 self._draws_of(name)
+
+    def _invariants_of(self, name: str) -> str:
+        if name not in self._invariants:
+            self._invariants[name] = invariants_source(self.entries[name].problem)
+        return self._invariants[name]
 
     def _numbers_of(self, name: str) -> Numbers:
         if name not in self._numbers:

@@ -32,7 +32,7 @@ def migrated(data: Mapping[str, Any]) -> dict[str, Any]:
 
 _UNKNOWN_OF_POINTS = (
     "solve_steady", "gradient_steady", "solve_inside", "gradient_inside", "solve_working_bytes",
-    "gradient_working_bytes", "trajectories", "slopes", "batch",
+    "gradient_working_bytes", "trajectories", "slopes", "invariants", "batch",
 )  # fmt: skip
 
 
