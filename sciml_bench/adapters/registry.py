@@ -29,6 +29,7 @@ BUILT_IN = {
     "jax": "sciml_bench.adapters.jax:ADAPTER",
     "keras": "sciml_bench.adapters.keras:ADAPTER",
     "onnxruntime": "sciml_bench.adapters.onnxruntime:ADAPTER",
+    "lux": "sciml_bench.adapters.lux:ADAPTER",
 }
 
 

@@ -23,6 +23,7 @@ STARTUP_S: dict[str, float] = {
     "jax": 8.0,
     "keras": 12.0,
     "onnxruntime": 1.0,
+    "lux": 40.0,
 }
 UNKNOWN_STARTUP_S = 5.0
 ADJOINT_STARTUP_S: dict[str, float] = {"julia": 100.0}
@@ -38,6 +39,7 @@ CALL_S: dict[str, float] = {
     "jax": 0.02,
     "keras": 0.02,
     "onnxruntime": 0.01,
+    "lux": 0.02,
 }
 UNKNOWN_CALL_S = 0.1
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 # Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
@@ -12,7 +10,7 @@ import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Inside, Program, Solution, Trainer
 from sciml_bench.adapters.julia import failure
-from sciml_bench.adapters.julia.manifest import fingerprint
+from sciml_bench.adapters.julia.calls import Calls, inside, project_fingerprint
 from sciml_bench.adapters.julia.training import JuliaTrainer, optimiser_numbers
 from sciml_bench.adapters.segments import split
 from sciml_bench.outcome import Outcome, SolverFailure
@@ -23,11 +21,6 @@ julia: Any = juliacall.__dict__["Main"]
 julia.seval("using SciMLBench")
 bench: Any = julia.SciMLBench
 bench.count_compiling()
-
-
-LOOKUP_NS = 20_000
-"""Julia's clock of compiling also runs while it looks up code that it has, as for each function pointer on a compiled
-tape of ReverseDiff: some microseconds. To compile the smallest function takes hundreds of them."""
 
 
 class JuliaProgram(Program):
@@ -48,8 +41,7 @@ class JuliaProgram(Program):
             raise failure.raised(bench.failure(error.exception)) from error
         self._solved, self._differentiated, self._prepared = bench.solved, bench.differentiated, bench.prepare
         self._theta, self._batch = np.array(numbers.theta), numbers.batch
-        self._compile_ns = {"solve": 0, "gradient": 0}
-        self._compiling_calls = 0
+        self._calls = Calls()
 
     def prepare(self, theta: FloatArray, point: Point) -> Any:
         return self._prepared(self._cell, np.asarray(theta, dtype=np.float64), point.rtol, point.atol)
@@ -88,23 +80,21 @@ class JuliaProgram(Program):
         return JuliaTrainer(bench, trainer, self.read_gradient)
 
     def inside(self, output: Any) -> Inside:
-        return Inside(output.ns, output.gc_ns, output.compile_ns, output.allocated_bytes)
+        return inside(output)
 
     def trace_count(self) -> int:
         """How many calls have compiled something."""
-        return self._compiling_calls
+        return self._calls.compiling
 
     def phases_ns(self) -> dict[str, int]:
-        return {f"{kind}_compile": ns for kind, ns in self._compile_ns.items()}
+        return self._calls.phases_ns()
 
     def versions(self) -> dict[str, str]:
         told = {str(name): str(version) for name, version in bench.versions().items()}
-        project = Path(os.environ["PYTHON_JULIACALL_PROJECT"])
-        return {"juliacall": juliacall.__version__, "julia_manifest": fingerprint(project), **told}
+        return {"juliacall": juliacall.__version__, "julia_manifest": project_fingerprint(), **told}
 
     def _check(self, kind: str, output: Any) -> None:
-        self._compile_ns[kind] += output.compile_ns
-        self._compiling_calls += output.compile_ns > LOOKUP_NS
+        self._calls.note(kind, output)
         failed = output.failure
         if failed is not None:
             raise failure.raised(failed, _steps_of_each(output))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from sciml_bench.emit.architecture.equinox import equinox_source
 from sciml_bench.emit.architecture.keras import keras_source
+from sciml_bench.emit.architecture.lux import lux_source
 from sciml_bench.emit.architecture.onnx import onnx_source
 from sciml_bench.emit.architecture.torch import torch_source
 from sciml_bench.problem.architecture.model import Architecture
 
-EMITTERS = {"torch": torch_source, "jax": equinox_source, "keras": keras_source, "onnx": onnx_source}
+EMITTERS = {
+    "torch": torch_source, "jax": equinox_source, "keras": keras_source, "onnx": onnx_source, "lux": lux_source,
+}  # fmt: skip
 
 
 def architecture_source(model: Architecture, target: str) -> str:
@@ -17,7 +20,8 @@ def architecture_source(model: Architecture, target: str) -> str:
     PyTorch's has ``Model``, an ``nn.Module`` that takes images (n, channels, height, width) or tokens (n, positions),
     and ``loss(outputs, labels)``. JAX's has ``Model``, an Equinox module that takes one sample without a batch, and
     ``loss(model, inputs, labels)``. Keras's has ``build_model()``, whose images are (n, height, width, channels), and
-    ``loss(labels, outputs)``. ONNX's has ``build_graph(weights, element)``.
+    ``loss(labels, outputs)``. ONNX's has ``build_graph(weights, element)``. Lux's is Julia: it has ``build_model()``, a
+    chain that takes images (width, height, channels, n) or tokens (positions, n), and ``loss(outputs, labels)``.
 
     Raises:
         KeyError: there is no such target.

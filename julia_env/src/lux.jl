@@ -1,0 +1,260 @@
+"""
+The Julia side of the adapter of Lux: models, their gradients and their training.
+
+It is no part of the package SciMLBench. A worker includes it, with that package's folder on `LOAD_PATH`: models need no
+solver, so that what is loaded here is what a user of Lux waits for.
+"""
+module SciMLBenchLux
+
+import LinearAlgebra
+import Lux
+import Optimisers
+using Lux: Training
+using Random: Xoshiro
+
+include("failure.jl")
+include("clock.jl")
+include("optimiser.jl")
+include("versions.jl")
+
+"""The loss as Lux's training takes it: with the states and what else is told."""
+struct Objective{L}
+    loss::L
+end
+
+function (objective::Objective)(model, parameters, states, (inputs, labels))
+    outputs, after = model(inputs, parameters, states)
+    return objective.loss(outputs, labels), after, (;)
+end
+
+"""
+One model, built. `state` is Lux's own of a training: the model, its parameters and its states; no optimiser changes it.
+`test_states` are those of inference; `backend` says who takes gradients.
+
+`places` has the structure of the parameters, and says of each number where it lies in sciml-bench's flat vector, in which
+there are `n_weights`.
+"""
+struct Network{S, I, L, B, Q, T <: AbstractFloat}
+    state::S
+    test_states::I
+    objective::Objective{L}
+    backend::B
+    places::Q
+    n_weights::Int
+    classes::Int
+    number::Type{T}
+end
+
+"""Where one array of weights stands: sciml-bench's `Slot`, and its range in the flat vector."""
+struct Slot
+    layer::Symbol
+    kind::String
+    role::Symbol
+    shape::Tuple{Vararg{Int}}
+    range::UnitRange{Int}
+end
+
+"""
+    build(source, sensitivity, precision, slots, theta, classes, threads)
+
+Build a model from emitted source and its flat weights. `slots` are four lists: layers, kinds, roles and shapes. The text
+comes from our emitter, never from a problem file. It is written to a file for Julia's stack traces.
+"""
+function build(source, sensitivity, precision, slots, theta, classes, threads)
+    LinearAlgebra.BLAS.set_num_threads(threads)
+    backend = backend_of(sensitivity)
+    path = joinpath(mktempdir(), "model.jl")
+    write(path, source)
+    # On one line with the source's first, so that line numbers are those of the file.
+    name = gensym("Emitted")
+    emitted = Base.include_string(SciMLBenchLux, "module var\"$name\" $source\nend\n", path)
+    number = precision == "float64" ? Float64 : Float32
+    # What was evaluated and loaded just now is newer than this method.
+    return Base.invokelatest(assemble, emitted, backend, slots_of(slots...), collect(Float64, theta), classes, number)
+end
+
+"""Who takes gradients, with its package loaded."""
+function backend_of(sensitivity)
+    sensitivity == "reverse" && return (loaded(:Zygote); Lux.AutoZygote())
+    sensitivity == "reverse-enzyme" && return (loaded(:Enzyme); Lux.AutoEnzyme())
+    throw(ArgumentError("there is no sensitivity '$sensitivity'"))
+end
+
+loaded(package::Symbol) = Base.require(SciMLBenchLux, package)
+
+function slots_of(layers, kinds, roles, shapes)
+    stop = 0
+    return map(layers, kinds, roles, shapes) do layer, kind, role, shape
+        start = stop + 1
+        stop += prod(shape)
+        Slot(Symbol(layer), String(kind), Symbol(role), Tuple(Int.(shape)), start:stop)
+    end
+end
+
+function assemble(emitted, backend, slots, theta, classes, number)
+    model = emitted.build_model()
+    drawn, states = Lux.setup(Xoshiro(0), model)
+    parameters = placed(drawn, laid_out(slots, number.(theta)))
+    places = placed(drawn, laid_out(slots, collect(eachindex(theta))))
+    state = Training.TrainState(model, parameters, states, Optimisers.Descent(0.0))
+    return Network(
+        state, Lux.testmode(states), Objective(emitted.loss), backend, places, length(theta), Int(classes), number,
+    )
+end
+
+"""
+    laid_out(slots, flat)
+
+The arrays of each layer by its name, in Lux's layout: the one place where weights change it.
+
+Arrays lie in C's order in the flat vector, so that they have their sizes reversed here. This is Lux's layout of kernels
+of convolutions, (width, height, inputs, outputs), and of embeddings, (width, count). Matrices of dense layers are
+(outputs, inputs) on both sides and have to be transposed. Attention's three projections are one matrix there.
+"""
+function laid_out(slots, flat)
+    layers = Dict{Symbol, Any}()
+    for slot in slots
+        array = reshape(flat[slot.range], reverse(slot.shape))
+        transposed = slot.kind in ("dense", "attention") && ndims(array) == 2
+        layer = get!(() -> Dict{Symbol, Any}(), layers, slot.layer)
+        layer[slot.role] = transposed ? permutedims(array) : array
+    end
+    return Dict(name => haskey(layer, :qkv_weight) ? projections(layer) : layer for (name, layer) in layers)
+end
+
+function projections(layer)
+    weight, bias = layer[:qkv_weight], layer[:qkv_bias]
+    width = size(weight, 2)
+    part(k) = ((k - 1) * width + 1):(k * width)
+    return Dict{Symbol, Any}(
+        :q_proj => (; weight = weight[part(1), :], bias = bias[part(1)]),
+        :k_proj => (; weight = weight[part(2), :], bias = bias[part(2)]),
+        :v_proj => (; weight = weight[part(3), :], bias = bias[part(3)]),
+        :out_proj => (; weight = layer[:weight], bias = layer[:bias]),
+    )
+end
+
+"""
+Parameters of the structure of `drawn`, with the arrays of each layer that has a name in `layers`.
+
+Nothing here is compiled for the types of a model, of which each has its own.
+"""
+function placed(@nospecialize(drawn::NamedTuple), layers)
+    parts = [haskey(layers, name) ? shaped(part, layers[name]) : placed(part, layers) for (name, part) in pairs(drawn)]
+    return NamedTuple{keys(drawn)}(Tuple(parts))
+end
+
+function shaped(@nospecialize(drawn), arrays)
+    drawn isa AbstractArray && return reshape(arrays, size(drawn))
+    # Dropout, which attention has and which does nothing here, has no weights.
+    parts = [shaped(part, get(arrays, name, (;))) for (name, part) in pairs(drawn)]
+    return NamedTuple{keys(drawn)}(Tuple(parts))
+end
+
+"""Samples as Lux takes them, with their labels, made before the clock starts."""
+struct Batch{N, X, Y}
+    network::N
+    inputs::X
+    labels::Y
+end
+
+"""
+    prepare(network, inputs, labels)
+
+A batch from arrays whose last axis is that of the samples. Whole numbers, counted from 0, are places in a vocabulary.
+"""
+prepare(network::Network, inputs, labels) = Base.invokelatest(batch_of, network, inputs, labels)
+
+function batch_of(network, inputs, labels)
+    of_samples = eltype(inputs) <: Integer ? collect(Int, inputs) .+ 1 : collect(network.number, inputs)
+    return Batch(network, of_samples, one_hot(collect(Int, labels), network.classes))
+end
+
+"""Of each label a column with one `true`, as losses of Lux take them."""
+function one_hot(labels, classes)
+    columns = zeros(Bool, classes, size(labels)...)
+    classes == 0 && return columns
+    for place in CartesianIndices(labels)
+        columns[labels[place] + 1, place] = true
+    end
+    return columns
+end
+
+"""The output of a batch, timed."""
+solved(batch::Batch) = clocked(run_solve, batch)
+
+run_solve(batch) = output_of(batch.network, batch.network.state.parameters, batch)
+
+output_of(network, parameters, batch) = first(network.state.model(batch.inputs, parameters, network.test_states))
+
+"""The loss of a batch and its gradient, timed."""
+differentiated(batch::Batch) = clocked(run_gradient, batch)
+
+function run_gradient(batch)
+    network = batch.network
+    gradient, loss, _, _ = Training.compute_gradients(
+        network.backend, network.objective, (batch.inputs, batch.labels), network.state,
+    )
+    return loss, gradient
+end
+
+"""Weights on their way, in Lux's own state of training."""
+mutable struct Trainer{N}
+    const network::N
+    state::Training.TrainState
+end
+
+"""
+    trainer(network, optimiser, numbers)
+
+What [`trained`](@ref) takes steps of: `numbers` are those of the optimiser by name.
+"""
+function trainer(network::Network, optimiser, numbers)
+    return Base.invokelatest(trainer_of, network, rule_of(Optimisers, optimiser, numbers))
+end
+
+function trainer_of(network, rule)
+    # Optimisers write into the weights; the network keeps its own.
+    own = deepcopy(network.state.parameters)
+    return Trainer(network, Training.TrainState(network.state.model, own, network.state.states, rule))
+end
+
+"""The loss and its gradient, and then a step of the optimiser, timed."""
+trained(trainer::Trainer, batch::Batch) = clocked(run_step, (trainer, batch))
+
+function run_step((trainer, batch))
+    network = trainer.network
+    _, loss, _, trainer.state = Training.single_train_step!(
+        network.backend, network.objective, (batch.inputs, batch.labels), trainer.state,
+    )
+    return loss
+end
+
+"""The output for the weights as they stand in training."""
+predicted(trainer::Trainer, batch::Batch) =
+    Base.invokelatest(output_of, trainer.network, trainer.state.parameters, batch)
+
+"""The gradient of a timed call as a vector in sciml-bench's order."""
+gradient_vector(network::Network, done::Clocked) = scattered(network, done.value[2])
+
+"""The weights after the steps so far, in sciml-bench's order."""
+theta_vector(trainer::Trainer) = scattered(trainer.network, trainer.state.parameters)
+
+function scattered(network, tree)
+    flat = zeros(Float64, network.n_weights)
+    scatter!(flat, network.places, tree)
+    return flat
+end
+
+function scatter!(flat, @nospecialize(places), @nospecialize(tree))
+    # The gradient of what has no weights.
+    tree === nothing && return nothing
+    if places isa AbstractArray
+        flat[places] .= tree
+    else
+        foreach(name -> scatter!(flat, places[name], tree[name]), keys(places))
+    end
+    return nothing
+end
+
+end

@@ -1,0 +1,213 @@
+"""A model as a Lux chain with named layers.
+
+Images lie as (width, height, channels, batch), tokens as (width, positions, batch), and labels are one-hot.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sciml_bench.emit.architecture.lines import indented
+from sciml_bench.problem.architecture.layer import EPSILON, Layer, walk
+from sciml_bench.problem.architecture.model import Architecture
+
+_EPSILON = f"{EPSILON:g}".replace("e-0", "e-")
+
+# Of what Lux calls gelu NNlib has more than one; the exact one is by the error function.
+_ACTIVATIONS = {"relu": "relu", "gelu": "gelu_erf"}
+
+# Lux's layers that apply an activation themselves, without another pass over memory.
+_ACTIVATED = ("conv2d", "dense", "group_norm", "layer_norm")
+
+# What Lux calls an option of a convolution, its neutral name, and the value that it has where nothing is said.
+_CONV_OPTIONS = (("stride", "stride", 1), ("pad", "padding", 0))
+
+_POSITIONS = """
+struct Positions <: Lux.AbstractLuxLayer
+    width::Int
+    count::Int
+end
+
+function Lux.initialparameters(rng::AbstractRNG, layer::Positions)
+    return (; weight = zeros32(rng, layer.width, layer.count))
+end
+
+(::Positions)(x, ps, st) = x .+ ps.weight, st
+"""
+
+# The gradient of NNlib's maxpool (0.9.36, pooling_direct.jl) goes to the first pixel that is ≈ the maximum. In single
+# precision numbers are that up to 3e-4 apart, and LeNet's gradient is off by 3e-3.
+_MAX_POOL = """
+# Lux's MaxPool but for its gradient, which goes to the first pixel that is ≈ the maximum; here it has to be equal.
+struct ExactMaxPool <: Lux.AbstractLuxLayer
+    window::Int
+end
+
+(layer::ExactMaxPool)(x, ps, st) = window_maxima(x, layer.window), st
+
+window_maxima(x, window) = maxpool(x, (window, window))
+
+function ChainRulesCore.rrule(::typeof(window_maxima), x, window)
+    y = window_maxima(x, window)
+    function pullback(thunk)
+        dy, dx = unthunk(thunk), zero(x)
+        @inbounds for place in CartesianIndices(y)
+            w, h, channel, sample = Tuple(place)
+            for j in (window * (h - 1) + 1):(window * h), i in (window * (w - 1) + 1):(window * w)
+                if x[i, j, channel, sample] == y[place]
+                    dx[i, j, channel, sample] = dy[place]
+                    break
+                end
+            end
+        end
+        return NoTangent(), dx, NoTangent()
+    end
+    return y, pullback
+end
+"""
+
+_LOSSES = {
+    "cross_entropy": "const loss = CrossEntropyLoss(; logits = Val(true))",
+    "mean_square": "loss(outputs, labels) = mean(abs2, outputs)",
+}
+
+
+def lux_source(model: Architecture) -> str:
+    """A file with ``build_model()``, whose layers with weights have their neutral names, and ``loss``."""
+    chain = _chain(model.layers, _Names())
+    code = "\n".join([*chain, _LOSSES[model.loss]])
+    kinds = {layer.kind for layer in walk(model.layers)}
+    own = [text for kind, text in (("max_pool", _MAX_POOL), ("positions", _POSITIONS)) if kind in kinds]
+    used = [name for name, told in (("gelu_erf", "gelu_erf" in code), ("maxpool", "max_pool" in kinds)) if told]
+    lines = [
+        f"# {model.name} for Lux, emitted from its neutral spec {model.spec_hash[:12]}.",
+        "",
+        *(["using ChainRulesCore: ChainRulesCore, NoTangent, unthunk"] if "max_pool" in kinds else []),
+        "using Lux",
+        *([f"using Lux.NNlib: {', '.join(used)}"] if used else []),
+        *(["using Random: AbstractRNG"] if "positions" in kinds else []),
+        *(["using Statistics: mean"] if "mean(" in code else []),
+        *(own or [""]),
+        "function build_model()",
+        *indented([f"return {chain[0]}", *chain[1:]]),
+        "end",
+        "",
+        _LOSSES[model.loss],
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@dataclass
+class _Names:
+    """Names for layers that have none of their own: the kind with a number."""
+
+    counted: Counter[str] = field(default_factory=Counter[str])
+
+    def new(self, kind: str) -> str:
+        self.counted[kind] += 1
+        return f"{kind}{self.counted[kind]}"
+
+
+def _chain(layers: tuple[Layer, ...], names: _Names) -> list[str]:
+    """The lines of a ``Chain``, without anything before or after it."""
+    lines = ["Chain(;"]
+    for layer, activation in _activated(layers):
+        for name, code in _members(layer, activation, names):
+            lines += indented([f"{name} = {code[0]}", *code[1:]])
+            lines[-1] += ","
+    return [*lines, ")"]
+
+
+def _activated(layers: tuple[Layer, ...]) -> Iterator[tuple[Layer, str]]:
+    """Each layer with the activation that it applies; activations that a layer takes in stand no longer alone."""
+    taken = False
+    for number, layer in enumerate(layers):
+        if taken:
+            taken = False
+            continue
+        after = layers[number + 1].kind if number + 1 < len(layers) else ""
+        taken = layer.kind in _ACTIVATED and after in _ACTIVATIONS
+        yield layer, _ACTIVATIONS[after] if taken else ""
+
+
+def _members(layer: Layer, activation: str, names: _Names) -> Iterator[tuple[str, list[str]]]:
+    """What one layer is in a chain: names and the lines of their code."""
+    match layer.kind:
+        case "residual":
+            yield names.new("residual"), _residual(layer, names)
+        case "attention":
+            yield layer.name, [_weighted(layer, activation)]
+            # The layer also gives the scores.
+            yield names.new("output"), ["WrappedFunction(first)"]
+        case "mean" if len(layer.input) == 3:
+            yield names.new("mean"), ["GlobalMeanPool()"]
+            yield names.new("flatten"), ["FlattenLayer()"]
+        case _ if layer.slots:
+            yield layer.name, [_weighted(layer, activation)]
+        case _:
+            yield names.new(layer.kind), [_plain(layer)]
+
+
+def _residual(layer: Layer, names: _Names) -> list[str]:
+    body = _chain(layer.body, names)
+    if not layer.shortcut:
+        return ["SkipConnection(", *indented([*body[:-1], f"{body[-1]},", "+,"]), ")"]
+    shortcut = _chain(layer.shortcut, names)
+    return [
+        "Parallel(",
+        *indented(
+            [
+                "+;",
+                f"body = {body[0]}", *body[1:-1], f"{body[-1]},",
+                f"shortcut = {shortcut[0]}", *shortcut[1:-1], f"{shortcut[-1]},",
+            ]
+        ),
+        ")",
+    ]  # fmt: skip
+
+
+def _weighted(layer: Layer, activation: str) -> str:
+    n = layer.numbers
+    act = f", {activation}" if activation else ""
+    match layer.kind:
+        case "conv2d":
+            k = n["kernel"]
+            options = [f"{key} = {n[name]}" for key, name, usual in _CONV_OPTIONS if n[name] != usual]
+            # Lux's convolution flips its kernels unless told not to.
+            named = ", ".join([*options, "cross_correlation = true"])
+            return f"Conv(({k}, {k}), {n['inputs']} => {n['channels']}{act}; {named})"
+        case "dense":
+            return f"Dense({n['inputs']} => {n['width']}{act})"
+        case "embedding":
+            return f"Embedding({n['count']} => {n['width']})"
+        case "positions":
+            return f"Positions({n['width']}, {n['count']})"
+        case "group_norm":
+            return f"GroupNorm({n['width']}, {n['groups']}{act}; epsilon = {_EPSILON})"
+        case "layer_norm":
+            return f"LayerNorm(({n['width']}, 1){act}; dims = 1, epsilon = {_EPSILON})"
+        case "attention":
+            causal = "is_causal = true, " if n["causal"] else ""
+            heads = f"nheads = {n['heads']}, {causal}dense_kwargs = (; use_bias = true)"
+            return f"MultiHeadAttention({n['width']}; {heads})"
+    raise ValueError(layer.kind)
+
+
+def _plain(layer: Layer) -> str:
+    match layer.kind:
+        case "relu" | "gelu":
+            return f"WrappedFunction(x -> {_ACTIVATIONS[layer.kind]}.(x))"
+        case "max_pool":
+            return f"ExactMaxPool({layer.numbers['size']})"
+        case "mean_pool":
+            return f"MeanPool(({layer.numbers['size']}, {layer.numbers['size']}))"
+        case "mean":
+            return "WrappedFunction(x -> dropdims(mean(x; dims = 2); dims = 2))"
+        case "flatten":
+            return "FlattenLayer()"
+        case "tokens":
+            # Pixels lie row by row, as the neutral definition has them.
+            return "WrappedFunction(x -> permutedims(reshape(x, :, size(x, 3), size(x, 4)), (2, 1, 3)))"
+    raise ValueError(layer.kind)

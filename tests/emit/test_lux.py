@@ -1,0 +1,83 @@
+"""Lux source of models: a real grammar of Julia reads every model's, and some are held against files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import tree_sitter_julia
+from stubs.models import TEXTS, model
+from tree_sitter import Language, Parser
+
+from sciml_bench.emit import source
+from sciml_bench.problem import catalog
+from sciml_bench.problem.declared import load_declared
+
+GOLDEN = Path(__file__).parent / "data" / "lux"
+KEPT = ("lenet-digits", "gpt-text", "resnet-digits")
+NAMES = [name for name in catalog.names() if catalog.header(name).suite == "conventional"]
+
+# Names that `using Lux` brings, of those that a chain is made of.
+OF_LUX = {
+    "Chain", "Conv", "CrossEntropyLoss", "Dense", "Embedding", "FlattenLayer", "GlobalMeanPool", "GroupNorm",
+    "LayerNorm", "MaxPool", "MeanPool", "MultiHeadAttention", "Parallel", "SkipConnection", "Val", "WrappedFunction",
+}  # fmt: skip
+
+
+def emitted(name: str, folder: Path) -> str:
+    return source(model(folder, name) if name in TEXTS else load_declared(catalog.path(name)), "lux")
+
+
+@pytest.mark.parametrize("name", [*NAMES, *TEXTS])
+def test_the_grammar_reads_every_model(name: str, tmp_path: Path) -> None:
+    text = emitted(name, tmp_path)
+    tree = Parser(Language(tree_sitter_julia.language())).parse(text.encode())
+    assert not tree.root_node.has_error
+    assert text.startswith(f"# {name} for Lux, emitted from its neutral spec ")
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+    assert all(len(line) <= 120 and line == line.rstrip() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", [*NAMES, *TEXTS])
+def test_every_name_is_imported_and_every_import_used(name: str, tmp_path: Path) -> None:
+    text = emitted(name, tmp_path)
+    head, body = text.split("function build_model()")
+    imported = {word for line in re.findall(r"using [\w.]+: (.*)", head) for word in line.split(", ")}
+    assert all(re.search(rf"\b{word}\b", text.replace(f": {word}", "")) for word in imported)
+    called = set(re.findall(r"\b([A-Z]\w+)\(", body))
+    assert called - OF_LUX <= {"ExactMaxPool", "Positions"}
+    for own in ("ExactMaxPool", "Positions"):
+        assert (own in called) == (f"struct {own}" in head)
+    assert ("maxpool" in imported) == ("ExactMaxPool" in called)
+    assert ("gelu_erf" in body) == ("gelu_erf" in imported)
+    assert ("mean(" in body) == ("mean" in imported)
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_source_is_as_before(name: str, tmp_path: Path) -> None:
+    """A change of the emitter shows as a change of these files, to be read before they are replaced."""
+    assert emitted(name, tmp_path) == (GOLDEN / f"{name}.jl").read_text(encoding="utf-8")
+
+
+def test_layers_apply_the_activations_after_them(tmp_path: Path) -> None:
+    text = emitted("every-kind", tmp_path)
+    assert "Dense(6 => 16, gelu_erf)" in text
+    assert "GroupNorm(4, 2, relu; epsilon = 1e-5)" in text
+    # In single precision the number that Lux has itself differs from this one, which would be seen in double.
+    assert text.count("epsilon = 1e-5") == 2
+
+
+def test_an_activation_after_a_layer_that_takes_none_stands_alone(tmp_path: Path) -> None:
+    changed = ('kind = "flatten"\n', 'kind = "relu"\n\n[[layers]]\nkind = "flatten"\n')
+    text = source(model(tmp_path, "flat", changed), "lux")
+    assert "relu1 = WrappedFunction(x -> relu.(x))" in text
+    assert text.index("mean_pool1") < text.index("relu1") < text.index("flatten1")
+
+
+def test_layers_of_one_chain_have_names_of_their_own(tmp_path: Path) -> None:
+    for name in [*NAMES, *TEXTS]:
+        names = re.findall(r"^ +(\w+) = \w+\(", emitted(name, tmp_path), flags=re.MULTILINE)
+        numbered = [found for found in names if found not in ("body", "shortcut")]
+        assert len(set(numbered)) == len(numbered)
