@@ -17,14 +17,20 @@ struct Equations{R, S, M, L, T}
     n_parameters::Int
 end
 
+# What was evaluated in this process, by its source.
+const EVALUATED = Dict{String, Equations}()
+
 """
     equations(source)
 
-Evaluate emitted source as a module of its own inside this package, whose packages it may use.
+Evaluate emitted source as a module of its own inside this package, whose packages it may use. The same source is
+evaluated once in a process: its functions, and what Julia has compiled for them, serve every cell that is built of it.
 
 The text comes from our emitter, never from a problem file. It is written to a file for Julia's stack traces.
 """
-function equations(source::AbstractString)
+equations(source::AbstractString) = get!(() -> evaluated(source), EVALUATED, String(source))
+
+function evaluated(source::AbstractString)
     path = joinpath(mktempdir(), "problem.jl")
     write(path, source)
     name = gensym("Problem")
