@@ -6,6 +6,7 @@ digits are those that both have in common.
 
 from __future__ import annotations
 
+import bisect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from scipy.integrate import solve_ivp
 
 from sciml_bench.emit import source
 from sciml_bench.problem.model import Problem
+from sciml_bench.reference.case import Case
 from sciml_bench.reference.dynamics import FloatArray
 from sciml_bench.reference.failure import ReferenceFailure
 
@@ -57,9 +59,28 @@ def double_solution(problem: Problem, limit_s: float) -> DoubleSolution:
 
 def emitted_numpy(problem: Problem) -> dict[str, Callable[..., FloatArray]]:
     """The emitted NumPy functions of a problem."""
+    if problem.controls:
+        return _driven(problem)
     namespace: dict[str, Callable[..., FloatArray]] = {}
     exec(compile(source(problem, "numpy"), "<emitted NumPy source>", "exec"), namespace)
     return namespace
+
+
+def _driven(problem: Problem) -> dict[str, Callable[..., Any]]:
+    """The same of an equation that a path drives, which is not emitted to NumPy: the engine's own form, in doubles."""
+    case, ends = Case(problem), problem.numbers().breakpoints
+    segments = case.dynamics.in_doubles()
+    y0 = np.array([float(value) for value in case.start.y0])
+
+    def rhs(t: float, y: FloatArray, p: FloatArray, *_: object) -> FloatArray:
+        return np.array(segments[bisect.bisect(ends, t)](t, y, p))
+
+    return {
+        "rhs": rhs,
+        "arguments": lambda p: (p, *[None] * len(problem.networks)),
+        "initial_state": lambda *_: y0,
+        "GIVEN": (),  # pyright: ignore[reportReturnType] - data, as emitted modules have them
+    }
 
 
 def integrate(
@@ -102,7 +123,7 @@ def integrate(
         times = sorted({*wanted, b})
         with np.errstate(all="ignore"):
             if method == "Radau":
-                jac = None if problem.networks else jacobian
+                jac = jacobian if "jacobian" in functions else None
                 result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols, jac=jac)
             else:
                 result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols)

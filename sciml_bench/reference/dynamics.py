@@ -59,11 +59,18 @@ class Dynamics:
         """The segments, with their constants at the current precision."""
         return tuple(_segment(source, end) for source, end in zip(self.sources, self.ends, strict=True))
 
+    def in_doubles(self) -> tuple[Callable[[float, FloatArray, FloatArray], list[float]], ...]:
+        """The right-hand sides of the segments, in double precision."""
+        return tuple(_doubles(source)["rhs"] for source in self.sources)
+
+
+def _doubles(source: FlintSource) -> dict[str, Any]:
+    return _run(source, _ARRAYS | {name: to_double(value) for name, value in source.constants.items()})
+
 
 def _segment(source: FlintSource, end: Expr) -> Segment:
     balls = _run(source, _BALLS | {name: exact(value) for name, value in source.constants.items()})
-    doubles = _run(source, _ARRAYS | {name: to_double(value) for name, value in source.constants.items()})
-    entries = doubles["jacobian"]
+    entries = _doubles(source)["jacobian"]
 
     def jacobian(t: FloatArray, y: FloatArray, p: FloatArray) -> FloatArray:
         with np.errstate(all="ignore"):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.report import advice_table, trials
+from sciml_bench.report import advice_table, invariants, trials
 from sciml_bench.report.account import account
 from sciml_bench.report.advice import advice
 from sciml_bench.report.choice import choice
@@ -42,6 +42,7 @@ def run_document(summary: RunSummary, folder: Path) -> dict[str, Any]:
         "problems": [
             {
                 **_problem(comparison, [_table(table, next(of_table, ()), comparable) for table in of_problem]),
+                "invariants": invariants.document(summary.of_problem(comparison.problem)),
                 "training": training_document(training_rows(summary.of_problem(comparison.problem))),
                 **_model(summary, comparison.problem),
             }

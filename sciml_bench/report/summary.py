@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sciml_bench.measure.point import PointResult, Scores
+from sciml_bench.measure.point import Drifts, PointResult, Scores
 from sciml_bench.measure.trained import Trained
 from sciml_bench.outcome import Outcome
 from sciml_bench.report.energy import joules_per_call, why_not_measured
@@ -64,6 +64,7 @@ class PointSummary:
     solve_working_bytes: int | None = None
     gradient_working_bytes: int | None = None
     trajectories: Trajectories | None = None
+    invariants: Drifts | None = None
     solve_joules: float | None = None
     gradient_joules: float | None = None
     solve_bridge_s: float | None = None
@@ -325,6 +326,7 @@ def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummar
         solve_working_bytes=point.solve_working_bytes,
         gradient_working_bytes=point.gradient_working_bytes,
         trajectories=point.trajectories,
+        invariants=point.invariants if solved else None,
         solve_joules=joules_per_call(record.energy, place, "solve") if solved else None,
         gradient_joules=joules_per_call(record.energy, place, "gradient") if differentiated else None,
         solve_bridge_s=_seconds(point.solve_bridge_ns),

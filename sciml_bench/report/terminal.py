@@ -23,6 +23,7 @@ from sciml_bench.report.batches import batch_lines
 from sciml_bench.report.conventional import text as model_text
 from sciml_bench.report.conventional.rows import is_model, model_table
 from sciml_bench.report.failures import Failure, failures
+from sciml_bench.report.invariants import drift_lines
 from sciml_bench.report.rows import Comparison, Row, Target, compare
 from sciml_bench.report.standing import Standing, standings
 from sciml_bench.report.summary import RunSummary
@@ -136,6 +137,7 @@ def print_problem(
         targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
         _say(console, targets, "dim")
     print_lines(batch_lines(cells), console)
+    print_lines(drift_lines(cells), console)
     _print_training(summary, name, console)
     _print_trials(summary, name, console)
     _print_stacks(summary, name, console)

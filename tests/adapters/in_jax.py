@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -11,7 +12,16 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from adapters.cells import build, catalog_task, lotka_volterra_error, outcome, robertson_errors, steady_traces
+from adapters.cells import (
+    build,
+    catalog_task,
+    lotka_volterra_error,
+    one_state,
+    outcome,
+    robertson_errors,
+    source_task,
+    steady_traces,
+)
 
 from sciml_bench.adapters.diffrax.declaration import ADAPTER
 from sciml_bench.task import Cell, Point
@@ -50,6 +60,31 @@ def phases() -> list[str]:
     return sorted(told)
 
 
+NOISY = """
+import diffrax
+import jax.numpy as jnp
+GIVEN = (jnp.array([0.0, 1.0, 0.5, 0.75, -0.5, 0.0, 1.5, 1.0, 2.0])[:, None],)
+def controls(values): return (diffrax.LinearInterpolation(jnp.linspace(0.0, 2.0, 9), values),)
+def drift(t, y, p, W): return p[0]*y
+def diffusion(t, y, p, W): return jnp.reshape(y, (1, 1))
+def initial_state(values, p): return jnp.array([1.0])
+def loss(ys, values, p): return jnp.sum(ys[-1])
+"""
+
+
+def stochastic() -> dict[str, Any]:
+    """Steps, and errors at the end, of dy = p y dt + y o dW, whose solution is exp(p t + W)."""
+    numbers = dataclasses.replace(one_state(), breakpoints=tuple(0.25 * k for k in range(1, 8)))
+    program = build(source_task(NOISY, numbers, cell("heun")))
+    steps, errors = list[float](), list[float]()
+    for rtol in (0.1, 1e-4):
+        found = program.read_gradient(program.gradient(program.prepare(np.array([0.5]), Point(rtol, rtol))))
+        steps.append(found.statistics["n_steps"])
+        # The motion ends at 2, and d exp(2 p + 2)/dp is twice the value itself.
+        errors.append(abs(float(found.gradient[0]) / (2 * np.exp(3.0)) - 1))
+    return {"n_steps": steps, "errors": errors}
+
+
 def findings() -> dict[str, Any]:
     """Everything, by name."""
     return {
@@ -65,6 +100,7 @@ def findings() -> dict[str, Any]:
             )
         },
         "split": {name: outcome(TWO_PARTS, cell(name), 1e-5) for name in ("kencarp5", "kencarp3-newton")},
+        "stochastic": stochastic(),
         "component_errors": robertson_errors(cell("kvaerno5-newton"), 1e-13),
         "traces": {
             sensitivity: steady_traces("lotka-volterra", cell("tsit5", sensitivity), (1e-4, 1e-6, 1e-8))

@@ -15,7 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from stubs.latents import controlled, latent
+from stubs.latents import controlled, latent, stochastic
 
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
@@ -33,6 +33,8 @@ SIZES = {"parameters": 1, "classifier": 3, "autoencoder": 2}
 
 def made(folder: Path, name: str) -> Problem:
     """A problem by its name; paths through data are named by their interpolation."""
+    if name == "stochastic":
+        return stochastic(folder, 2)
     return latent(folder, name, SIZES[name]) if name in SIZES else controlled(folder, name, 2)
 
 

@@ -10,7 +10,7 @@ from adapters.findings import findings
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.diffrax import ADAPTER
-from sciml_bench.adapters.diffrax.declaration import SPLIT
+from sciml_bench.adapters.diffrax.declaration import SPLIT, STOCHASTIC, network_recipes
 from sciml_bench.task import Cell
 
 
@@ -36,6 +36,24 @@ def test_methods_for_two_parts_need_a_split():
         refused = ADAPTER.refusal(cell(method.name, "backsolve"), facts(split=True))
         assert "BacksolveAdjoint" in (refused or "")
     assert ADAPTER.refusal(cell("kvaerno5"), facts(split=False)) is None
+
+
+def test_methods_for_noise_need_a_stochastic_equation():
+    noisy = Facts("any", "neural", 2, 4, 0, "parameters", False, n_weights=4, controlled=True, stochastic=True)
+    for method in STOCHASTIC:
+        assert "stochastic" in (ADAPTER.refusal(cell(method.name), facts(split=True)) or "")
+        assert ADAPTER.refusal(cell(method.name), noisy) is None
+        assert "BacksolveAdjoint" in (ADAPTER.refusal(cell(method.name, "backsolve"), noisy) or "")
+    assert {recipe.method for recipe in network_recipes(noisy)} == {"tsit5", "heun"}
+
+
+def test_steps_through_noise_are_those_of_its_motion_or_parts_of_them(found):
+    """8 steps are given; a method of second order needs one over the root of the tolerance, halved to that."""
+    assert found["stochastic"]["n_steps"] == [8, 128]
+    loose, tight = found["stochastic"]["errors"]
+    assert loose < 0.5
+    # 16 times as many: 256 times as good, where steps are short.
+    assert tight < loose / 30
 
 
 def test_methods_for_two_parts_solve_the_sum_of_both(found):

@@ -21,6 +21,7 @@ CELLS = {
         ("autoencoder", "tsit5", "backsolve", "compiled"),
         ("parameters", "tsit5", "forward", "compiled"),
         ("linear", "tsit5", "checkpointed", "compiled"),
+        ("stochastic", "tsit5", "checkpointed", "compiled"),
     ],
     "tensorflow": [
         ("classifier", "dormand_prince", "backsolve", "graph"),

@@ -60,3 +60,28 @@ def test_turning_paths_are_decaying_spirals_with_their_time():
     assert np.moveaxis(x, -1, 0) == pytest.approx(expected, abs=5.1e-5)
     assert np.array_equal(quantity(problem, "first"), x[:, 0])
     assert list(label) == [0, 1] * 4
+
+
+def test_observations_of_the_pendulum_are_of_its_own_motion():
+    """Runge and Kutta's method between the kinks of the paths, where the equation is smooth."""
+    problem = catalog.load("neural-sde")
+    w = quantity(problem, "W_values")
+    parts, h = 4, 2 / 64
+
+    def slope(z: np.ndarray, dw: np.ndarray) -> np.ndarray:
+        x, v = z.T
+        return np.stack([v, -np.sin(x) - 0.25 * v + 0.5 * dw[:, 0] + 0.4 * x * dw[:, 1]], axis=-1)
+
+    z, found = np.tile([1.0, 0.0], (4, 1)), []
+    for dw in np.moveaxis(np.diff(w, axis=1), 1, 0) / h:
+        for _ in range(parts):
+            step = h / parts
+            k1 = slope(z, dw)
+            k2 = slope(z + step / 2 * k1, dw)
+            k3 = slope(z + step / 2 * k2, dw)
+            k4 = slope(z + step * k3, dw)
+            z = z + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        found.append(z)
+    assert np.moveaxis(quantity(problem, "x"), 1, 0) == pytest.approx(np.array(found[7::8]), abs=5.1e-5)
+    assert problem.controls[0].brownian is not None
+    assert 'sha256 = "3eee' in catalog.path("neural-sde").read_text(encoding="utf-8")

@@ -50,6 +50,18 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
     return None
 
 
+_NONSTIFF = (Recipe("tsit5", "checkpointed", "compiled"), Recipe("dopri8", "checkpointed", "compiled"))
+
+
+def network_recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """What networks that are not stiff get: in an equation with noise one of Diffrax's methods for these, too.
+
+    Its table of solvers has ``Heun`` among those for equations in the sense of Stratonovich, its page on neural
+    stochastic equations takes ``ReversibleHeun``.
+    """
+    return (_NONSTIFF[0], Recipe("heun", "checkpointed", "compiled")) if facts.stochastic else _NONSTIFF
+
+
 # Diffrax's guide "How to choose a solver": Tsit5 is "a good general-purpose solver", "if you need accurate solutions
 # at tight tolerances then try Dopri8", "for stiff problems then try the Kvaerno3, Kvaerno4, Kvaerno5 family"; its
 # author recommends Kvaerno5 for stiff problems in general. RecursiveCheckpointAdjoint is "for most problems the
@@ -70,7 +82,8 @@ ADAPTER = Adapter(
         Recipe("kvaerno5", "checkpointed", "compiled"),
         Recipe("kvaerno5-newton", "checkpointed", "compiled"),
     ),
-    nonstiff_recipes=(Recipe("tsit5", "checkpointed", "compiled"), Recipe("dopri8", "checkpointed", "compiled")),
+    nonstiff_recipes=_NONSTIFF,
+    network_recipes=network_recipes,
     refusal=refusal,
     cached_modes=("compiled",),
 )

@@ -20,6 +20,7 @@ _POINT = f"""STRUCT(
     solve_statistics MAP(VARCHAR, DOUBLE), gradient_statistics MAP(VARCHAR, DOUBLE),
     memory_growth_bytes BIGINT, solve_working_bytes BIGINT, gradient_working_bytes BIGINT,
     trajectories STRUCT(size BIGINT, shared_steps BOOLEAN, n_steps BIGINT[]), truncated BOOLEAN,
+    invariants MAP(VARCHAR, STRUCT("initial" DOUBLE, drift DOUBLE)),
     solve_steady {_STEADY}, gradient_steady {_STEADY},
     solve_inside {_INSIDE}, gradient_inside {_INSIDE})"""
 
@@ -141,7 +142,7 @@ SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS},
     p.memory_growth_bytes AS memory_growth_bytes, p.solve_working_bytes AS solve_working_bytes,
     p.gradient_working_bytes AS gradient_working_bytes, p.truncated AS truncated,
     p.trajectories.size AS trajectories, p.trajectories.shared_steps AS shared_steps,
-    p.trajectories.n_steps AS trajectory_steps,
+    p.trajectories.n_steps AS trajectory_steps, p.invariants AS invariants,
     p.solve_statistics AS solve_statistics, p.gradient_statistics AS gradient_statistics
 FROM unnested"""
 
