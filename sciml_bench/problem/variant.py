@@ -2,7 +2,8 @@
 
 A variant is a complete problem file, made from the text of the base file so that its comments and order are kept. It
 is loaded like any other. What belongs to the numbers of the base only is taken out: published digits, how it is
-trained, and the hash of weights that are drawn anew.
+trained, the hash of weights that are drawn anew, and data of the loss where there would be none for other times or
+more trajectories; it is then that of a loss without data, in the base as well.
 """
 
 from __future__ import annotations
@@ -97,14 +98,18 @@ class _Change:
     noun: str
     present: int | None
     put: Callable[[TOMLDocument, int], None]
+    without_data: bool = False
 
 
 def _change(base: Problem, over: str, values: Sequence[int], network: str) -> tuple[_Change, Sequence[int]]:
     if over == "batch":
-        return _Change("batch", "number of trajectories", base.batch.size, _put_batch), values
+        without = bool(base.loss.data)
+        return _Change("batch", "number of trajectories", base.batch.size, _put_batch, without), values
     if over == "span":
-        _refuse_bound_to_times(base)
-        return _Change("span", "multiple of the time span", 1, lambda data, n: _put_span(base, data, n)), values
+        if base.breakpoints:
+            raise UsageError(f"{base.name} has breakpoints in its time span, which a longer one would leave behind")
+        put, without = lambda data, n: _put_span(base, data, n), bool(base.loss.data)
+        return _Change("span", "multiple of the time span", 1, put, without), values
     if over == "points":
         if not base.grids:
             raise UsageError(f"{base.name} has no grid, so it has no points to change; sweep a problem with [grids]")
@@ -171,9 +176,11 @@ def _variant(base: Problem, text: str, change: _Change, value: int) -> Variant:
     name = f"{base.name[: _LONGEST_NAME - len(suffix)].rstrip('-')}{suffix}"
     data = tomlkit.parse(text)
     data["name"] = name
-    data["title"] = f"{base.title or base.name}; {change.noun} {value}"
+    data["title"] = f"{base.title or base.name}; {change.noun} {value}{', a loss without data' * change.without_data}"
     for table in ("training", "published", "published_gradient"):
         data.pop(table, None)
+    if change.without_data:
+        _table(data, "loss").pop("data")
     if value != change.present:
         change.put(data, value)
     return Variant(name, tomlkit.dumps(data), value)
@@ -193,17 +200,11 @@ def _put_batch(data: TOMLDocument, size: int) -> None:
         _table(data, "batch").setdefault("spread", SPREAD)
 
 
-def _refuse_bound_to_times(base: Problem) -> None:
-    if base.loss.data:
-        raise UsageError(f"the loss of {base.name} is held against data at its saved times, so its span cannot change")
-    if base.breakpoints:
-        raise UsageError(f"{base.name} has breakpoints in its time span, which a longer one would leave behind")
-
-
 def _put_span(base: Problem, data: TOMLDocument, times: int) -> None:
     table = _table(data, "time")
     if "times" in table.get("save", {}):
-        raise UsageError(f"{base.name} lists its saved times; write them as a spacing and a count to change its span")
+        # As many as before, further apart.
+        table["save"]["times"] = [str(base.t0 + times * (time - base.t0)) for time in base.save_times]
     table["t1"] = str(base.t0 + times * (base.t1 - base.t0))
 
 
@@ -221,7 +222,7 @@ def _table(data: TOMLDocument, name: str) -> Any:
 def _files(base: Problem, path: Path, variants: Sequence[Variant], change: _Change) -> dict[str, bytes]:
     """The data beside the base; its reference, for the variant that is the base under another name."""
     found: dict[str, bytes] = {}
-    if base.loss.data:
+    if base.loss.data and not change.without_data:
         name = Document.read(path).table("loss")["data"]
         found[name] = path.with_name(name).read_bytes()
     name = Document.read(path).table("data").get("file")
@@ -229,6 +230,7 @@ def _files(base: Problem, path: Path, variants: Sequence[Variant], change: _Chan
         found[name] = path.with_name(name).read_bytes()
     reference = path.with_name(f"{path.stem}.reference.json")
     for variant in variants:
-        if variant.value == change.present and reference.is_file():
+        same = variant.value == change.present and not change.without_data
+        if same and reference.is_file():
             found[f"{variant.name}.reference.json"] = reference.read_bytes()
     return found

@@ -131,8 +131,7 @@ def test_a_constant_that_is_the_step_follows_it(tmp_path):
         ("spiral-node", "parameters", [3], "at least 7"),
         ("spiral-node", "parameters", [30, 31], "the same width"),
         ("heat", "points", [2], "lies between 3 and"),
-        ("spiral-node", "span", [2], "held against data at its saved times"),
-        ("robertson", "span", [2], "lists its saved times"),
+        ("brusselator-2d", "span", [2], "has breakpoints in its time span"),
         ("small-node", "span", [0], "lies between 1 and 1000"),
         ("brusselator-1d", "points", [20], "not the distance of its points"),
     ],
@@ -169,8 +168,25 @@ def test_several_networks_need_a_name(tmp_path):
 
 
 def test_a_problem_that_allows_no_batch_says_so_as_ever(tmp_path):
-    with pytest.raises(ProblemError, match="no data of their own"):
-        loaded(tmp_path, "spiral-node", "batch", [4])
+    with pytest.raises(ProblemError, match="a batch is for problems of scalars"):
+        loaded(tmp_path, "brusselator-1d", "batch", [4])
+
+
+@pytest.mark.parametrize("over", ["span", "batch"])
+def test_data_of_the_loss_are_left_out_where_there_would_be_none(tmp_path, over):
+    made = family(catalog.path("spiral-node"), over, [1, 3])
+    assert made.files == {}
+    same, other = (load_problem(path) for path in made.write(tmp_path))
+    # Of all sizes, or their losses would not be the same.
+    assert same.loss.data == other.loss.data == ()
+    assert "a loss without data" in same.title
+    assert (float(other.t1), other.batch.size) == ((4.5, 1) if over == "span" else (1.5, 3))
+
+
+def test_a_list_of_saved_times_is_stretched_with_the_span(tmp_path):
+    base = catalog.load("robertson")
+    (longer,) = loaded(tmp_path, "robertson", "span", [2])
+    assert longer.save_times == tuple(2 * time for time in base.save_times)
 
 
 def test_batches_of_data_are_their_first_rows(tmp_path):
