@@ -11,8 +11,8 @@ from typing import Any
 
 Shape = tuple[int, ...]
 
-EXTENDED = "extended"
-"""The kind of a model's truth."""
+EXTENDED, DOUBLE = "extended", "double"
+"""The precisions in which a model's truth is computed: its kinds."""
 
 LOSSES = ("cross_entropy", "mean_square")
 """``cross_entropy`` of logits against integer labels, and ``mean_square`` of the outputs; both are means over the
@@ -70,7 +70,7 @@ class DataSet:
 class ModelTruth:
     """The truth about the first samples of the training part, in extended precision rounded to double.
 
-    ``kind`` is :data:`EXTENDED`.
+    ``kind`` is :data:`EXTENDED` or :data:`DOUBLE`.
     ``outputs`` are those of the first few samples, (n_covered, n_outputs); ``losses`` of each sample, (n_samples,);
     ``slopes`` the derivatives of each sample's loss along the directions of ``direction_seed``,
     (n_directions, n_samples). A batch of b samples has the means over the first b. ``slope_digits`` says how far the

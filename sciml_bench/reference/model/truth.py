@@ -4,13 +4,17 @@ Outputs and losses are computed in extended precision (64 bits of mantissa) and 
 derivatives of each sample's loss along seeded random directions in the space of the weights, by central differences
 with two steps and Richardson's extrapolation; the disagreement of the two says how far they can be trusted. A gradient
 is right when its products with the directions are.
+
+A model of the user's own has no stored truth. Where extended precision, which no fast library multiplies in, would take
+longer than a minute, double precision takes its place: its slopes are known to fewer digits, and the record says so.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,38 +24,41 @@ import numpy as np
 from sciml_bench import __version__, learning
 from sciml_bench.errors import StoreError
 from sciml_bench.learning import ModelTruth
-from sciml_bench.problem.architecture.directions import directions
+from sciml_bench.problem.architecture.directions import N_DIRECTIONS, directions
 from sciml_bench.problem.architecture.model import Architecture
 from sciml_bench.problem.architecture.samples import load_samples
 from sciml_bench.reference.model.forward import EXTENDED, losses, outputs
 
 SCHEMA = 1
 DIRECTION_SEED = 20_261_121
-# The first is so short that hardly a rectified unit changes sign within it, and rounding is near 1e-11 of a slope.
-STEPS = (2.0**-24, 2.0**-27, 2.0**-30)
+# The first is so short that hardly a rectified unit changes sign within it, and rounding is near 1e-11 of a slope; with
+# doubles it is near 1e-9, and longer steps are better where nothing is rectified.
+STEPS = {learning.EXTENDED: (2.0**-24, 2.0**-27, 2.0**-30), learning.DOUBLE: (2.0**-12, 2.0**-17, 2.0**-21)}
+AFFORDABLE_S = 60.0
+_TYPES: dict[str, type[np.floating[Any]]] = {learning.EXTENDED: EXTENDED, learning.DOUBLE: np.float64}
 _GOOD = 1e-9
 _STORED_NUMBERS = 4_000
 _CHUNK = 16
 
 
-def compute(model: Architecture) -> ModelTruth:
-    """The truth about the first samples of the training part, as many as the largest batch.
+def compute(model: Architecture, kind: str = learning.EXTENDED) -> ModelTruth:
+    """The truth about the first samples of the training part, as many as the largest batch, in the precision ``kind``.
 
     Raises:
         StoreError: this machine's ``longdouble`` is no better than double precision.
     """
-    if np.finfo(EXTENDED).nmant < 63:
+    if kind == learning.EXTENDED and not _has_extended():
         raise StoreError("references of models need NumPy's extended precision, which this processor does not have")
-    samples = load_samples(model.data)
-    rows = samples.train[: model.batches[-1]]
-    theta = np.array(model.weights, dtype=EXTENDED)
-    inputs, labels = samples.inputs[rows], samples.labels[rows]
-    covered = max(1, min(len(rows), _STORED_NUMBERS // model.n_outputs))
+    theta, inputs, labels = _case(model, kind)
+    covered = max(1, min(len(inputs), _STORED_NUMBERS // model.n_outputs))
     found = outputs(model, theta, inputs[:covered]).reshape(covered, -1)
-    slopes = [_slopes(model, theta, direction, inputs, labels) for direction in directions(len(theta), DIRECTION_SEED)]
+    slopes = [
+        _slopes(model, theta, direction, inputs, labels, STEPS[kind])
+        for direction in directions(len(theta), DIRECTION_SEED)
+    ]
     errors = [error for _, error in slopes]
     return ModelTruth(
-        kind=learning.EXTENDED,
+        kind=kind,
         outputs=tuple(tuple(map(float, row)) for row in found),
         losses=tuple(map(float, _losses(model, theta, inputs, labels))),
         slopes=tuple(tuple(map(float, slope)) for slope, _ in slopes),
@@ -62,10 +69,28 @@ def compute(model: Architecture) -> ModelTruth:
 
 def compute_losses(model: Architecture) -> tuple[float, ...]:
     """The losses of the samples that a reference of the model has."""
+    return tuple(map(float, _losses(model, *_case(model, learning.EXTENDED))))
+
+
+def expected_s(model: Architecture, kind: str) -> float:
+    """About how many seconds :func:`compute` takes, from a few samples that are computed for it."""
+    theta, inputs, labels = _case(model, kind)
+    few = min(len(inputs), 2)
+    start = time.perf_counter()
+    _losses(model, theta, inputs[:few], labels[:few])
+    # Two steps with two sides each for every direction, and the values themselves; more where a unit is rectified.
+    return (time.perf_counter() - start) * len(inputs) / few * (2 + 4 * N_DIRECTIONS)
+
+
+def _has_extended() -> bool:
+    return np.finfo(EXTENDED).nmant >= 63
+
+
+def _case(model: Architecture, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The weights in a precision, and the inputs and labels of the samples that the truth is about."""
     samples = load_samples(model.data)
     rows = samples.train[: model.batches[-1]]
-    theta = np.array(model.weights, dtype=EXTENDED)
-    return tuple(map(float, _losses(model, theta, samples.inputs[rows], samples.labels[rows])))
+    return np.array(model.weights, dtype=_TYPES[kind]), samples.inputs[rows], samples.labels[rows]
 
 
 def _losses(model: Architecture, theta: np.ndarray, inputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -77,7 +102,12 @@ def _losses(model: Architecture, theta: np.ndarray, inputs: np.ndarray, labels: 
 
 
 def _slopes(
-    model: Architecture, theta: np.ndarray, direction: np.ndarray, inputs: np.ndarray, labels: np.ndarray
+    model: Architecture,
+    theta: np.ndarray,
+    direction: np.ndarray,
+    inputs: np.ndarray,
+    labels: np.ndarray,
+    steps: Sequence[float],
 ) -> tuple[np.ndarray, float]:
     """The derivative of each sample's loss along a direction, and the relative disagreement of two steps.
 
@@ -85,12 +115,13 @@ def _slopes(
     """
 
     def difference(step: float) -> np.ndarray:
-        ahead = _losses(model, theta + EXTENDED(step) * direction, inputs, labels)
-        back = _losses(model, theta - EXTENDED(step) * direction, inputs, labels)
-        return (ahead - back) / (2 * EXTENDED(step))
+        exact = theta.dtype.type(step)
+        ahead = _losses(model, theta + exact * direction, inputs, labels)
+        back = _losses(model, theta - exact * direction, inputs, labels)
+        return (ahead - back) / (2 * exact)
 
     found: list[tuple[np.ndarray, float]] = []
-    for step in STEPS:
+    for step in steps:
         coarse, fine = difference(step), difference(step / 2)
         size = float(np.linalg.norm(fine.astype(np.float64)))
         apart = float(np.linalg.norm((fine - coarse).astype(np.float64)))
@@ -152,13 +183,23 @@ def known_or_computed(model: Architecture, announce: Callable[[str], object]) ->
     """The stored truth; for a model of the user's own, which has none, it is computed and not kept.
 
     Raises:
-        StoreError: a stored one is stale, or this machine cannot compute one.
+        StoreError: a stored one is stale.
     """
     truth = stored(model)
-    if truth is None:
-        announce(f"computing the reference of {model.name} in extended precision ({model.n_weights} weights)")
-        truth = compute(model)
-    return truth
+    if truth is not None:
+        return truth
+    kind, seconds = learning.DOUBLE, math.inf
+    if _has_extended():
+        seconds = expected_s(model, learning.EXTENDED)
+        kind = learning.EXTENDED if seconds <= AFFORDABLE_S else learning.DOUBLE
+    if kind == learning.DOUBLE:
+        seconds = expected_s(model, learning.DOUBLE)
+    announce(
+        f"computing the reference of {model.name} in {kind} precision: {model.n_weights} weights, "
+        f"{model.batches[-1]} samples, about {seconds:.0f} s"
+        + (f" (a better one, once: sciml-bench reference compute {model.path})" if kind == learning.DOUBLE else "")
+    )
+    return compute(model, kind)
 
 
 def _again(model: Architecture) -> str:

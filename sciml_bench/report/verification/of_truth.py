@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sciml_bench.learning import EXTENDED
 from sciml_bench.measure.point import PointResult, Scores
 from sciml_bench.measure.scoring import gradient_scores, solve_scores
 from sciml_bench.outcome import Outcome
@@ -29,7 +28,7 @@ def accuracy(record: Record, intent: Intent) -> Iterator[str]:
     """Halves that are ok have scores within their bounds, where there is a reference."""
     if record.reference_kind is None:
         return
-    if record.reference_kind == EXTENDED:
+    if record.points and record.points[0].batch is not None:
         yield from of_model.accuracy(record)
         return
     bound = _error_bound(record, intent)

@@ -11,6 +11,8 @@ import pytest
 from stubs.models import FLAT, model
 
 from sciml_bench.errors import StoreError
+from sciml_bench.learning import DOUBLE
+from sciml_bench.learning import EXTENDED as EXTENDED_KIND
 from sciml_bench.problem import catalog
 from sciml_bench.problem.architecture.directions import directions
 from sciml_bench.problem.architecture.load import load_architecture
@@ -117,3 +119,27 @@ def test_a_stale_reference_is_refused(tmp_path: Path) -> None:
     path.write_text("{")
     with pytest.raises(StoreError, match="no reference"):
         truth.stored(found)
+
+
+@pytest.mark.parametrize("name", ["every-kind", "flat"])
+def test_double_precision_agrees_as_far_as_it_says(tmp_path: Path, name: str) -> None:
+    found = model(tmp_path, name)
+    extended, double = truth.compute(found), truth.compute(found, DOUBLE)
+    assert (extended.kind, double.kind) == (EXTENDED_KIND, DOUBLE)
+    assert np.array(double.outputs) == pytest.approx(np.array(extended.outputs), rel=1e-12, abs=1e-14)
+    assert double.losses == pytest.approx(extended.losses, rel=1e-13)
+    apart = np.linalg.norm(np.array(double.slopes) - np.array(extended.slopes)) / np.linalg.norm(extended.slopes)
+    assert apart < 100 * 10.0**-double.slope_digits
+    assert double.slope_digits > 6
+
+
+def test_double_precision_is_taken_where_extended_would_take_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    assert truth.known_or_computed(model(tmp_path, "flat"), told.append).kind == EXTENDED_KIND
+    monkeypatch.setattr(truth, "AFFORDABLE_S", 0.0)
+    assert truth.known_or_computed(model(tmp_path, "flat"), told.append).kind == DOUBLE
+    assert "in extended precision" in told[0]
+    assert "in double precision" in told[1]
+    assert "sciml-bench reference compute" in told[1]
