@@ -3,7 +3,8 @@
 On each problem a cell costs what ``choice`` says: its time to the first gradient from the start of the process and then
 as many steady gradients as are wanted, at the accuracy at which the problem's table compares. Costs of different
 problems do not add up, so a cell is as good as the geometric mean of its costs; one that lacks a cost on a problem of
-the kind, since it failed there or is not accurate enough, is not advised.
+the kind, since it failed there or is not accurate enough, is not advised. A problem that one library alone can run, of
+several that run most of its kind, is no contest and has no part in this.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sciml_bench.report.choice import GRADIENTS, block_costs, cost
 from sciml_bench.report.tables import RowTable
@@ -41,6 +43,7 @@ class Advice:
     """What to take for so many gradients of problems of a kind.
 
     ``factor`` is the geometric mean over the problems of its cost over the least cost that any solver has there.
+    ``alone`` names the problems of the kind that only one library of several can run, and that library.
     ``even`` are the rivals that are not told apart from it, ``next`` is the cheapest of those that are; ``missed``
     names for each solver that lacks a cost the problems where it does.
     """
@@ -53,6 +56,7 @@ class Advice:
     even: tuple[Rival, ...]
     next: Rival | None
     missed: Mapping[Solver, tuple[str, ...]]
+    alone: Mapping[str, str]
 
 
 def kind_of(entry: Mapping[str, object]) -> str:
@@ -65,22 +69,33 @@ def kind_of(entry: Mapping[str, object]) -> str:
     return "stiff" if entry["stiff"] else "large" if max(n_states, n_theta) * batch >= LARGE else "small"
 
 
-def advice(entries: Sequence[Mapping[str, object]], tables: Sequence[RowTable]) -> tuple[Advice, ...]:
+def advice(plan: Mapping[str, Any], tables: Sequence[RowTable]) -> tuple[Advice, ...]:
     """What to take for the problems of each kind, of the recommended ways of all libraries.
 
-    ``entries`` are the problems as the plan has them. Nothing is said of a kind for which fewer than two solvers have
-    costs on all of its problems.
+    Nothing is said of a kind for which fewer than two solvers have costs on all of its problems.
     """
-    kinds = {str(entry["name"]): kind_of(entry) for entry in entries}
+    kinds = {str(entry["name"]): kind_of(entry) for entry in plan["problems"]}
     recommended = {table.problem: table for table in tables if table.name == "idiomatic"}
-    candidates = [
-        candidate
-        for kind in KINDS
-        if (known := {name: table for name, table in recommended.items() if kinds.get(name) == kind})
-        for candidate in _candidates(kind, known)
-    ]
+    candidates: list[_Candidate] = []
+    for kind in KINDS:
+        alone = _alone(plan, [name for name in recommended if kinds.get(name) == kind])
+        known = {n: table for n, table in recommended.items() if kinds.get(n) == kind and n not in alone}
+        candidates += _candidates(kind, known, alone)
     judged = judge({(place, rival): ratio for place, of in enumerate(candidates) for rival, ratio in of.rivals.items()})
     return tuple(_advice(place, candidate, judged) for place, candidate in enumerate(candidates))
+
+
+def _alone(plan: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+    """The problems among these that one library alone runs, as planned, of those that run more than half of them."""
+    libraries: dict[str, set[str]] = {}
+    for item in plan["cells"]:
+        if item["cell"]["problem"] in names:
+            libraries.setdefault(item["cell"]["adapter"], set()).add(item["cell"]["problem"])
+    rivals = {library: problems for library, problems in libraries.items() if 2 * len(problems) > len(names)}
+    if len(rivals) < 2:
+        return {}
+    running = {name: [library for library, problems in rivals.items() if name in problems] for name in names}
+    return {name: found[0] for name, found in running.items() if len(found) == 1}
 
 
 @dataclass(frozen=True)
@@ -94,9 +109,10 @@ class _Candidate:
     factor: float
     rivals: Mapping[Solver, Ratio]
     missed: Mapping[Solver, tuple[str, ...]]
+    alone: Mapping[str, str]
 
 
-def _candidates(kind: str, tables: Mapping[str, RowTable]) -> Iterator[_Candidate]:
+def _candidates(kind: str, tables: Mapping[str, RowTable], alone: Mapping[str, str]) -> Iterator[_Candidate]:
     costs: dict[Solver, dict[str, Cost]] = {}
     blocks: dict[Solver, dict[str, dict[int, Cost]]] = {}
     for name, table in tables.items():
@@ -126,6 +142,7 @@ def _candidates(kind: str, tables: Mapping[str, RowTable]) -> Iterator[_Candidat
             factor=means[best] / _mean(_least(costs, tables, gradients), gradients),
             rivals={solver: ratio for solver, ratio in ratios.items() if ratio is not None},
             missed=missed,
+            alone=alone,
         )
 
 
@@ -171,4 +188,5 @@ def _advice(place: int, candidate: _Candidate, judged: Mapping[tuple[int, Solver
         even=tuple(rival for rival in rivals if rival.judgement.verdict is not Verdict.SLOWER),
         next=slower[0] if slower else None,
         missed=candidate.missed,
+        alone=candidate.alone,
     )

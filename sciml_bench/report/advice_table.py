@@ -47,6 +47,8 @@ def notes(found: Sequence[Advice]) -> Iterator[str]:
     for kind in dict.fromkeys(item.kind for item in found):
         of = next(item for item in found if item.kind == kind)
         yield f"{kind}: {', '.join(of.problems)}"
+        for problem, adapter in of.alone.items():
+            yield f"  {problem} is left out: only {adapter} runs it"
         for solver, problems in of.missed.items():
             yield f"  {name(solver)} is left out: no gradient of that accuracy on {', '.join(problems)}"
 
@@ -62,6 +64,7 @@ def document(found: Sequence[Advice]) -> list[dict[str, Any]]:
             "factor": item.factor,
             "not_told_apart": [_rival(rival) for rival in item.even],
             "next": None if item.next is None else _rival(item.next),
+            "problems_of_one_library": dict(item.alone),
             "left_out": {name(solver): list(problems) for solver, problems in item.missed.items()},
         }
         for item in found

@@ -49,9 +49,7 @@ def run_document(summary: RunSummary, folder: Path) -> dict[str, Any]:
             for comparison, of_problem in zip(compared, shown, strict=True)
         ],
         "advice": advice_table.document(
-            advice(summary.plan["problems"], [table for of_problem in shown for table in of_problem])
-            if comparable
-            else []
+            advice(summary.plan, [table for of_problem in shown for table in of_problem]) if comparable else []
         ),
         "sweep": sweep_document(summary),
         "stability": [

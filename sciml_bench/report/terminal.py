@@ -184,7 +184,7 @@ def _print_training(summary: RunSummary, name: str, console: Console) -> None:
 
 def _print_advice(summary: RunSummary, found: Sequence[RowTable], console: Console) -> None:
     """Print what to take for the problems of each kind, where the run has several and compares."""
-    advised = advice(summary.plan["problems"], found) if _comparable(summary) and len(summary.problems) > 1 else ()
+    advised = advice(summary.plan, found) if _comparable(summary) and len(summary.problems) > 1 else ()
     if not advised:
         return
     _say(console, "")

@@ -20,6 +20,7 @@ from sciml_bench.task import Cell
 SIZES = {
     "spiral": {"n_states": 2, "n_theta": 252, "batch": 1, "stiff": False},
     "swing": {"n_states": 4, "n_theta": 292, "batch": 1, "stiff": False},
+    "noise": {"n_states": 2, "n_theta": 150, "batch": 4, "stiff": False},
     "crowd": {"n_states": 4, "n_theta": 292, "batch": 64, "stiff": False},
     "flame": {"n_states": 3, "n_theta": 113, "batch": 1, "stiff": True},
 }
@@ -29,7 +30,7 @@ Costs = dict[tuple[str, str], tuple[float, float] | None]
 
 
 def summary(costs: Costs, *, blocks: int = 5, profile: str = "quick") -> RunSummary:
-    cells = {key: Cell(key[0], "diffrax", key[1], "checkpointed", "compiled") for key in costs}
+    cells = {key: _cell(*key) for key in costs}
     made = plan(list(cells.values()), profile=profile)
     for entry in made["problems"]:
         entry |= SIZES[entry["name"]]
@@ -47,9 +48,15 @@ def summary(costs: Costs, *, blocks: int = 5, profile: str = "quick") -> RunSumm
     return summarise(made, records)
 
 
+def _cell(problem: str, method: str) -> Cell:
+    """The cell of a method; names before a colon are those of another library."""
+    library, _, name = method.rpartition(":")
+    return Cell(problem, library or "diffrax", name, "checkpointed", "compiled")
+
+
 def advised(made: RunSummary) -> dict[tuple[str, int], Advice]:
     shown = [table for name in made.problems for table in tables(compare(name, made.of_problem(name)))]
-    return {(item.kind, item.gradients): item for item in advice(made.plan["problems"], shown)}
+    return {(item.kind, item.gradients): item for item in advice(made.plan, shown)}
 
 
 BOTH: Costs = {
@@ -114,6 +121,26 @@ def test_one_that_fails_on_a_problem_of_the_kind_is_left_out_and_named():
         assert item.solver[1] != "fails"
         assert [(solver[1], problems) for solver, problems in item.missed.items()] == [("fails", ("swing",))]
     assert "is left out: no gradient of that accuracy on swing" in printed(summary(costs))
+
+
+def test_a_problem_that_one_library_alone_can_run_is_no_contest():
+    costs = BOTH | {("spiral", "torch:other"): (0.5, 50.0)}
+    costs |= {("noise", "quick"): (1.0, 1.0), ("noise", "steady"): (9.0, 1.0)}
+    for item in advised(summary(costs)).values():
+        # One that runs few of them is no rival.
+        assert (item.problems, item.alone) == (("spiral", "swing", "noise"), {})
+    costs |= {("swing", "torch:other"): (0.5, 50.0)}
+    few = advised(summary(costs))["small", 10]
+    assert few.solver[:2] == ("torch", "other")
+    assert (few.problems, few.alone) == (("spiral", "swing"), {"noise": "diffrax"})
+    assert "noise is left out: only diffrax runs it" in printed(summary(costs))
+
+
+def test_a_library_that_failed_on_a_problem_is_no_reason_to_drop_it():
+    costs = BOTH | {("spiral", "torch:other"): (0.5, 50.0), ("swing", "torch:other"): None}
+    few = advised(summary(costs))["small", 10]
+    assert few.problems == ("spiral", "swing")
+    assert [(solver[1], problems) for solver, problems in few.missed.items()] == [("other", ("swing",))]
 
 
 def test_rivals_within_the_band_are_not_told_apart():

@@ -16,7 +16,7 @@ _NUMBERS = ("gradients", "factor")
 def advice_table_of(reading: Reading, found: Sequence[RowTable], id_: str) -> Table | None:
     """The table, where the run has several problems and compares; else ``None``."""
     summary = reading.summary
-    advised = advice(summary.plan["problems"], found) if reading.comparable and len(summary.problems) > 1 else ()
+    advised = advice(summary.plan, found) if reading.comparable and len(summary.problems) > 1 else ()
     if not advised:
         return None
     layout = advice_table.layout(advised)
