@@ -48,8 +48,9 @@ end
 """
     build(source, method, sensitivity, mode, wrt, y0, p, atol_scale, spans, times)
 
-Build a cell from emitted source. A longer `y0` than the equations have states holds those of a batch. `spans` has a row for each segment: start, stop, the bounds of `t`, and how many of its
-times are saved ones; `times` are all segments' times, among them their stops.
+Build a cell from emitted source. A longer `y0` than the equations have states holds those of a batch. `spans` has a row
+for each segment: start, stop, the bounds of `t`, and how many of its times are saved ones; `times` are all segments'
+times, among them their stops.
 """
 function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, spans, times)
     collect_warnings()
@@ -58,9 +59,13 @@ function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, s
     pattern = form isa InPlace ? prototype(emitted.stencils, emitted.n_states) : nothing
     solver = algorithm(method, pattern)
     how = sensitivity(sensitivity_name, emitted.has_branches, form)
+    parts = break_intervals(sensitivity_name, method) ? breaks : (_, _) -> nothing
     # The packages above were loaded after this method was compiled.
-    return Base.invokelatest(assemble, emitted, form, pattern, solver, how, wrt, y0, p, atol_scale, spans, times)
+    return Base.invokelatest(assemble, emitted, form, pattern, parts, solver, how, wrt, y0, p, atol_scale, spans, times)
 end
+
+"""Whether the intervals of a quadrature are broken: what an explicit method solves has no time scale to miss."""
+break_intervals(sensitivity_name, method) = startswith(sensitivity_name, "quadrature-") && !(method in EXPLICIT)
 
 function chosen_form(emitted::Equations, method, sensitivity_name, mode)
     if emitted.named !== nothing
@@ -78,7 +83,7 @@ function chosen_form(emitted::Equations, method, sensitivity_name, mode)
     return InPlace()
 end
 
-function assemble(emitted, form, pattern, solver, how, wrt, y0, p, atol_scale, spans, times)
+function assemble(emitted, form, pattern, parts, solver, how, wrt, y0, p, atol_scale, spans, times)
     of_parameters = wrt == "parameters"
     order = places(form, length(p))
     values = parameters(form, arranged(order, collect(Float64, p)))
@@ -88,7 +93,7 @@ function assemble(emitted, form, pattern, solver, how, wrt, y0, p, atol_scale, s
         form,
         segments(
             (form, emitted, pattern), (batch == 1 ? starts : starts[1], values), collect(Float64, spans),
-            collect(Float64, times),
+            collect(Float64, times), parts,
         ),
         emitted.loss,
         solver,
@@ -118,10 +123,11 @@ function tolerance_scale(solver, form, each)
     return states(form, each)
 end
 
-function segments(equation, (y0, p), spans, times)
+function segments(equation, (y0, p), spans, times, parts)
     built = map(eachrow(spans)) do (start, stop, low, high, n_saved)
         problem = ODEProblem(right_hand_side(equation..., low, high), y0, (start, stop), p)
-        Segment(problem, filter(time -> start < time <= stop, times), Int(n_saved))
+        inside = filter(time -> start < time <= stop, times)
+        Segment(problem, inside, Int(n_saved), parts(inside, start))
     end
     return Tuple(built)
 end

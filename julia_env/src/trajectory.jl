@@ -62,7 +62,7 @@ end
 function integrated(cell, segment, y, p, settings)
     solution = solution_of(cell, segment, y, p, settings)
     ChainRulesCore.@ignore_derivatives note!(cell, solution)
-    return solution.u
+    return states_at_times(segment, solution, settings)
 end
 
 function solution_of(cell, segment, y, p, settings)
@@ -76,9 +76,12 @@ const AdjointSettings = Union{NamedTuple{ADJOINT_SETTINGS}, NamedTuple{(ADJOINT_
 """As SciML's guide has it for adjoints: what is differentiated goes to `solve`, by a problem that stays."""
 function solution_of(cell, segment, y, p, settings::AdjointSettings)
     return solve(
-        segment.problem, cell.algorithm; u0 = y, p, saveat = segment.times, maxiters = MAX_STEPS, settings...
+        segment.problem, cell.algorithm; u0 = y, p, saveat = gradient_times(segment), maxiters = MAX_STEPS, settings...
     )
 end
+
+states_at_times(_, solution, _) = solution.u
+states_at_times(segment, solution, ::AdjointSettings) = at_times(segment.breaks, solution.u)
 
 """Settings of a plain solve, which keeps nothing but the saved states; `scale` as in [`Cell`](@ref)."""
 function solve_settings(cell::Cell, reltol, atol)

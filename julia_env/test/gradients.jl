@@ -39,6 +39,23 @@ end
         @test error_of(found, expected, theta("lotka-volterra")) < 1e-5
     end
 
+    @testset "a quadrature sees the layers before saved times" begin
+        _, found = gradient("robertson", "rodas5p", "quadrature-reversediff", 1e-8)
+        _, expected = gradient("robertson", "rodas5p", "forward", 1e-10)
+        @test error_of(found, expected, theta("robertson")) < 1e-6
+    end
+
+    @testset "intervals are broken closer and closer to both ends" begin
+        parts = SciMLBench.breaks([1.0, 101.0], 0.0)
+        @test parts.times[parts.places] == [1.0, 101.0]
+        @test issorted(parts.times)
+        @test parts.times[[1, 2]] ≈ [1e-10, 1e-8]
+        @test 101.0 - parts.times[end - 1] ≈ 1e-8 rtol = 1e-5
+        @test length(parts.times) == 22
+        # Where doubles are too far apart for a break, there is none.
+        @test allunique(SciMLBench.breaks([1e9, 1e9 + 1], 1e9 - 1).times)
+    end
+
     @testset "across a jump: $sensitivity" for sensitivity in ("forward", "gauss-reversediff", "interpolating-zygote")
         _, found = gradient("switched", "vern7", sensitivity, 1e-9)
         # The loss is y(0.5)^2 + y(2)^2 of the closed form.

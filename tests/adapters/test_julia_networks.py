@@ -7,22 +7,21 @@ from typing import Any
 
 import pytest
 from adapters.findings import findings
+from adapters.real_julia import LIMIT_S, NEEDED, QUICKLY_COMPILED
 from adapters.trainings import OPTIMISERS, STEPS, first_theta, gradients, pinned
 
 from sciml_bench.adapters.julia import installation
 from sciml_bench.measure.trained import Trained
 from sciml_bench.outcome import Outcome
 
-pytestmark = [
-    pytest.mark.julia,
-    pytest.mark.skipif(installation.lacking() is not None, reason=str(installation.lacking())),
-]
+pytestmark = NEEDED
 
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """The findings of :mod:`adapters.in_julia_networks`."""
-    return findings("in_julia_networks.py", timeout_s=1800.0, **installation.variables(os.environ))
+    variables = installation.variables(os.environ) | QUICKLY_COMPILED
+    return findings("in_julia_networks.py", timeout_s=LIMIT_S, **variables)
 
 
 def test_equations_with_networks_agree_with_the_scalar_form(found):

@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 from adapters.findings import findings
+from adapters.real_julia import LIMIT_S, NEEDED, QUICKLY_COMPILED
 
 from sciml_bench.adapters import conformance, registry
 from sciml_bench.adapters.julia import installation
 from sciml_bench.task import Cell
 
-pytestmark = [
-    pytest.mark.julia,
-    pytest.mark.skipif(installation.lacking() is not None, reason=str(installation.lacking())),
-]
+pytestmark = NEEDED
 
 ADAPTER = registry.adapter("julia")
 
@@ -23,8 +21,8 @@ ADAPTER = registry.adapter("julia")
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """The findings of :mod:`adapters.in_julia`."""
-    # Julia compiles every cell: minutes, and many of them on a busy machine.
-    return findings("in_julia.py", timeout_s=1800.0, **installation.variables(os.environ))
+    variables = installation.variables(os.environ) | QUICKLY_COMPILED
+    return findings("in_julia.py", timeout_s=LIMIT_S, **variables)
 
 
 def test_gradients_are_right(found):
@@ -97,7 +95,9 @@ def test_every_kind_is_a_cell_of_the_suite():
 
 
 @pytest.mark.parametrize("cell", cells(), ids=lambda cell: cell.label)
-def test_conformance(cell):
-    results = list(conformance.check(ADAPTER, [cell], timeout_s=900))
+def test_conformance(cell, monkeypatch):
+    for name, value in QUICKLY_COMPILED.items():
+        monkeypatch.setenv(name, value)
+    results = list(conformance.check(ADAPTER, [cell], timeout_s=LIMIT_S))
     assert results
     assert [(r.name, r.message) for r in results if r.status == "failed"] == []
