@@ -1,6 +1,6 @@
 """What a training step of our models costs over hand-written code of each framework, on the same losses.
 
-    python benchmarks/model_tax.py                 LeNet and the GPT in PyTorch, JAX and Keras
+    python benchmarks/model_tax.py                 LeNet and the GPT in PyTorch, JAX, Keras and, where it is, Lux
     python benchmarks/model_tax.py torch           only this
 
 One process a framework and model. Both train from the same weights on the same batch, in turn and in random order, so
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 # Also makes the package of this checkout the one that is measured.
 from adapter_tax import CLOCKS, compare, show
 
-FRAMEWORKS = {"torch": "eager", "jax": "jit", "keras": "graph"}
+FRAMEWORKS = {"torch": "eager", "jax": "jit", "keras": "graph", "lux": "compiled"}
 PROBLEMS = ("lenet-digits", "gpt-text")
 COMPARED_STEPS = 3
 # Single precision; what is computed in another order drifts apart, and Keras's own epsilon stands elsewhere.
@@ -45,16 +46,30 @@ def main() -> int:
         print(json.dumps(measure(options)), file=sys.__stdout__, flush=True)
         return 0
     print(f"{'framework':<12} {'problem':<16} {'call':<9} {'ours ms':>9} {'by hand ms':>11} {'ratio':>7}  interval")
-    pairs = [(name, problem) for name in options.frameworks or FRAMEWORKS for problem in options.problem or PROBLEMS]
+    present = [name for name in options.frameworks or FRAMEWORKS if is_there(name)]
+    pairs = [(name, problem) for name in present for problem in options.problem or PROBLEMS]
     within = [show(row_of(name, problem, options)) for name, problem in pairs]
     return 0 if all(within) else 1
+
+
+def is_there(framework: str) -> bool:
+    """Whether a framework can run here; a line says why not."""
+    from sciml_bench.adapters import registry
+
+    lacking = registry.missing(registry.adapter(framework))
+    if lacking is not None:
+        print(f"{framework:<12} skipped: {lacking.reason}")
+    return lacking is None
 
 
 def row_of(framework: str, problem: str, options: argparse.Namespace) -> dict[str, Any]:
     """The row of one framework and model, from a process of its own."""
     command = [sys.executable, __file__, framework, "--worker", f"--problem={problem}", f"--pairs={options.pairs}"]
     command += [f"--row-s={options.row_s}", f"--clock={options.clock}"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    from sciml_bench.adapters import registry
+
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **registry.adapter(framework).variables()}
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=environment)
     if done.returncode:
         return {"framework": framework, "problem": problem, "error": f"its process died with code {done.returncode}"}
     return json.loads(done.stdout)
@@ -82,7 +97,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         return output
 
     name = {"framework": framework, "problem": problem}
-    pairs = [(trainer.read_loss(our_step()), trainer.read_loss(blocked())) for _ in range(COMPARED_STEPS)]
+    pairs = [(trainer.read_loss(our_step()), float(blocked())) for _ in range(COMPARED_STEPS)]
     if any(abs(mine - theirs) > AGREEMENT * abs(theirs) for mine, theirs in pairs):
         return {**name, "error": f"the losses differ: {pairs}"}
     return {**name, "call": "step", **compare(our_step, blocked, options)}
@@ -90,6 +105,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 def ours(framework: str, problem: str) -> tuple[Any, Any]:
     """Our program of the cell, and its training."""
+    # Julia comes before NumPy, which all else imports.
+    importlib.import_module(f"sciml_bench.adapters.{framework}.program")
     from sciml_bench.adapters import registry
     from sciml_bench.emit import source
     from sciml_bench.problem import catalog

@@ -94,8 +94,8 @@ end
 function assemble(emitted, backend, slots, theta, classes, number)
     model = emitted.build_model()
     drawn, states = Lux.setup(Xoshiro(0), model)
-    parameters = placed(drawn, laid_out(slots, number.(theta)))
-    places = placed(drawn, laid_out(slots, collect(eachindex(theta))))
+    parameters = arranged(drawn, laid_out(slots, number.(theta)))
+    places = arranged(drawn, laid_out(slots, collect(eachindex(theta))))
     state = Training.TrainState(model, parameters, states, Optimisers.Descent(0.0))
     return Network(
         state, Lux.testmode(states), Objective(emitted.loss), backend, places, length(theta), Int(classes), number,
@@ -105,50 +105,55 @@ end
 """
     laid_out(slots, flat)
 
-The arrays of each layer by its name, in Lux's layout: the one place where weights change it.
+The arrays of each layer by their roles, layers in order, in Lux's layout: the one place where weights change it.
 
 Arrays lie in C's order in the flat vector, so that they have their sizes reversed here. This is Lux's layout of kernels
 of convolutions, (width, height, inputs, outputs), and of embeddings, (width, count). Matrices of dense layers are
 (outputs, inputs) on both sides and have to be transposed. Attention's three projections are one matrix there.
 """
 function laid_out(slots, flat)
-    layers = Dict{Symbol, Any}()
+    names, layers = Symbol[], Dict{Symbol, Any}[]
     for slot in slots
         array = reshape(flat[slot.range], reverse(slot.shape))
         transposed = slot.kind in ("dense", "attention") && ndims(array) == 2
-        layer = get!(() -> Dict{Symbol, Any}(), layers, slot.layer)
-        layer[slot.role] = transposed ? permutedims(array) : array
+        slot.layer in names || (push!(names, slot.layer); push!(layers, Dict{Symbol, Any}()))
+        layers[end][slot.role] = transposed ? permutedims(array) : array
     end
-    return Dict(name => haskey(layer, :qkv_weight) ? projections(layer) : layer for (name, layer) in layers)
+    return map(layer -> haskey(layer, :qkv_weight) ? projections(layer) : layer, layers)
 end
 
 function projections(layer)
     weight, bias = layer[:qkv_weight], layer[:qkv_bias]
     width = size(weight, 2)
-    part(k) = ((k - 1) * width + 1):(k * width)
+    part(k) = (; weight = weight[((k - 1) * width + 1):(k * width), :], bias = bias[((k - 1) * width + 1):(k * width)])
     return Dict{Symbol, Any}(
-        :q_proj => (; weight = weight[part(1), :], bias = bias[part(1)]),
-        :k_proj => (; weight = weight[part(2), :], bias = bias[part(2)]),
-        :v_proj => (; weight = weight[part(3), :], bias = bias[part(3)]),
-        :out_proj => (; weight = layer[:weight], bias = layer[:bias]),
+        :q => part(1), :k => part(2), :v => part(3), :project => (; weight = layer[:weight], bias = layer[:bias]),
     )
 end
 
 """
-Parameters of the structure of `drawn`, with the arrays of each layer that has a name in `layers`.
+Parameters of the structure of `drawn`, with the arrays of the layers, which have the same order in both.
 
 Nothing here is compiled for the types of a model, of which each has its own.
 """
-function placed(@nospecialize(drawn::NamedTuple), layers)
-    parts = [haskey(layers, name) ? shaped(part, layers[name]) : placed(part, layers) for (name, part) in pairs(drawn)]
-    return NamedTuple{keys(drawn)}(Tuple(parts))
+function arranged(@nospecialize(drawn), layers)
+    waiting = copy(layers)
+    tree = placed(drawn, waiting)
+    isempty(waiting) || throw(DimensionMismatch("weights of layers that the model does not have: $(length(waiting))"))
+    return tree
+end
+
+function placed(@nospecialize(drawn), waiting)
+    # Of all layers attention alone has layers of its own that are no parts of the model.
+    own = haskey(drawn, :q) || any(part -> part isa AbstractArray, values(drawn))
+    own && isempty(waiting) && throw(DimensionMismatch("the model has more layers than there are weights for"))
+    own && return shaped(drawn, popfirst!(waiting))
+    return NamedTuple{keys(drawn)}(Tuple([placed(part, waiting) for part in values(drawn)]))
 end
 
 function shaped(@nospecialize(drawn), arrays)
     drawn isa AbstractArray && return reshape(arrays, size(drawn))
-    # Dropout, which attention has and which does nothing here, has no weights.
-    parts = [shaped(part, get(arrays, name, (;))) for (name, part) in pairs(drawn)]
-    return NamedTuple{keys(drawn)}(Tuple(parts))
+    return NamedTuple{keys(drawn)}(Tuple([shaped(part, arrays[name]) for (name, part) in pairs(drawn)]))
 end
 
 """Samples as Lux takes them, with their labels, made before the clock starts."""

@@ -23,7 +23,7 @@ STARTUP_S: dict[str, float] = {
     "jax": 8.0,
     "keras": 12.0,
     "onnxruntime": 1.0,
-    "lux": 40.0,
+    "lux": 60.0,
 }
 UNKNOWN_STARTUP_S = 5.0
 ADJOINT_STARTUP_S: dict[str, float] = {"julia": 100.0}

@@ -21,7 +21,7 @@ NAMES = [name for name in catalog.names() if catalog.header(name).suite == "conv
 # Names that `using Lux` brings, of those that a chain is made of.
 OF_LUX = {
     "Chain", "Conv", "CrossEntropyLoss", "Dense", "Embedding", "FlattenLayer", "GlobalMeanPool", "GroupNorm",
-    "LayerNorm", "MaxPool", "MeanPool", "MultiHeadAttention", "Parallel", "SkipConnection", "Val", "WrappedFunction",
+    "LayerNorm", "MeanPool", "Parallel", "SkipConnection", "Val", "WrappedFunction",
 }  # fmt: skip
 
 
@@ -47,10 +47,12 @@ def test_every_name_is_imported_and_every_import_used(name: str, tmp_path: Path)
     imported = {word for line in re.findall(r"using [\w.]+: (.*)", head) for word in line.split(", ")}
     assert all(re.search(rf"\b{word}\b", text.replace(f": {word}", "")) for word in imported)
     called = set(re.findall(r"\b([A-Z]\w+)\(", body))
-    assert called - OF_LUX <= {"ExactMaxPool", "Positions"}
-    for own in ("ExactMaxPool", "Positions"):
-        assert (own in called) == (f"struct {own}" in head)
+    own = {"Attention", "ExactMaxPool", "Positions"}
+    assert called - OF_LUX <= own
+    for layer in own:
+        assert (layer in called) == (f"struct {layer}" in head)
     assert ("maxpool" in imported) == ("ExactMaxPool" in called)
+    assert ("dot_product_attention" in imported) == ("Attention" in called)
     assert ("gelu_erf" in body) == ("gelu_erf" in imported)
     assert ("mean(" in body) == ("mean" in imported)
 
@@ -72,12 +74,12 @@ def test_layers_apply_the_activations_after_them(tmp_path: Path) -> None:
 def test_an_activation_after_a_layer_that_takes_none_stands_alone(tmp_path: Path) -> None:
     changed = ('kind = "flatten"\n', 'kind = "relu"\n\n[[layers]]\nkind = "flatten"\n')
     text = source(model(tmp_path, "flat", changed), "lux")
-    assert "relu1 = WrappedFunction(x -> relu.(x))" in text
-    assert text.index("mean_pool1") < text.index("relu1") < text.index("flatten1")
+    alone = "WrappedFunction(x -> relu.(x)),"
+    assert text.index("MeanPool((2, 2)),") < text.index(alone) < text.index("FlattenLayer(),")
 
 
-def test_layers_of_one_chain_have_names_of_their_own(tmp_path: Path) -> None:
+def test_layers_stand_in_the_order_of_their_weights(tmp_path: Path) -> None:
     for name in [*NAMES, *TEXTS]:
-        names = re.findall(r"^ +(\w+) = \w+\(", emitted(name, tmp_path), flags=re.MULTILINE)
-        numbered = [found for found in names if found not in ("body", "shortcut")]
-        assert len(set(numbered)) == len(numbered)
+        found = model(tmp_path, name) if name in TEXTS else load_declared(catalog.path(name))
+        told = re.findall(r",  # (\w+)$", source(found, "lux"), flags=re.MULTILINE)
+        assert told == list(dict.fromkeys(slot.layer for slot in found.slots))

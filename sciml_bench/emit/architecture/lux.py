@@ -1,13 +1,11 @@
-"""A model as a Lux chain with named layers.
+"""A model as a Lux chain, with the neutral names of layers beside them.
 
 Images lie as (width, height, channels, batch), tokens as (width, positions, batch), and labels are one-hot.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from sciml_bench.emit.architecture.lines import indented
 from sciml_bench.problem.architecture.layer import EPSILON, Layer, walk
@@ -18,11 +16,41 @@ _EPSILON = f"{EPSILON:g}".replace("e-0", "e-")
 # Of what Lux calls gelu NNlib has more than one; the exact one is by the error function.
 _ACTIVATIONS = {"relu": "relu", "gelu": "gelu_erf"}
 
+# Functions of NNlib, each with the kind of layer that needs it.
+_FUNCTIONS = {
+    "dot_product_attention": "attention", "gelu_erf": "gelu", "make_causal_mask": "attention", "maxpool": "max_pool",
+}  # fmt: skip
+
 # Lux's layers that apply an activation themselves, without another pass over memory.
 _ACTIVATED = ("conv2d", "dense", "group_norm", "layer_norm")
 
 # What Lux calls an option of a convolution, its neutral name, and the value that it has where nothing is said.
 _CONV_OPTIONS = (("stride", "stride", 1), ("pad", "padding", 0))
+
+# Lux's MultiHeadAttention takes dimensions as numbers and permutes by them, which costs Zygote types: a gradient of a
+# small batch takes three times as long.
+_ATTENTION = """
+struct Attention{Q, K, V, P} <: Lux.AbstractLuxContainerLayer{(:q, :k, :v, :project)}
+    q::Q
+    k::K
+    v::V
+    project::P
+    heads::Int
+    causal::Bool
+end
+
+Attention(width; heads, causal) = Attention(ntuple(_ -> Dense(width => width), 4)..., heads, causal)
+
+function (layer::Attention)(x, ps, st)
+    q, _ = layer.q(x, ps.q, st.q)
+    k, _ = layer.k(x, ps.k, st.k)
+    v, _ = layer.v(x, ps.v, st.v)
+    mask = layer.causal ? make_causal_mask(x) : nothing
+    y, _ = dot_product_attention(q, k, v; nheads = layer.heads, mask)
+    y, _ = layer.project(y, ps.project, st.project)
+    return y, st
+end
+"""
 
 _POSITIONS = """
 struct Positions <: Lux.AbstractLuxLayer
@@ -75,21 +103,21 @@ _LOSSES = {
 
 
 def lux_source(model: Architecture) -> str:
-    """A file with ``build_model()``, whose layers with weights have their neutral names, and ``loss``."""
-    chain = _chain(model.layers, _Names())
+    """A file with ``build_model()``, whose layers stand in the order of theta, and ``loss``."""
+    chain = _chain(model.layers)
     code = "\n".join([*chain, _LOSSES[model.loss]])
     kinds = {layer.kind for layer in walk(model.layers)}
-    own = [text for kind, text in (("max_pool", _MAX_POOL), ("positions", _POSITIONS)) if kind in kinds]
-    used = [name for name, told in (("gelu_erf", "gelu_erf" in code), ("maxpool", "max_pool" in kinds)) if told]
+    own = {"max_pool": _MAX_POOL, "attention": _ATTENTION, "positions": _POSITIONS}
+    functions = [name for name, needed in _FUNCTIONS.items() if needed in kinds]
     lines = [
         f"# {model.name} for Lux, emitted from its neutral spec {model.spec_hash[:12]}.",
         "",
         *(["using ChainRulesCore: ChainRulesCore, NoTangent, unthunk"] if "max_pool" in kinds else []),
         "using Lux",
-        *([f"using Lux.NNlib: {', '.join(used)}"] if used else []),
+        *([f"using Lux.NNlib: {', '.join(functions)}"] if functions else []),
         *(["using Random: AbstractRNG"] if "positions" in kinds else []),
         *(["using Statistics: mean"] if "mean(" in code else []),
-        *(own or [""]),
+        *([text for kind, text in own.items() if kind in kinds] or [""]),
         "function build_model()",
         *indented([f"return {chain[0]}", *chain[1:]]),
         "end",
@@ -99,24 +127,16 @@ def lux_source(model: Architecture) -> str:
     return "\n".join(lines) + "\n"
 
 
-@dataclass
-class _Names:
-    """Names for layers that have none of their own: the kind with a number."""
+def _chain(layers: tuple[Layer, ...]) -> list[str]:
+    """The lines of a ``Chain``, without anything before or after it.
 
-    counted: Counter[str] = field(default_factory=Counter[str])
-
-    def new(self, kind: str) -> str:
-        self.counted[kind] += 1
-        return f"{kind}{self.counted[kind]}"
-
-
-def _chain(layers: tuple[Layer, ...], names: _Names) -> list[str]:
-    """The lines of a ``Chain``, without anything before or after it."""
-    lines = ["Chain(;"]
+    Its layers have no names, so that blocks which are alike have one type and are compiled once.
+    """
+    lines = ["Chain("]
     for layer, activation in _activated(layers):
-        for name, code in _members(layer, activation, names):
-            lines += indented([f"{name} = {code[0]}", *code[1:]])
-            lines[-1] += ","
+        for code in _members(layer, activation):
+            lines += indented(code)
+            lines[-1] += f",  # {layer.name}" if layer.name else ","
     return [*lines, ")"]
 
 
@@ -132,40 +152,22 @@ def _activated(layers: tuple[Layer, ...]) -> Iterator[tuple[Layer, str]]:
         yield layer, _ACTIVATIONS[after] if taken else ""
 
 
-def _members(layer: Layer, activation: str, names: _Names) -> Iterator[tuple[str, list[str]]]:
-    """What one layer is in a chain: names and the lines of their code."""
-    match layer.kind:
-        case "residual":
-            yield names.new("residual"), _residual(layer, names)
-        case "attention":
-            yield layer.name, [_weighted(layer, activation)]
-            # The layer also gives the scores.
-            yield names.new("output"), ["WrappedFunction(first)"]
-        case "mean" if len(layer.input) == 3:
-            yield names.new("mean"), ["GlobalMeanPool()"]
-            yield names.new("flatten"), ["FlattenLayer()"]
-        case _ if layer.slots:
-            yield layer.name, [_weighted(layer, activation)]
-        case _:
-            yield names.new(layer.kind), [_plain(layer)]
+def _members(layer: Layer, activation: str) -> list[list[str]]:
+    """What one layer is in a chain: the lines of one layer of Lux or two."""
+    if layer.kind == "residual":
+        return [_residual(layer)]
+    if layer.kind == "mean" and len(layer.input) == 3:
+        return [["GlobalMeanPool()"], ["FlattenLayer()"]]
+    return [[_weighted(layer, activation) if layer.slots else _plain(layer)]]
 
 
-def _residual(layer: Layer, names: _Names) -> list[str]:
-    body = _chain(layer.body, names)
+def _residual(layer: Layer) -> list[str]:
+    body, shortcut = _chain(layer.body), _chain(layer.shortcut)
+    body[-1] += ","
+    shortcut[-1] += ","
     if not layer.shortcut:
-        return ["SkipConnection(", *indented([*body[:-1], f"{body[-1]},", "+,"]), ")"]
-    shortcut = _chain(layer.shortcut, names)
-    return [
-        "Parallel(",
-        *indented(
-            [
-                "+;",
-                f"body = {body[0]}", *body[1:-1], f"{body[-1]},",
-                f"shortcut = {shortcut[0]}", *shortcut[1:-1], f"{shortcut[-1]},",
-            ]
-        ),
-        ")",
-    ]  # fmt: skip
+        return ["SkipConnection(", *indented([*body, "+,"]), ")"]
+    return ["Parallel(", *indented(["+,", *body, *shortcut]), ")"]
 
 
 def _weighted(layer: Layer, activation: str) -> str:
@@ -189,9 +191,7 @@ def _weighted(layer: Layer, activation: str) -> str:
         case "layer_norm":
             return f"LayerNorm(({n['width']}, 1){act}; dims = 1, epsilon = {_EPSILON})"
         case "attention":
-            causal = "is_causal = true, " if n["causal"] else ""
-            heads = f"nheads = {n['heads']}, {causal}dense_kwargs = (; use_bias = true)"
-            return f"MultiHeadAttention({n['width']}; {heads})"
+            return f"Attention({n['width']}; heads = {n['heads']}, causal = {'true' if n['causal'] else 'false'})"
     raise ValueError(layer.kind)
 
 

@@ -32,15 +32,15 @@ function ChainRulesCore.rrule(::typeof(window_maxima), x, window)
 end
 
 function build_model()
-    return Chain(;
-        conv1 = Conv((3, 3), 1 => 16, relu; pad = 1, cross_correlation = true),
-        max_pool1 = ExactMaxPool(2),
-        conv2 = Conv((3, 3), 16 => 32, relu; pad = 1, cross_correlation = true),
-        max_pool2 = ExactMaxPool(2),
-        flatten1 = FlattenLayer(),
-        dense1 = Dense(128 => 120, relu),
-        dense2 = Dense(120 => 84, relu),
-        dense3 = Dense(84 => 10),
+    return Chain(
+        Conv((3, 3), 1 => 16, relu; pad = 1, cross_correlation = true),  # conv1
+        ExactMaxPool(2),
+        Conv((3, 3), 16 => 32, relu; pad = 1, cross_correlation = true),  # conv2
+        ExactMaxPool(2),
+        FlattenLayer(),
+        Dense(128 => 120, relu),  # dense1
+        Dense(120 => 84, relu),  # dense2
+        Dense(84 => 10),  # dense3
     )
 end
 
