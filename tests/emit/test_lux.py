@@ -12,7 +12,8 @@ from tree_sitter import Language, Parser
 
 from sciml_bench.emit import source
 from sciml_bench.problem import catalog
-from sciml_bench.problem.declared import load_declared
+from sciml_bench.problem.architecture.load import load_architecture
+from sciml_bench.problem.architecture.model import Architecture
 
 GOLDEN = Path(__file__).parent / "data" / "lux"
 KEPT = ("lenet-digits", "gpt-text", "resnet-digits")
@@ -25,8 +26,12 @@ OF_LUX = {
 }  # fmt: skip
 
 
+def declared(name: str, folder: Path) -> Architecture:
+    return model(folder, name) if name in TEXTS else load_architecture(catalog.path(name))
+
+
 def emitted(name: str, folder: Path) -> str:
-    return source(model(folder, name) if name in TEXTS else load_declared(catalog.path(name)), "lux")
+    return source(declared(name, folder), "lux")
 
 
 @pytest.mark.parametrize("name", [*NAMES, *TEXTS])
@@ -80,6 +85,6 @@ def test_an_activation_after_a_layer_that_takes_none_stands_alone(tmp_path: Path
 
 def test_layers_stand_in_the_order_of_their_weights(tmp_path: Path) -> None:
     for name in [*NAMES, *TEXTS]:
-        found = model(tmp_path, name) if name in TEXTS else load_declared(catalog.path(name))
+        found = declared(name, tmp_path)
         told = re.findall(r",  # (\w+)$", source(found, "lux"), flags=re.MULTILINE)
         assert told == list(dict.fromkeys(slot.layer for slot in found.slots))
