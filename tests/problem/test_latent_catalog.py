@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
+from sciml_bench.emit import source
 from sciml_bench.problem import catalog
 from sciml_bench.problem.model import Problem
 
@@ -85,3 +88,31 @@ def test_observations_of_the_pendulum_are_of_its_own_motion():
     assert np.moveaxis(quantity(problem, "x"), 1, 0) == pytest.approx(np.array(found[7::8]), abs=5.1e-5)
     assert problem.controls[0].brownian is not None
     assert 'sha256 = "3eee' in catalog.path("neural-sde").read_text(encoding="utf-8")
+
+
+def test_moons_are_two_half_circles_with_the_noise_of_their_seed():
+    problem = catalog.load("ffjord-moons")
+    random = np.random.RandomState(72)
+    angle, noise = random.uniform(0, np.pi, 16), 0.1 * random.standard_normal((16, 2))
+    upper = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    lower = np.stack([1 - np.cos(angle), 0.5 - np.sin(angle)], axis=-1)
+    expected = np.where((np.arange(16) % 2 == 0)[:, None], upper, lower) + noise
+    assert np.stack([quantity(problem, name) for name in ("x0", "y0")], axis=-1) == pytest.approx(expected, abs=5.1e-5)
+
+
+def test_the_loss_of_the_moons_is_the_negative_log_likelihood_of_their_flow():
+    """Without a flow it is that of the normal distribution itself."""
+    problem = catalog.load("ffjord-moons")
+    module: dict[str, Any] = {}
+    exec(source(problem, "numpy"), module)
+    places = np.stack([quantity(problem, name) for name in ("x0", "y0")], axis=-1)
+    ends = np.concatenate([places, np.zeros((16, 1))], axis=-1)
+    data = zip(*(quantity(problem, name) for name in ("x0", "y0")), strict=True)
+    arguments = module["arguments"](np.array(problem.numbers().p))
+    losses = [module["loss"](np.array([end]), *given, *arguments) for end, given in zip(ends, data, strict=True)]
+    assert sum(losses) == pytest.approx(-np.mean(norm.logpdf(places).sum(axis=-1)), rel=1e-12)
+    # Where the flow spreads points by a factor e, their density was a factor e larger than where they end.
+    ends[:, 2] = 1
+    data = zip(*(quantity(problem, name) for name in ("x0", "y0")), strict=True)
+    spread = [module["loss"](np.array([end]), *given, *arguments) for end, given in zip(ends, data, strict=True)]
+    assert sum(spread) == pytest.approx(sum(losses) - 1, rel=1e-12)
