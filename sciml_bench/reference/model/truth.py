@@ -75,7 +75,7 @@ def compute_losses(model: Architecture) -> tuple[float, ...]:
 def expected_s(model: Architecture, kind: str) -> float:
     """About how many seconds :func:`compute` takes, from a few samples that are computed for it."""
     theta, inputs, labels = _case(model, kind)
-    few = min(len(inputs), 2)
+    few = min(len(inputs), _CHUNK)
     start = time.perf_counter()
     _losses(model, theta, inputs[:few], labels[:few])
     # Two steps with two sides each for every direction, and the values themselves; more where a unit is rectified.
