@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+from pathlib import Path
 
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.measure.point import PointResult
 from sciml_bench.outcome import Outcome
+from sciml_bench.report.document import run_document
 from sciml_bench.report.invariants import document, drift_lines
 from sciml_bench.report.summary import summarise
+from sciml_bench.report.terminal import console_for, print_run
 
 
 def kept(rtol: float, drift: float | None, **changes) -> PointResult:
@@ -47,3 +51,12 @@ def test_a_record_keeps_them():
     result = kept(1e-4, 2e-3)
     assert PointResult.from_dict(result.to_dict()).invariants == {"energy": {"initial": 0.125, "drift": 2e-3}}
     assert "invariants" not in point(1e-4).to_dict()
+
+
+def test_the_terminal_and_the_document_have_them():
+    made = summarise(plan([cell()]), [record(cell(), [kept(1e-4, 2e-3)])])
+    stream = io.StringIO()
+    print_run(made, Path("results/x"), console_for(stream))
+    assert "  diffrax kvaerno5 jit: 2.0e-03 at rtol 1e-4" in stream.getvalue().splitlines()
+    (problem,) = run_document(made, Path("results/x"))["problems"]
+    assert problem["invariants"][0]["drifts"] == [{"rtol": 1e-4, "drift": 2e-3}]

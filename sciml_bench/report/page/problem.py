@@ -8,6 +8,7 @@ from typing import Any
 
 from sciml_bench.report import trials
 from sciml_bench.report.fairness import Item
+from sciml_bench.report.invariants import drift_lines
 from sciml_bench.report.layouts import Facts, Layout
 from sciml_bench.report.layouts import facts as row_facts
 from sciml_bench.report.page.drawing import Looks
@@ -48,7 +49,7 @@ class Division:
 
 @dataclass(frozen=True)
 class ProblemView:
-    """A section of the page. ``why`` are the reasons to believe its numbers."""
+    """A section of the page. ``why`` are the reasons to believe its numbers, ``kept`` tells of invariants."""
 
     id: str
     name: str
@@ -61,6 +62,7 @@ class ProblemView:
     model: ModelView | None
     training: Table | None
     stability: Table | None
+    kept: tuple[str, ...]
     untimed: str
     left_out: str
     failed: str
@@ -119,6 +121,7 @@ def problem_view(
         model=model_view(id_, entry, cells),
         training=training_table_of(f"{id_}training", cells, places, cell_ids),
         stability=None if found is None else _of_layout(f"{id_}stability", found),
+        kept=tuple(drift_lines(cells))[1:],
         untimed="" if comparison.rows else _untimed(traces),
         failed=_failed(cells) if comparison.rows else "",
         left_out=limited.told(name, cells, reading.name),
