@@ -57,7 +57,7 @@ def test_every_name_is_imported_and_every_import_used(name: str, tmp_path: Path)
     for layer in own:
         assert (layer in called) == (f"struct {layer}" in head)
     assert ("maxpool" in imported) == ("ExactMaxPool" in called)
-    assert ("dot_product_attention" in imported) == ("Attention" in called)
+    assert ("batched_mul" in imported) == ("Attention" in called)
     assert ("gelu_erf" in body) == ("gelu_erf" in imported)
     assert ("mean(" in body) == ("mean" in imported)
 

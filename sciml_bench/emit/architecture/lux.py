@@ -18,7 +18,13 @@ _ACTIVATIONS = {"relu": "relu", "gelu": "gelu_erf"}
 
 # Functions of NNlib, each with the kind of layer that needs it.
 _FUNCTIONS = {
-    "dot_product_attention": "attention", "gelu_erf": "gelu", "make_causal_mask": "attention", "maxpool": "max_pool",
+    "batched_mul": "attention", "batched_transpose": "attention", "gelu_erf": "gelu", "make_causal_mask": "attention",
+    "maxpool": "max_pool",
+}  # fmt: skip
+
+# The same of ChainRulesCore.
+_RULES = {
+    "ChainRulesCore": "max_pool", "NoTangent": "max_pool", "ignore_derivatives": "attention", "unthunk": "max_pool",
 }  # fmt: skip
 
 # Lux's layers that apply an activation themselves, without another pass over memory.
@@ -27,8 +33,8 @@ _ACTIVATED = ("conv2d", "dense", "group_norm", "layer_norm")
 # What Lux calls an option of a convolution, its neutral name, and the value that it has where nothing is said.
 _CONV_OPTIONS = (("stride", "stride", 1), ("pad", "padding", 0))
 
-# Lux's MultiHeadAttention takes dimensions as numbers and permutes by them, which costs Zygote types: a gradient of a
-# small batch takes three times as long.
+# Lux's MultiHeadAttention takes dimensions as numbers and permutes by them, which hides types from Zygote: a gradient
+# of a small batch takes three times as long. With NNlib's dot_product_attention it takes longest to compile.
 _ATTENTION = """
 struct Attention{Q, K, V, P} <: Lux.AbstractLuxContainerLayer{(:q, :k, :v, :project)}
     q::Q
@@ -42,13 +48,32 @@ end
 Attention(width; heads, causal) = Attention(ntuple(_ -> Dense(width => width), 4)..., heads, causal)
 
 function (layer::Attention)(x, ps, st)
-    q, _ = layer.q(x, ps.q, st.q)
-    k, _ = layer.k(x, ps.k, st.k)
-    v, _ = layer.v(x, ps.v, st.v)
-    mask = layer.causal ? make_causal_mask(x) : nothing
-    y, _ = dot_product_attention(q, k, v; nheads = layer.heads, mask)
-    y, _ = layer.project(y, ps.project, st.project)
-    return y, st
+    q = heads_apart(first(layer.q(x, ps.q, st.q)), layer.heads)
+    k = heads_apart(first(layer.k(x, ps.k, st.k)), layer.heads)
+    v = heads_apart(first(layer.v(x, ps.v, st.v)), layer.heads)
+    scores = batched_mul(batched_transpose(k), q ./ sqrt(eltype(q)(size(q, 1))))
+    scores = layer.causal ? scores .+ no_future(scores) : scores
+    y = heads_together(batched_mul(v, softmax(scores; dims = 1)), size(x))
+    return first(layer.project(y, ps.project, st.project)), st
+end
+
+# From (width, positions, batch) to (width of a head, positions, heads and batch), and back.
+function heads_apart(x, heads)
+    width, positions, batch = size(x)
+    apart = permutedims(reshape(x, width ÷ heads, heads, positions, batch), (1, 3, 2, 4))
+    return reshape(apart, width ÷ heads, positions, heads * batch)
+end
+
+function heads_together(x, (width, positions, batch))
+    together = permutedims(reshape(x, size(x, 1), positions, :, batch), (1, 3, 2, 4))
+    return reshape(together, width, positions, batch)
+end
+
+# Keys stand in rows, queries in columns.
+function no_future(scores)
+    ignore_derivatives() do
+        ifelse.(make_causal_mask(scores), zero(eltype(scores)), typemin(eltype(scores)))
+    end
 end
 """
 
@@ -109,10 +134,11 @@ def lux_source(model: Architecture) -> str:
     kinds = {layer.kind for layer in walk(model.layers)}
     own = {"max_pool": _MAX_POOL, "attention": _ATTENTION, "positions": _POSITIONS}
     functions = [name for name, needed in _FUNCTIONS.items() if needed in kinds]
+    rules = [name for name, needed in _RULES.items() if needed in kinds]
     lines = [
         f"# {model.name} for Lux, emitted from its neutral spec {model.spec_hash[:12]}.",
         "",
-        *(["using ChainRulesCore: ChainRulesCore, NoTangent, unthunk"] if "max_pool" in kinds else []),
+        *([f"using ChainRulesCore: {', '.join(rules)}"] if rules else []),
         "using Lux",
         *([f"using Lux.NNlib: {', '.join(functions)}"] if functions else []),
         *(["using Random: AbstractRNG"] if "positions" in kinds else []),

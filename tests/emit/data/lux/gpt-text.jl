@@ -1,7 +1,8 @@
 # gpt-text for Lux, emitted from its neutral spec 275279d72242.
 
+using ChainRulesCore: ignore_derivatives
 using Lux
-using Lux.NNlib: dot_product_attention, gelu_erf, make_causal_mask
+using Lux.NNlib: batched_mul, batched_transpose, gelu_erf, make_causal_mask
 using Random: AbstractRNG
 
 struct Attention{Q, K, V, P} <: Lux.AbstractLuxContainerLayer{(:q, :k, :v, :project)}
@@ -16,13 +17,32 @@ end
 Attention(width; heads, causal) = Attention(ntuple(_ -> Dense(width => width), 4)..., heads, causal)
 
 function (layer::Attention)(x, ps, st)
-    q, _ = layer.q(x, ps.q, st.q)
-    k, _ = layer.k(x, ps.k, st.k)
-    v, _ = layer.v(x, ps.v, st.v)
-    mask = layer.causal ? make_causal_mask(x) : nothing
-    y, _ = dot_product_attention(q, k, v; nheads = layer.heads, mask)
-    y, _ = layer.project(y, ps.project, st.project)
-    return y, st
+    q = heads_apart(first(layer.q(x, ps.q, st.q)), layer.heads)
+    k = heads_apart(first(layer.k(x, ps.k, st.k)), layer.heads)
+    v = heads_apart(first(layer.v(x, ps.v, st.v)), layer.heads)
+    scores = batched_mul(batched_transpose(k), q ./ sqrt(eltype(q)(size(q, 1))))
+    scores = layer.causal ? scores .+ no_future(scores) : scores
+    y = heads_together(batched_mul(v, softmax(scores; dims = 1)), size(x))
+    return first(layer.project(y, ps.project, st.project)), st
+end
+
+# From (width, positions, batch) to (width of a head, positions, heads and batch), and back.
+function heads_apart(x, heads)
+    width, positions, batch = size(x)
+    apart = permutedims(reshape(x, width ÷ heads, heads, positions, batch), (1, 3, 2, 4))
+    return reshape(apart, width ÷ heads, positions, heads * batch)
+end
+
+function heads_together(x, (width, positions, batch))
+    together = permutedims(reshape(x, size(x, 1), positions, :, batch), (1, 3, 2, 4))
+    return reshape(together, width, positions, batch)
+end
+
+# Keys stand in rows, queries in columns.
+function no_future(scores)
+    ignore_derivatives() do
+        ifelse.(make_causal_mask(scores), zero(eltype(scores)), typemin(eltype(scores)))
+    end
 end
 
 
