@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psutil
 
 _DEFAULT_MEMORY_SHARE = 0.8
+
+FIRST_CALL_OF_A_MODEL_S = 240.0
+"""What a framework may take to compile a model: Julia half a minute to two, in every process."""
+
+_FIRST = ("first_solve", "first_gradient", "training_first_step")
 
 
 @dataclass(frozen=True)
@@ -16,16 +21,23 @@ class Limits:
     ``timeout_s`` bounds each phase, and each loop of calls at a point, by wall clock. ``memory_bytes`` bounds the
     resident memory of the worker and its children; ``None`` for no limit but the machine's.
     ``import_s`` bounds the import of the framework where it is larger: from a cold disk or on a busy machine that
-    takes long, and says nothing about a solver.
+    takes long, and says nothing about a solver. ``first_s`` bounds the first solve, gradient and step of training
+    where it is larger.
     """
 
     timeout_s: float
     memory_bytes: int | None = None
     import_s: float = 60.0
+    first_s: float = 0.0
 
     def of_phase(self, phase: str) -> float:
         """The limit of this phase in seconds."""
-        return max(self.timeout_s, self.import_s) if phase == "import" else self.timeout_s
+        longer_s = {"import": self.import_s}.get(phase, self.first_s if phase in _FIRST else 0.0)
+        return max(self.timeout_s, longer_s)
+
+    def for_model(self) -> Limits:
+        """The limits of a worker that runs a model: unlike a solver, none is hopeless that takes long to compile."""
+        return replace(self, first_s=FIRST_CALL_OF_A_MODEL_S)
 
 
 def memory_limit_bytes() -> int:

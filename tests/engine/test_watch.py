@@ -224,6 +224,15 @@ def test_limit_is_handed_to_the_worker():
     assert json.loads(measured(script).stderr_tail.replace("'", '"')) == ["-c", "60"]
 
 
+@pytest.mark.parametrize("phase", ["first_gradient", "first_solve", "training_first_step"])
+def test_a_slow_compiler_says_nothing_about_a_model(phase: str):
+    limits = Limits(timeout_s=30.0)
+    assert limits.of_phase(phase) == 30.0
+    assert limits.for_model().of_phase(phase) == 240.0
+    assert limits.for_model().of_phase("gradient") == 30.0
+    assert Limits(timeout_s=600.0).for_model().of_phase(phase) == 600.0
+
+
 @pytest.mark.parametrize(("phase", "said"), [("import", "phase import ran past 3 s"), ("build", "build ran past 1 s")])
 def test_a_slow_import_says_nothing_about_a_solver(phase: str, said: str):
     script = tells(encode(Enter(phase))) + "time.sleep(600)"
