@@ -81,20 +81,27 @@ def _path(problem: str) -> Path:
 
 
 def _of_gradients(selection: dict[str, Any], made: Family) -> dict[str, Any]:
-    """Every kind of gradient of one method of each adapter, unless the user has said what to take."""
+    """Every kind of gradient of each adapter's first recommended method, unless the user has said what to take."""
+    from sciml_bench.adapters.base import SOLVERS
     from sciml_bench.adapters.registry import adapters
+    from sciml_bench.task import Cell
 
     if selection["methods"] or selection["sensitivities"] or selection["cells"]:
         return selection
     stiff = made.base.suite == "stiff" or "stiff" in made.base.tags
-    chosen = [adapter for name, adapter in adapters().items() if name in (selection["adapters"] or (name,))]
-    recipes = [r for item in chosen for r in (item.stiff_recipes if stiff else item.nonstiff_recipes)[:1]]
-    known = [sensitivity for adapter in chosen for sensitivity in adapter.sensitivities]
-    return {
-        **selection,
-        "methods": tuple(dict.fromkeys(recipe.method for recipe in recipes)),
-        "sensitivities": tuple(dict.fromkeys(known)),
-    }
+    labels: list[str] = []
+    for name, adapter in adapters().items():
+        recipes = adapter.stiff_recipes if stiff else adapter.nonstiff_recipes
+        if adapter.track != SOLVERS or not recipes or name not in (selection["adapters"] or (name,)):
+            continue
+        modes = selection["modes"] or (recipes[0].mode,)
+        labels += [
+            Cell(variant.name, name, recipes[0].method, sensitivity, mode).label
+            for variant in made.variants
+            for sensitivity in adapter.sensitivities
+            for mode in modes
+        ]
+    return {**selection, "cells": tuple(labels)}
 
 
 def _staged(selection: dict[str, Any], made: Family, over: str, **options: Any) -> int:

@@ -7,7 +7,7 @@ match, and the kinds of gradient of one method of one library.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -45,6 +45,7 @@ class Value:
 
     ``at_most`` marks an upper bound. ``least`` and ``mean`` are over the trajectories of a batch, where each takes
     steps of its own and the number is that of the one that takes most. ``blocks`` has the process of each block.
+    ``steps`` are those of the solve that a memory belongs to, where the sweep is over the time span.
     """
 
     spread: Spread | None
@@ -53,6 +54,7 @@ class Value:
     least: float | None = None
     mean: float | None = None
     blocks: Mapping[int, float | None] | None = None
+    steps: float | None = None
 
 
 @dataclass(frozen=True)
@@ -116,14 +118,21 @@ def sweep_tables(summary: RunSummary) -> Iterator[SweepTable]:
     for quantity in QUANTITIES:
         for contest in found:
             table = _table(summary, axis, quantity, contest)
-            if any(value.spread is not None for row in table.rows for value in row.values.values()):
+            if any(_is_told(value, axis) for row in table.rows for value in row.values.values()):
                 yield table
+
+
+def _is_told(value: Value, axis: Axis) -> bool:
+    """Whether there is something to tell: a number, or of more and more steps that it is less than can be measured."""
+    return value.spread is not None or (axis.over == "span" and value.reason == BELOW)
 
 
 QUANTITIES = ("gradient", "solve", "memory", "process", "steps", "evaluations")
 
 LEAST_TOLD_BYTES = 2**20
 """Of one call. The kernel counts pages in batches, so less than this is not told apart from nothing."""
+
+BELOW = f"below {quantities.size(LEAST_TOLD_BYTES)}"
 
 _STEPS = (*COUNTS["steps"], *COUNTS["accepted steps"])
 _EVALUATIONS = COUNTS["evaluations of the right-hand side"]
@@ -172,7 +181,8 @@ def _value(axis: Axis, quantity: str, cell: CellSummary | None, size: Size, targ
         return _of_blocks(cell, blocks, "not known")
     at = Target(None, _rtol(cell, size)) if axis.tolerance else target
     if quantity == "memory":
-        return _working(cell, at)
+        steps = _counted(cell, at, _STEPS).spread if axis.over == "span" else None
+        return replace(_working(cell, at), steps=None if steps is None else steps.median)
     if quantity in ("steps", "evaluations"):
         return _counted(cell, at, _STEPS if quantity == "steps" else _EVALUATIONS)
     readings = {
@@ -205,7 +215,7 @@ def _working(cell: CellSummary, target: Target) -> Value:
     points = {process.block: _point(process, target.rtol) for process in cell.processes}
     told = {b: p.gradient_working_bytes for b, p in points.items() if p and p.gradient_working_bytes is not None}
     if told and min(told.values()) < LEAST_TOLD_BYTES:
-        return Value(None, f"below {quantities.size(LEAST_TOLD_BYTES)}")
+        return Value(None, BELOW)
     return _of_blocks(cell, {block: float(size) for block, size in told.items()}, "not known")
 
 

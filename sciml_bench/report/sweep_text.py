@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sciml_bench.report import quantities
 from sciml_bench.report.layouts import Layout
 from sciml_bench.report.summary import RunSummary
-from sciml_bench.report.sweep import Axis, Meeting, SweepRow, SweepTable, Value, axis_of, sweep_tables
+from sciml_bench.report.sweep import (
+    BELOW,
+    LEAST_TOLD_BYTES,
+    Axis,
+    Meeting,
+    SweepRow,
+    SweepTable,
+    Value,
+    axis_of,
+    sweep_tables,
+)
 from sciml_bench.stats.scaling import Crossing, Power
 
 _WHAT = {
@@ -32,7 +43,10 @@ def caption(table: SweepTable) -> str:
     at = quantities.target(table.target.digits, table.target.rtol)
     where = f", at {at}" if at and table.quantity != "process" else ""
     against = "rtol" if table.axis.tolerance else table.axis.unit
-    return f"{_WHAT[table.quantity]} against {against}{where}; {table.contest.name}"
+    what = _WHAT[table.quantity]
+    if table.quantity == "memory" and table.axis.over == "span":
+        what += ", and in brackets the steps of its solve,"
+    return f"{what} against {against}{where}; {table.contest.name}"
 
 
 def size_text(axis: Axis, size: float) -> str:
@@ -42,6 +56,8 @@ def size_text(axis: Axis, size: float) -> str:
 
 def value_text(table: SweepTable, value: Value) -> str:
     """One number with its unit, or why there is none."""
+    if value.steps is not None:
+        return f"{value_text(table, replace(value, steps=None))} ({value.steps:.0f})"
     if value.spread is None:
         return value.reason
     median = value.spread.median
@@ -100,6 +116,8 @@ def notes(table: SweepTable) -> Iterator[str]:
         yield from meeting_lines(table, meeting)
     if table.quantity == "steps":
         yield from _step_notes(table)
+    if table.quantity == "memory" and table.axis.over == "span":
+        yield from _memory_notes(table)
 
 
 def meeting_lines(table: SweepTable, meeting: Meeting) -> Iterator[str]:
@@ -169,6 +187,21 @@ def _step_notes(table: SweepTable) -> Iterator[str]:
     yield "steps are those tried where a library counts them, else those accepted"
 
 
+def _memory_notes(table: SweepTable) -> Iterator[str]:
+    """What a gradient keeps of each step: how its memory grows from the fewest steps to the most."""
+    for row in table.rows:
+        known = sorted((v.steps, v.spread.median) for v in row.values.values() if v.steps and v.spread is not None)
+        if len(known) > 1 and known[-1][0] > known[0][0]:
+            (few, least), (many, most) = known[0], known[-1]
+            each = (most - least) / (many - few)
+            more = f"{quantities.size(each)} more" if each > 0 else "no more"
+            yield f"{row.solver.name}: {more} for each step, from {few:.0f} to {many:.0f} steps"
+        elif not known and any(value.reason == BELOW for value in row.values.values()):
+            most = max((v.steps for v in row.values.values() if v.steps and v.reason == BELOW), default=None)
+            upto = ", whose steps are not counted" if most is None else f" up to {most:.0f} steps"
+            yield f"{row.solver.name}: less than {quantities.size(LEAST_TOLD_BYTES)}{upto}"
+
+
 ELSEWHERE = "every size by itself: on the page that `sciml-bench report` writes"
 """Where the tables of each problem of a sweep are, which the terminal leaves out."""
 
@@ -220,6 +253,7 @@ def _document(table: SweepTable) -> dict[str, Any]:
                         "at_most": value.at_most,
                         "least": value.least,
                         "mean": value.mean,
+                        "steps": value.steps,
                     }
                     for size, value in row.values.items()
                 ],

@@ -147,6 +147,9 @@ def test_over_parameters_every_kind_of_gradient_of_one_method_is_taken(sweeping)
     cells = [entry["cell"] for entry in plan["cells"]]
     assert {cell["method"] for cell in cells} == {"modest"}
     assert {cell["sensitivity"] for cell in cells} == {"discrete", "backsolve"}
+    # The mode is that of the recommended way, and nothing is taken twice.
+    assert len(cells) == len({tuple(cell.values()) for cell in cells}) == 3 * 2
+    assert len({cell["mode"] for cell in cells}) == 1
 
 
 @pytest.mark.parametrize(

@@ -195,6 +195,34 @@ def test_memory_is_that_of_one_gradient_at_one_tolerance_and_not_told_where_the_
     assert not [table for table in sweep_tables(tiny) if table.quantity == "memory"]
 
 
+def span(*of_sizes: tuple[int, int], kind: str = ADJOINT) -> RunSummary:
+    """A sweep over the time span: bytes of a gradient, and steps of its solve, at each size."""
+    made = []
+    for size, (held, steps) in zip(SIZES, of_sizes, strict=False):
+        (_, _, last) = points(size, 1.0, steps=steps)
+        made.append(reported.record(cell(size, kind), [dataclasses.replace(last, gradient_working_bytes=held)]))
+    return summarise(plan([item.cell for item in made], over="span"), made)
+
+
+def test_memory_over_the_span_is_told_with_the_steps_and_by_step():
+    made = span((2**20, 20), (2**21, 52), (2**22, 116))
+    found = row(only(made, "memory"), ADJOINT)
+    assert [found.values[float(size)].steps for size in SIZES[:3]] == [20, 52, 116]
+    text = printed(made)
+    assert "2.00 MiB (52)" in text
+    # Three times 1 MiB over 96 steps.
+    assert "diffrax tsit5 checkpointed compiled: 32.0 KiB more for each step, from 20 to 116 steps" in text
+    told = run_document(made, Path("results/x"))["sweep"]["tables"]
+    (values,) = [cells["values"] for table in told if table["quantity"] == "memory" for cells in table["cells"]]
+    assert values[0]["steps"] == 20
+
+
+def test_memory_that_cannot_be_measured_is_told_up_to_the_most_steps():
+    text = printed(span((2**14, 20), (2**15, 52)))
+    assert "below 1.00 MiB (52)" in text
+    assert "diffrax tsit5 checkpointed compiled: less than 1.00 MiB up to 52 steps" in text
+
+
 def test_two_sizes_give_no_exponent():
     made = summary(BOTH)
     for size in (160, 640):
