@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,11 @@ def findings(script: str, *, timeout_s: float = 600.0, **variables: str) -> dict
     path = os.pathsep.join(filter(None, (str(here.parents[1]), os.environ.get("PYTHONPATH", ""))))
     environment = {**os.environ, "PYTHONPATH": path, **variables}
     command = [sys.executable, str(here / script)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=timeout_s, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    # Julia sets a pipe to non-blocking, and what no longer fits it is lost.
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
+        done = subprocess.run(
+            command, stdout=printed, stderr=subprocess.PIPE, text=True, env=environment, timeout=timeout_s, check=False
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        printed.seek(0)
+        return json.loads(printed.read().splitlines()[-1])
