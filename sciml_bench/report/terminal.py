@@ -266,7 +266,9 @@ def print_lines(lines: Iterable[str], console: Console) -> None:
 def print_reading_help(summary: RunSummary, console: Console) -> None:
     """Say once how the tables are to be read."""
     _say(console, "")
-    for text in (_READING_HELP, stacks.legend()):
+    problems = {entry["name"]: entry for entry in summary.plan["problems"]}
+    of_equations = any(cell.timed and not is_model(problems[cell.cell.problem]) for cell in summary.cells.values())
+    for text in (*((_READING_HELP,) if of_equations else ()), stacks.legend()):
         for line in wrapped(text, min(console.width, _WIDEST_TEXT)):
             _say(console, line, "dim")
     _warn(summary, console)

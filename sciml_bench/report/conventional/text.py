@@ -10,7 +10,7 @@ from sciml_bench.report.conventional.rows import ModelRow, ModelTable, Parity
 from sciml_bench.report.layouts import Layout
 from sciml_bench.stats.processes import Spread
 
-PARITY = "parity: relative errors against extended precision, the largest over the batches"
+PARITY = "parity: relative errors against the reference, the largest over the batches"
 TIMES = "times (only of cells that keep parity)"
 
 
