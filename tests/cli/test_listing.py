@@ -173,6 +173,16 @@ def test_describe_tells_what_stands_around_the_solve(cli):
     assert (told["loss"]["kind"], told["loss"]["of"], told["loss"]["label"]) == ("cross_entropy", "head(z)", "label")
 
 
+def test_describe_tells_what_motion_drives_an_equation(cli):
+    path = str(Path(__file__).parents[2] / "problems" / "neural" / "neural-sde.toml")
+    out = cli("describe", path).out
+    assert "a Brownian motion drives the equation: W, 2 channels of 64 steps from seed 63, joined by straight" in out
+    assert "the right-hand side jumps at 63 times, 1/32 to 63/32" in out
+    assert "W_values" not in out
+    (told,) = cli("describe", path, "--json").json["control"]
+    assert told["brownian"] == {"channels": 2, "steps": 64, "seed": 63}
+
+
 def test_describe_tells_how_a_problem_is_trained(cli, tmp_path):
     path = tmp_path / "trained.toml"
     table = '[training]\noptimiser = "sgd"\nlearning_rate = 0.1\nsteps = 7\nrtol = 1e-6\natol = 1e-8\n'
