@@ -11,12 +11,21 @@ from sciml_bench.cli.output import print_json
     epilog="""\b
 Examples:
   sciml-bench schema > problem.schema.json
+  sciml-bench schema --models > model.schema.json
   sciml-bench schema --claims > claim.schema.json
 """
 )
+@click.option("--models", "of_models", is_flag=True, help="That of files of models, as in problems/conventional.")
 @click.option("--claims", "of_claims", is_flag=True, help="That of files of published claims.")
-def schema(of_claims: bool) -> None:
+def schema(of_models: bool, of_claims: bool) -> None:
     """Print the JSON Schema of problem files, for editors that complete and check TOML."""
+    if of_models and of_claims:
+        raise click.UsageError("One schema at a time: --models or --claims.")
+    if of_models:
+        from sciml_bench.problem.architecture import schema as model_schema
+
+        print_json(model_schema.schema())
+        return
     if of_claims:
         from sciml_bench.claims import schema as claim_schema
 

@@ -206,3 +206,9 @@ def test_describe_a_file(cli, tmp_path):
 
 def test_schema(cli):
     jsonschema.Draft202012Validator.check_schema(cli("schema").json)
+
+
+def test_schemas_of_models_and_of_claims(cli):
+    for option in ("--models", "--claims"):
+        jsonschema.Draft202012Validator.check_schema(cli("schema", option).json)
+    assert cli("schema", "--models", "--claims").code == 2
