@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -82,6 +83,8 @@ def main() -> None:
         found["wrong"] = wrong(flat, folder)
         text = source(model(folder, "every-kind"), "lux")
         found["maxima"] = np.array(julia.seval(MAXIMA)(text)).tolist()
+    # Julia makes the pipe non-blocking, which takes 64 KiB at once.
+    os.set_blocking(sys.stdout.fileno(), True)
     print(json.dumps(found | {"formulas": formulas()}))
 
 
