@@ -174,12 +174,18 @@ def _follows(cell: Cell, recipe: Recipe, free: tuple[bool, bool, bool]) -> bool:
 def _partners(
     entry: Entry, adapters: Mapping[str, Adapter], selected: Mapping[str, Sequence[Cell]], profile: Profile
 ) -> set[Cell]:
-    """Cells that are no recipe of their own adapter, but match one of another adapter: one per adapter and match."""
+    """Cells that are no recipe of their own adapter, but match one of another adapter: one per adapter and match.
+
+    A recipe that cannot run on the problem asks for no match.
+    """
     if _breadth(entry, profile) == "first":
         return set()
     partners: set[Cell] = set()
     for name, adapter in adapters.items():
         for recipe in _taken(adapter, entry, profile):
+            cell = Cell(entry.name, name, recipe.method, recipe.sensitivity, recipe.mode, entry.precisions[0])
+            if missing(adapter) or adapter.refusal(cell, entry.facts):
+                continue
             wanted = _kind(adapter, recipe.method, recipe.sensitivity)
             for other_name, other in adapters.items():
                 if other_name != name:

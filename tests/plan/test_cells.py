@@ -58,6 +58,15 @@ def test_quick_takes_the_first_recommended_cells_and_their_matches_on_core_probl
     }
 
 
+@pytest.mark.parametrize(
+    "lacking", [{"refusal": lambda _cell, _facts: "no such problems"}, {"packages": {"no_such": "x"}}]
+)
+def test_recipes_that_cannot_run_ask_for_no_match(suite, lacking):
+    beta = dataclasses.replace(suite["beta"], stiff_recipes=(Recipe("finer", "discrete", "eager"),), **lacking)
+    planned, _ = chosen({**suite, "beta": beta}, QUICK, suites=("stiff",))
+    assert of(planned) == {("alpha", "fine", "idiomatic")}
+
+
 def test_quick_takes_the_first_recommended_cells_alone_on_problems_beyond_the_core(suite, tmp_path):
     fade = tmp_path / "catalog" / "stiff" / "fade.toml"
     fade.write_text(fade.read_text().replace('tier = "standard"', 'tier = "quick"'))
