@@ -85,6 +85,19 @@ def advice(plan: Mapping[str, Any], tables: Sequence[RowTable]) -> tuple[Advice,
     return tuple(_advice(place, candidate, judged) for place, candidate in enumerate(candidates))
 
 
+def unadvised(plan: Mapping[str, Any], found: Sequence[Advice]) -> dict[str, tuple[str, ...]]:
+    """The kinds of which nothing can be said though two ways or more were to run them, with their problems."""
+    told = {item.kind for item in found}
+    ways: dict[str, set[Solver]] = {}
+    problems: dict[str, tuple[str, ...]] = {}
+    for entry in plan["problems"]:
+        name, kind = str(entry["name"]), kind_of(entry)
+        problems[kind] = (*problems.get(kind, ()), name)
+        cells = [Cell(**item["cell"]) for item in plan["cells"] if item["cell"]["problem"] == name]
+        ways.setdefault(kind, set()).update(solver_of(cell) for cell in cells)
+    return {kind: problems[kind] for kind in KINDS if kind not in told and len(ways.get(kind, ())) > 1}
+
+
 def _alone(plan: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
     """The problems among these that one library alone runs, as planned, of those that run more than half of them."""
     libraries: dict[str, set[str]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sciml_bench.report.advice import LARGE, Advice, Rival, Solver
@@ -51,6 +51,13 @@ def notes(found: Sequence[Advice]) -> Iterator[str]:
             yield f"  {problem} is left out: only {adapter} runs it"
         for solver, problems in of.missed.items():
             yield f"  {name(solver)} is left out: no gradient of that accuracy on {', '.join(problems)}"
+
+
+def silence(kinds: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Why nothing is advised for problems of a kind."""
+    for kind, problems in kinds.items():
+        yield f"{kind}: nothing to advise, as fewer than two ways have a gradient of that accuracy on all problems"
+        yield f"  ({', '.join(problems)})"
 
 
 def document(found: Sequence[Advice]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from sciml_bench.report import advice_table, layouts, remarks, stacks, sweep_text, training_table, trials
 from sciml_bench.report.account import account
-from sciml_bench.report.advice import advice
+from sciml_bench.report.advice import advice, unadvised
 from sciml_bench.report.batches import batch_lines
 from sciml_bench.report.conventional import text as model_text
 from sciml_bench.report.conventional.rows import is_model, model_table
@@ -184,13 +184,20 @@ def _print_training(summary: RunSummary, name: str, console: Console) -> None:
 
 def _print_advice(summary: RunSummary, found: Sequence[RowTable], console: Console) -> None:
     """Print what to take for the problems of each kind, where the run has several and compares."""
-    advised = advice(summary.plan, found) if _comparable(summary) and len(summary.problems) > 1 else ()
-    if not advised:
+    if not _comparable(summary) or len(summary.problems) < 2:
+        return
+    advised = advice(summary.plan, found)
+    silent = unadvised(summary.plan, advised)
+    if not advised and not silent:
         return
     _say(console, "")
     _say(console, advice_table.CAPTION, "bold")
-    _print_layout(advice_table.layout(advised), advice_table.stacked(advised), console)
+    if advised:
+        _print_layout(advice_table.layout(advised), advice_table.stacked(advised), console)
     print_lines(advice_table.notes(advised), console)
+    print_lines(advice_table.silence(silent), console)
+    if not advised:
+        return
     for line in wrapped(advice_table.HELP, min(console.width, _WIDEST_TEXT)):
         _say(console, line, "dim")
 

@@ -9,7 +9,7 @@ import pytest
 from stubs.reported import plan, point, record
 
 from sciml_bench.report import advice_table
-from sciml_bench.report.advice import Advice, advice, kind_of
+from sciml_bench.report.advice import Advice, advice, kind_of, unadvised
 from sciml_bench.report.document import run_document
 from sciml_bench.report.rows import compare
 from sciml_bench.report.summary import RunSummary, summarise
@@ -141,6 +141,15 @@ def test_a_library_that_failed_on_a_problem_is_no_reason_to_drop_it():
     few = advised(summary(costs))["small", 10]
     assert few.problems == ("spiral", "swing")
     assert [(solver[1], problems) for solver, problems in few.missed.items()] == [("other", ("swing",))]
+
+
+def test_a_kind_of_which_nothing_can_be_said_is_told_with_the_reason():
+    costs = BOTH | {("flame", "steady"): (1.0, 1.0), ("flame", "fails"): None}
+    made = summary(costs)
+    assert unadvised(made.plan, tuple(advised(made).values())) == {"stiff": ("flame",)}
+    text = " ".join(printed(made).split())
+    assert "stiff: nothing to advise, as fewer than two ways have a gradient of that accuracy on all" in text
+    assert "large: nothing" not in text
 
 
 def test_rivals_within_the_band_are_not_told_apart():
