@@ -6,17 +6,20 @@ each the fastest recommended cell of a problem is taken.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.report import quantities
 from sciml_bench.report.charts.across import Across
 from sciml_bench.report.charts.chart import Chart, chart_name
 from sciml_bench.report.charts.material import Material, places
 from sciml_bench.report.charts.palette import INK, Style, configuration
 from sciml_bench.report.rows import Row
+from sciml_bench.report.summary import CellSummary
 from sciml_bench.stats.across import GeometricMean, geometric_mean
 
 if TYPE_CHECKING:
@@ -36,22 +39,32 @@ _LANE_IN, _STEP_IN = 0.5, 0.13
 
 
 @dataclass(frozen=True)
-class Mean:
-    """One ecosystem against the base on one suite: the ratios of its problems, and their geometric mean."""
+class Lane:
+    """One ecosystem against the base on one suite: the ratios of its problems, and their geometric mean.
+
+    ``lacking`` are problems without a ratio, each with a cell that has no time per gradient there: the ecosystem's own,
+    or the base's. ``mean`` is ``None`` where no problem is left.
+    """
 
     suite: str
     ecosystem: str
     pairs: tuple[tuple[str, Row, Row], ...]
-    mean: GeometricMean
+    lacking: tuple[tuple[str, CellSummary], ...]
+    mean: GeometricMean | None
+
+    @property
+    def cell(self) -> CellSummary:
+        """The first of its cells."""
+        return self.pairs[0][1].summary if self.pairs else self.lacking[0][1]
 
 
 @dataclass(frozen=True)
 class Tracks:
-    """The chart: suites that have a ratio, against the ecosystem that was measured on the most problems."""
+    """The chart: the suites, against the ecosystem that was measured on the most problems."""
 
     base: str
     suites: tuple[str, ...]
-    means: tuple[Mean, ...]
+    lanes: tuple[Lane, ...]
 
 
 def tracks(material: Across) -> Iterator[Chart]:
@@ -69,10 +82,11 @@ def tracks(material: Across) -> Iterator[Chart]:
             "each problem and ecosystem the fastest recommended cell counts: models at their largest batch with "
             "parity shown, equations at equal achieved accuracy. The diamond is the geometric mean over the problems "
             "of a suite, its line the 95 % interval of Student's t: how it would move with other problems like these. "
-            "One problem has no interval, and is dotted."
+            "One problem has no interval, and is dotted. Problems on which an ecosystem has no accurate gradient count "
+            "for nobody, and are told at the right."
         ),
         columns=("suite", "problem", "ecosystem", "base", "ratio", "cell", "base_cell", "records"),
-        rows=tuple(row for mean in found.means for row in _rows(found, mean)),
+        rows=tuple(row for lane in found.lanes for row in _rows(found, lane)),
         draw=lambda figure: _draw(figure, material, found),
     )
 
@@ -82,17 +96,14 @@ def _found(material: Across) -> Tracks | None:
     best = {item.problem: _best(item) for item in material.materials}
     counts = {name: sum(name in of for of in best.values()) for name in ECOSYSTEMS}
     base = max(counts, key=lambda name: counts[name])
-    means = [
-        mean
-        for suite in dict.fromkeys(suites.values())
-        for name in ECOSYSTEMS
-        if name != base
-        and (mean := _mean(suite, name, base, {p: of for p, of in best.items() if suites.get(p) == suite})) is not None
-    ]
-    measured = tuple(dict.fromkeys(mean.suite for mean in means))
+    lanes: list[Lane] = []
+    for suite in dict.fromkeys(suites.values()):
+        of_suite = [item for item in material.materials if suites.get(item.problem) == suite]
+        lanes += [lane for name in ECOSYSTEMS if name != base and (lane := _lane(suite, name, base, of_suite, best))]
+    measured = {lane.suite for lane in lanes if lane.mean is not None}
     if "conventional" not in measured or len(measured) < 2:
         return None
-    return Tracks(base, measured, tuple(means))
+    return Tracks(base, tuple(dict.fromkeys(lane.suite for lane in lanes)), tuple(lanes))
 
 
 def _best(material: Material) -> dict[str, Row]:
@@ -100,8 +111,8 @@ def _best(material: Material) -> dict[str, Row]:
     found: dict[str, Row] = {}
     for row in material.comparison.rows:
         seconds = row.gradient.seconds
-        name = next((name for name, own in ECOSYSTEMS.items() if row.summary.cell.adapter in own), None)
-        if name is None or seconds is None or row.summary.division != "idiomatic":
+        name = _ecosystem(row.summary)
+        if name is None or seconds is None:
             continue
         known = found.get(name)
         if known is None or known.gradient.seconds is None or seconds.median < known.gradient.seconds.median:
@@ -109,11 +120,28 @@ def _best(material: Material) -> dict[str, Row]:
     return found
 
 
-def _mean(suite: str, name: str, base: str, best: dict[str, dict[str, Row]]) -> Mean | None:
-    pairs = tuple((problem, of[name], of[base]) for problem, of in best.items() if name in of and base in of)
-    if not pairs:
+def _ecosystem(cell: CellSummary) -> str | None:
+    """Whose recommended cell this is that was run and takes gradients."""
+    if cell.division != "idiomatic" or cell.cell.sensitivity == INFERENCE or not cell.processes:
         return None
-    return Mean(suite, name, pairs, geometric_mean(_ratio(row, other) for _, row, other in pairs))
+    return next((name for name, own in ECOSYSTEMS.items() if cell.cell.adapter in own), None)
+
+
+def _lane(suite: str, name: str, base: str, of_suite: list[Material], best: dict[str, dict[str, Row]]) -> Lane | None:
+    """The lane of an ecosystem; none where it and the base ran no problem of the suite in common."""
+    pairs: list[tuple[str, Row, Row]] = []
+    lacking: list[tuple[str, CellSummary]] = []
+    for material in of_suite:
+        of = best[material.problem]
+        ran = {_ecosystem(cell): cell for cell in reversed(material.summary.of_problem(material.problem))}
+        if name in of and base in of:
+            pairs.append((material.problem, of[name], of[base]))
+        elif name in ran and base in ran:
+            lacking.append((material.problem, ran[base] if name in of else ran[name]))
+    if not pairs and not lacking:
+        return None
+    mean = geometric_mean(_ratio(row, other) for _, row, other in pairs) if pairs else None
+    return Lane(suite, name, tuple(pairs), tuple(lacking), mean)
 
 
 def _ratio(row: Row, base: Row) -> float:
@@ -122,19 +150,34 @@ def _ratio(row: Row, base: Row) -> float:
     return row.gradient.seconds.median / base.gradient.seconds.median
 
 
-def _rows(found: Tracks, mean: Mean) -> Iterator[tuple[object, ...]]:
-    for problem, row, base in mean.pairs:
+def _rows(found: Tracks, lane: Lane) -> Iterator[tuple[object, ...]]:
+    for problem, row, base in lane.pairs:
         yield (
-            mean.suite, problem, mean.ecosystem, found.base, _ratio(row, base), row.summary.cell.label,
+            lane.suite, problem, lane.ecosystem, found.base, _ratio(row, base), row.summary.cell.label,
             base.summary.cell.label, f"{places(row.summary)} {places(base.summary)}",
         )  # fmt: skip
+    for problem, cell in lane.lacking:
+        of_base = cell.cell.adapter in ECOSYSTEMS[found.base]
+        labels = (None, cell.cell.label) if of_base else (cell.cell.label, None)
+        yield lane.suite, problem, lane.ecosystem, found.base, None, *labels, places(cell)
 
 
 def _alt(found: Tracks) -> str:
     said = [f"Time per gradient relative to {found.base}, suite by suite."]
-    for mean in found.means:
-        said.append(f"{mean.suite}: {mean.ecosystem} {_told(mean.mean)}.")
+    for lane in found.lanes:
+        told = [text for text in ("" if lane.mean is None else _told(lane.mean), _lack(found, lane)) if text]
+        said.append(f"{lane.suite}: {lane.ecosystem} {', '.join(told)}.")
     return " ".join(said)
+
+
+def _lack(found: Tracks, lane: Lane) -> str:
+    """On how many problems there is no ratio, and for want of whose gradient."""
+    if not lane.lacking:
+        return ""
+    own = sum(cell.cell.adapter in ECOSYSTEMS[lane.ecosystem] for _, cell in lane.lacking)
+    count = len(lane.pairs) + len(lane.lacking)
+    parts = [(lane.ecosystem, own), (found.base, len(lane.lacking) - own)]
+    return ", ".join(f"no gradient by {name} on {missed} of {count}" for name, missed in parts if missed)
 
 
 def _told(mean: GeometricMean) -> str:
@@ -146,9 +189,10 @@ def _told(mean: GeometricMean) -> str:
 
 def _limits(found: Tracks) -> tuple[float, float]:
     """Around the means, and their intervals as far as these are not much wider."""
-    estimates = [math.log10(mean.mean.estimate) for mean in found.means]
+    means = [lane.mean for lane in found.lanes if lane.mean is not None]
+    estimates = [math.log10(mean.estimate) for mean in means]
     low, high = min(0.0, *estimates) - 0.7, max(0.0, *estimates) + 0.7
-    bounds = [math.log10(b) for mean in found.means for b in (mean.mean.low, mean.mean.high) if 0 < b < math.inf]
+    bounds = [math.log10(b) for mean in means for b in (mean.low, mean.high) if 0 < b < math.inf]
     inside = [bound for bound in bounds if low <= bound <= high]
     pad = 0.08
     return min(0.0, *estimates, *inside) - pad, max(0.0, *estimates, *inside) + pad
@@ -160,7 +204,7 @@ def _draw(figure: Paper, material: Across, found: Tracks) -> None:
     from sciml_bench.report.charts.legend import Entry, Legend
     from sciml_bench.report.charts.pane import Pane
 
-    names = tuple(dict.fromkeys(mean.ecosystem for mean in found.means))
+    names = tuple(name for name in ECOSYSTEMS if any(lane.ecosystem == name for lane in found.lanes))
     styles = {name: _style(material, found, name) for name in names}
     height = _LANE_IN * len(found.suites)
     legend = Legend([Entry(styles[name], name) for name in names])
@@ -175,16 +219,20 @@ def _draw(figure: Paper, material: Across, found: Tracks) -> None:
     for place, suite in enumerate(found.suites):
         middle = _LANE_IN * (place + 0.5)
         pane.beside(-0.09, height - middle - 0.04, suite, ha="right")
-        for mean in (mean for mean in found.means if mean.suite == suite):
-            shift = (names.index(mean.ecosystem) - (len(names) - 1) / 2) * _STEP_IN
-            _draw_mean(pane, mean.mean, middle + shift, styles[mean.ecosystem])
+        for lane in (lane for lane in found.lanes if lane.suite == suite):
+            y = middle + (names.index(lane.ecosystem) - (len(names) - 1) / 2) * _STEP_IN
+            if lane.mean is not None:
+                _draw_mean(pane, lane.mean, y, styles[lane.ecosystem])
+            if lane.lacking:
+                pane.text(limits[1], y + 0.03, _lack(found, lane), ha="right", color=styles[lane.ecosystem].colour)
     legend.draw(figure)
 
 
 def _style(material: Across, found: Tracks, name: str) -> Style:
     """How an ecosystem is drawn: as the first of its cells."""
-    first = next(mean for mean in found.means if mean.ecosystem == name)
-    return material.palette.style(configuration(first.pairs[0][1].summary.cell))
+    first = next(lane for lane in found.lanes if lane.ecosystem == name)
+    style = material.palette.style(configuration(first.cell.cell))
+    return dataclasses.replace(style, marker="d", dashes=(), filled=True)
 
 
 def _draw_mean(pane: Pane, mean: GeometricMean, y: float, style: Style) -> None:

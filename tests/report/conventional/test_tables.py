@@ -158,7 +158,8 @@ def test_no_chart_of_accuracy_is_drawn_of_a_model(summary: RunSummary) -> None:
 class TestTracks:
     """Both tracks in one figure: ratios of ecosystems on models beside those on equations."""
 
-    def run(self, with_models: bool = True) -> RunSummary:
+    def run(self, with_models: bool = True, failing: str = "") -> RunSummary:
+        """Two problems of each track, and a third equation, in the suite ``failing``, on which PyTorch times out."""
         cells: list[Cell] = []
         made: list[Record] = []
         for number in (1, 2):
@@ -175,7 +176,16 @@ class TestTracks:
                 cells.append(which)
                 points = [at(1, ms)] if which.method == "network" else [point(1e-6, gradient_ms=3 * ms)]
                 made += [record(which, points, block=block) for block in range(3)]
-        return summarise(planned(cells), made)
+        if failing:
+            fails, solves = (dataclasses.replace(pairs[i][0], problem="robertson3") for i in (0, 1))
+            made.append(record(fails, [point(1e-6, outcome=Outcome.TIMEOUT)]))
+            made += [record(solves, [point(1e-6, gradient_ms=6.0)], block=block) for block in range(3)]
+            cells += [fails, solves]
+        made_plan = planned(cells)
+        for entry in made_plan["problems"]:
+            if entry["name"] == "robertson3":
+                entry["suite"] = failing
+        return summarise(made_plan, made)
 
     def test_the_means_are_those_of_each_suite(self) -> None:
         (chart,) = charts.across(self.run(), ("tracks",))
@@ -189,6 +199,18 @@ class TestTracks:
         assert "conventional: PyTorch 0.35 (" in chart.alt
         assert "stiff: PyTorch 20" in chart.alt
         assert all(cell_id(TORCH)[:5] in str(row[-1]) or "robertson" in str(row[-1]) for row in chart.rows)
+
+    def test_where_an_ecosystem_has_no_gradient_is_told(self, tmp_path: Path) -> None:
+        from sciml_bench.report.charts.render import save
+
+        (chart,) = charts.across(self.run(failing="stiff"), ("tracks",))
+        assert "over 2 problems, no gradient by PyTorch on 1 of 3." in chart.alt
+        (told,) = [row for row in chart.rows if row[1] == "robertson3"]
+        assert told[:5] == ("stiff", "robertson3", "PyTorch", "JAX", None)
+        (chart,) = charts.across(self.run(failing="nonstiff"), ("tracks",))
+        assert "nonstiff: PyTorch no gradient by PyTorch on 1 of 1." in chart.alt
+        save(chart, tmp_path / "tracks.png")
+        assert (tmp_path / "tracks.png").stat().st_size > 5_000
 
     def test_it_is_drawn(self, tmp_path: Path) -> None:
         from sciml_bench.report.charts.render import save
