@@ -14,6 +14,7 @@ from sciml_bench.report.rows import Comparison, Row, Target, Time, compare
 from sciml_bench.report.standing import Standing, standings
 from sciml_bench.report.summary import CellSummary, PointSummary, RunSummary
 from sciml_bench.report.tables import DIVISIONS, RowTable, tables
+from sciml_bench.report.training import training_rows
 
 _TEXT, _INTEGER, _NUMBER, _TRUTH = Kind.TEXT, Kind.INTEGER, Kind.NUMBER, Kind.TRUTH
 _SECONDS_PER_HOUR = 3600.0
@@ -195,6 +196,12 @@ def million_gradients_cost(line: Line, price: float | None) -> float | None:
     return None if of_row is None else _price(of_row.total_s(10**6), price)
 
 
+def _to_target(line: Line) -> float | None:
+    rows = training_rows([line.cell])
+    reached = rows[0].to_target_from_process if rows else None
+    return None if reached is None else reached.median
+
+
 def _outcomes(line: Line) -> str:
     counts = line.cell.point_outcomes
     if not counts:
@@ -267,6 +274,11 @@ def _columns_of_call(name: str, get: Callable[[Line], Time]) -> Iterator[tuple[C
     )
 
 
+def _training_columns() -> Iterator[tuple[Column, _Get]]:
+    yield _column("to_target_s", _NUMBER, "from process start to the target of the training, median", _to_target)
+    yield _cost_column("to_target_cost", "price of that time", lambda line, price: _price(_to_target(line), price))
+
+
 def _error_columns() -> Iterator[tuple[Column, _Get]]:
     def of(name: str) -> Callable[[Line], Any]:
         return lambda line: getattr(line.row, name) if line.row else None
@@ -312,7 +324,7 @@ def _resource_columns() -> Iterator[tuple[Column, _Get]]:
     yield _column("records", _TEXT, "the records, as cell_id/block/attempt", _records)
 
 
-_ALL = (*_cell_columns(), *_time_columns(), *_error_columns(), *_resource_columns())
+_ALL = (*_cell_columns(), *_time_columns(), *_training_columns(), *_error_columns(), *_resource_columns())
 
 COLUMNS = tuple(column for column, _ in _ALL)
 """The columns of the summary."""

@@ -12,6 +12,7 @@ from sciml_bench.report.choice import cost
 from sciml_bench.report.energy import joules_per_call
 from sciml_bench.report.export.cell_rows import COLUMNS, cell_rows
 from sciml_bench.report.rows import compare
+from sciml_bench.report.training import training_rows
 from sciml_bench.store.record import Record
 
 NAMES = [column.name for column in COLUMNS]
@@ -55,6 +56,14 @@ def test_latency_throughput_error_memory_energy_and_cost_are_in_the_same_row(sum
     assert of_row is not None
     assert row["million_gradients_cost"] == pytest.approx(of_row.total_s(10**6) * 3.6 / 3600)
     assert row["records"].split()[0].endswith("/0/0")
+
+
+def test_the_time_to_the_target_of_a_training_and_its_cost_are_in_the_row_too(summary, rows):
+    (trained,) = (r for r in training_rows(summary.of_problem("robertson")) if r.cell.cell.adapter == "diffrax")
+    assert trained.to_target_from_process is not None
+    assert of(rows, "diffrax")["to_target_s"] == trained.to_target_from_process.median
+    assert of(rows, "diffrax")["to_target_cost"] == pytest.approx(trained.to_target_from_process.median * 3.6 / 3600)
+    assert (of(rows, "tensorflow")["to_target_s"], of(rows, "tensorflow")["to_target_cost"]) == (None, None)
 
 
 def test_verdicts_are_those_of_the_tables(rows):
