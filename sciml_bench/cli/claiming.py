@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sciml_bench.cli.finding import runs_in
-from sciml_bench.cli.main import typed_command
+from sciml_bench.cli.host import one_at_a_time
 from sciml_bench.cli.planning import planned
 from sciml_bench.cli.run import carry_out, open_run
 from sciml_bench.errors import StoreError, UsageError
@@ -116,11 +116,10 @@ def measure(
     chosen: Chosen, options: dict[str, Any], resume: bool | None, wait: bool, as_json: bool
 ) -> tuple[list[Run], bool]:
     """Run the claims one after the other; their runs, and whether the user interrupted them."""
-    from sciml_bench.engine import host_lock
 
     claims = [claim for claim, _ in chosen.claims]
     runs: list[Run] = []
-    with host_lock(label=typed_command(), wait_s=None if wait else 0.0):
+    with one_at_a_time(wait):
         kept = {} if resume is False else interrupted_series(claims, options)
         for claim in claims:
             if claim.id in kept:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sciml_bench.cli import exits
+from sciml_bench.cli.host import one_at_a_time
 from sciml_bench.cli.main import typed_command
 from sciml_bench.cli.options import json_option, measuring_options, selection_options, wait_option
 
@@ -92,12 +93,11 @@ def _run(
     **options: Any,
 ) -> int:
     from sciml_bench.cli.planning import planned, print_nothing
-    from sciml_bench.engine import host_lock
 
     plan = planned(selection, files, out=out, **options)
     if not plan.planned:
         return print_nothing(plan)
-    with host_lock(label=typed_command(), wait_s=None if wait else 0.0):
+    with one_at_a_time(wait):
         run = open_run(plan, out, resume, _name(selection, files, plan))
         interrupted = carry_out(plan, run, as_json)
     return end(run, interrupted, as_json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli.main import typed_command
+from sciml_bench.cli.host import one_at_a_time
 from sciml_bench.cli.options import json_option, measuring_options, selection_options, wait_option
 from sciml_bench.cli.run import epilog, resume_option
 
@@ -140,7 +140,6 @@ def _carried_out(
 ) -> int:
     from sciml_bench.cli.planning import planned, print_nothing
     from sciml_bench.cli.run import carry_out, end, open_run
-    from sciml_bench.engine import host_lock
 
     plan = planned(selection, files, out=out, sweep=sweep, **options)
     if not plan.planned:
@@ -153,7 +152,7 @@ def _carried_out(
         return plan.moved(folder / _FOLDER)
 
     name = f"scale-{sweep.of}-{sweep.over}_{plan.profile.name}"
-    with host_lock(label=typed_command(), wait_s=None if wait else 0.0):
+    with one_at_a_time(wait):
         run = open_run(plan, out, resume, name, settle)
         at_home = plan if made is None else plan.moved(run.folder / _FOLDER)
         interrupted = carry_out(at_home, run, as_json)

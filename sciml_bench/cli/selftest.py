@@ -59,15 +59,14 @@ def selftest(minutes: float, seed: int, out: Path, wait: bool, as_json: bool) ->
     """
     from datetime import datetime
 
-    from sciml_bench.cli.main import typed_command
+    from sciml_bench.cli.host import one_at_a_time
     from sciml_bench.cli.selftesting import Measured, measure, workload
-    from sciml_bench.engine import host_lock
     from sciml_bench.report.selftest.stored import Writer
     from sciml_bench.store import environment_facts
 
     measured, interrupted = Measured(), False
     chosen = workload()
-    with host_lock(label=typed_command(), wait_s=None if wait else 0.0):
+    with one_at_a_time(wait):
         writer = Writer(out, environment_facts(), datetime.now())
         click.echo(f"measuring for {minutes:g} minutes; Ctrl-C ends it early and keeps what there is", err=True)
         try:

@@ -6,7 +6,7 @@ import datetime
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -27,16 +27,23 @@ def lock_path() -> Path:
 
 
 @contextmanager
-def host_lock(*, label: str, wait_s: float | None = 0.0, path: Path | None = None) -> Iterator[None]:
+def host_lock(
+    *,
+    label: str,
+    wait_s: float | None = 0.0,
+    path: Path | None = None,
+    announce: Callable[[str], object] = lambda _text: None,
+) -> Iterator[None]:
     """Hold this host's lock in the body. ``label`` tells others who holds it, for example the command line.
 
-    ``wait_s`` is how long to wait for another run, ``None`` for ever. :class:`EngineError` when it is still held then.
-    The kernel gives the lock back when the process dies, however it dies.
+    ``wait_s`` is how long to wait for another run, ``None`` for ever; before a wait ``announce`` is told for whom.
+    :class:`EngineError` when it is still held then. The kernel gives the lock back when the process dies, however it
+    dies.
     """
     path = path or lock_path()
-    lock = FileLock(path, timeout=-1 if wait_s is None else wait_s, mode=_READABLE_BY_ALL)
+    lock = FileLock(path, mode=_READABLE_BY_ALL)
     try:
-        lock.acquire()
+        _acquire(lock, wait_s, lambda: announce(f"waiting for another benchmark on this host ({_holder(path)})"))
     except Timeout:
         raise EngineError(
             f"another benchmark runs on this host ({_holder(path)}); two at a time would disturb each other. "
@@ -50,6 +57,16 @@ def host_lock(*, label: str, wait_s: float | None = 0.0, path: Path | None = Non
     finally:
         _write(path, None)
         lock.release()
+
+
+def _acquire(lock: FileLock, wait_s: float | None, announce: Callable[[], object]) -> None:
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        if wait_s == 0:
+            raise
+        announce()
+        lock.acquire(timeout=-1 if wait_s is None else wait_s)
 
 
 def _write(path: Path, label: str | None) -> None:

@@ -54,8 +54,17 @@ def test_second_run_is_refused_with_the_name_of_the_first(tmp_path: Path):
 
 def test_second_run_can_wait(tmp_path: Path):
     path = tmp_path / "lock"
-    with holder(path, 1.0), host_lock(label="two", wait_s=60.0, path=path):
+    told: list[str] = []
+    with holder(path, 1.0) as process, host_lock(label="two", wait_s=60.0, path=path, announce=told.append):
         assert '"label": "two"' in path.read_text()
+    (text,) = told
+    assert text.startswith(f"waiting for another benchmark on this host ('sciml-bench stiff', process {process.pid}, ")
+
+
+def test_nobody_is_waited_for_where_nobody_is(tmp_path: Path):
+    told: list[str] = []
+    with host_lock(label="one", wait_s=60.0, path=tmp_path / "lock", announce=told.append):
+        assert told == []
 
 
 def test_lock_of_a_run_that_was_killed_is_free(tmp_path: Path):
