@@ -116,7 +116,6 @@ def measure(
     chosen: Chosen, options: dict[str, Any], resume: bool | None, wait: bool, as_json: bool
 ) -> tuple[list[Run], bool]:
     """Run the claims one after the other; their runs, and whether the user interrupted them."""
-
     claims = [claim for claim, _ in chosen.claims]
     runs: list[Run] = []
     with one_at_a_time(wait):

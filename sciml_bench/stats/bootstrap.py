@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sciml_bench.stats.processes import finite
 from sciml_bench.stats.student import check_confidence, critical_t
 
 FEWEST = 5
@@ -85,20 +84,23 @@ def hierarchical_ratio(
         return None
     pairs = list(zip(of_base, of_new, strict=True))
     table = np.concatenate([_resampled_medians(b, 1) / _resampled_medians(a, 0) for a, b in pairs])
-    means = np.sort(np.log(table).take(_draws(n, resamples, seed)).sum(axis=0) / n)
+    # All places are within the table; not to check them saves a quarter of the time.
+    means = np.sort(np.log(table).take(_draws(n, resamples, seed), mode="clip").sum(axis=0) / n)
     tail = NormalDist().cdf(-math.sqrt(n / (n - 1)) * critical_t(confidence, n - 1))
     low, high = (math.exp(_quantile(means, share)) for share in (tail, 1 - tail))
     mean = math.fsum(math.log(_median(b)) - math.log(_median(a)) for a, b in pairs) / n
     return Check(math.exp(mean), low, high, n, resamples, confidence)
 
 
-def _ordered(process: Sequence[float], side: str) -> list[float]:
-    times = sorted(process)
-    if not times:
+def _ordered(process: Sequence[float], side: str) -> Floats:
+    times = np.array(process, dtype=np.float64)
+    if not times.size:
         raise ValueError(f"a process of the {side} side has no iterations")
-    # What is not a number has no place in an order: it may be anywhere.
-    if not (times[0] > 0 and finite(times)):
-        raise ValueError(f"a ratio needs positive finite times, the {side} side has {times[0]!r} to {times[-1]!r}")
+    times.sort()
+    # What is not a number comes last.
+    first, last = times.item(0), times.item(-1)
+    if not (first > 0 and math.isfinite(last)):
+        raise ValueError(f"a ratio needs positive finite times, the {side} side has {first!r} to {last!r}")
     return times
 
 
@@ -110,15 +112,14 @@ def _quantile(ordered: Floats, share: float) -> float:
     return left + (place - below) * (right - left)
 
 
-def _median(ordered: list[float]) -> float:
-    middle = len(ordered) // 2
-    return (ordered[middle] + ordered[-middle - 1]) / 2
+def _median(ordered: Floats) -> float:
+    middle = ordered.size // 2
+    return (ordered.item(middle) + ordered.item(-middle - 1)) / 2
 
 
-def _resampled_medians(ordered: list[float], side: int) -> Floats:
-    """Equally likely medians (shape: strata) of a process whose iterations are drawn anew."""
-    times = np.array(ordered, dtype=np.float64)
-    lower, upper = _median_ranks(len(ordered), side)
+def _resampled_medians(times: Floats, side: int) -> Floats:
+    """Equally likely medians (shape: strata) of a process, its ordered iterations, when they are drawn anew."""
+    lower, upper = _median_ranks(times.size, side)
     return times.take(lower) if lower is upper else (times.take(lower) + times.take(upper)) / 2
 
 
