@@ -4,7 +4,8 @@ On each problem a cell costs what ``choice`` says: its time to the first gradien
 as many steady gradients as are wanted, at the accuracy at which the problem's table compares. Costs of different
 problems do not add up, so a cell is as good as the geometric mean of its costs; one that lacks a cost on a problem of
 the kind, since it failed there or is not accurate enough, is not advised. A problem that one library alone can run, of
-several that run most of its kind, is no contest and has no part in this.
+several that run most of its kind, is no contest and has no part in this, nor has one on which every way failed. Where
+one way alone has costs on all the others, it is the one to take.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sciml_bench.report.choice import GRADIENTS, block_costs, cost
+from sciml_bench.report.rows import Row
 from sciml_bench.report.tables import RowTable
 from sciml_bench.stats.breakeven import Cost
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
@@ -45,7 +47,7 @@ class Advice:
     ``factor`` is the geometric mean over the problems of its cost over the least cost that any solver has there.
     ``alone`` names the problems of the kind that only one library of several can run, and that library.
     ``even`` are the rivals that are not told apart from it, ``next`` is the cheapest of those that are; ``missed``
-    names for each solver that lacks a cost the problems where it does.
+    names for each solver that was planned and lacks a cost the problems where it does; on those of ``failed`` all do.
     """
 
     kind: str
@@ -57,6 +59,7 @@ class Advice:
     next: Rival | None
     missed: Mapping[Solver, tuple[str, ...]]
     alone: Mapping[str, str]
+    failed: tuple[str, ...]
 
 
 def kind_of(entry: Mapping[str, object]) -> str:
@@ -72,15 +75,12 @@ def kind_of(entry: Mapping[str, object]) -> str:
 def advice(plan: Mapping[str, Any], tables: Sequence[RowTable]) -> tuple[Advice, ...]:
     """What to take for the problems of each kind, of the recommended ways of all libraries.
 
-    Nothing is said of a kind for which fewer than two solvers have costs on all of its problems.
+    Nothing is said of a kind that fewer than two ways were to run, or of which none has costs on all problems.
     """
-    kinds = {str(entry["name"]): kind_of(entry) for entry in plan["problems"]}
-    recommended = {table.problem: table for table in tables if table.name == "idiomatic"}
+    rows = {table.problem: table.rows for table in tables if table.name == "idiomatic"}
     candidates: list[_Candidate] = []
     for kind in KINDS:
-        alone = _alone(plan, [name for name in recommended if kinds.get(name) == kind])
-        known = {n: table for n, table in recommended.items() if kinds.get(n) == kind and n not in alone}
-        candidates += _candidates(kind, known, alone)
+        candidates += _candidates(_field(plan, kind, rows))
     judged = judge({(place, rival): ratio for place, of in enumerate(candidates) for rival, ratio in of.rivals.items()})
     return tuple(_advice(place, candidate, judged) for place, candidate in enumerate(candidates))
 
@@ -88,14 +88,58 @@ def advice(plan: Mapping[str, Any], tables: Sequence[RowTable]) -> tuple[Advice,
 def unadvised(plan: Mapping[str, Any], found: Sequence[Advice]) -> dict[str, tuple[str, ...]]:
     """The kinds of which nothing can be said though two ways or more were to run them, with their problems."""
     told = {item.kind for item in found}
-    ways: dict[str, set[Solver]] = {}
-    problems: dict[str, tuple[str, ...]] = {}
-    for entry in plan["problems"]:
-        name, kind = str(entry["name"]), kind_of(entry)
-        problems[kind] = (*problems.get(kind, ()), name)
-        cells = [Cell(**item["cell"]) for item in plan["cells"] if item["cell"]["problem"] == name]
-        ways.setdefault(kind, set()).update(solver_of(cell) for cell in cells)
-    return {kind: problems[kind] for kind in KINDS if kind not in told and len(ways.get(kind, ())) > 1}
+    silent = [kind for kind in KINDS if kind not in told and len(_planned(plan, _problems(plan, kind))) > 1]
+    return {kind: _problems(plan, kind) for kind in silent}
+
+
+def _problems(plan: Mapping[str, Any], kind: str) -> tuple[str, ...]:
+    return tuple(str(entry["name"]) for entry in plan["problems"] if kind_of(entry) == kind)
+
+
+def _planned(plan: Mapping[str, Any], names: Sequence[str]) -> dict[Solver, set[str]]:
+    """The recommended ways that were to run any of these problems, and which of them."""
+    found: dict[Solver, set[str]] = {}
+    for item in plan["cells"]:
+        if item["division"] == "idiomatic" and item["cell"]["problem"] in names:
+            found.setdefault(solver_of(Cell(**item["cell"])), set()).add(item["cell"]["problem"])
+    return found
+
+
+@dataclass(frozen=True)
+class _Field:
+    """The problems of a kind on which solvers are set against each other, and every solver's costs there.
+
+    ``alone`` and ``failed`` are the problems of the kind that have no part in it, as in :class:`Advice`.
+    """
+
+    kind: str
+    problems: tuple[str, ...]
+    costs: Mapping[Solver, Mapping[str, Cost]]
+    blocks: Mapping[Solver, Mapping[str, Mapping[int, Cost]]]
+    alone: Mapping[str, str]
+    failed: tuple[str, ...]
+
+
+def _field(plan: Mapping[str, Any], kind: str, rows: Mapping[str, Sequence[Row]]) -> _Field:
+    names = [name for name in _problems(plan, kind) if _planned(plan, [name])]
+    alone = _alone(plan, names)
+    contested = [name for name in names if name not in alone]
+    costs: dict[Solver, dict[str, Cost]] = {solver: {} for solver in _planned(plan, contested)}
+    blocks: dict[Solver, dict[str, dict[int, Cost]]] = {}
+    for name in contested:
+        for row in rows.get(name, ()):
+            if (found := cost(row)) is not None:
+                costs.setdefault(solver_of(row.summary.cell), {})[name] = found
+                blocks.setdefault(solver_of(row.summary.cell), {})[name] = block_costs(row)
+    solved = {name for known in costs.values() for name in known}
+    return _Field(
+        kind=kind,
+        problems=tuple(name for name in contested if name in solved),
+        costs=costs,
+        blocks=blocks,
+        alone=alone,
+        failed=tuple(name for name in contested if name not in solved),
+    )
 
 
 def _alone(plan: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
@@ -115,47 +159,28 @@ def _alone(plan: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
 class _Candidate:
     """The cheapest solver for so many gradients of a kind, not yet judged against its rivals."""
 
-    kind: str
-    problems: tuple[str, ...]
+    field: _Field
     gradients: int
     solver: Solver
     factor: float
     rivals: Mapping[Solver, Ratio]
-    missed: Mapping[Solver, tuple[str, ...]]
-    alone: Mapping[str, str]
 
 
-def _candidates(kind: str, tables: Mapping[str, RowTable], alone: Mapping[str, str]) -> Iterator[_Candidate]:
-    costs: dict[Solver, dict[str, Cost]] = {}
-    blocks: dict[Solver, dict[str, dict[int, Cost]]] = {}
-    for name, table in tables.items():
-        for row in table.rows:
-            of_solver = costs.setdefault(solver_of(row.summary.cell), {})
-            if (found := cost(row)) is not None:
-                of_solver[name] = found
-                blocks.setdefault(solver_of(row.summary.cell), {})[name] = block_costs(row)
-    complete = [solver for solver, known in costs.items() if len(known) == len(tables)]
-    missed = {
-        solver: tuple(name for name in tables if name not in known)
-        for solver, known in costs.items()
-        if len(known) < len(tables)
-    }
-    if len(complete) < 2:
+def _candidates(field: _Field) -> Iterator[_Candidate]:
+    complete = [solver for solver, known in field.costs.items() if field.problems and len(known) == len(field.problems)]
+    if not complete or len(field.costs) < 2:
         return
     for gradients in GRADIENTS:
-        means = {solver: _mean(costs[solver].values(), gradients) for solver in complete}
+        means = {solver: _mean(field.costs[solver].values(), gradients) for solver in complete}
         best = min(means, key=lambda solver: means[solver])
-        base = _by_block(blocks[best], gradients)
-        ratios = {s: _ratio(base, _by_block(blocks[s], gradients)) for s in complete if s != best}
+        base = _by_block(field.blocks[best], gradients)
+        ratios = {s: _ratio(base, _by_block(field.blocks[s], gradients)) for s in complete if s != best}
         yield _Candidate(
-            kind=kind,
-            problems=tuple(tables),
+            field=field,
             gradients=gradients,
             solver=best,
-            factor=means[best] / _mean(_least(costs, tables, gradients), gradients),
+            factor=means[best] / _mean(_least(field, gradients), gradients),
             rivals={solver: ratio for solver, ratio in ratios.items() if ratio is not None},
-            missed=missed,
-            alone=alone,
         )
 
 
@@ -169,11 +194,11 @@ def _mean(costs: Iterable[Cost], gradients: int) -> float:
     return math.exp(sum(logs) / len(logs))
 
 
-def _least(costs: Mapping[Solver, Mapping[str, Cost]], tables: Mapping[str, RowTable], gradients: int) -> list[Cost]:
+def _least(field: _Field, gradients: int) -> list[Cost]:
     """The cheapest on each problem, of all solvers that have a cost there."""
     return [
-        min((known[name] for known in costs.values() if name in known), key=lambda item: item.total_s(gradients))
-        for name in tables
+        min((known[name] for known in field.costs.values() if name in known), key=lambda item: item.total_s(gradients))
+        for name in field.problems
     ]
 
 
@@ -192,14 +217,17 @@ def _advice(place: int, candidate: _Candidate, judged: Mapping[tuple[int, Solver
     rivals = [Rival(solver, judged[place, solver]) for solver in candidate.rivals]
     rivals.sort(key=lambda rival: rival.judgement.ratio.estimate)
     slower = [rival for rival in rivals if rival.judgement.verdict is Verdict.SLOWER]
+    field = candidate.field
+    missed = {solver: tuple(n for n in field.problems if n not in known) for solver, known in field.costs.items()}
     return Advice(
-        kind=candidate.kind,
-        problems=candidate.problems,
+        kind=field.kind,
+        problems=field.problems,
         gradients=candidate.gradients,
         solver=candidate.solver,
         factor=candidate.factor,
         even=tuple(rival for rival in rivals if rival.judgement.verdict is not Verdict.SLOWER),
         next=slower[0] if slower else None,
-        missed=candidate.missed,
-        alone=candidate.alone,
+        missed={solver: names for solver, names in missed.items() if names},
+        alone=field.alone,
+        failed=field.failed,
     )

@@ -49,6 +49,8 @@ def notes(found: Sequence[Advice]) -> Iterator[str]:
         yield f"{kind}: {', '.join(of.problems)}"
         for problem, adapter in of.alone.items():
             yield f"  {problem} is left out: only {adapter} runs it"
+        for problem in of.failed:
+            yield f"  {problem} is left out: nothing has a gradient of that accuracy there"
         for solver, problems in of.missed.items():
             yield f"  {name(solver)} is left out: no gradient of that accuracy on {', '.join(problems)}"
 
@@ -56,7 +58,7 @@ def notes(found: Sequence[Advice]) -> Iterator[str]:
 def silence(kinds: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Why nothing is advised for problems of a kind."""
     for kind, problems in kinds.items():
-        yield f"{kind}: nothing to advise, as fewer than two ways have a gradient of that accuracy on all problems"
+        yield f"{kind}: nothing to advise, as no way has a gradient of that accuracy on all problems"
         yield f"  ({', '.join(problems)})"
 
 
@@ -72,6 +74,7 @@ def document(found: Sequence[Advice]) -> list[dict[str, Any]]:
             "not_told_apart": [_rival(rival) for rival in item.even],
             "next": None if item.next is None else _rival(item.next),
             "problems_of_one_library": dict(item.alone),
+            "problems_of_none": list(item.failed),
             "left_out": {name(solver): list(problems) for solver, problems in item.missed.items()},
         }
         for item in found

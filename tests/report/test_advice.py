@@ -144,12 +144,28 @@ def test_a_library_that_failed_on_a_problem_is_no_reason_to_drop_it():
 
 
 def test_a_kind_of_which_nothing_can_be_said_is_told_with_the_reason():
-    costs = BOTH | {("flame", "steady"): (1.0, 1.0), ("flame", "fails"): None}
+    costs = BOTH | {("flame", "stalls"): None, ("flame", "fails"): None}
     made = summary(costs)
     assert unadvised(made.plan, tuple(advised(made).values())) == {"stiff": ("flame",)}
     text = " ".join(printed(made).split())
-    assert "stiff: nothing to advise, as fewer than two ways have a gradient of that accuracy on all" in text
+    assert "stiff: nothing to advise, as no way has a gradient of that accuracy on all" in text
     assert "large: nothing" not in text
+
+
+def test_the_only_way_that_works_is_the_one_to_take():
+    made = summary(BOTH | {("flame", "steady"): (1.0, 1.0), ("flame", "fails"): None})
+    only = advised(made)["stiff", 1000]
+    assert (only.solver[1], only.factor, only.even, only.next) == ("steady", 1.0, (), None)
+    assert [(solver[1], problems) for solver, problems in only.missed.items()] == [("fails", ("flame",))]
+    assert unadvised(made.plan, tuple(advised(made).values())) == {}
+    assert "diffrax fails checkpointed compiled is left out: no gradient of that accuracy on flame" in printed(made)
+
+
+def test_a_problem_on_which_everything_failed_is_left_out_and_named():
+    costs = BOTH | {("noise", "quick"): None, ("noise", "steady"): None}
+    for item in advised(summary(costs)).values():
+        assert (item.problems, item.failed) == (("spiral", "swing"), ("noise",))
+    assert "noise is left out: nothing has a gradient of that accuracy there" in printed(summary(costs))
 
 
 def test_rivals_within_the_band_are_not_told_apart():
