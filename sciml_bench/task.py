@@ -17,6 +17,11 @@ from sciml_bench.learning import Learning
 WARM = "-warm"
 """Ends the mode of a cell whose framework finds its compile cache filled on the disk."""
 
+GRADIENT, SOLVE = "gradient", "solve"
+
+CALLS = (GRADIENT, SOLVE)
+"""What a worker calls at every point, unless its task asks for less."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -213,7 +218,8 @@ class Task:
 
     ``draws`` are solved once at every point, in at most ``stability_s`` seconds, to see how dependable the solver is.
     With ``training``, theta is trained after the points. ``learning`` is there for models of the conventional track.
-    ``invariants`` is the NumPy source of what the exact solution keeps, see ``measure.invariants``.
+    ``invariants`` is the NumPy source of what the exact solution keeps, see ``measure.invariants``. ``calls`` are the
+    kinds of calls that are measured: a cell of which only the solves are wanted never takes a gradient.
     """
 
     cell: Cell
@@ -232,6 +238,7 @@ class Task:
     training: Training | None = None
     learning: Learning | None = None
     invariants: str = ""
+    calls: tuple[str, ...] = CALLS
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
@@ -272,6 +279,7 @@ class Task:
             training=None if data["training"] is None else Training(**data["training"]),
             learning=None if data.get("learning") is None else Learning.from_dict(data["learning"]),
             invariants=data.get("invariants", ""),
+            calls=tuple(data.get("calls", CALLS)),
             options=data["options"],
         )
 

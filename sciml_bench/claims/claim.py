@@ -8,10 +8,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from sciml_bench.task import CALLS, SOLVE
+
 QUANTITIES = ("solve", "gradient", "first_gradient", "training_step", "training", "steps", "evaluations")
 """What a claim may be about; the last two are counts, which no hardware changes."""
 
 COUNTS = ("steps", "evaluations")
+
+_OF_SOLVES = ("solve", *COUNTS)
 
 SIDES = ("fast", "slow")
 
@@ -37,6 +41,11 @@ class Figure:
     def is_count(self) -> bool:
         """Whether it is free of hardware."""
         return self.quantity in COUNTS
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """What the cells of both sides are measured for: of a claim about solves no gradient is taken."""
+        return (SOLVE,) if self.quantity in _OF_SOLVES else CALLS
 
 
 @dataclass(frozen=True)

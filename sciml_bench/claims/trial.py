@@ -46,7 +46,7 @@ def trial(claim: Claim, written: Sequence[Written]) -> tuple[Selection, Claimed]
             cells[f"{item.setting}.{name}"] = label
             if item.setting == "published" and side.rtol is not None:
                 points[label] = (Point(side.rtol, side.rtol if side.atol is None else side.atol),)
-    return Selection(cells=tuple(dict.fromkeys(cells.values()))), Claimed(claim.id, cells, points)
+    return Selection(cells=tuple(dict.fromkeys(cells.values()))), Claimed(claim.id, cells, points, claim.figure.calls)
 
 
 def _cell(problem: str, side: Side) -> Cell:

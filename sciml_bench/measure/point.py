@@ -32,7 +32,7 @@ class PointResult:
     """One tolerance point, measured.
 
     ``outcome`` is ``solve_outcome`` unless that is ok, else ``gradient_outcome``; ``phase`` and ``message`` belong to
-    it. A half that was never tried has the outcome ``None``: while the worker runs, or as its framework only infers.
+    it. A half that was never tried has the outcome ``None``: while the worker runs, or as its task does not ask for it.
     Samples are nanoseconds, one number per call; ``first_*_ns`` is the scored call at the unperturbed theta. ``loss``,
     ``gradient`` and ``end_state`` come from the scored calls; long ones keep their first components, and
     ``gradient_size`` and ``state_size`` say how many there are. ``truncated`` tells that a loop was cut by the time

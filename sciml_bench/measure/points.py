@@ -2,7 +2,8 @@
 
 At every point the gradient comes first, as a user who trains would call it, then the solve; both at the unperturbed
 theta, and both scored. Then solves and gradients each have a warm-up loop and a steady loop. A failure ends its half
-of its point: a gradient that fails leaves the solve, and a point that fails leaves the points after it.
+of its point: a gradient that fails leaves the solve, and a point that fails leaves the points after it. A half that the
+task does not ask for is left out.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sciml_bench.adapters.base import INFERENCE, FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
 from sciml_bench.measure.baton import Baton
 from sciml_bench.measure.displacement import Displacements
 from sciml_bench.measure.energy import EnergyMeter
@@ -40,7 +41,7 @@ from sciml_bench.measure.scorer import scorer_of
 from sciml_bench.measure.steady import Steady, steady_state
 from sciml_bench.measure.warm_up import WarmUp
 from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task
+from sciml_bench.task import GRADIENT, SOLVE, Point, Task
 from sciml_bench.trajectories import Trajectories
 
 _STREAMS = {"solve": 0, "gradient": 1}
@@ -170,7 +171,7 @@ class CellMeasurer:
         self._meter = meter
         self._baton = baton or Baton()
         self.displacements = Displacements(phases.clock)
-        self._warm_up = WarmUp(task.sampling, loops=2 * len(task.points))
+        self._warm_up = WarmUp(task.sampling, loops=len(task.calls) * len(task.points))
         self._inputs = Inputs(task)
         self._scorer = scorer_of(task)
         self._invariants = Invariants(task) if task.invariants else None
@@ -185,18 +186,20 @@ class CellMeasurer:
         log = PointLog(point)
         solve = solve_call(self._program, point, self._task.output_shape(point))
         gradient = gradient_call(self._program, point, len(self._task.numbers.theta))
-        infers = self._task.cell.sensitivity == INFERENCE
-        if not infers:
+        solves, differentiates = (kind in self._task.calls for kind in (SOLVE, GRADIENT))
+        if differentiates:
             self._score(log.gradient, gradient, index, lambda result: self._keep_gradient(log, result))
-        self._score(log.solve, solve, index, lambda result: self._keep_solution(log, result))
+        if solves:
+            self._score(log.solve, solve, index, lambda result: self._keep_solution(log, result))
         if index == 0:
             # Import and tracing leave much rubbish, which must not be collected inside a sample. Once: with a framework
             # loaded this takes longer than many a loop.
             gc.collect()
         self._send(PointDone(index, log.result(), complete=False))
-        self._sample(log.solve, solve, index)
-        self._send(PointDone(index, log.result(), complete=False))
-        if not infers:
+        if solves:
+            self._sample(log.solve, solve, index)
+            self._send(PointDone(index, log.result(), complete=False))
+        if differentiates:
             self._sample(log.gradient, gradient, index)
         self._send(PointDone(index, log.result(), complete=True))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sciml_bench.task import Point
+from sciml_bench.task import CALLS, Point
 
 
 @dataclass(frozen=True)
@@ -14,12 +14,13 @@ class Claimed:
     """``cells`` maps each side, such as ``published.fast``, to the label of its cell.
 
     ``points`` are those of the cells that are measured at the tolerances of the claim, by label; the others have the
-    ladder of the profile.
+    ladder of the profile. ``calls`` are what the cells of its quantity are measured for.
     """
 
     claim: str
     cells: Mapping[str, str]
     points: Mapping[str, tuple[Point, ...]] = field(default_factory=dict[str, tuple[Point, ...]])
+    calls: tuple[str, ...] = CALLS
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, as kept in the plan."""

@@ -5,11 +5,11 @@ The table is a first guess for two modest cores; times of earlier runs on the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sciml_bench.adapters.base import Method
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.task import Cell
+from sciml_bench.task import CALLS, GRADIENT, Cell
 
 # Seconds from process start to the first gradient. Julia compiles in every process: a solver and dual numbers through
 # it, or an adjoint and all that it calls.
@@ -61,6 +61,7 @@ def estimate_s(
     timeout_s: float,
     earlier: Mapping[str, float],
     training_steps: int = 0,
+    calls: Sequence[str] = CALLS,
 ) -> float:
     """Seconds that one process of a cell takes. ``earlier`` maps cell labels to measured seconds of this profile.
 
@@ -69,13 +70,13 @@ def estimate_s(
     """
     if cell.label in earlier:
         return earlier[cell.label]
-    startup_s = _startup_s(cell)
+    startup_s = _startup_s(cell, calls)
     if cell.caches == "warm":
         startup_s *= 2
     if hopeless(method, stiff):
         return startup_s + timeout_s
     call_s = CALL_S.get(cell.adapter, UNKNOWN_CALL_S)
-    loops = 2 * len(profile.rtols)
+    loops = len(calls) * len(profile.rtols)
     sampling = profile.sampling
     steady_s = max(sampling.steady_s, (sampling.steady_calls + 1) * call_s)
     settling_s = min(CALLS_TO_SETTLE * call_s, sampling.warm_up_s / loops)
@@ -84,6 +85,7 @@ def estimate_s(
     return startup_s + loops * min(loop_s, timeout_s) + training_s
 
 
-def _startup_s(cell: Cell) -> float:
+def _startup_s(cell: Cell, calls: Sequence[str]) -> float:
     usual_s = STARTUP_S.get(cell.adapter, UNKNOWN_STARTUP_S)
-    return usual_s if cell.sensitivity == "forward" else ADJOINT_STARTUP_S.get(cell.adapter, usual_s)
+    adjoint = GRADIENT in calls and cell.sensitivity != "forward"
+    return ADJOINT_STARTUP_S.get(cell.adapter, usual_s) if adjoint else usual_s

@@ -24,7 +24,7 @@ from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.sweep import Sweep
 from sciml_bench.plan.tasks import Material
-from sciml_bench.task import Point, Task, Training
+from sciml_bench.task import CALLS, Point, Task, Training
 
 SCHEMA = 1
 
@@ -62,8 +62,10 @@ class Plan:
     def material(self) -> Material:
         """Makes the tasks."""
         by_name = {entry.name: entry for entry in self.entries}
-        points = dict[str, tuple[Point, ...]]() if self.claimed is None else self.claimed.points
-        return Material(by_name, self.adapters, self.profile, self.settings.seed, self.settings.threads, points)
+        material = Material(by_name, self.adapters, self.profile, self.settings.seed, self.settings.threads)
+        if self.claimed is None:
+            return material
+        return dataclasses.replace(material, points=self.claimed.points, wanted=self.claimed.calls)
 
     @cached_property
     def cell_ids(self) -> tuple[str, ...]:
@@ -86,6 +88,7 @@ class Plan:
                 timeout_s=self.settings.timeout_s,
                 earlier=self.earlier,
                 training_steps=0 if training is None else training.steps,
+                calls=self.material.calls(item.cell),
             )
             for item, training in zip(self.planned, self.trainings, strict=True)
         )
@@ -134,6 +137,7 @@ class Plan:
                     "group": item.group,
                     "estimated_s": round(cost_s, 1),
                     **({} if training is None else {"training": dataclasses.asdict(training)}),
+                    **({} if (calls := self.material.calls(item.cell)) == CALLS else {"calls": list(calls)}),
                 }
                 for item, cell_id, cost_s, training in zip(
                     self.planned, self.cell_ids, self.costs_s, self.trainings, strict=True
@@ -153,7 +157,8 @@ def plan_hash(data: Mapping[str, Any]) -> str:
     """The hash of a plan as JSON values, as :meth:`Plan.to_dict` gives them and ``plan.json`` keeps them."""
     # A training is part of what is measured, yet not of the cell: its gradients are the same with another one.
     cells = [
-        [cell["cell_id"], cell["label"], *([cell["training"]] if "training" in cell else [])] for cell in data["cells"]
+        [cell["cell_id"], cell["label"], *(cell[name] for name in ("training", "calls") if name in cell)]
+        for cell in data["cells"]
     ]
     parts = [data["schema"], data["version"], data["profile"], data["settings"], cells]
     # The same cells are another run where they are seen as a sweep over something else.

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sciml_bench.adapters.base import CONVENTIONAL, Adapter
+from sciml_bench.adapters.base import CONVENTIONAL, INFERENCE, Adapter
 from sciml_bench.emit import invariants_source
 from sciml_bench.emit import source as emit_source
 from sciml_bench.emit.architecture.source import architecture_source as model_source
@@ -17,7 +17,7 @@ from sciml_bench.plan.blocks import input_seed
 from sciml_bench.plan.cells import trains
 from sciml_bench.plan.entry import Entry
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.task import Cell, Draw, Numbers, Point, Reference, Task, Training
+from sciml_bench.task import CALLS, SOLVE, Cell, Draw, Numbers, Point, Reference, Task, Training
 
 # A solution whose mixed error is past a thousand times the loosest tolerance is not a solution.
 ERROR_BOUND_FACTOR = 1000.0
@@ -34,7 +34,8 @@ GRADIENT_ERROR_BOUND = 0.1
 class Material:
     """What tasks are made of, produced once per problem and framework. ``threads`` is the limit for every worker.
 
-    ``points`` are those of cells, by label, that are not measured on the profile's ladder.
+    ``points`` are those of cells, by label, that are not measured on the profile's ladder. ``wanted`` are the calls
+    that are measured where a framework has them.
     """
 
     entries: Mapping[str, Entry]
@@ -43,6 +44,7 @@ class Material:
     seed: int
     threads: int
     points: Mapping[str, tuple[Point, ...]] = field(default_factory=dict[str, tuple[Point, ...]])
+    wanted: tuple[str, ...] = CALLS
     _sources: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _invariants: dict[str, str] = field(default_factory=dict[str, str])
     _numbers: dict[str, Numbers] = field(default_factory=dict[str, Numbers])
@@ -88,6 +90,7 @@ class Material:
             stability_s=self.profile.stability_s,
             training=self.training(cell),
             invariants=self._invariants_of(cell.problem),
+            calls=self.calls(cell),
         )
 
     def _model_task(self, cell: Cell, block: int) -> Task:
@@ -106,7 +109,12 @@ class Material:
             gradient_error_bound=0.0,
             training=self.training(cell),
             learning=model.learning(self._model_truth_of(cell.problem)),
+            calls=self.calls(cell),
         )
+
+    def calls(self, cell: Cell) -> tuple[str, ...]:
+        """What is measured of a cell: no gradient where the framework has none, or where nobody asks for it."""
+        return (SOLVE,) if cell.sensitivity == INFERENCE else self.wanted
 
     def training(self, cell: Cell) -> Training | None:
         """How theta is trained in a cell, with as many steps as the profile takes; ``None`` where it is not."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sciml_bench.outcome import Outcome
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary
 from sciml_bench.stats.front import Reading, WorkPoint, common_target, time_at
 from sciml_bench.stats.processes import Spread, spread
@@ -133,6 +134,8 @@ def reading(
         found = next((point for point in process.points if point.batch == target.batch), None)
         taken = None if found is None else seconds(found)
         return Reading(taken, reason="" if taken is not None else "failed at this batch")
+    if target.rtol is None and any(point.outcome is Outcome.OK for point in process.points):
+        return Reading(None, reason="not measured")
     for point in process.points:
         if point.rtol == target.rtol and seconds(point) is not None:
             return Reading(seconds(point))

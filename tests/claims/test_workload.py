@@ -60,6 +60,12 @@ def test_published_tolerances_are_those_of_the_sides(tmp_path: Path):
     assert set(selection.cells) == set(claimed.cells.values())
 
 
+def test_a_claim_about_solves_is_measured_without_gradients(tmp_path: Path):
+    for name, calls in (("C05", ("solve",)), ("C03", ("gradient", "solve"))):
+        _, claimed = trial(find(name), write_workloads(find(name), tmp_path))
+        assert claimed.calls == calls
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [

@@ -43,6 +43,20 @@ def test_phases_come_in_order_and_the_gradient_before_the_solve():
     assert entered == ["import", "build", "first_gradient", "first_solve", *loops, *later, *later]
 
 
+def test_a_half_that_is_not_asked_for_is_never_called():
+    events = events_of("FailsToTrace", calls=("solve",))
+    entered = [event.name for event in events if isinstance(event, Enter)]
+    loops = ["warm_up_solve", "steady_solve"]
+    assert entered == ["import", "build", "first_solve", *loops, "solve", *loops, "solve", *loops]
+    for point in points_of(events):
+        assert (point.outcome, point.solve_outcome, point.gradient_outcome) == (Outcome.OK, Outcome.OK, None)
+        assert len(point.solve_ns) == 3
+        assert point.first_gradient_ns is None
+    gradients = events_of("ReturnsNaN", calls=("gradient",))
+    assert {point.solve_outcome for point in points_of(gradients)} == {None}
+    assert "first_solve" not in [event.name for event in gradients if isinstance(event, Enter)]
+
+
 def test_every_entered_phase_of_a_good_program_completes():
     events = events_of("good")
     entered = [(event.name, event.point) for event in events if isinstance(event, Enter)]

@@ -11,9 +11,11 @@ from stubs.suite import problem_text
 
 from sciml_bench.adapters.base import Method
 from sciml_bench.errors import UsageError
+from sciml_bench.plan.claimed import Claimed
 from sciml_bench.plan.plan import Settings, make_plan
 from sciml_bench.plan.profiles import NAMES, TIERS, profile_named
 from sciml_bench.plan.selection import Selection
+from sciml_bench.task import CALLS, Task
 
 SMOKE = profile_named("smoke")
 
@@ -105,6 +107,19 @@ def test_a_training_costs_time_and_changes_the_plan_but_no_cell(suite, tmp_path)
     assert len({plan.hash for plan in plans}) == 3
     assert len({plan.cell_ids for plan in plans}) == 1
     assert plans[1].cost_s() > plans[0].cost_s() + 50
+
+
+def test_of_a_claim_about_solves_no_gradient_is_measured(suite):
+    first, second = (Claimed("X1", {}, calls=calls) for calls in (CALLS, ("solve",)))
+    both, solves = made(suite, claimed=first), made(suite, claimed=second)
+    assert {both.task(slot).calls for slot in both.slots} == {CALLS}
+    assert {solves.task(slot).calls for slot in solves.slots} == {("solve",)}
+    assert Task.from_json(solves.task(solves.slots[0]).to_json()).calls == ("solve",)
+    assert all("calls" not in cell for cell in both.to_dict()["cells"])
+    assert all(cell["calls"] == ["solve"] for cell in solves.to_dict()["cells"])
+    assert solves.hash != both.hash
+    assert solves.cell_ids == both.cell_ids
+    assert solves.cost_s() < both.cost_s()
 
 
 def test_competitors_get_the_same_inputs(suite):

@@ -39,6 +39,7 @@ class KerasProgram(ModelProgram):
         tf.config.threading.set_intra_op_parallelism_threads(task.threads)
         tf.config.threading.set_inter_op_parallelism_threads(1)
         self._device = _device(cell.device)
+        self.on_gpu = cell.device == "gpu"
         self._dtype = "float64" if cell.precision == "float64" else "float32"
         keras.config.set_floatx(self._dtype)
         keras.config.set_dtype_policy("mixed_bfloat16" if cell.precision == MIXED else self._dtype)
@@ -152,8 +153,10 @@ class KerasTrainer(ModelTrainer):
         return self._train(*self.batch)
 
     def synchronise(self, output: tf.Tensor) -> None:
+        """On the CPU the function returns when its variables are updated; the optimiser may still run on a GPU."""
         output.numpy()
-        self._run.variables[-1].numpy()
+        if self._run.on_gpu:
+            tf.test.experimental.sync_devices()
 
     def read_loss(self, output: tf.Tensor) -> float:
         return float(output)

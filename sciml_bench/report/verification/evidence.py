@@ -18,9 +18,10 @@ from sciml_bench.plan.plan import plan_hash
 from sciml_bench.plan.products import count
 from sciml_bench.store import SCHEMA, Record, environment_hash
 from sciml_bench.store.lines import numbered_lines
-from sciml_bench.task import Cell
+from sciml_bench.task import CALLS, SOLVE, Cell
 
 _OUTCOMES = frozenset(Outcome)
+_HALVES = ("solve_outcome", "gradient_outcome")
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,13 @@ class Intent:
             return tuple((rtol, atol) for rtol, atol in own)
         return tuple((rtol, rtol) for rtol in self.plan["profile"]["rtols"])
 
+    def calls(self, record: Record) -> tuple[str, ...]:
+        """What the plan asks for of the cell of a record; plans of earlier versions tell only by the sensitivity."""
+        told = self.cells.get(record.cell_id, {}).get("calls")
+        if told is None:
+            return (SOLVE,) if record.cell.sensitivity == INFERENCE else CALLS
+        return tuple(told)
+
     @cached_property
     def spec_hashes(self) -> dict[str, str]:
         """The hash of each problem's specification."""
@@ -136,12 +144,6 @@ def _outcomes(data: Mapping[str, Any]) -> Iterator[Any]:
     points = data.get("points")
     for point in points if isinstance(points, list) else ():
         if isinstance(point, dict):
-            yield from (point.get(name) for name in ("outcome", "solve_outcome"))
-            # A framework that only infers has no gradients, so theirs has no outcome.
-            if not (_infers(data) and point.get("gradient_outcome") is None):
-                yield point.get("gradient_outcome")
-
-
-def _infers(data: Mapping[str, Any]) -> bool:
-    cell = data.get("cell")
-    return isinstance(cell, dict) and cell.get("sensitivity") == INFERENCE
+            yield point.get("outcome")
+            # A half that was not asked for has none; whether it was, the plan tells.
+            yield from (half for name in _HALVES if (half := point.get(name)) is not None)

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.measure.point import PointResult
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import input_seed
 from sciml_bench.report.verification.evidence import Intent
 from sciml_bench.report.verification.of_training import training
 from sciml_bench.store import Record
+from sciml_bench.task import GRADIENT, SOLVE
 
 # Rounding of nanoseconds to the seconds of wall_s.
 _ROUNDING_NS = 1_000_000
@@ -22,21 +22,21 @@ _ROUNDING_NS = 1_000_000
 _LOOPS = ("warm_up_solve_ns", "warm_up_gradient_ns", "solve_ns", "gradient_ns")
 
 
-def outcome(record: Record, _intent: Intent) -> Iterator[str]:
-    """Outcomes agree: a cell is ok when a point is, a point when both its halves are."""
+def outcome(record: Record, intent: Intent) -> Iterator[str]:
+    """Outcomes agree: a cell is ok when a point is, a point when both its halves are that were asked for."""
     ok = [point for point in record.points if point.outcome is Outcome.OK]
     if record.points and (record.outcome is Outcome.OK) != bool(ok):
         yield f"the record is {record.outcome}, but {len(ok)} of its {len(record.points)} points are ok"
     if not record.points and record.outcome is Outcome.OK:
         yield "the record is ok, but it has no points"
+    calls = intent.calls(record)
     for point in record.points:
-        halves = (point.solve_outcome, point.gradient_outcome)
-        if record.cell.sensitivity == INFERENCE and point.gradient_outcome is None:
-            halves = (point.solve_outcome, Outcome.OK)
+        found = {SOLVE: point.solve_outcome, GRADIENT: point.gradient_outcome}
+        halves = [half for kind, half in found.items() if kind in calls]
         if None in halves:
             yield f"at rtol {point.rtol:g} a half has no outcome"
         elif point.outcome is not next((half for half in halves if half is not Outcome.OK), Outcome.OK):
-            yield f"at rtol {point.rtol:g} the point is {point.outcome}, its halves are {halves[0]} and {halves[1]}"
+            yield f"at rtol {point.rtol:g} the point is {point.outcome}, its halves are {' and '.join(map(str, halves))}"
 
 
 def cell(record: Record, intent: Intent) -> Iterator[str]:

@@ -205,6 +205,20 @@ def test_a_tampered_copy_is_rejected_by_the_right_rule(tmp_path: Path, what: str
     assert not any(line.startswith("VALID") for line in text.splitlines())
 
 
+def test_a_half_that_was_not_asked_for_needs_no_outcome(tmp_path: Path):
+    run = made_run()
+    for record in run.records:
+        for found in record["points"]:
+            found |= {"gradient_outcome": None, "gradient_ns": [], "first_gradient_ns": None, "gradient_scores": None}
+            found |= {"gradient_steady": None, "warm_up_gradient_ns": []}
+        record["time_to_first_gradient_ns"] = {}
+    assert "outcome" in broken(run.verified(tmp_path))
+    for cell in run.plan["cells"]:
+        cell["calls"] = ["solve"]
+    run.seal()
+    assert broken(run.verified(tmp_path)) == set()
+
+
 def test_only_the_record_that_is_to_blame_is_invalid(tmp_path: Path):
     run = made_run()
     point(run, 2)["solve_ns"][0] = 0
