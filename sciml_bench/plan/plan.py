@@ -24,7 +24,7 @@ from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.sweep import Sweep
 from sciml_bench.plan.tasks import Material
-from sciml_bench.task import CALLS, Point, Task, Training
+from sciml_bench.task import CALLS, Task, Training
 
 SCHEMA = 1
 

@@ -36,7 +36,8 @@ def outcome(record: Record, intent: Intent) -> Iterator[str]:
         if None in halves:
             yield f"at rtol {point.rtol:g} a half has no outcome"
         elif point.outcome is not next((half for half in halves if half is not Outcome.OK), Outcome.OK):
-            yield f"at rtol {point.rtol:g} the point is {point.outcome}, its halves are {' and '.join(map(str, halves))}"
+            told = " and ".join(str(half) for half in halves)
+            yield f"at rtol {point.rtol:g} the point is {point.outcome}, its halves are {told}"
 
 
 def cell(record: Record, intent: Intent) -> Iterator[str]:
