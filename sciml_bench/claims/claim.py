@@ -10,14 +10,22 @@ from typing import Any
 
 from sciml_bench.task import CALLS, SOLVE
 
-QUANTITIES = ("solve", "gradient", "first_gradient", "training_step", "training", "steps", "evaluations")
+QUANTITIES = (
+    "solve", "gradient", "first_solve", "first_gradient", "training_step", "training", "steps", "evaluations",
+)  # fmt: skip
 """What a claim may be about; the last two are counts, which no hardware changes."""
+
+LATER = {"first_solve": "solve", "first_gradient": "gradient"}
+"""First calls that may be claimed against later ones of the same cell, and what these are."""
 
 COUNTS = ("steps", "evaluations")
 
-_OF_SOLVES = ("solve", *COUNTS)
+_OF_SOLVES = ("solve", "first_solve", *COUNTS)
 
 SIDES = ("fast", "slow")
+
+ONE_SIDE = ("cell",)
+"""The only side of a claim that holds the first call of a cell against its later ones."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,8 @@ class Figure:
 
     ``most`` is the upper end where a range is claimed. ``within`` is set in the place of a ratio where the claim is
     that both sides are alike: their ratio lies between 1/within and within. ``slow`` and ``fast`` are the absolute
-    figures as printed, with their units.
+    figures as printed, with their units. ``against_later`` tells that there is one side only, whose first call is the
+    slow one and whose later calls are the fast ones.
     """
 
     says: str
@@ -36,6 +45,12 @@ class Figure:
     within: float | None = None
     slow: str = ""
     fast: str = ""
+    against_later: bool = False
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The names of the sides that a setting of it has."""
+        return ONE_SIDE if self.against_later else SIDES
 
     @property
     def is_count(self) -> bool:
@@ -98,17 +113,12 @@ class Workload:
 
 @dataclass(frozen=True)
 class Setting:
-    """How both sides are measured, and in ``notes`` what this setting keeps or mends of the published one."""
+    """How the sides are measured, by their names, and in ``notes`` what this setting keeps or mends of the published
+    one."""
 
     workload: Workload
-    fast: Side
-    slow: Side
+    sides: Mapping[str, Side]
     notes: tuple[str, ...] = ()
-
-    @property
-    def sides(self) -> tuple[Side, Side]:
-        """The fast side, then the slow one."""
-        return self.fast, self.slow
 
 
 @dataclass(frozen=True)
@@ -150,4 +160,4 @@ class Claim:
     def adapters(self) -> tuple[str, ...]:
         """The adapters that its sides need."""
         settings = [setting for setting in (self.published, self.fair) if setting is not None]
-        return tuple(dict.fromkeys(side.adapter for setting in settings for side in setting.sides))
+        return tuple(dict.fromkeys(side.adapter for setting in settings for side in setting.sides.values()))

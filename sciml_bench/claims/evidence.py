@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from sciml_bench.claims.claim import COUNTS, SIDES, Claim
+from sciml_bench.claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
 from sciml_bench.outcome import Outcome
 from sciml_bench.report.rows import Target, Work, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
@@ -33,15 +33,21 @@ class Measured:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Both sides of one setting. ``digits`` are those at which they are compared where that is at equal accuracy."""
+    """Both sides of one setting. ``digits`` are those at which they are compared where that is at equal accuracy.
+
+    ``alone`` tells that both are calls of the same cell: the first one is the slow side.
+    """
 
     fast: Measured
     slow: Measured
     digits: float | None = None
+    alone: bool = False
 
     @property
     def why(self) -> str:
         """Why there is no ratio; empty when there is one."""
+        if self.alone and (missing := self.slow.why or self.fast.why):
+            return f"the cell {missing}"
         told = [f"the {name} side {side.why}" for name, side in (("fast", self.fast), ("slow", self.slow)) if side.why]
         if told:
             return "; ".join(told)
@@ -65,14 +71,19 @@ def evidence(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
 
     As published, both sides are read at the tolerances that the claim states, where it does; when fair, at equal
     achieved accuracy on the ladder of the profile. Models, which are right before they are timed, are read at their
-    largest batch. The time to the first gradient is one number per process in either setting.
+    largest batch. First calls are one number per process in either setting.
     """
-    fast, slow = (_cell(summary, f"{setting}.{side}") for side in SIDES)
     quantity = claim.figure.quantity
+    if claim.figure.against_later:
+        cell = _cell(summary, f"{setting}.{ONE_SIDE[0]}")
+        return Evidence(_at_point(cell, _value(LATER[quantity])), _at_point(cell, _value(quantity)), alone=True)
+    fast, slow = (_cell(summary, f"{setting}.{side}") for side in SIDES)
     if quantity == "first_gradient":
         return Evidence(_first(fast), _first(slow))
     value = _value(quantity)
-    stated = [side.rtol is not None for side in getattr(claim, setting).sides]
+    if quantity == "first_solve":
+        return Evidence(_at_point(fast, value), _at_point(slow, value))
+    stated = [side.rtol is not None for side in getattr(claim, setting).sides.values()]
     if setting == "published" and all(stated):
         return Evidence(_at_point(fast, value), _at_point(slow, value))
     batch = max((point.batch for cell in (fast, slow) for point in cell.points if point.batch is not None), default=0)
@@ -98,9 +109,12 @@ def _value(quantity: str) -> Value:
     if quantity in COUNTS:
         key = _COUNT_KEYS[quantity]
         return lambda point: point.solve_counts.get(key) if point.solve_s is not None else None
-    if quantity == "solve":
-        return lambda point: point.solve_s
-    return lambda point: point.gradient_s
+    times: dict[str, Value] = {
+        "solve": lambda point: point.solve_s,
+        "first_solve": lambda point: point.first_solve_s,
+        "first_gradient": lambda point: point.first_gradient_s,
+    }
+    return times.get(quantity, lambda point: point.gradient_s)
 
 
 def _work(quantity: str, value: Value) -> Work:

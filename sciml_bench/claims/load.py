@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.adapters import registry
-from sciml_bench.claims.claim import QUANTITIES, SIDES, Claim, Drift, Figure, Needs, Origin, Setting, Side, Workload
+from sciml_bench.claims.claim import LATER, QUANTITIES, Claim, Drift, Figure, Needs, Origin, Setting, Side, Workload
 from sciml_bench.problem import catalog
 from sciml_bench.problem.document import Document
 
@@ -18,13 +18,14 @@ SPEC = 1
 TOP_KEYS = (
     "claim", "id", "title", "workload", "timed", "traps", "figure", "source", "needs", "published", "fair", "drift",
 )  # fmt: skip
-FIGURE_KEYS = ("says", "quantity", "ratio", "most", "within", "slow", "fast")
+FIGURE_KEYS = ("says", "quantity", "against", "ratio", "most", "within", "slow", "fast")
 SOURCE_KEYS = ("citation", "url", "version", "read")
 NEEDS_KEYS = ("minutes", "memory_gib", "device", "lacking")
-SETTING_KEYS = ("problem", "set", "note", "notes", "fast", "slow")
+SETTING_KEYS = ("problem", "set", "note", "notes")
 SIDE_KEYS = ("adapter", "method", "sensitivity", "mode", "precision", "rtol", "atol", "note")
 DRIFT_KEYS = ("where", "quotes", "source_says")
 DEVICES = ("cpu", "cuda")
+AGAINST = "later"
 _LARGEST_RATIO = 1e9
 
 
@@ -42,12 +43,12 @@ def load_claim(path: Path | str) -> Claim:
     name = document.string(data, "id", "")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,40}", name):
         raise document.error(f"'{name}' cannot be a claim's id.", "", "id", "Use letters, digits and hyphens.")
-    needs = _needs(document)
-    published, fair = (_setting(document, table, needs.lacking) for table in ("published", "fair"))
+    needs, figure = _needs(document), _figure(document)
+    published, fair = (_setting(document, table, figure.sides, needs.lacking) for table in ("published", "fair"))
     return Claim(
         id=name,
         title=document.string(data, "title", ""),
-        figure=_figure(document),
+        figure=figure,
         origin=_origin(document),
         workload=document.string(data, "workload", "").strip(),
         timed=document.string(data, "timed", "").strip(),
@@ -72,6 +73,10 @@ def _figure(document: Document) -> Figure:
     ratio, most, within = (_ratio(document, data, key) for key in ("ratio", "most", "within"))
     if most is not None and (ratio is None or most < ratio):
         raise document.error("'most' is the upper end of a range that 'ratio' begins.", "figure", "most")
+    against = document.string(data, "against", "figure", "")
+    if against and (against != AGAINST or quantity not in LATER):
+        cure = f"The first call of a cell may be held against its later ones: {', '.join(LATER)} against '{AGAINST}'."
+        raise document.error(f"{quantity} cannot be claimed against '{against}'.", "figure", "against", cure)
     return Figure(
         says=document.string(data, "says", "figure"),
         quantity=quantity,
@@ -80,6 +85,7 @@ def _figure(document: Document) -> Figure:
         within=within,
         slow=document.string(data, "slow", "figure", ""),
         fast=document.string(data, "fast", "figure", ""),
+        against_later=bool(against),
     )
 
 
@@ -117,14 +123,14 @@ def _needs(document: Document) -> Needs:
     return Needs(minutes, memory_gib, device, document.string(data, "lacking", "needs", ""))
 
 
-def _setting(document: Document, table: str, lacking: str) -> Setting | None:
+def _setting(document: Document, table: str, names: tuple[str, ...], lacking: str) -> Setting | None:
     if table not in document.data:
         if lacking:
             return None
         cure = "Add it, or say in [needs] under 'lacking' what it would take to test the claim."
         raise document.error(f"the table [{table}] is missing.", "", table, cure)
     data = document.table(table)
-    document.known_keys(data, SETTING_KEYS, table)
+    document.known_keys(data, (*SETTING_KEYS, *names), table)
     problem = document.string(data, "problem", table)
     if problem not in catalog.names():
         raise document.error(
@@ -133,14 +139,13 @@ def _setting(document: Document, table: str, lacking: str) -> Setting | None:
     changes = data.get("set", {})
     if not isinstance(changes, dict):
         raise document.error("'set' must be a table of dotted names and values.", table, "set")
-    fast, slow = (_side(document, data, table, side) for side in SIDES)
-    if fast.words == slow.words:
+    sides = {name: _side(document, data, table, name) for name in names}
+    if len({side.words for side in sides.values()}) < len(sides):
         cure = "Two workloads cannot be held against each other, nor two tolerances of one cell."
         raise document.error(f"both sides of [{table}] are the same cell.", f"{table}.slow", "adapter", cure)
     return Setting(
         workload=Workload(problem, changes, document.string(data, "note", table, "")),
-        fast=fast,
-        slow=slow,
+        sides=sides,
         notes=_texts(document, data, "notes", table),
     )
 

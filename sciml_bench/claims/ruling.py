@@ -45,16 +45,13 @@ def rule(figure: Figure, judgement: Judgement) -> Finding:
     if figure.ratio is None:
         raise ValueError("a claim has a ratio, or a factor within which both sides are alike")
     if judgement.verdict is Verdict.UNDECIDED:
-        told = (
-            "the processes do not tell which side wins"
-            if ratio.n > 1
-            else "a single process of each side has no interval"
-        )
+        words = _words(figure)
+        told = words.no_winner if ratio.n > 1 else f"a single process{words.of_each} has no interval"
         return Finding(Ruling.UNDECIDED, told, ratio, judgement.more_processes)
     if judgement.verdict is not Verdict.SLOWER:
-        same = "both sides are the same within the band" if judgement.verdict is Verdict.SAME else "the other side wins"
-        return Finding(Ruling.DOES_NOT_HOLD, same, ratio)
-    return _reached(figure.ratio, ratio.high, ratio)
+        told = _words(figure).same if judgement.verdict is Verdict.SAME else _words(figure).other
+        return Finding(Ruling.DOES_NOT_HOLD, told, ratio)
+    return _reached(figure, figure.ratio, ratio.high, ratio)
 
 
 def rule_count(figure: Figure, slow: float, fast: float) -> Finding:
@@ -70,7 +67,7 @@ def rule_count(figure: Figure, slow: float, fast: float) -> Finding:
     if measured <= 1:
         told = "both counts are equal" if measured == 1 else "the other side has the smaller count"
         return Finding(Ruling.DOES_NOT_HOLD, told, ratio)
-    return _reached(figure.ratio, measured, ratio)
+    return _reached(figure, figure.ratio, measured, ratio)
 
 
 def not_testable(reason: str) -> Finding:
@@ -78,10 +75,36 @@ def not_testable(reason: str) -> Finding:
     return Finding(Ruling.NOT_TESTABLE, reason)
 
 
-def _reached(claimed: float, high: float, ratio: Ratio) -> Finding:
+@dataclass(frozen=True)
+class _Words:
+    """What is said of the sides of a claim: whether the claimed one wins, the other, both, or nobody knows."""
+
+    claimed: str
+    other: str
+    same: str
+    no_winner: str
+    of_each: str
+
+
+_OF_TWO = _Words(
+    "the claimed side wins", "the other side wins", "both sides are the same within the band",
+    "the processes do not tell which side wins", " of each side",
+)  # fmt: skip
+_OF_ONE = _Words(
+    "the first call takes longer", "the first call is the faster one", "first and later calls are the same within the "
+    "band", "the processes do not tell which call takes longer", "",
+)  # fmt: skip
+
+
+def _words(figure: Figure) -> _Words:
+    return _OF_ONE if figure.against_later else _OF_TWO
+
+
+def _reached(figure: Figure, claimed: float, high: float, ratio: Ratio) -> Finding:
+    wins = _words(figure).claimed
     if high >= claimed:
-        return Finding(Ruling.HOLDS, "the claimed side wins, and the interval reaches the claimed ratio", ratio)
-    return Finding(Ruling.HOLDS_IN_PART, f"the claimed side wins, by a factor of {ratio.estimate:.3g}", ratio)
+        return Finding(Ruling.HOLDS, f"{wins}, and the interval reaches the claimed ratio", ratio)
+    return Finding(Ruling.HOLDS_IN_PART, f"{wins}, by a factor of {ratio.estimate:.3g}", ratio)
 
 
 def _alike(within: float, judgement: Judgement) -> Finding:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sciml_bench.claims.claim import QUANTITIES
+from sciml_bench.claims.claim import LATER, ONE_SIDE, QUANTITIES, SIDES
 from sciml_bench.claims.load import (
+    AGAINST,
     DEVICES,
     DRIFT_KEYS,
     FIGURE_KEYS,
@@ -29,14 +30,15 @@ _POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
 def schema() -> Schema:
     """The schema as plain JSON values."""
     side = _table(SIDE_KEYS, {"rtol": _TOLERANCE, "atol": _TOLERANCE}, SIDE_KEYS[:4])
-    setting = _table(
-        SETTING_KEYS,
-        {"set": {"type": "object"}, "notes": _TEXTS, "fast": side, "slow": side},
-        ("problem", "fast", "slow"),
-    )
     figure = _table(
         FIGURE_KEYS,
-        {"quantity": {"enum": list(QUANTITIES)}, "ratio": _RATIO, "most": _RATIO, "within": _RATIO},
+        {
+            "quantity": {"enum": list(QUANTITIES)},
+            "against": {"const": AGAINST},
+            "ratio": _RATIO,
+            "most": _RATIO,
+            "within": _RATIO,
+        },
         ("says", "quantity"),
     )
     figure["oneOf"] = [{"required": ["ratio"]}, {"required": ["within"]}]
@@ -53,8 +55,8 @@ def schema() -> Schema:
         "figure": figure,
         "source": source,
         "needs": needs,
-        "published": setting,
-        "fair": setting,
+        "published": {"type": "object"},
+        "fair": {"type": "object"},
         "drift": {"type": "array", "items": _table(DRIFT_KEYS, {}, DRIFT_KEYS)},
     }
     required = ("claim", "id", "title", "workload", "timed", "figure", "source", "needs")
@@ -62,7 +64,26 @@ def schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A published claim of sciml-bench",
         **_table(TOP_KEYS, tables, required),
+        **_sides_of_the_figure(side),
     }
+
+
+def _setting(side: Schema, names: tuple[str, ...]) -> Schema:
+    known: Schema = {"set": {"type": "object"}, "notes": _TEXTS, **dict.fromkeys(names, side)}
+    return _table((*SETTING_KEYS, *names), known, ("problem", *names))
+
+
+def _sides_of_the_figure(side: Schema) -> Schema:
+    """First calls that are claimed against later ones have one side, all else has two."""
+
+    def settings(names: tuple[str, ...]) -> Schema:
+        return {"properties": dict.fromkeys(("published", "fair"), _setting(side, names))}
+
+    quantity = {"quantity": {"enum": list(LATER)}}
+    against = {"properties": {"figure": {"required": ["against"]}}}
+    of_one = settings(ONE_SIDE)
+    of_one["properties"]["figure"] = {"properties": quantity}
+    return {"if": against, "then": of_one, "else": settings(SIDES)}
 
 
 def _table(keys: tuple[str, ...], known: Schema, required: tuple[str, ...]) -> Schema:

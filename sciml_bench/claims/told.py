@@ -25,6 +25,12 @@ def claimed_text(claim: Claim) -> str:
     return f"{figure.ratio:g}{upper}×"
 
 
+def quantity_text(claim: Claim) -> str:
+    """What is claimed, in words."""
+    name = claim.figure.quantity.replace("_", " ")
+    return f"{name} against later ones" if claim.figure.against_later else name
+
+
 def ratio_text(ratio: Ratio | None) -> str:
     """A ratio with its interval; of a single process, which has none, and of a count the ratio only."""
     if ratio is None:
@@ -68,6 +74,7 @@ def document(judged: Judged) -> dict[str, Any]:
         "title": claim.title,
         "says": claim.figure.says,
         "quantity": claim.figure.quantity,
+        "against_later": claim.figure.against_later,
         "claimed": {"ratio": claim.figure.ratio, "most": claim.figure.most, "within": claim.figure.within},
         "source": {
             "citation": claim.origin.citation,
@@ -132,7 +139,8 @@ def table(found: Sequence[Judged]) -> str:
         figure = item.claim.figure
         claimed = [figure.ratio, figure.most, figure.within]
         told = ["" if value is None else f"{value:g}" for value in claimed]
-        rows.append([item.claim.id, figure.quantity, *told, *published, *fair, item.profile, source(item.claim)])
+        quantity = f"{figure.quantity}/later" if figure.against_later else figure.quantity
+        rows.append([item.claim.id, quantity, *told, *published, *fair, item.profile, source(item.claim)])
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

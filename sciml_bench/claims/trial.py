@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import missing
-from sciml_bench.claims.claim import SIDES, Claim, Side
+from sciml_bench.claims.claim import Claim, Side
 from sciml_bench.claims.workload import Written
 from sciml_bench.plan.claimed import Claimed
 from sciml_bench.plan.selection import Selection
@@ -41,7 +41,7 @@ def trial(claim: Claim, written: Sequence[Written]) -> tuple[Selection, Claimed]
     points: dict[str, tuple[Point, ...]] = {}
     for item in written:
         setting = getattr(claim, item.setting)
-        for name, side in zip(SIDES, setting.sides, strict=True):
+        for name, side in setting.sides.items():
             label = _cell(item.problem.name, side).label
             cells[f"{item.setting}.{name}"] = label
             if item.setting == "published" and side.rtol is not None:

@@ -45,13 +45,13 @@ def claims() -> None:
 def list_claims(as_json: bool) -> None:
     """List the claims."""
     from sciml_bench.claims.collection import claims as all_claims
-    from sciml_bench.claims.told import claimed_text
+    from sciml_bench.claims.told import claimed_text, quantity_text
 
     rows = [
         {
             "id": claim.id,
             "claimed": claimed_text(claim),
-            "quantity": claim.figure.quantity.replace("_", " "),
+            "quantity": quantity_text(claim),
             "needs": ", ".join([claim.needs.device, *claim.adapters, *([] if claim.testable else ["more (see show)"])]),
             "title": claim.title,
             "testable": claim.testable,
@@ -136,7 +136,8 @@ def report(names: tuple[str, ...], out: Path, as_json: bool) -> int:
     the command are one family of comparisons. A claim holds where the claimed side wins and the interval reaches the
     claimed ratio, or the lower end of a claimed range; it holds in part where the same side wins by less, and does not
     hold where both are the same within 5 % or the other one wins. That both are alike holds where the whole interval
-    lies within the claimed factor. Without a winner it is undecided, as is all that has a single process.
+    lies within the claimed factor. Without a winner it is undecided, as is all that has a single process. What is
+    claimed of the first call of a cell is held against later calls of the same process.
     """
     _print_judged(_judged(_runs(names, out)), as_json)
     return exits.OK
@@ -212,7 +213,7 @@ def _print_judged(found: Sequence[Judged], as_json: bool) -> None:
 
 
 def _lines(claim: Claim) -> Iterator[str]:
-    from sciml_bench.claims.told import claimed_text
+    from sciml_bench.claims.told import claimed_text, quantity_text
     from sciml_bench.report.wrapping import wrapped
 
     def told(heading: str, text: str) -> Iterator[str]:
@@ -220,7 +221,7 @@ def _lines(claim: Claim) -> Iterator[str]:
 
     yield f"{claim.id}: {claim.title}"
     yield ""
-    yield from told("said", f"{claim.figure.says} ({claimed_text(claim)})")
+    yield from told("said", f"{claim.figure.says} ({claimed_text(claim)}, {quantity_text(claim)})")
     yield from told("where", claim.origin.citation)
     yield f"  {claim.origin.url}"
     yield f"  {claim.origin.version}, read {claim.origin.read.isoformat()}"
@@ -247,7 +248,7 @@ def _setting_lines(heading: str, setting: Setting) -> Iterator[str]:
 
     changes = ", ".join(f"{key} = {_value_text(value)}" for key, value in setting.workload.changes.items())
     yield from wrapped(f"{heading}: problem {setting.workload.problem}{f' with {changes}' if changes else ''}", _WIDTH)
-    for name, side in zip(("fast", "slow"), setting.sides, strict=True):
+    for name, side in setting.sides.items():
         at = "" if side.rtol is None else f", rtol {side.rtol:g}, atol {side.atol or side.rtol:g}"
         yield f"  {name}: {side.words}{at}{f' ({side.note})' if side.note else ''}"
     for note in setting.notes:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class PointSummary:
     """One point of one process. Times are medians of the calls that count, in seconds; ``None`` when it failed.
+    ``first_*_s`` is the first call by itself.
 
     ``scd`` is that at t1. ``mescd`` is taken over all saved times: at t1 alone it is flattered where a solution
     decays or returns to where it was. ``*_counts`` are the solver's own. ``unsteady`` tells that a loop of it was long
@@ -65,6 +66,8 @@ class PointSummary:
     gradient_working_bytes: int | None = None
     trajectories: Trajectories | None = None
     invariants: Drifts | None = None
+    first_solve_s: float | None = None
+    first_gradient_s: float | None = None
     solve_joules: float | None = None
     gradient_joules: float | None = None
     solve_bridge_s: float | None = None
@@ -327,6 +330,8 @@ def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummar
         gradient_working_bytes=point.gradient_working_bytes,
         trajectories=point.trajectories,
         invariants=point.invariants if solved else None,
+        first_solve_s=_seconds(point.first_solve_ns) if solved else None,
+        first_gradient_s=_seconds(point.first_gradient_ns) if differentiated else None,
         solve_joules=joules_per_call(record.energy, place, "solve") if solved else None,
         gradient_joules=joules_per_call(record.energy, place, "gradient") if differentiated else None,
         solve_bridge_s=_seconds(point.solve_bridge_ns),

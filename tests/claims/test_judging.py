@@ -123,6 +123,28 @@ def test_the_first_gradient_is_that_of_the_process():
     assert found.findings["fair"].ratio.estimate == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("quantity", ["first_solve", "first_gradient"])
+def test_a_first_call_is_held_against_later_ones_of_its_process(quantity: str):
+    which = claim(quantity=quantity, ratio=20.0, against_later=True)
+    told = plan([SLOW, FAIR_SLOW], profile="quick")
+    told |= {"claimed": {"claim": which.id, "cells": {"published.cell": SLOW.label, "fair.cell": FAIR_SLOW.label}}}
+    records = []
+    for block, noise in enumerate(NOISE):
+        # Twice as slow a process has first calls twice as long: what counts is the ratio inside each of them.
+        first = {f"first_{call}_ns": int(30e6 * noise) for call in ("solve", "gradient")}
+        good = point(1e-4, solve_ms=1.0 * noise, gradient_ms=1.0 * noise, **first)
+        records += [record(SLOW, [good, point(1e-6, solve_ms=99.0, gradient_ms=99.0)], block=block)]
+        records += [record(FAIR_SLOW, [point(1e-4, outcome=Outcome.TIMEOUT)], block=block)]
+    (found,) = judged([Measurement(which, summarise(told, records), Path("results/run"))])
+    assert found.findings["published"].ruling is Ruling.HOLDS
+    assert found.findings["published"].reason.startswith("the first call takes longer, and the interval reaches")
+    assert found.findings["published"].ratio is not None
+    assert found.findings["published"].ratio.estimate == pytest.approx(30.0, rel=1e-3)
+    assert found.findings["fair"].reason.startswith("the cell ended in timeout in gradient")
+    assert document(found)["against_later"]
+    assert table([found]).splitlines()[1].startswith(f"C05,{quantity}/later,20,")
+
+
 def test_likeness_is_judged_too():
     assert measured(claim(ratio=None, within=1.3), 1.1).findings["fair"].ruling is Ruling.HOLDS
     assert measured(claim(ratio=None, within=1.3), 3.0).findings["fair"].ruling is Ruling.DOES_NOT_HOLD

@@ -30,7 +30,7 @@ def test_a_claim_has_its_figure_its_source_and_both_settings():
     assert claim.origin.read.year == 2026
     assert claim.published is not None
     assert claim.fair is not None
-    assert claim.published.fast.rtol == 1e-3
+    assert claim.published.sides["fast"].rtol == 1e-3
     assert claim.published.workload.changes["states.y2.atol_scale"] == 1
     assert claim.adapters == ("julia", "scipy")
 
@@ -61,6 +61,14 @@ def test_every_claim_of_the_suite_is_whole(name: str):
         ("rtol = 1e-3", "rtol = 2", 43, "must lie between 0 and 1"),
         ("[published.fast]", "[published.first]", 33, "unknown key 'first'"),
         ("traps = [", "traps = [1, ", 12, "must be a list of sentences"),
+        ("ratio = 53", 'ratio = 53\nagainst = "later"', 19, "solve cannot be claimed against 'later'"),
+        (
+            'quantity = "solve"',
+            'quantity = "first_solve"\nagainst = "others"',
+            19,
+            "cannot be claimed against 'others'",
+        ),
+        ('quantity = "solve"', 'quantity = "first_solve"\nagainst = "later"', 33, "unknown key 'fast'"),
     ],
 )
 def test_wrong_files_are_refused_with_line_and_cure(tmp_path: Path, old: str, new: str, line: int, complaint: str):
@@ -87,6 +95,22 @@ def test_a_missing_source_and_missing_conditions_are_refused(tmp_path: Path):
         load_claim(tmp_path / "nowhere.toml")
 
 
+def test_a_first_call_against_later_ones_has_one_side(tmp_path: Path):
+    claim = find("C29")
+    assert claim.figure.against_later
+    assert claim.published is not None
+    assert list(claim.published.sides) == ["cell"]
+    assert claim.published.sides["cell"].rtol == 1e-4
+    path = tmp_path / "C29.toml"
+    text = claim.path.read_text(encoding="utf-8")
+    path.write_text(text.replace("[published.cell]", "[published.fast]"), encoding="utf-8")
+    with pytest.raises(ProblemError, match="unknown key 'fast'"):
+        load_claim(path)
+    path.write_text(text[: text.index("[fair.cell]")], encoding="utf-8")
+    with pytest.raises(ProblemError, match=r"lacks the table 'cell'"):
+        load_claim(path)
+
+
 def test_the_schema_knows_every_claim_and_refuses_what_the_loader_does():
     validator = jsonschema.Draft202012Validator(schema())
     jsonschema.Draft202012Validator.check_schema(schema())
@@ -97,5 +121,8 @@ def test_the_schema_knows_every_claim_and_refuses_what_the_loader_does():
         ("ratio = 53", "ratio = 0.5"),
         ("[published.fast]", "[published.first]"),
         ("rtol = 1e-3", "rtol = 2"),
+        ("ratio = 53", 'ratio = 53\nagainst = "later"'),
+        ('quantity = "solve"', 'quantity = "first_solve"\nagainst = "later"'),
+        ("[fair.slow]", "[fair.cell]"),
     ):
         assert list(validator.iter_errors(tomllib.loads(text.replace(old, new, 1)))) != []

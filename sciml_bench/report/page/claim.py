@@ -15,10 +15,10 @@ from sciml_bench.report.traces import Reading
 
 _HEADINGS = (
     Heading("setting"),
-    Heading("slow / fast", True, "the paired ratio of the two sides with its 95 % interval"),
+    Heading("slow / fast", True, "paired ratio of the two sides, or of a first call to later ones; 95 % interval"),
     Heading("ruling"),
     Heading("why", wide=True),
-    Heading("records of both sides"),
+    Heading("records"),
 )
 _TOLD = {"published": "as published", "fair": "when fair"}
 
@@ -52,10 +52,10 @@ def claim_table_of(reading: Reading, prefix: str, places: Places) -> Table | Non
 
 
 def _records(reading: Reading, setting: str, places: Places) -> Entry:
-    """The cells of both sides by their numbers, linked to those of the slow one."""
+    """The cells of the sides by their numbers, linked to those of the slow one, or of the only one."""
     cells = reading.plan["claimed"].get("cells", {})
     ids = {cell.cell.label: cell_id for cell_id, cell in reading.summary.cells.items()}
-    found = {side: ids.get(cells.get(f"{setting}.{side}", "")) for side in ("slow", "fast")}
+    found = {side: ids.get(cells.get(f"{setting}.{side}", "")) for side in ("slow", "fast", "cell")}
     entries = {side: places.entry(cell_id) for side, cell_id in found.items() if cell_id is not None}
     text = ", ".join(f"{side} {entry.text}" for side, entry in entries.items())
     return Entry(text, link=next((entry.link for entry in entries.values()), ""))
