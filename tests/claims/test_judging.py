@@ -131,7 +131,7 @@ def test_a_first_call_is_held_against_later_ones_of_its_process(quantity: str):
     records = []
     for block, noise in enumerate(NOISE):
         # Twice as slow a process has first calls twice as long: what counts is the ratio inside each of them.
-        first = {f"first_{call}_ns": int(30e6 * noise) for call in ("solve", "gradient")}
+        first: dict[str, Any] = {f"first_{call}_ns": int(30e6 * noise) for call in ("solve", "gradient")}
         good = point(1e-4, solve_ms=1.0 * noise, gradient_ms=1.0 * noise, **first)
         records += [record(SLOW, [good, point(1e-6, solve_ms=99.0, gradient_ms=99.0)], block=block)]
         records += [record(FAIR_SLOW, [point(1e-4, outcome=Outcome.TIMEOUT)], block=block)]
