@@ -49,6 +49,9 @@ SOLVERS, CONVENTIONAL = "solvers", "conventional"
 INFERENCE = "inference"
 """The sensitivity of a framework that takes no gradients; its cells are measured without."""
 
+BACKWARD_EVALUATIONS = "n_backward_rhs_evaluations"
+"""The count of a gradient that tells the evaluations of the right-hand side in its backward solve by themselves."""
+
 NETWORK = Method("network", family="network", order=0, implicit=False)
 """The one method of an adapter of the conventional track: to run the model as it is declared."""
 

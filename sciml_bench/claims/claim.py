@@ -12,15 +12,17 @@ from sciml_bench.task import CALLS, SOLVE
 
 QUANTITIES = (
     "solve", "gradient", "first_solve", "first_gradient", "training_step", "training", "steps", "evaluations",
+    "backward_evaluations",
 )  # fmt: skip
-"""What a claim may be about; the last two are counts, which no hardware changes."""
+"""What a claim may be about; the last three are counts, which no hardware changes: of a solve, and of the backward
+solve of a gradient."""
 
 LATER = {"first_solve": "solve", "first_gradient": "gradient"}
 """First calls that may be claimed against later ones of the same cell, and what these are."""
 
-COUNTS = ("steps", "evaluations")
+COUNTS = ("steps", "evaluations", "backward_evaluations")
 
-_OF_SOLVES = ("solve", "first_solve", *COUNTS)
+_OF_SOLVES = ("solve", "first_solve", "steps", "evaluations")
 
 SIDES = ("fast", "slow")
 

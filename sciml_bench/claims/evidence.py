@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from sciml_bench.adapters.base import BACKWARD_EVALUATIONS
 from sciml_bench.claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
 from sciml_bench.outcome import Outcome
 from sciml_bench.report.rows import Target, Work, reading, work_points
@@ -16,6 +17,8 @@ from sciml_bench.task import Cell
 Value = Callable[[PointSummary], float | None]
 
 _COUNT_KEYS = {"steps": "n_steps", "evaluations": "n_rhs_evaluations"}
+
+_OF_GRADIENTS = ("gradient", "backward_evaluations")
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ def _cell(summary: RunSummary, side: str) -> CellSummary:
 
 
 def _value(quantity: str) -> Value:
+    if quantity == "backward_evaluations":
+        return lambda point: point.gradient_counts.get(BACKWARD_EVALUATIONS) if point.gradient_s is not None else None
     if quantity in COUNTS:
         key = _COUNT_KEYS[quantity]
         return lambda point: point.solve_counts.get(key) if point.solve_s is not None else None
@@ -122,7 +127,7 @@ def _work(quantity: str, value: Value) -> Work:
 
     def of(point: PointSummary) -> WorkPoint | None:
         number = value(point)
-        known = point.gradient_work if quantity == "gradient" else point.solve_work
+        known = point.gradient_work if quantity in _OF_GRADIENTS else point.solve_work
         return None if known is None or number is None else WorkPoint(known.digits, number)
 
     return of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 import warnings
@@ -18,7 +19,7 @@ from adapters.cells import catalog_task, lotka_volterra_error, outcome, steady_t
 from torchdiffeq._impl.odeint import SOLVERS
 
 from sciml_bench.adapters.torchdiffeq import failure, tableau
-from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, fixed_steps
+from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, SEMINORM, fixed_steps
 from sciml_bench.adapters.torchdiffeq.equation import Arguments, depends_on_time
 from sciml_bench.adapters.torchdiffeq.program import build
 from sciml_bench.outcome import SolverFailure
@@ -60,6 +61,15 @@ def counts(method: str) -> list[dict[str, float]]:
     program = build(catalog_task("lotka-volterra", "torchdiffeq", method, "discrete", "eager"))
     inputs = program.prepare(np.array([1.5, 1.0, 3.0, 1.0]), Point(1e-4, 1e-4))
     return [program.read_solution(program.solve(inputs)).statistics for _ in range(2)]
+
+
+def backward_counts(sensitivity: str) -> dict[str, float]:
+    """What a gradient of a small network counts that is solved over a long time and saved twice."""
+    task = catalog_task("small-node", "torchdiffeq", "dopri5", sensitivity, "eager")
+    task = dataclasses.replace(task, numbers=dataclasses.replace(task.numbers, save_times=(50.0, 100.0)))
+    program = build(task)
+    output = program.gradient(program.prepare(np.array(task.numbers.theta), Point(1e-5, 1e-5)))
+    return program.read_gradient(output).statistics
 
 
 def typed(message: str, implicit: bool = False) -> str:
@@ -110,9 +120,10 @@ def findings() -> dict[str, Any]:
             "warning": typed("Functional iteration did not converge. Solution may be incorrect.", True),
         },
         "counts": {method: counts(method) for method in ("dopri5", "rk4")},
+        "backward": {name: backward_counts(name) for name in ("backsolve", SEMINORM)},
         "traces": {
             sensitivity: steady_traces("beam", cell("rk4", sensitivity, "compiled"), (1.0, 1.0, 1.0))
-            for sensitivity in ADAPTER.sensitivities
+            for sensitivity in ("discrete", "backsolve")
         },
     }
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from typing import Any
 
 import pytest
 from adapters.findings import findings
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, Facts
 from sciml_bench.adapters.torchdiffeq import ADAPTER
-from sciml_bench.adapters.torchdiffeq.declaration import REPOSITORY, fixed_steps, not_released
+from sciml_bench.adapters.torchdiffeq.declaration import REPOSITORY, SEMINORM, fixed_steps, not_released
 from sciml_bench.task import Cell
 
 FACTS = Facts("any", "nonstiff", 2, 4, 0, "parameters", False)
@@ -118,7 +119,7 @@ def test_gradients_are_right_in_both_precisions(found, sensitivity, precision, b
     assert found["errors"][f"{sensitivity} {precision}"] < bound
 
 
-@pytest.mark.parametrize("sensitivity", ADAPTER.sensitivities)
+@pytest.mark.parametrize("sensitivity", ["discrete", "backsolve"])
 def test_a_compiled_program_is_compiled_once(found, sensitivity):
     first, *later = found["traces"][sensitivity]
     assert first > 0
@@ -133,3 +134,23 @@ def test_steps_are_counted_anew_for_every_call_where_the_method_tells_of_them(fo
     assert tried == int(tried)
     assert 0 < first["n_accepted"] <= tried
     assert all(set(counts) == {"n_rhs_evaluations"} for counts in found["counts"]["rk4"])
+
+
+def test_a_seminorm_saves_evaluations_of_the_backward_solve(found):
+    """The forward solve is the same; both count the backward one by itself."""
+    plain, semi = (found["backward"][name] for name in ("backsolve", SEMINORM))
+    assert plain["n_accepted"] == semi["n_accepted"]
+    forward = {counts["n_rhs_evaluations"] - counts[BACKWARD_EVALUATIONS] for counts in (plain, semi)}
+    assert len(forward) == 1
+    assert 0 < semi[BACKWARD_EVALUATIONS] < plain[BACKWARD_EVALUATIONS]
+
+
+def test_a_seminorm_is_for_steps_that_errors_decide_on_and_for_parameters():
+    reasons = {
+        method: ADAPTER.refusal(Cell("any", "torchdiffeq", method, SEMINORM, "eager"), FACTS)
+        for method in ("dopri5", "rk4")
+    }
+    assert reasons["dopri5"] is None
+    assert "are fixed" in (reasons["rk4"] or "")
+    of_states = dataclasses.replace(FACTS, wrt="initial_state")
+    assert "parameters" in (ADAPTER.refusal(Cell("any", "torchdiffeq", "dopri5", SEMINORM, "eager"), of_states) or "")

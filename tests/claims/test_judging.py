@@ -37,6 +37,7 @@ def points(ms: float, digits: float) -> list[Any]:
         point(
             rtol, solve_ms=ms * 10**i, gradient_ms=2 * ms * 10**i, mescd=digits + 2 * i,
             gradient_error=10.0 ** -(digits + 2 * i), solve_statistics={"n_steps": 100.0 * (1 + i) * ms},
+            gradient_statistics={"n_rhs_evaluations": 7.0, "n_backward_rhs_evaluations": 50.0 * (1 + i) * ms},
         )
         for i, rtol in enumerate((1e-4, 1e-6))
     ]  # fmt: skip
@@ -110,8 +111,9 @@ def test_a_single_process_is_undecided_with_the_ratio_seen():
     assert document(found)["published"]["interval"] is None
 
 
-def test_counts_are_judged_without_an_interval():
-    found = measured(claim(quantity="steps", ratio=4.0), 4.0, blocks=1)
+@pytest.mark.parametrize("quantity", ["steps", "backward_evaluations"])
+def test_counts_are_judged_without_an_interval(quantity: str):
+    found = measured(claim(quantity=quantity, ratio=3.9), 4.0, blocks=1)
     assert found.findings["published"].ruling is Ruling.HOLDS
     assert found.findings["fair"].ruling is Ruling.HOLDS
 

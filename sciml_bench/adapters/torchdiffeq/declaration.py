@@ -14,6 +14,10 @@ from sciml_bench.task import Cell
 
 STEPS_AT_UNIT_TOLERANCE = 10
 
+SEMINORM = "backsolve-seminorm"
+"""The adjoint equation whose steps do not obey the errors of the parameters' gradients, which nothing else depends on
+(Kidger, Chen and Lyons, arXiv 2009.09457)."""
+
 ADAPTIVE = (
     Method("dopri5", family="explicit_rk", order=5, implicit=False),
     Method("dopri8", family="explicit_rk", order=8, implicit=False),
@@ -76,7 +80,15 @@ def _refusal(cell: Cell, facts: Facts) -> str | None:
         return "torchdiffeq has no paths through data that drive an equation (torchcde, a library of its own, has)"
     if facts.input_derivatives and cell.framework_mode == "compiled":
         return "torch.compile does not trace torch.autograd.grad, by which the right-hand side differentiates a network"
+    if cell.sensitivity == SEMINORM and not _has_error_control(cell.method):
+        return f"a seminorm changes how errors decide on steps; those of '{cell.method}' are fixed"
+    if cell.sensitivity == SEMINORM and facts.wrt == "initial_state":
+        return "a seminorm leaves out the gradients of parameters, which this problem does not ask for"
     return not_released(cell.method)
+
+
+def _has_error_control(method: str) -> bool:
+    return any(item.name == method for item in ADAPTIVE)
 
 
 # The library's own default is dopri5; its guide shows odeint and odeint_adjoint side by side. It names no method for
@@ -89,7 +101,7 @@ ADAPTER = Adapter(
     target="torch",
     program="sciml_bench.adapters.torchdiffeq.program:build",
     methods=(*ADAPTIVE, *FIXED),
-    sensitivities=("discrete", "backsolve"),
+    sensitivities=("discrete", "backsolve", SEMINORM),
     modes=("eager", "compiled"),
     precisions=("float64", "float32"),
     stiff_recipes=(Recipe("dopri5", "discrete", "eager"), Recipe("radauIIA5", "discrete", "eager")),

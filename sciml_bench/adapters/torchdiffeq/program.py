@@ -10,11 +10,11 @@ import torch
 import torchdiffeq
 from torch import Tensor
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Solution, Trainer, load_source
+from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, FloatArray, Gradient, Solution, Trainer, load_source
 from sciml_bench.adapters.segments import split
 from sciml_bench.adapters.torch.compiled_program import CompiledProgram
 from sciml_bench.adapters.torchdiffeq import failure, grid, tableau
-from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, fixed_steps, not_released
+from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, SEMINORM, fixed_steps, not_released
 from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation, depends_on_time, equation
 from sciml_bench.adapters.torchdiffeq.training import TorchdiffeqTrainer
 from sciml_bench.outcome import Outcome, SolverFailure
@@ -46,7 +46,10 @@ class Solved(NamedTuple):
 
 
 class Differentiated(NamedTuple):
-    """The loss, its gradient, and what was counted: evaluations of the backward pass too, steps of the forward one."""
+    """The loss, its gradient, and what was counted: evaluations of the backward pass too, steps of the forward one.
+
+    With an adjoint equation, the evaluations of its solve are also told by themselves.
+    """
 
     loss: Tensor
     gradient: tuple[Tensor, ...]
@@ -73,6 +76,7 @@ class TorchdiffeqProgram(CompiledProgram):
         # Data of the trajectories, where something is computed around the solve.
         given = getattr(self._source, "GIVEN", None)
         self._given = None if given is None else tuple(self._cast(values) for values in given)
+        self._adjoint = cell.sensitivity != "discrete"
         self._refuse_inconsistent_method()
         self._counts_steps = tableau.tells_of_steps(self._method.name)
         self._rhs = self._source.rhs
@@ -103,7 +107,7 @@ class TorchdiffeqProgram(CompiledProgram):
                 for segment in self._segments
             ),
             tolerances={"rtol": point.rtol, "atol": atol, "method": self._method.name, "options": options},
-            adjoint=self._adjoint_options(arguments, point) if self._cell.sensitivity == "backsolve" else {},
+            adjoint=self._adjoint_options(arguments, point) if self._adjoint else {},
             calls=calls,
             n_steps=n_steps,
         )
@@ -118,9 +122,13 @@ class TorchdiffeqProgram(CompiledProgram):
         inputs.calls.restart()
         with failure.typed(self._method.implicit):
             loss = self._loss(inputs)
+            forward = inputs.calls.evaluations
             # A network whose input is differentiated does not use its last bias, whose gradient is zero.
             gradient = torch.autograd.grad(loss, inputs.leaves, materialize_grads=True)
-        return Differentiated(loss.detach(), gradient, self._counts(inputs.calls))
+        counts = self._counts(inputs.calls)
+        if self._adjoint:
+            counts[BACKWARD_EVALUATIONS] = float(inputs.calls.evaluations - forward)
+        return Differentiated(loss.detach(), gradient, counts)
 
     def synchronise(self, output: Any) -> None:
         """Nothing to wait for: PyTorch computes on the CPU before it returns."""
@@ -166,7 +174,7 @@ class TorchdiffeqProgram(CompiledProgram):
     def _loss(self, inputs: Inputs) -> Tensor:
         """The loss, to be differentiated."""
         y0, penalty = self._start(inputs)
-        integrate = torchdiffeq.odeint_adjoint if self._cell.sensitivity == "backsolve" else torchdiffeq.odeint
+        integrate = torchdiffeq.odeint_adjoint if self._adjoint else torchdiffeq.odeint
         ys = self._integrate(integrate, inputs, y0, inputs.adjoint)
         if self._given is None:
             return self._source.loss(ys)
@@ -222,7 +230,8 @@ class TorchdiffeqProgram(CompiledProgram):
         of_parameters = [point.atol / scales[id(leaf)] for leaf in parameters]
         atol = (point.atol, point.atol * self._scale, point.atol / self._scale, *of_parameters)
         as_tensors = tuple(torch.as_tensor(tolerance, dtype=self._dtype).reshape(-1) for tolerance in atol)
-        return {"adjoint_params": parameters, "adjoint_atol": as_tensors}
+        options = {"adjoint_options": {"norm": "seminorm"}} if self._cell.sensitivity == SEMINORM else {}
+        return {"adjoint_params": parameters, "adjoint_atol": as_tensors, **options}
 
     def _refuse_inconsistent_method(self) -> None:
         name = self._method.name
