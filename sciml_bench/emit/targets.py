@@ -64,6 +64,8 @@ _JULIA_RESERVED = frozenset({
     "zero",
     *_COMMON, "asin", "acos", "atan", "collect", "range", "factor", "solve_tridiagonal", "STENCILS", "HAS_BRANCHES",
     "NaNMath", "SVector",
+    "abs2", "eachcol", "eachindex", "fill", "first", "foldl", "hcat", "logsumexp", "named", "reduce", "reshape",
+    "reverse", "transpose", "vcat", "zeros",
 })  # fmt: skip
 
 TARGETS = {
@@ -73,6 +75,13 @@ TARGETS = {
         constant="{}", array="{}", total="np.sum({})", row_sum="np.sum({}, axis=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="np.full({1}, {0})",
         functions=_functions("np"), traced=False,
+    ),
+    # Numba compiles what is written for NumPy's scalars.
+    "numba": Target(
+        name="numba", module="np", imports=("import math", "import numpy as np", "from numba import njit"),
+        unpack="{}", stack="np.array([{}])", concatenate="", constant="{}", array="{}", total="np.sum({})",
+        row_sum="", gather="", reshape="", fill="",
+        functions=_functions("np"), traced=False, reserved=frozenset({"njit", "derivative", "out"}),
     ),
     "jax": Target(
         name="jax", module="jnp", imports=("import jax.numpy as jnp", "import numpy as np"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,13 +52,14 @@ EQUATIONS = [name for name in catalog.names() if catalog.header(name).suite != "
 @pytest.mark.parametrize("name", EQUATIONS)
 def test_the_grammar_reads_every_problem(name, parser):
     problem = catalog.load(name)
-    if problem.latent:
+    if problem.controls:
         with pytest.raises(UsageError, match="not emitted to Julia"):
             source(problem, "julia")
         return
     tree = parser.parse(source(problem, "julia").encode())
     assert broken(tree.root_node) == []
     wanted = {"rhs", "named", "loss"} if problem.networks else {"rhs!", "loss"}
+    wanted |= {"initial_state"} if problem.latent else set()
     assert wanted <= functions(tree.root_node)
 
 
@@ -85,6 +89,18 @@ def test_losses_against_data(parser, tmp_path, kind, at, told):
     (line,) = [line for line in text.splitlines() if line.startswith("loss(ys)")]
     assert told in line
     assert ("abs2" in line, "abs," in line) == (kind == "sum_of_squares", kind == "sum_of_magnitudes")
+
+
+def test_the_text_is_the_same_in_every_process():
+    """Sets of symbols have an order that changes with the seed of Python's hashes."""
+    command = [sys.executable, "-m", "sciml_bench", "describe", "pleiades", "--code", "julia"]
+    texts = {
+        subprocess.run(
+            command, env={**os.environ, "PYTHONHASHSEED": str(seed)}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in range(3)
+    }
+    assert len(texts) == 1
 
 
 def test_what_is_wrong_is_found(parser):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import sympy
@@ -13,7 +14,7 @@ from sciml_bench.emit.julia.array_printer import ArrayPrinter
 from sciml_bench.emit.julia.constants import constant_names, vector
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.errors import UsageError
-from sciml_bench.problem.model import Problem, symbol, to_double
+from sciml_bench.problem.model import Definition, Problem, symbol, to_double
 from sciml_bench.problem.operators import (
     ARRAY_OPERATORS,
     OF_NETWORKS,
@@ -42,8 +43,8 @@ def array_function(context: Context) -> tuple[str, list[str]]:
     if refused:
         told = "indexed sums" if isinstance(refused[0], At | IndexedSum) else "solves of tridiagonal systems"
         raise UsageError(f"'{context.problem.name}' has networks and {told}, which are not emitted to Julia together")
-    form = _ArrayForm(context)
-    source = form.source()
+    form = ArrayForm(context)
+    source = _right_hand_side(context, form)
     lines = [f"const {name} = {code}" for code, name in form.places.items()]
     comment = ["# Where the elements that lie some places further along an axis are found."] if lines else []
     return source, [*array_constants(context), *comment, *lines]
@@ -78,9 +79,18 @@ def _constant_shapes(context: Context) -> dict[Symbol, Shape]:
     return shapes | dict.fromkeys(context.statics.values(), problem.grid_shape)
 
 
+def _right_hand_side(context: Context, form: ArrayForm) -> str:
+    problem = context.problem
+    body, printer, outputs = form.statements(problem.definitions, list(problem.equations.values()))
+    body.append(f"return {form.packed(outputs, printer)}")
+    text = "\n".join(body)
+    lines = [*parameter_lines(context, text), *state_lines(context, text), *body]
+    return "\n".join([f"function rhs({', '.join(['y', 'p', 't'])})", *(f"    {line}" for line in lines), "end", ""])
+
+
 @dataclass
-class _ArrayForm:
-    """One emission: the statements so far, each an operator applied to arrays or an elementwise expression."""
+class ArrayForm:
+    """One function: the statements so far, each an operator applied to arrays or an elementwise expression."""
 
     context: Context
     shapes: dict[Symbol, Shape] = field(default_factory=dict[Symbol, Shape])
@@ -88,15 +98,15 @@ class _ArrayForm:
     named: list[tuple[Symbol, Node]] = field(default_factory=list[tuple[Symbol, Node]])
     places: dict[str, str] = field(default_factory=dict[str, str])
 
-    def source(self) -> str:
-        """The whole function."""
-        problem = self.context.problem
-        definitions = [(symbol(d.name), self.context.resolve(d.expr)) for d in problem.definitions]
-        equations = [self.context.resolve(expr) for expr in problem.equations.values()]
-        self.shapes = dict(problem.shapes) | _constant_shapes(self.context)
-        for name, expr in definitions:
-            self.named.append((name, self._lift(expr)))
-        lifted = [self._lift(expr) for expr in equations]
+    def statements(
+        self, definitions: Sequence[Definition], expressions: Sequence[Node]
+    ) -> tuple[list[str], ArrayPrinter, list[Node]]:
+        """Lines that compute what the expressions need, a printer that knows their symbols, and the expressions in
+        terms of these."""
+        self.shapes = dict(self.context.problem.shapes) | _constant_shapes(self.context)
+        for definition in definitions:
+            self._define(symbol(definition.name), self.context.resolve(definition.expr))
+        lifted = [self._lift(self.context.resolve(expr)) for expr in expressions]
         program = straight_line(self.named, lifted, avoid=self._taken()).needed()
         printer = ArrayPrinter(self.context, self.context.names | constant_names(self.context), self.shapes)
         printer.places = self.places
@@ -104,9 +114,17 @@ class _ArrayForm:
         for statement in program.statements:
             self.shapes[statement.symbol] = shape_of(statement.expr, self.shapes)
             body.append(f"{printer.code(statement.symbol)} = {printer.value(statement.expr)}")
-        body.append(f"return {self._packed(list(program.outputs), printer)}")
-        lines = [*_unpacked(problem, self.context, "\n".join(body)), *body]
-        return "\n".join(["function rhs(y, p, t)", *(f"    {line}" for line in lines), "end", ""])
+        return body, printer, list(program.outputs)
+
+    def _define(self, name: Symbol, expr: Node) -> None:
+        """A definition that is an operator's value gives that its name."""
+        if isinstance(expr, ARRAY_OPERATORS) and not isinstance(expr, Item) and expr not in self.lifted:
+            expanded = _neighbours(expr, self.context.problem)
+            if expanded is expr:
+                self.named.append((name, expr.func(*(self._lift(part) for part in expr.args))))
+                self.lifted[expr] = name
+                return
+        self.named.append((name, self._lift(expr)))
 
     def _lift(self, expr: Node) -> Node:
         """The expression with operators on arrays taken out as statements, so that the rest is elementwise."""
@@ -135,7 +153,7 @@ class _ArrayForm:
     def _taken(self) -> set[str]:
         return set(self.context.names.values()) | {known.name for known in self.shapes}
 
-    def _packed(self, outputs: list[Node], printer: ArrayPrinter) -> str:
+    def packed(self, outputs: list[Node], printer: ArrayPrinter) -> str:
         """The derivatives of all states as one vector."""
         states = self.context.problem.states
         if all(state.shape == () for state in states):
@@ -177,24 +195,33 @@ def _shifts(u: Node, axis: Node, edge: Node) -> tuple[Node, Node]:
     return Shift(u, 1, axis, edge), Shift(u, -1, axis, edge)
 
 
-def _unpacked(problem: Problem, context: Context, body: str) -> list[str]:
-    """Lines that give the parts of the flat state and of the parameters that the body reads their names."""
-    used = set(re.findall(r"[^\W\d]\w*", body))
-    lines: list[str] = []
-    for parameter in problem.parameters:
+def parameter_lines(context: Context, body: str) -> list[str]:
+    """Lines that give the parameters, of which a body reads the names, these names."""
+    used, lines = _words(body), list[str]()
+    for parameter in context.problem.parameters:
         name = context.names[symbol(parameter.name)]
         if parameter.name not in context.itemised and name in used:
             lines.append(f"{name} = p.{parameter.name}")
         elif parameter.name in context.itemised:
             items = [f"{parameter.name}_{i}" for i in range(parameter.shape[0])]
             lines += [f"{item} = p.{parameter.name}[{i}]" for i, item in enumerate(items, start=1) if item in used]
-    start = 1
-    for state in problem.states:
+    return lines
+
+
+def state_lines(context: Context, body: str) -> list[str]:
+    """Lines that give the parts of the flat state, of which a body reads the names, these names."""
+    used, lines, start = _words(body), list[str](), 1
+    states = context.problem.states
+    for state in states:
         name = context.names[symbol(state.name)]
         if name in used:
-            lines.append(f"{name} = {_part(state.shape, start, len(problem.states) == 1)}")
+            lines.append(f"{name} = {_part(state.shape, start, len(states) == 1)}")
         start += state.size
     return lines
+
+
+def _words(body: str) -> set[str]:
+    return set(re.findall(r"[^\W\d]\w*", body))
 
 
 def _part(shape: Shape, start: int, whole: bool) -> str:

@@ -165,7 +165,8 @@ class Body:
     def _indexed_sum(self, expr: Node, places: Places) -> Node:
         body, j, excluded, size = expr.args
         elements: dict[Node, Node] = {}
-        for atom in body.atoms(At):
+        # A set: the order of its elements changes from process to process.
+        for atom in sorted(body.atoms(At), key=sympy.default_sort_key):
             array, index = atom.args
             elements[atom] = self._summed(array) if index == j else self.element(array, places)
         inner = self.element(body.xreplace(elements), places)

@@ -10,8 +10,10 @@ from sympy import Mul, Symbol
 
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia.array_form import array_function
-from sciml_bench.emit.julia.constants import constant_lines, vector
+from sciml_bench.emit.julia.constants import constant_lines
 from sciml_bench.emit.julia.field import field_function
+from sciml_bench.emit.julia.latent import latent_sources
+from sciml_bench.emit.julia.loss import loss_source
 from sciml_bench.emit.julia.network import network_imports, network_sources
 from sciml_bench.emit.julia.printer import JuliaPrinter
 from sciml_bench.emit.julia.stencil import stencils, wraps
@@ -45,7 +47,12 @@ end
 
 def is_static(problem: Problem) -> bool:
     """Whether the problem is small enough for static arrays, and written in scalars."""
-    return problem.all_scalar and not problem.networks and problem.n_states <= LARGEST_STATIC
+    return problem.all_scalar and not is_named(problem) and problem.n_states <= LARGEST_STATIC
+
+
+def is_named(problem: Problem) -> bool:
+    """Whether the parameters are one ``ComponentVector`` whose parts have names."""
+    return bool(problem.networks) or problem.latent
 
 
 def julia_source(problem: Problem) -> str:
@@ -56,18 +63,19 @@ def julia_source(problem: Problem) -> str:
     structure of a sparse Jacobian, and ``HAS_BRANCHES`` whether values decide what is evaluated.
 
     Of a problem with networks there is ``rhs(y, p, t)`` alone, which gives a vector; its ``p`` is what ``named`` makes
-    of a flat vector, a ``ComponentVector``. Of a batch the functions are those of one trajectory.
+    of a flat vector, a ``ComponentVector``. Of a batch the functions are those of one trajectory. So are those of a
+    problem that computes something around its solve, which also has ``initial_state`` and a loss of more arguments, see
+    :mod:`.latent`.
 
     Raises:
-        UsageError: the problem has networks, and operators that no array operation of Julia stands for; or something
-            is computed around its solve.
+        UsageError: the problem has networks or computes something around its solve, and has operators that no array
+            operation of Julia stands for.
     """
-    if problem.latent:
-        reason = "data of trajectories, computed initial values or an observed loss, which are not emitted to Julia yet"
-        raise UsageError(f"'{problem.name}' has {reason}")
+    if problem.controls:
+        raise UsageError(f"'{problem.name}' is driven by a path, which is not emitted to Julia yet")
     context = Context.of(problem, TARGETS["julia"])
-    if problem.networks:
-        return _network_module(context)
+    if is_named(problem):
+        return _named_module(context)
     functions: list[str] = []
     if problem.all_scalar:
         if is_static(problem):
@@ -75,7 +83,7 @@ def julia_source(problem: Problem) -> str:
         functions.append(_scalar_function(context, in_place=True))
     else:
         functions.append(field_function(context))
-    functions.append(_loss(problem))
+    functions.append(loss_source(problem.loss, is_static(problem)))
     if any(expr.atoms(TridiagonalSolve) for expr in context.all_expressions()):
         functions.insert(0, _SOLVE_TRIDIAGONAL)
     if len(problem.grid_shape) == 2:
@@ -84,11 +92,13 @@ def julia_source(problem: Problem) -> str:
     return "\n".join([_header(context, functions), *functions])
 
 
-def _network_module(context: Context) -> str:
+def _named_module(context: Context) -> str:
+    problem = context.problem
     function, constants = array_function(context)
-    functions = [*network_sources(context), function, _loss(context.problem)]
-    lines = [*_title(context.problem), *network_imports(context)]
-    if "NaNMath." in function:
+    around = latent_sources(context) if problem.latent else [loss_source(problem.loss, static=False)]
+    functions = [*network_sources(context), function, *around]
+    lines = [*_title(problem), *network_imports(context)]
+    if any("NaNMath." in text for text in functions):
         lines.insert(2, "import NaNMath")
     lines += ["", *_facts(context), "const STENCILS = nothing", *constants]
     return "\n".join(["\n".join(lines) + "\n", *functions])
@@ -184,41 +194,3 @@ def _with_plain_products(program: Program, named: Mapping[Symbol, Node]) -> Prog
     kept = (st for st in program.statements if st.symbol not in replaced)
     statements = tuple(Statement(st.symbol, st.expr.xreplace(replaced)) for st in kept)
     return replace(program, statements=statements, outputs=tuple(o.xreplace(replaced) for o in program.outputs))
-
-
-def _loss(problem: Problem) -> str:
-    """The declared loss: a sum over the saved times, or of the last one."""
-    loss, lines = problem.loss, []
-    at_end, by_row = loss.at == "end", bool(loss.data) and loss.at == "saved"
-    y = "ys[end]" if at_end else "ys[k]" if by_row else "y"
-    residual = y
-    if by_row:
-        lines.append(
-            f"const LOSS_DATA = [\n    {(',' + chr(10) + '    ').join(_row(problem, r) for r in loss.data)},\n]"
-        )
-        residual = f"({y} .- LOSS_DATA[k])"
-    elif any(loss.target_at(-1)):
-        residual = f"({y} .- {_constant(problem, 'LOSS_TARGET', loss.target_at(-1), lines)})"
-    if any(scale != 1.0 for scale in loss.scale):
-        residual = f"{residual} ./ {_constant(problem, 'LOSS_SCALE', loss.scale, lines)}"
-    phi = {"sum_of_squares": "abs2, ", "sum_of_magnitudes": "abs, ", "sum": ""}[loss.kind]
-    total = f"sum({phi}{residual})"
-    if by_row:
-        total = f"sum(k -> {total}, eachindex(ys))"
-    elif not at_end:
-        total = f"sum(y -> {total}, ys)"
-    weight = "" if loss.weight == 1.0 else f"{loss.weight!r}*"
-    return "\n".join([*lines, *([""] if lines else []), f"loss(ys) = {weight}{total}", ""])
-
-
-def _row(problem: Problem, values: tuple[float, ...]) -> str:
-    literal = vector(list(values))
-    return f"SVector({literal[1:-1]})" if is_static(problem) else literal
-
-
-def _constant(problem: Problem, name: str, values: tuple[float, ...], lines: list[str]) -> str:
-    """A literal where all values are equal, else the name of a constant of the module."""
-    if len(set(values)) == 1:
-        return repr(values[0])
-    lines.append(f"const {name} = {_row(problem, values)}")
-    return name

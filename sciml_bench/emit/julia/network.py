@@ -43,12 +43,14 @@ def network_imports(context: Context) -> list[str]:
     used = {ACTIVATIONS[a] for a in _activations(problem.networks) if a not in _OWN and a not in _BASE}
     differentiated = {layer.activation for network, _ in _differentiated(context) for layer in network.layers}
     used |= {"sigmoid"} if differentiated & {"silu", "softplus"} else set()
+    used |= {"logsumexp"} if problem.loss.kind == "cross_entropy" else set()
+    lux = [*(["Chain"] if any(not network.recurrent for network in problem.networks) else []), "Dense", "setup"]
     return [
         "using ComponentArrays: ComponentVector, getaxes",
         *(["using LinearAlgebra: diag"] if _needs_diagonal(context) else []),
-        "using Lux: Chain, Dense, setup",
+        *([f"using Lux: {', '.join(lux)}"] if problem.networks else []),
         *([f"using Lux.NNlib: {', '.join(sorted(used))}"] if used else []),
-        "using Random: Xoshiro",
+        *(["using Random: Xoshiro"] if problem.networks else []),
     ]
 
 
@@ -64,15 +66,25 @@ def network_sources(context: Context) -> list[str]:
     named = [f"{p.name} = {'0.0' if p.shape == () else f'zeros({p.shape[0]})'}" for p in problem.parameters]
     named += [f"{network.name} = WEIGHTS_{_name(context, network)}" for network in problem.networks]
     lines.append("# The parameters as they are differentiated and trained: one flat vector whose parts have names.")
-    lines.append(f"const LAYOUT = getaxes(ComponentVector({', '.join(named)}))")
+    lines += _layout(named)
     texts += ["\n".join([*lines, ""]), "named(p) = ComponentVector(p, LAYOUT)\n"]
     if any(isinstance(node, NetworkOutput) for node in _nodes(context)):
-        texts.append("\n".join([*(_call(_name(context, n)) for n in problem.networks if _evaluated(context, n)), ""]))
+        evaluated = [network for network in problem.networks if _evaluated(context, network)]
+        calls = [_call(_name(context, network)) for network in evaluated if not network.recurrent]
+        texts += ["\n".join([*calls, ""])] if calls else []
+        texts += [_fold(_name(context, network), network) for network in evaluated if network.recurrent]
     slopes = _differentiated(context)
     if any(layer.activation == "gelu_tanh" for network, _ in slopes for layer in network.layers):
         texts.append(_GELU_SLOPE)
     make = {"gradient": _gradient, "divergence": _divergence}
     return texts + [make[kind](_name(context, network), network) for network, kind in slopes]
+
+
+def _layout(named: list[str]) -> list[str]:
+    line = f"const LAYOUT = getaxes(ComponentVector({', '.join(named)}))"
+    if len(line) <= 120:
+        return [line]
+    return ["const LAYOUT = getaxes(ComponentVector(", *(f"    {part}," for part in named), "))"]
 
 
 def _name(context: Context, network: Network) -> str:
@@ -104,6 +116,8 @@ def _needs_diagonal(context: Context) -> bool:
 
 
 def _chain(network: Network) -> str:
+    if network.recurrent:
+        return _dense(network.layers[0])
     layers = ", ".join(_dense(layer) for layer in network.layers)
     return f"Chain({layers})"
 
@@ -115,6 +129,18 @@ def _dense(layer: Layer) -> str:
 
 def _call(name: str) -> str:
     return f"{name}(x, weights) = first(MODEL_{name}(x, weights, STATES_{name}))"
+
+
+def _fold(name: str, network: Network) -> str:
+    """Elman's network: Lux's ``RNNCell`` has two biases, where his has one."""
+    times = "reverse(eachcol(xs))" if network.recurrent == "reverse" else "eachcol(xs)"
+    return "\n".join([
+        f"function {name}(xs, weights)",
+        f"    step(h, x) = first(MODEL_{name}([x; h], weights, STATES_{name}))",
+        f"    return foldl(step, {times}; init = zeros({network.outputs}))",
+        "end",
+        "",
+    ])  # fmt: skip
 
 
 def _forward(network: Network, upto: int) -> list[str]:

@@ -1,0 +1,76 @@
+"""The loss in Julia: a sum over the saved times, whose states are vectors in a vector."""
+
+from __future__ import annotations
+
+from sciml_bench.emit.julia.constants import vector
+from sciml_bench.problem.model import Loss
+
+_EACH = {"sum_of_squares": "abs2", "sum_of_magnitudes": "abs", "sum": ""}
+
+
+def loss_source(loss: Loss, static: bool) -> str:
+    """``loss(ys)``: the declared loss of the states at the saved times, or of the last one."""
+    lines: list[str] = []
+    at_end, by_row = loss.at == "end", bool(loss.data) and loss.at == "saved"
+    y = "ys[end]" if at_end else "ys[k]" if by_row else "y"
+    if by_row:
+        rows = f",{chr(10)}    ".join(_row(row, static) for row in loss.data)
+        lines.append(f"const LOSS_DATA = [\n    {rows},\n]")
+        residual = scaled(loss, f"({y} .- LOSS_DATA[k])", lines, static)
+    else:
+        residual = residual_source(loss, y, lines, static)
+    total = summed(loss.kind, residual)
+    if by_row:
+        total = f"sum(k -> {total}, eachindex(ys))"
+    elif not at_end:
+        total = f"sum(y -> {total}, ys)"
+    return "\n".join([*lines, *([""] if lines else []), f"loss(ys) = {weighted(loss, total)}", ""])
+
+
+def residual_source(loss: Loss, seen: str, lines: list[str], static: bool = False) -> str:
+    """``(seen - target)/scale``; the constants that it reads are added to the lines."""
+    target = loss.target_at(-1)
+    if any(target):
+        seen = f"({seen} .- {_constant('LOSS_TARGET', target, lines, static)})"
+    return scaled(loss, seen, lines, static)
+
+
+def scaled(loss: Loss, residual: str, lines: list[str], static: bool = False) -> str:
+    """A residual over the scales of its components."""
+    if all(scale == 1.0 for scale in loss.scale):
+        return residual
+    return f"{residual} ./ {_constant('LOSS_SCALE', loss.scale, lines, static)}"
+
+
+def summed(kind: str, residual: str) -> str:
+    """What the loss adds up of an array."""
+    each = _EACH[kind]
+    return f"sum({f'{each}, ' if each else ''}{_bare(residual)})"
+
+
+def term(kind: str, residual: str) -> str:
+    """What the loss adds up of one number."""
+    each = _EACH[kind]
+    return f"{each}({_bare(residual)})" if each else residual
+
+
+def weighted(loss: Loss, total: str) -> str:
+    """The total times the weight of the loss."""
+    return total if loss.weight == 1.0 else f"{loss.weight!r}*{total}"
+
+
+def _bare(residual: str) -> str:
+    return residual[1:-1] if residual.startswith("(") and residual.endswith(")") else residual
+
+
+def _row(values: tuple[float, ...], static: bool) -> str:
+    literal = vector(list(values))
+    return f"SVector({literal[1:-1]})" if static else literal
+
+
+def _constant(name: str, values: tuple[float, ...], lines: list[str], static: bool) -> str:
+    """A literal where all values are equal, else the name of a constant of the module."""
+    if len(set(values)) == 1:
+        return repr(values[0])
+    lines.append(f"const {name} = {_row(values, static)}")
+    return name

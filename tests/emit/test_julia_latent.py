@@ -1,0 +1,75 @@
+"""What Julia modules compute around a solve: the grammar of Julia reads it, and all of it is held against files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import tree_sitter_julia
+from stubs.latents import latent
+from tree_sitter import Language, Parser
+
+from sciml_bench.emit import source
+from sciml_bench.emit.julia import latent as emitter
+from sciml_bench.errors import UsageError
+from sciml_bench.problem import catalog
+
+GOLDEN = Path(__file__).parent / "data" / "around"
+SIZES = {"autoencoder": 2, "classifier": 3, "parameters": 1}
+CATALOG = ("digits-node", "latent-ode", "ffjord-moons")
+
+
+def body(text: str, name: str) -> str:
+    """The lines of a function."""
+    found = re.search(rf"^function {name}\([^\n]*\)\n(.*?)^end$", text, re.MULTILINE | re.DOTALL)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_source_is_as_before(name: str, tmp_path: Path) -> None:
+    """A change of the emitter shows as a change of these files, to be read before they are replaced."""
+    text = source(latent(tmp_path, name, SIZES[name]), "julia")
+    assert not Parser(Language(tree_sitter_julia.language())).parse(text.encode()).root_node.has_error
+    assert text == (GOLDEN / f"{name}.jl").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_every_trajectory_has_its_data(name: str) -> None:
+    problem = catalog.load(name)
+    data = source(problem, "julia").partition("const GIVEN = [\n")[2].partition("\n]\n")[0].splitlines()
+    assert len(data) == problem.batch.size
+    for row, line in enumerate(data):
+        numbers = [float(number) for number in re.findall(r"-?[\d.]+(?:e-?\d+)?", re.sub(r", \d+, \d+\)", ")", line))]
+        assert numbers == [value for given in problem.given for value in given.rows[row]]
+
+
+@pytest.mark.parametrize("name", [*SIZES, *CATALOG])
+def test_nothing_writes_into_an_array(name: str, tmp_path: Path) -> None:
+    """Zygote differentiates the functions."""
+    text = source(latent(tmp_path, name) if name in SIZES else catalog.load(name), "julia")
+    for function in ("rhs", "initial_state", "loss"):
+        assert not re.search(r"\w\] *[.+*]?= |\.= |!\(", body(text, function))
+
+
+def test_a_network_looks_at_all_times_at_once(tmp_path: Path) -> None:
+    assert "decode(reduce(hcat, ys), p.decode) .- x" in body(source(catalog.load("latent-ode"), "julia"), "loss")
+    # Anything else at each of them.
+    assert "observed(ys[k], p) - m[k]" in body(source(latent(tmp_path, "parameters"), "julia"), "loss")
+
+
+def test_labels_count_from_one() -> None:
+    assert "scores[label + 1]" in body(source(catalog.load("digits-node"), "julia"), "loss")
+
+
+def test_only_what_is_used_of_lux_is_imported(tmp_path: Path) -> None:
+    assert "Lux" not in source(latent(tmp_path, "parameters"), "julia")
+    text = source(latent(tmp_path, "classifier"), "julia")
+    assert "using Lux: Chain, Dense, setup\nusing Lux.NNlib: logsumexp\n" in text
+
+
+def test_more_data_than_a_source_text_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emitter, "MOST_NUMBERS", 879)
+    with pytest.raises(UsageError, match="880 numbers as data of its trajectories, more than the 879"):
+        source(catalog.load("latent-ode"), "julia")
