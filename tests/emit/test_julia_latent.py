@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
+import sympy
 import tree_sitter_julia
-from stubs.latents import latent
+from stubs.latents import controlled, latent, stochastic
 from tree_sitter import Language, Parser
 
 from sciml_bench.emit import source
 from sciml_bench.emit.julia import latent as emitter
 from sciml_bench.errors import UsageError
 from sciml_bench.problem import catalog
+from sciml_bench.problem.model import Problem, symbol
 
 GOLDEN = Path(__file__).parent / "data" / "around"
 SIZES = {"autoencoder": 2, "classifier": 3, "parameters": 1}
-CATALOG = ("digits-node", "latent-ode", "ffjord-moons")
+DRIVEN = ("hermite", "linear", "stochastic")
+CATALOG = ("digits-node", "latent-ode", "ffjord-moons", "neural-cde", "neural-sde")
+
+
+def made(folder: Path, name: str) -> Problem:
+    """A problem by its name, of the catalog or a small one; paths through data are named by their interpolation."""
+    if name in CATALOG:
+        return catalog.load(name)
+    if name in SIZES:
+        return latent(folder, name, SIZES[name])
+    return stochastic(folder, 2) if name == "stochastic" else controlled(folder, name, 2)
 
 
 def body(text: str, name: str) -> str:
@@ -27,10 +40,10 @@ def body(text: str, name: str) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", [*SIZES, *DRIVEN])
 def test_source_is_as_before(name: str, tmp_path: Path) -> None:
     """A change of the emitter shows as a change of these files, to be read before they are replaced."""
-    text = source(latent(tmp_path, name, SIZES[name]), "julia")
+    text = source(made(tmp_path, name), "julia")
     assert not Parser(Language(tree_sitter_julia.language())).parse(text.encode()).root_node.has_error
     assert text == (GOLDEN / f"{name}.jl").read_text(encoding="utf-8")
 
@@ -45,10 +58,10 @@ def test_every_trajectory_has_its_data(name: str) -> None:
         assert numbers == [value for given in problem.given for value in given.rows[row]]
 
 
-@pytest.mark.parametrize("name", [*SIZES, *CATALOG])
+@pytest.mark.parametrize("name", [*SIZES, *DRIVEN, *CATALOG])
 def test_nothing_writes_into_an_array(name: str, tmp_path: Path) -> None:
     """Zygote differentiates the functions."""
-    text = source(latent(tmp_path, name) if name in SIZES else catalog.load(name), "julia")
+    text = source(made(tmp_path, name), "julia")
     for function in ("rhs", "initial_state", "loss"):
         assert not re.search(r"\w\] *[.+*]?= |\.= |!\(", body(text, function))
 
@@ -57,6 +70,21 @@ def test_a_network_looks_at_all_times_at_once(tmp_path: Path) -> None:
     assert "decode(reduce(hcat, ys), p.decode) .- x" in body(source(catalog.load("latent-ode"), "julia"), "loss")
     # Anything else at each of them.
     assert "observed(ys[k], p) - m[k]" in body(source(latent(tmp_path, "parameters"), "julia"), "loss")
+
+
+def test_what_is_driven_takes_derivatives_of_its_paths(tmp_path: Path) -> None:
+    text = source(made(tmp_path, "hermite"), "julia")
+    assert "function rhs(y, p, t, ddt_X)\n" in text
+    assert "transpose(reshape(f_1, 2, 2))*slope_1" in body(text, "rhs")
+    assert "share*(4 - 3*share)" in body(text, "slope_X")
+
+
+def test_a_jump_beside_a_path_is_told(tmp_path: Path) -> None:
+    """A tape replays no branch, and Julia would not stop short of one."""
+    problem = made(tmp_path, "linear")
+    assert "const HAS_BRANCHES = false" in source(problem, "julia")
+    jumping = {"z": problem.equations["z"] * sympy.sign(symbol("t") - 0.25)}
+    assert "const HAS_BRANCHES = true" in source(dataclasses.replace(problem, equations=jumping), "julia")
 
 
 def test_labels_count_from_one() -> None:

@@ -12,6 +12,7 @@ from sympy import Symbol
 from sciml_bench.emit.context import Context, size_of
 from sciml_bench.emit.julia.array_printer import ArrayPrinter
 from sciml_bench.emit.julia.constants import constant_names, vector
+from sciml_bench.emit.julia.control import slope_arguments
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.errors import UsageError
 from sciml_bench.problem.model import Definition, Problem, symbol, to_double
@@ -31,6 +32,7 @@ from sciml_bench.problem.operators import (
 from sciml_bench.problem.shapes import Shape, shape_of
 
 _REFUSED = (TridiagonalSolve, IndexedSum, At)
+_NAMES = {"Shift": "shifted", "MatrixProduct": "product", "MatrixOf": "product", "ControlSlope": "slope"}
 
 
 def array_function(context: Context) -> tuple[str, list[str]]:
@@ -85,7 +87,8 @@ def _right_hand_side(context: Context, form: ArrayForm) -> str:
     body.append(f"return {form.packed(outputs, printer)}")
     text = "\n".join(body)
     lines = [*parameter_lines(context, text), *state_lines(context, text), *body]
-    return "\n".join([f"function rhs({', '.join(['y', 'p', 't'])})", *(f"    {line}" for line in lines), "end", ""])
+    head = f"function rhs({', '.join(['y', 'p', 't', *slope_arguments(context)])})"
+    return "\n".join([head, *(f"    {line}" for line in lines), "end", ""])
 
 
 @dataclass
@@ -167,7 +170,7 @@ class ArrayForm:
 def _name_of(expr: Node, context: Context) -> str:
     if isinstance(expr, OF_NETWORKS):
         return f"{context.names[expr.args[0]]}{'' if isinstance(expr, NetworkOutput) else '_slope'}"
-    return {"Shift": "shifted", "MatrixProduct": "product"}.get(type(expr).__name__, "total")
+    return _NAMES.get(type(expr).__name__, "total")
 
 
 def _neighbours(expr: Node, problem: Problem) -> Node:

@@ -8,6 +8,7 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context, size_of
+from sciml_bench.emit.julia.control import slope_name
 from sciml_bench.emit.julia.printer import JuliaPrinter
 from sciml_bench.problem.model import symbol
 from sciml_bench.problem.operators import ARRAY_OPERATORS, MIRRORED, PERIODIC, Node
@@ -90,6 +91,15 @@ class ArrayPrinter(JuliaPrinter):
 
     def _print_MatrixProduct(self, expr: Any) -> str:
         return f"{self.code(expr.args[0])}*{self.factor(expr.args[1])}"
+
+    def _print_ControlSlope(self, expr: Any) -> str:
+        return f"{slope_name(self.context, expr.args[0])}(t)"
+
+    def _print_MatrixOf(self, expr: Any) -> str:
+        entries, x = expr.args
+        (rows,), (columns,) = self.shape(expr), self.shape(x)
+        # The entries stand row by row, and those of a column of Julia together.
+        return f"transpose(reshape({self.operand(entries)}, {columns}, {rows}))*{self.factor(x)}"
 
     def _print_NetworkOutput(self, expr: Any) -> str:
         network, *arguments = expr.args

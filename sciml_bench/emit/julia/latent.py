@@ -12,6 +12,7 @@ from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia.array_form import ArrayForm, parameter_lines, state_lines
 from sciml_bench.emit.julia.array_printer import ArrayPrinter
 from sciml_bench.emit.julia.constants import vector
+from sciml_bench.emit.julia.control import controls_source
 from sciml_bench.emit.julia.loss import residual_source, scaled, summed, term, weighted
 from sciml_bench.errors import UsageError
 from sciml_bench.problem.given import Given
@@ -24,15 +25,18 @@ MOST_NUMBERS = 200_000
 
 
 def latent_sources(context: Context) -> list[str]:
-    """``GIVEN`` with the data of each trajectory, ``initial_state(…, p)`` and ``loss(ys, …, p)``.
+    """``GIVEN`` with the data of each trajectory, ``initial_state(…, p)`` and ``loss(ys, …, p)``; of an equation that
+    paths drive ``controls(t, …)`` too, see :mod:`.control`.
 
-    Both take the data of one trajectory before ``p``. ``initial_state`` gives y0, and where the loss has a penalty that
-    too.
+    The first two take the data of one trajectory before ``p``. ``initial_state`` gives y0, and where the loss has a
+    penalty that too.
 
     Raises:
         UsageError: there are too many data for a source text.
     """
     parts = [_given(context), _initial_state(context)]
+    if context.problem.controls:
+        parts.insert(1, controls_source(context, data_names(context)))
     if context.problem.loss.of is not None and _network_of_state(context) is None:
         parts.append(_observed(context))
     return [*parts, _loss(context)]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+import sympy
 from sympy import Mul, Symbol
 
 from sciml_bench.emit.context import Context
@@ -19,7 +20,6 @@ from sciml_bench.emit.julia.printer import JuliaPrinter
 from sciml_bench.emit.julia.stencil import stencils, wraps
 from sciml_bench.emit.statements import Program, Statement, straight_line
 from sciml_bench.emit.targets import TARGETS
-from sciml_bench.errors import UsageError
 from sciml_bench.problem.model import Problem, symbol
 from sciml_bench.problem.operators import Node, TridiagonalSolve, Where
 
@@ -71,8 +71,6 @@ def julia_source(problem: Problem) -> str:
         UsageError: the problem has networks or computes something around its solve, and has operators that no array
             operation of Julia stands for.
     """
-    if problem.controls:
-        raise UsageError(f"'{problem.name}' is driven by a path, which is not emitted to Julia yet")
     context = Context.of(problem, TARGETS["julia"])
     if is_named(problem):
         return _named_module(context)
@@ -109,7 +107,9 @@ def _title(problem: Problem) -> list[str]:
 
 
 def _facts(context: Context) -> list[str]:
-    branches = any(expr.atoms(Where) for expr in context.all_expressions())
+    # A path's right-hand side sees t as it is unless something in it may jump.
+    jumps = (Where, sympy.sign, sympy.Abs) if context.problem.controls else (Where,)
+    branches = any(expr.atoms(*jumps) for expr in context.all_expressions())
     return [
         f"const N_STATES = {context.problem.n_states}",
         f"const N_PARAMETERS = {context.problem.n_parameters}",
