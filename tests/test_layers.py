@@ -38,6 +38,7 @@ FRAMEWORKS = {
     "juliacall",
     "keras",
     "lineax",
+    "numba",
     "optax",
     "optimistix",
     "tensorflow",

@@ -10,7 +10,7 @@ import importlib.util
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -64,7 +64,8 @@ class Facts:
     weights of networks. ``batch`` is the number of trajectories. ``input_derivatives``
     tells that the right-hand side differentiates a network, ``latent`` that initial values or the loss are computed of
     theta, or of data of the trajectories, ``controlled`` that paths drive the equation, through such data or of a
-    Brownian motion, ``stochastic`` that its drift and the matrix of its noise are known apart.
+    Brownian motion, ``stochastic`` that its drift and the matrix of its noise are known apart, ``arrays`` that states
+    or what is defined of them are vectors or fields.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Facts:
     controlled: bool = False
     stochastic: bool = False
     fusion: bool = False
+    arrays: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ def _lacks_nothing() -> str | None:
 class Adapter:
     """A framework's declaration: what it can do, and where its program is.
 
-    ``packages`` maps each import name to the distribution that provides it. ``target`` is the emitter's target.
+    ``packages`` maps each import name to the distribution that provides it. ``target`` is the emitter's target,
+    ``mode_targets`` those of modes that have another.
     ``refusal`` gives the reason why a cell cannot run on a problem with these facts, or ``None``; the plan asks it
     before anything is started. ``cached_modes`` are the modes whose compiled code the framework can keep on the disk
     and find again in another process. ``variables`` gives what its workers' environment must hold, and ``lacking`` the
@@ -133,6 +136,11 @@ class Adapter:
     variables: Callable[[], dict[str, str]] = dict[str, str]
     lacking: Callable[[], str | None] = _lacks_nothing
     track: str = SOLVERS
+    mode_targets: dict[str, str] = field(default_factory=dict[str, str])
+
+    def target_of(self, cell: Cell) -> str:
+        """The emitter's target of a cell."""
+        return self.mode_targets.get(cell.framework_mode, self.target)
 
     @property
     def cell_modes(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ Examples:
 """
 )
 @click.argument("problem")
-@click.option("--code", metavar="ADAPTER", help="Print exactly the source that this adapter's workers run.")
+@click.option("--code", metavar="ADAPTER[/MODE]", help="Print exactly the source that this adapter's workers run.")
 @json_option
 def describe(problem: str, code: str | None, as_json: bool) -> None:
     """Describe a problem, or print the source that is run.
@@ -84,10 +84,14 @@ def _source(problem: Problem, adapter: str) -> tuple[str, str]:
     from sciml_bench.emit import source
     from sciml_bench.errors import UsageError
 
-    declared = registry.adapter(adapter)
+    name, _, mode = adapter.partition("/")
+    declared = registry.adapter(name)
     if declared.track == CONVENTIONAL:
-        raise UsageError(f"'{adapter}' runs models, and {problem.name} is an equation; name an adapter of a solver")
-    return source(problem, declared.target), declared.program.partition(":")[0]
+        raise UsageError(f"'{name}' runs models, and {problem.name} is an equation; name an adapter of a solver")
+    if mode and mode not in declared.modes:
+        raise UsageError(f"{name} has no mode '{mode}'; it has {', '.join(declared.modes)}")
+    target = declared.mode_targets.get(mode, declared.target)
+    return source(problem, target), declared.program.partition(":")[0]
 
 
 def facts(problem: Problem) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from sciml_bench.emit.julia import julia_source
 from sciml_bench.emit.latent import latent_sources
 from sciml_bench.emit.loss import loss_source
 from sciml_bench.emit.networks import IMPORTS, network_arguments, network_sources
+from sciml_bench.emit.numba import numba_functions, refuse_arrays
 from sciml_bench.emit.numpy_jacobian import array_jacobian_source
 from sciml_bench.emit.operators import TRIDIAGONAL_IMPORTS, operator_sources
 from sciml_bench.emit.scalar_jacobian import scalar_jacobian_source
@@ -41,7 +42,8 @@ def source(problem: Problem | Architecture, target: str) -> str:
     which gives at once the right-hand side as numbers and both Jacobians transposed, the second ``None`` without
     parameters. TensorFlow modules of scalar problems have ``jacobian``; JAX modules of problems with a split have
     ``explicit_terms(t, y, p)`` and ``implicit_terms(t, y, p)``, whose sum is ``rhs``, and those of stochastic equations
-    ``drift`` and ``diffusion``, see :mod:`.control`. Julia's is another kind of
+    ``drift`` and ``diffusion``, see :mod:`.control`. Numba's have the functions of NumPy's, compiled, and
+    ``derivative(t, y, dy, p)``, which writes into ``dy``. Julia's is another kind of
     module, see :func:`~sciml_bench.emit.julia.julia_source`.
 
     Raises:
@@ -55,7 +57,12 @@ def source(problem: Problem | Architecture, target: str) -> str:
     chosen = TARGETS[target]
     if problem.controls and target != "jax":
         raise UsageError(f"'{problem.name}' is driven by a path, which is emitted for JAX (Diffrax) only")
+    if target == "numba":
+        refuse_arrays(problem)
     context = Context.of(problem, chosen.for_batch() if problem.batch.size > 1 else chosen)
+    if target == "numba":
+        functions = [*numba_functions(context), loss_source(problem, TARGETS["numpy"])]
+        return "\n\n".join([_header(context), *functions]).rstrip() + "\n"
     functions = [_right_hand_side(context, "rhs", problem.equations)]
     if problem.implicit and target in SPLIT_TARGETS:
         functions.append(_right_hand_side(context, "explicit_terms", problem.explicit))

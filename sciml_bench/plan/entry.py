@@ -117,6 +117,7 @@ class Entry:
             latent=problem.latent,
             controlled=bool(problem.controls),
             stochastic=_stochastic(problem),
+            arrays=not problem.all_scalar,
         )
 
     def _facts_of_model(self) -> Facts:

@@ -54,7 +54,7 @@ class Material:
 
     def source(self, cell: Cell) -> str:
         """The source text that the cell's worker imports."""
-        key = (cell.problem, self.adapters[cell.adapter].target)
+        key = (cell.problem, self.adapters[cell.adapter].target_of(cell))
         if key not in self._sources:
             entry = self.entries[cell.problem]
             made = model_source(entry.model, key[1]) if entry.track == CONVENTIONAL else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -10,8 +12,11 @@ import pytest
 from adapters.cells import catalog_task, source_task
 from scipy.integrate import solve_ivp
 
-from sciml_bench.adapters.scipy import newton, sensitivity
+from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.scipy import ADAPTER, newton, sensitivity
 from sciml_bench.adapters.scipy.program import METHODS, build
+from sciml_bench.cli.main import main
+from sciml_bench.emit import source
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.problem import catalog
 from sciml_bench.task import Cell, Numbers, Point
@@ -216,3 +221,44 @@ def test_lsoda_says_why_it_stopped():
     with pytest.raises(SolverFailure, match=r"SciPy stopped.*lsoda: ") as raised:
         program.solve(program.prepare(np.array(numbers.theta), Point(2.3e-14, 0.0)))
     assert raised.value.outcome in (Outcome.STEP_UNDERFLOW, Outcome.MAX_STEPS)
+
+
+@pytest.mark.parametrize("method", ["lsoda", "radau"])
+def test_what_numba_compiled_gives_the_same_and_is_compiled_once(method):
+    pytest.importorskip("numba", reason="the extra numba is not installed")
+    problem = catalog.load("robertson")
+    theta, point = np.array(problem.numbers().theta), Point(1e-6, 1e-8)
+    plain = scipy_program("robertson", method)
+    cell = Cell("robertson", "scipy", method, "forward", "compiled")
+    compiled = build(source_task(source(problem, ADAPTER.target_of(cell)), problem.numbers(), cell))
+    ours, theirs = (solved(program, theta, point) for program in (plain, compiled))
+    np.testing.assert_allclose(theirs.ys, ours.ys, rtol=1e-9)
+    assert theirs.statistics == ours.statistics
+    ours, theirs = (differentiated(program, theta, point) for program in (plain, compiled))
+    np.testing.assert_allclose(theirs.gradient, ours.gradient, rtol=1e-7)
+    traces = compiled.trace_count()
+    assert traces > 0
+    assert compiled.phases_ns()["compile"] > 0
+    differentiated(compiled, 1.01 * theta, point)
+    solved(compiled, 1.02 * theta, point)
+    assert compiled.trace_count() == traces
+    assert {"scipy", "numpy", "numba"} == set(compiled.versions())
+    assert (plain.trace_count(), plain.phases_ns()) == (0, {})
+
+
+def test_without_numba_or_with_fields_there_is_no_compiled_mode(monkeypatch):
+    cell = Cell("robertson", "scipy", "lsoda", "forward", "compiled")
+    facts = Facts("any", "stiff", 3, 3, 0, "parameters", True)
+    assert "number by number" in (ADAPTER.refusal(cell, replace(facts, arrays=True)) or "")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    assert 'pip install "sciml-bench[numba]"' in (ADAPTER.refusal(cell, facts) or "")
+    assert ADAPTER.refusal(replace(cell, mode="eager"), facts) is None
+    with pytest.raises(SolverFailure) as caught:
+        build(source_task("from numba import njit", catalog.load("robertson").numbers(), cell))
+    assert caught.value.outcome is Outcome.UNSUPPORTED
+
+
+def test_each_mode_has_its_own_source(capsys):
+    for name, compiled in (("scipy", False), ("scipy/eager", False), ("scipy/compiled", True)):
+        assert main(["describe", "robertson", "--code", name]) == 0
+        assert ("@njit" in capsys.readouterr().out) == compiled

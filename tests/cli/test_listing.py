@@ -212,3 +212,9 @@ def test_schemas_of_models_and_of_claims(cli):
     for option in ("--models", "--claims"):
         jsonschema.Draft202012Validator.check_schema(cli("schema", option).json)
     assert cli("schema", "--models", "--claims").code == 2
+
+
+def test_the_code_of_a_mode_that_there_is_not(cli):
+    wrong = cli("describe", "decay", "--code", "alpha/xla")
+    assert wrong.code == 2
+    assert "alpha has no mode 'xla'; it has " in wrong.err

@@ -83,7 +83,7 @@ def _task(adapter: Adapter, cell: Cell, known: KnownProblem, rtol: float, thread
     return Task(
         cell=cell,
         program=adapter.program,
-        source=source(problem, adapter.target),
+        source=source(problem, adapter.target_of(cell)),
         numbers=problem.numbers(),
         points=(Point(rtol, rtol / 100),),
         sampling=Sampling(warm_up_calls=1, steady_calls=3, steady_s=0.0, max_steady_calls=3, perturbation=0.0),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
 from sciml_bench.task import Cell
 
+NUMBA = 'numba is not installed; run: pip install "sciml-bench[numba]"'
 
-def refusal(_cell: Cell, facts: Facts) -> str | None:
+
+def refusal(cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
     if facts.controlled:
         return "paths that drive an equation, through data or of Brownian motions, are not emitted to NumPy"
@@ -17,7 +21,14 @@ def refusal(_cell: Cell, facts: Facts) -> str | None:
         )
     if facts.batch > 1:
         return "SciPy's solve_ivp takes one trajectory at a time, with a right-hand side written in Python"
-    return None
+    return _uncompiled(facts) if cell.framework_mode == "compiled" else None
+
+
+def _uncompiled(facts: Facts) -> str | None:
+    """Why Numba cannot compile this problem here."""
+    if facts.arrays or facts.latent:
+        return "code for Numba is written number by number, which vectors and fields are too large for"
+    return NUMBA if importlib.util.find_spec("numba") is None else None
 
 
 # SciPy's guide: "explicit Runge-Kutta methods should be used for non-stiff problems and implicit methods ('Radau',
@@ -39,7 +50,9 @@ ADAPTER = Adapter(
         Method("lsoda", family="multistep", order=5, implicit=True, stiff=True),
     ),
     sensitivities=("forward",),
-    modes=("eager",),
+    # Compiled: the right-hand side and its Jacobians by Numba, the solver's own loop stays Python or Fortran.
+    modes=("eager", "compiled"),
+    mode_targets={"compiled": "numba"},
     stiff_recipes=(
         Recipe("radau", "forward", "eager"),
         Recipe("bdf", "forward", "eager"),

@@ -26,7 +26,7 @@ from scipy.sparse.linalg import splu
 from sciml_bench.task import Numbers
 
 Vector = NDArray[np.float64]
-Parameters = list[float]
+Parameters = list[float] | Vector
 Jacobian = Callable[[float, Vector], Any]
 
 # From this many equations on, a sparse factorisation of the system with sensitivities beats a dense one.
@@ -57,10 +57,12 @@ class Structure(NamedTuple):
     upper: int
 
 
-def structure(source: ModuleType, numbers: Numbers) -> Structure:
-    """The structure of the emitted Jacobian, found by evaluating it."""
+def structure(
+    source: ModuleType, numbers: Numbers, of: Callable[[Vector], Parameters] = np.ndarray.tolist
+) -> Structure:
+    """The structure of the emitted Jacobian, found by evaluating it; ``of`` makes the parameters that it takes."""
     n = len(numbers.y0)
-    places = np.unique(np.concatenate(list(_places(source, numbers))))
+    places = np.unique(np.concatenate(list(_places(source, numbers, of))))
     columns, rows = places // n, places % n
     group, n_groups = _groups(rows, columns, n)
     below = rows - columns
@@ -68,7 +70,7 @@ def structure(source: ModuleType, numbers: Numbers) -> Structure:
     return Structure(n, rows, columns, group, n_groups, lower, upper)
 
 
-def _places(source: ModuleType, numbers: Numbers) -> Iterator[NDArray[np.intp]]:
+def _places(source: ModuleType, numbers: Numbers, of: Callable[[Vector], Parameters]) -> Iterator[NDArray[np.intp]]:
     """Places (column * n + row) of entries that are not zero, at the start, the breakpoints and the end.
 
     A sparse Jacobian stores what can be non-zero. A dense one is looked at in the initial state and at random states
@@ -85,7 +87,7 @@ def _places(source: ModuleType, numbers: Numbers) -> Iterator[NDArray[np.intp]]:
     with np.errstate(all="ignore"):
         for t in (numbers.t0, *numbers.breakpoints, numbers.t1):
             for state, parameters in probes:
-                matrix = source.jacobian(t, state, parameters.tolist())
+                matrix = source.jacobian(t, state, of(parameters))
                 if issparse(matrix):
                     rows, columns = matrix.tocoo().coords
                 else:

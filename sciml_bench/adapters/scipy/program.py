@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import operator
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -14,9 +15,14 @@ from scipy.integrate import BDF, DOP853, LSODA, RK45, OdeSolver, Radau, solve_iv
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
 from sciml_bench.adapters.scipy import counting, failure, newton, sensitivity
+from sciml_bench.adapters.scipy.declaration import NUMBA
 from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
+
+if TYPE_CHECKING:
+    # Not imported: it brings Numba, which only compiled cells have.
+    from sciml_bench.adapters.scipy.compiling import CompileTimes
 
 Vector = NDArray[np.float64]
 METHODS: dict[str, type[OdeSolver]] = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": LSODA}
@@ -36,7 +42,7 @@ class System(NamedTuple):
 class Inputs(NamedTuple):
     """The inputs of one call: the problem itself, and with its sensitivities."""
 
-    p: list[float]
+    p: newton.Parameters
     state: System
     augmented: System
 
@@ -70,11 +76,15 @@ class SciPyProgram(Program):
 
     def __init__(self, task: Task):
         self._numbers = numbers = task.numbers
+        compiled = task.cell.framework_mode == "compiled"
+        if compiled and importlib.util.find_spec("numba") is None:
+            raise SolverFailure(Outcome.UNSUPPORTED, NUMBA)
         self._source = load_source(task)
         self._method = task.cell.method
         self._solver: Any = counting.counting_steps(METHODS[self._method])
         self._segments = split(numbers)
         self._evaluate_at = [np.asarray(segment.times) for segment in self._segments]
+        self._compiled = self._compile_times() if compiled else None
         # Data of the trajectory, where something is computed around the solve.
         self._given: tuple[Any, ...] | None = getattr(self._source, "GIVEN", None)
         self._n_states, self._n_theta = len(numbers.y0), len(numbers.theta)
@@ -83,7 +93,7 @@ class SciPyProgram(Program):
             self._state_options = self._augmented_options = _no_options
         else:
             method, source, wrt = self._method, self._source, numbers.wrt
-            shape = newton.structure(source, numbers)
+            shape = newton.structure(source, numbers, self._parameters)
             self._state_options = newton.state_options(method, source, shape)
             self._augmented_options = newton.sensitivity_options(method, source, shape, self._n_theta, wrt)
 
@@ -91,8 +101,7 @@ class SciPyProgram(Program):
         numbers, rhs = self._numbers, self._source.rhs
         values = np.array(theta, dtype=np.float64)
         parameters = numbers.wrt == "parameters"
-        # Python floats, not NumPy scalars: the emitted equations compute with them one by one, three times as fast.
-        p = values.tolist() if parameters else list(numbers.p)
+        p = self._parameters(values if parameters else np.asarray(numbers.p))
         y0 = np.asarray(numbers.y0) if parameters else values
         atol = point.atol * self._scale
         start = sensitivity.initial(y0, self._n_theta, numbers.wrt)
@@ -122,13 +131,26 @@ class SciPyProgram(Program):
         gradient = np.matmul(rows[:, 1:], by_state[:, :, None]).sum(axis=0)[:, 0]
         return Differentiated(float(loss), gradient + directly, counts)
 
-    def _start(self, p: list[float], given: tuple[Any, ...]) -> tuple[Vector, Vector]:
+    def _parameters(self, p: Vector) -> newton.Parameters:
+        """The parameters as the emitted functions take them.
+
+        What Python runs takes Python floats, not NumPy scalars: it computes with them one by one, three times as fast.
+        What Numba compiled takes an array.
+        """
+        return p.tolist() if self._compiled is None else p
+
+    def _compile_times(self) -> CompileTimes:
+        from sciml_bench.adapters.scipy.compiling import CompileTimes
+
+        return CompileTimes(self._source)
+
+    def _start(self, p: newton.Parameters, given: tuple[Any, ...]) -> tuple[Vector, Vector]:
         """The initial state as the parameters decide it, and the same followed by its sensitivities."""
         found = self._source.initial_state(*given, np.asarray(p))
         y0 = found[0] if isinstance(found, tuple) else found
         return y0, np.concatenate([y0, self._source.initial_jacobian(*given, p).T.ravel()])
 
-    def _loss(self, ys: Vector, p: list[float]) -> tuple[float, Vector, Vector | float]:
+    def _loss(self, ys: Vector, p: newton.Parameters) -> tuple[float, Vector, Vector | float]:
         """The loss, its derivatives by the states, and those by the parameters while the states stay."""
         source, given = self._source, self._given
         if given is None:
@@ -152,7 +174,18 @@ class SciPyProgram(Program):
         return Gradient(output.loss, output.gradient, _statistics(output.counts))
 
     def versions(self) -> dict[str, str]:
-        return {"scipy": scipy.__version__, "numpy": np.__version__}
+        found = {"scipy": scipy.__version__, "numpy": np.__version__}
+        if self._compiled is not None:
+            from sciml_bench.adapters.scipy.compiling import versions
+
+            found |= versions()
+        return found
+
+    def trace_count(self) -> int:
+        return 0 if self._compiled is None else self._compiled.count
+
+    def phases_ns(self) -> dict[str, int]:
+        return {} if self._compiled is None else {"compile": self._compiled.ns}
 
     def _integrate(self, system: System) -> Solved:
         if self._method == "lsoda":
@@ -200,7 +233,7 @@ def build(task: Task) -> SciPyProgram:
     return SciPyProgram(task)
 
 
-def _no_options(_p: list[float], _atol: Vector) -> dict[str, Any]:
+def _no_options(_p: newton.Parameters, _atol: Vector) -> dict[str, Any]:
     return {}
 
 

@@ -34,7 +34,9 @@ def absolute_tolerance(atol: Vector, theta: Vector, numbers: Numbers) -> Vector:
     return np.concatenate([atol, (atol / typical[:, None]).ravel()])
 
 
-def right_hand_side(source: ModuleType, p: list[float], n_states: int, n_theta: int, wrt: str) -> Callable[..., Vector]:
+def right_hand_side(
+    source: ModuleType, p: list[float] | Vector, n_states: int, n_theta: int, wrt: str
+) -> Callable[..., Vector]:
     """The flat Z' as a function of t and the flat Z."""
     rhs, jacobian, forcing = source.rhs, source.jacobian, source.parameter_jacobian
     n, size, shape = n_states, n_states * (1 + n_theta), (n_theta, n_states)

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.report.traces import Trace
+from sciml_bench.task import Cell
 
 if TYPE_CHECKING:
     # Not imported: it brings SymPy, and a page is also made of problems that are not here.
@@ -172,18 +173,25 @@ def _codes(
         if adapter is None:
             yield Code(name, "", "", "This adapter is not installed here, so its code cannot be shown.")
             continue
-        try:
-            text = source(problem, adapter.target)
-        except (KeyError, SciMLBenchError) as error:
-            yield Code(name, adapter.target, "", f"Its code cannot be emitted here: {error}")
-            continue
-        hashed = hashlib.sha256(text.encode()).hexdigest()
-        found = [trace.source_hash for trace in traces if trace.adapter == name]
-        same = found.count(hashed)
-        if not found:
-            note = "Nothing was measured with it in this run."
-        elif same == len(found):
-            note = f"Exactly this text was run in all {same} records that count (SHA-256 {hashed[:12]}…)."
-        else:
-            note = f"NOT what was run: {len(found) - same} of {len(found)} records have another source."
-        yield Code(titles.get(name, name), adapter.target, text, note)
+        hashes: dict[str, list[str]] = {}
+        for trace in traces:
+            if trace.adapter == name:
+                hashes.setdefault(adapter.target_of(Cell(*trace.label.split("/"))), []).append(trace.source_hash)
+        for target, found in hashes.items() or [(adapter.target, [])]:
+            try:
+                text = source(problem, target)
+            except (KeyError, SciMLBenchError) as error:
+                yield Code(name, target, "", f"Its code cannot be emitted here: {error}")
+                continue
+            yield Code(titles.get(name, name), target, text, _run_or_not(text, found))
+
+
+def _run_or_not(text: str, found: Sequence[str]) -> str:
+    """Whether a text is what was run, by the hashes of the records."""
+    hashed = hashlib.sha256(text.encode()).hexdigest()
+    same = found.count(hashed)
+    if not found:
+        return "Nothing was measured with it in this run."
+    if same == len(found):
+        return f"Exactly this text was run in all {same} records that count (SHA-256 {hashed[:12]}…)."
+    return f"NOT what was run: {len(found) - same} of {len(found)} records have another source."

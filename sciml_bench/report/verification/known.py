@@ -11,14 +11,14 @@ from typing import Any
 
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.learning import ModelTruth
-from sciml_bench.task import Numbers, Reference
+from sciml_bench.task import Cell, Numbers, Reference
 
 
 @dataclass(frozen=True)
 class KnownProblem:
     """A problem as it is today. ``reference`` is the one that is stored, exact or published; none is computed here.
 
-    A model has a ``model_truth`` instead. ``source_hash`` gives the hash of the source that is emitted for an adapter,
+    A model has a ``model_truth`` instead. ``source_hash`` gives the hash of the source that is emitted for a cell,
     ``None`` where that is not known.
     """
 
@@ -26,7 +26,7 @@ class KnownProblem:
     numbers: Numbers
     reference: Reference | None
     model_truth: ModelTruth | None
-    source_hash: Callable[[str], str | None]
+    source_hash: Callable[[Cell], str | None]
 
 
 Known = Callable[[str], KnownProblem | str]
@@ -59,12 +59,16 @@ def _load(name: str, file: str | None) -> KnownProblem | str:
     problem = load_declared(Path(file) if file is not None else catalog.path(name))
 
     @cache
-    def source_hash(adapter_name: str) -> str | None:
-        from sciml_bench.adapters.registry import adapters
+    def hash_for(target: str) -> str:
         from sciml_bench.emit import source
 
-        declared = adapters().get(adapter_name)
-        return None if declared is None else hashlib.sha256(source(problem, declared.target).encode()).hexdigest()
+        return hashlib.sha256(source(problem, target).encode()).hexdigest()
+
+    def source_hash(cell: Cell) -> str | None:
+        from sciml_bench.adapters.registry import adapters
+
+        declared = adapters().get(cell.adapter)
+        return None if declared is None else hash_for(declared.target_of(cell))
 
     model_truth = stored(problem) if isinstance(problem, Architecture) else None
     reference = None if isinstance(problem, Architecture) else truth(problem, 0.0)

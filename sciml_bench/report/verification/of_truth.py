@@ -59,7 +59,7 @@ def catalog(record: Record, _intent: Intent, known: KnownProblem) -> Iterator[st
     if record.spec_hash != known.spec_hash:
         yield f"the problem has changed: {record.spec_hash[:12]}… then, {known.spec_hash[:12]}… now"
         return
-    now = known.source_hash(record.cell.adapter)
+    now = known.source_hash(record.cell)
     if now is not None and record.source_hash != now:
         yield f"the emitted source has changed: {record.source_hash[:12]}… then, {now[:12]}… now"
 
