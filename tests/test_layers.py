@@ -39,6 +39,7 @@ FRAMEWORKS = {
     "keras",
     "lineax",
     "numba",
+    "numbalsoda",
     "optax",
     "optimistix",
     "tensorflow",

@@ -47,7 +47,12 @@ SOLVERS, CONVENTIONAL = "solvers", "conventional"
 """The two tracks: adapters of the first solve differential equations, those of the second run models."""
 
 INFERENCE = "inference"
-"""The sensitivity of a framework that takes no gradients; its cells are measured without."""
+"""The sensitivity of a framework that runs models and takes no gradients; its cells are measured without."""
+
+NO_GRADIENT = "none"
+"""The same of a library that only solves."""
+
+WITHOUT_GRADIENTS = (INFERENCE, NO_GRADIENT)
 
 BACKWARD_EVALUATIONS = "n_backward_rhs_evaluations"
 """The count of a gradient that tells the evaluations of the right-hand side in its backward solve by themselves."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS
 from sciml_bench.claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
 from sciml_bench.outcome import Outcome
+from sciml_bench.plan.products import labels
 from sciml_bench.report.rows import Target, Work, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
 from sciml_bench.stats.front import WorkPoint, common_target
@@ -70,7 +72,18 @@ class Evidence:
 
 
 def evidence(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
-    """The evidence on one setting of a claim, from a run of its cells.
+    """The evidence on one setting of a claim, from a run of its cells; a side that was left out says why."""
+    found = _measured(claim, setting, summary)
+    fast, slow = ONE_SIDE * 2 if found.alone else SIDES
+    return dataclasses.replace(
+        found,
+        fast=_left_out(summary, f"{setting}.{fast}") or found.fast,
+        slow=_left_out(summary, f"{setting}.{slow}") or found.slow,
+    )
+
+
+def _measured(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
+    """The evidence where both sides were planned.
 
     As published, both sides are read at the tolerances that the claim states, where it does; when fair, at equal
     achieved accuracy on the ladder of the profile. Models, which are right before they are timed, are read at their
@@ -103,9 +116,20 @@ def evidence(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
 
 def _cell(summary: RunSummary, side: str) -> CellSummary:
     """The cell of a side; one that the plan left out has no process."""
-    label = summary.plan["claimed"].get("cells", {}).get(side)
+    label = _label(summary, side)
     found = next((cell for cell in summary.cells.values() if cell.cell.label == label), None)
     return CellSummary(Cell("", "", "", "", ""), "other", "") if found is None else found
+
+
+def _label(summary: RunSummary, side: str) -> str:
+    return summary.plan["claimed"].get("cells", {}).get(side, "")
+
+
+def _left_out(summary: RunSummary, side: str) -> Measured | None:
+    """A side that the plan left out, with its reason."""
+    label, skipped = _label(summary, side), summary.plan.get("skipped", ())
+    reason = next((entry["reason"] for entry in skipped if label in labels(entry["cells"])), None)
+    return None if reason is None else Measured(why=f"was left out: {reason}")
 
 
 def _value(quantity: str) -> Value:

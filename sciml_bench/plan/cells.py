@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from sciml_bench.adapters.base import INFERENCE, SOLVERS, Adapter, Recipe
+from sciml_bench.adapters.base import SOLVERS, WITHOUT_GRADIENTS, Adapter, Recipe
 from sciml_bench.adapters.registry import missing
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.entry import Entry
@@ -102,7 +102,7 @@ def _recipe(cell: Cell) -> Recipe:
 
 def trains(cell: Cell, entry: Entry, adapter: Adapter) -> bool:
     """Whether theta is trained in this cell: the first recommended one of its adapter, in the main precision."""
-    if cell.sensitivity == INFERENCE:
+    if cell.sensitivity in WITHOUT_GRADIENTS:
         return False
     return cell.precision == entry.precisions[0] and _recipe(cell) in _recipes(adapter, entry)[:1]
 

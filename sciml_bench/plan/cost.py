@@ -15,6 +15,8 @@ from sciml_bench.task import CALLS, GRADIENT, Cell
 # it, or an adjoint and all that it calls.
 STARTUP_S: dict[str, float] = {
     "scipy": 1.0,
+    # Its import compiles.
+    "numbalsoda": 15.0,
     "torchdiffeq": 3.0,
     "diffrax": 8.0,
     "tensorflow": 15.0,
@@ -31,6 +33,7 @@ ADJOINT_STARTUP_S: dict[str, float] = {"julia": 100.0}
 # Seconds for one solve or gradient of a small problem. Compiled code is far faster; the minimum sampling time rules.
 CALL_S: dict[str, float] = {
     "scipy": 0.1,
+    "numbalsoda": 0.001,
     "torchdiffeq": 0.1,
     "diffrax": 0.01,
     "tensorflow": 0.02,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sciml_bench.adapters.base import CONVENTIONAL, INFERENCE, Adapter
+from sciml_bench.adapters.base import CONVENTIONAL, WITHOUT_GRADIENTS, Adapter
 from sciml_bench.emit import invariants_source
 from sciml_bench.emit import source as emit_source
 from sciml_bench.emit.architecture.source import architecture_source as model_source
@@ -114,7 +114,7 @@ class Material:
 
     def calls(self, cell: Cell) -> tuple[str, ...]:
         """What is measured of a cell: no gradient where the framework has none, or where nobody asks for it."""
-        return (SOLVE,) if cell.sensitivity == INFERENCE else self.wanted
+        return (SOLVE,) if cell.sensitivity in WITHOUT_GRADIENTS else self.wanted
 
     def training(self, cell: Cell) -> Training | None:
         """How theta is trained in a cell, with as many steps as the profile takes; ``None`` where it is not."""

@@ -157,6 +157,17 @@ def test_an_interrupted_run_says_what_is_missing():
     assert found.findings["published"].reason == "the fast side was not measured; the slow side was not measured"
 
 
+def test_a_side_that_the_plan_left_out_says_why():
+    which, told = claim(), plan([SLOW])
+    told |= {
+        "claimed": {"claim": which.id, "cells": {name: where.label for name, where in SIDES.items()}},
+        "skipped": [{"reason": "numba is not installed", "outcome": "unsupported", "cells": [FAST.label]}],
+    }
+    (found,) = judged([Measurement(which, summarise(told, [record(SLOW, points(1.0, 4.0))]), Path("results/run"))])
+    assert found.findings["published"].reason == "the fast side was left out: numba is not installed"
+    assert "was not measured" in found.findings["fair"].reason
+
+
 def test_tables_have_the_source_and_no_markup_of_strangers():
     strange = dataclasses.replace(
         claim(), id="X1", origin=dataclasses.replace(find("C05").origin, citation="a|b & <i>c</i>")

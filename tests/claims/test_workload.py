@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -105,10 +106,12 @@ def test_first_targets_come_first():
     assert first.index("C35") < first.index("C02")
 
 
-def test_what_stands_in_the_way_is_told():
+def test_what_stands_in_the_way_is_told(monkeypatch: pytest.MonkeyPatch):
     assert "--cpu" in obstacle(find("C10"), adapters(), cpu_only=True)
     assert "GPUs" in obstacle(find("C10"), adapters(), cpu_only=False)
-    assert "numbalsoda" in obstacle(find("C06-lorenz"), adapters(), cpu_only=True)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    assert 'pip install "sciml-bench[numbalsoda]"' in obstacle(find("C06-lorenz"), adapters(), cpu_only=True)
+    monkeypatch.undo()
     assert obstacle(find("C23"), adapters(), cpu_only=True) == ""
 
 

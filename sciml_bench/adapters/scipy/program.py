@@ -22,7 +22,7 @@ from sciml_bench.task import Point, Task
 
 if TYPE_CHECKING:
     # Not imported: it brings Numba, which only compiled cells have.
-    from sciml_bench.adapters.scipy.compiling import CompileTimes
+    from sciml_bench.adapters.numba.compiling import CompileTimes
 
 Vector = NDArray[np.float64]
 METHODS: dict[str, type[OdeSolver]] = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": LSODA}
@@ -140,9 +140,9 @@ class SciPyProgram(Program):
         return p.tolist() if self._compiled is None else p
 
     def _compile_times(self) -> CompileTimes:
-        from sciml_bench.adapters.scipy.compiling import CompileTimes
+        from sciml_bench.adapters.numba.compiling import CompileTimes
 
-        return CompileTimes(self._source)
+        return CompileTimes(vars(self._source).values())
 
     def _start(self, p: newton.Parameters, given: tuple[Any, ...]) -> tuple[Vector, Vector]:
         """The initial state as the parameters decide it, and the same followed by its sensitivities."""
@@ -176,7 +176,7 @@ class SciPyProgram(Program):
     def versions(self) -> dict[str, str]:
         found = {"scipy": scipy.__version__, "numpy": np.__version__}
         if self._compiled is not None:
-            from sciml_bench.adapters.scipy.compiling import versions
+            from sciml_bench.adapters.numba.compiling import versions
 
             found |= versions()
         return found

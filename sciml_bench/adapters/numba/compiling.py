@@ -1,11 +1,12 @@
-"""The compiled mode: functions that Numba compiles at their first calls. Imported by compiled programs only.
+"""What Numba compiled, in functions that it compiles at their first calls. Imported by programs that use it only.
 
-Numba is looked for by the declaration, so that a plan can say that it is missing.
+Numba is looked for by the declarations, so that a plan can say that it is missing.
 """
 
 from __future__ import annotations
 
-from types import ModuleType
+from collections.abc import Iterable
+from typing import Any
 
 import numba
 from numba.core import event
@@ -13,10 +14,10 @@ from numba.core.dispatcher import Dispatcher
 
 
 class CompileTimes:
-    """How long Numba has compiled, and for how many kinds of arguments, in the functions of one module."""
+    """How long Numba has compiled, and for how many kinds of arguments, the compiled functions among these."""
 
-    def __init__(self, source: ModuleType):
-        self._functions = [value for value in vars(source).values() if isinstance(value, Dispatcher)]
+    def __init__(self, functions: Iterable[Any]):
+        self._functions = [function for function in functions if isinstance(function, Dispatcher)]
         self._timer = event.TimingListener()
         event.register("numba:compile", self._timer)
 

@@ -1,0 +1,1 @@
+"""What the adapters that compile with Numba share."""

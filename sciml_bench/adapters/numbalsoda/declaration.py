@@ -1,0 +1,36 @@
+"""What numbalsoda can do. Imports nothing of it."""
+
+from __future__ import annotations
+
+from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Facts, Method, Recipe
+from sciml_bench.task import Cell
+
+
+def refusal(_cell: Cell, facts: Facts) -> str | None:
+    """Why a cell cannot run on a problem with these facts."""
+    if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
+        return "code for Numba is written number by number, which vectors, fields and networks are too large for"
+    if facts.batch > 1:
+        return "numbalsoda takes one trajectory at a time"
+    return None
+
+
+# Its own guide shows lsoda for stiff problems, and dop853 beside it for those that are not.
+ADAPTER = Adapter(
+    name="numbalsoda",
+    title="numbalsoda (Numba)",
+    packages={"numba": "numba", "numbalsoda": "numbalsoda"},
+    extra="numbalsoda",
+    target="numba",
+    program="sciml_bench.adapters.numbalsoda.program:build",
+    methods=(
+        # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5 by itself.
+        Method("lsoda", family="multistep", order=5, implicit=True, stiff=True),
+        Method("dop853", family="explicit_rk", order=8, implicit=False),
+    ),
+    sensitivities=(NO_GRADIENT,),
+    modes=("compiled",),
+    stiff_recipes=(Recipe("lsoda", NO_GRADIENT, "compiled"),),
+    nonstiff_recipes=(Recipe("lsoda", NO_GRADIENT, "compiled"), Recipe("dop853", NO_GRADIENT, "compiled")),
+    refusal=refusal,
+)
