@@ -27,12 +27,14 @@ One cell, built.
 `theta`, with respect to which gradients are taken, is the parameters or, if `of_parameters` is `Val(false)`, the initial
 state. `order` is that of its numbers, see [`places`](@ref). Of a batch, whose size is in `batch`, `y0` holds a state for
 each trajectory, and so `theta` where it is the initial state; `counts` has an element for each. `scale` times the
-absolute tolerance is that of each state; a number where all are equal.
+absolute tolerance is that of each state; a number where all are equal. Where the initial states are computed `around` says
+how, and `y0` holds zeros. `segments` are those of all trajectories, or see [`segments_of`](@ref).
 """
-struct Cell{F, S, L, A, D, W, B, Y, P, X, O}
+struct Cell{F, S, L, R, A, D, W, B, Y, P, X, O}
     form::F
     segments::S
     loss::L
+    around::R
     algorithm::A
     sensitivity::D
     of_parameters::W
@@ -70,7 +72,7 @@ break_intervals(sensitivity_name, method) = startswith(sensitivity_name, "quadra
 function chosen_form(emitted::Equations, method, sensitivity_name, mode)
     if emitted.named !== nothing
         mode == "compiled" && return Named(emitted.named)
-        throw(Failure("unsupported", "Lux's layers give new arrays; there is no right-hand side that writes into one"))
+        throw(Failure("unsupported", "it gives new arrays; there is no right-hand side that writes into one"))
     end
     if needs_out_of_place(sensitivity_name)
         emitted.out_of_place === nothing &&
@@ -89,13 +91,14 @@ function assemble(emitted, form, pattern, parts, solver, how, wrt, y0, p, atol_s
     values = parameters(form, arranged(order, collect(Float64, p)))
     batch = length(y0) ÷ emitted.n_states
     starts = split_states(Val(batch), form, collect(Float64, y0))
+    first_start = batch == 1 ? starts : starts[1]
     return Cell(
         form,
         segments(
-            (form, emitted, pattern), (batch == 1 ? starts : starts[1], values), collect(Float64, spans),
-            collect(Float64, times), parts,
+            (form, emitted, pattern), (first_start, values), collect(Float64, spans), collect(Float64, times), parts
         ),
         emitted.loss,
+        around(emitted),
         solver,
         how,
         Val(of_parameters),
@@ -124,12 +127,23 @@ function tolerance_scale(solver, form, each)
 end
 
 function segments(equation, (y0, p), spans, times, parts)
-    built = map(eachrow(spans)) do (start, stop, low, high, n_saved)
-        problem = ODEProblem(right_hand_side(equation..., low, high), y0, (start, stop), p)
+    _, emitted, _ = equation
+    if emitted.controls !== nothing
+        return map(emitted.given) do given
+            along(span, bounds) = ODEFunction{false, FullSpecialize}(driven(emitted, given, span, bounds))
+            segments(along, (y0, p), spans, times, parts)
+        end
+    end
+    of_all(_, bounds) = right_hand_side(equation..., bounds...)
+    return Tuple(segments(of_all, (y0, p), spans, times, parts))
+end
+
+function segments(make::Function, (y0, p), spans, times, parts)
+    return map(eachrow(spans)) do (start, stop, low, high, n_saved)
+        problem = ODEProblem(make((start, stop), (low, high)), y0, (start, stop), p)
         inside = filter(time -> start < time <= stop, times)
         Segment(problem, inside, Int(n_saved), parts(inside, start))
     end
-    return Tuple(built)
 end
 
 function right_hand_side(::Static, emitted, pattern, low, high)

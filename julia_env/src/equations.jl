@@ -3,13 +3,18 @@ What an emitted module holds.
 
 `in_place(dy, y, p, t)` writes the right-hand side; `out_of_place(y, p, t)` gives it as a static vector. Either is
 `nothing` where the emitter wrote none. `named` makes the `ComponentVector` of a flat vector of parameters, as equations
-with networks take it, whose `out_of_place` gives a vector; else it is `nothing`. `stencils` is the structure of a sparse
-Jacobian or `nothing`.
+with networks take it, whose `out_of_place` gives a vector; else it is `nothing`. `initial_state` and `given`, the data of
+each trajectory, are `nothing` unless something is computed around the solve, see [`Around`](@ref). `controls(t, given...)`
+is what `out_of_place` takes after t of the paths that drive the equation, on the interval that holds t; `nothing` where
+there are none. `stencils` is the structure of a sparse Jacobian or `nothing`.
 """
-struct Equations{R, S, M, L, T}
+struct Equations{R, S, M, I, G, C, L, T}
     in_place::R
     out_of_place::S
     named::M
+    initial_state::I
+    given::G
+    controls::C
     loss::L
     has_branches::Bool
     stencils::T
@@ -44,6 +49,9 @@ function equations(emitted::Module)
         optional(emitted, :rhs!),
         optional(emitted, :rhs),
         optional(emitted, :named),
+        optional(emitted, :initial_state),
+        optional(emitted, :GIVEN),
+        optional(emitted, :controls),
         getglobal(emitted, :loss),
         getglobal(emitted, :HAS_BRANCHES),
         getglobal(emitted, :STENCILS),

@@ -4,9 +4,7 @@ struct Objective{C, S}
     settings::S
 end
 
-function (objective::Objective)(theta)
-    return total_loss(objective.cell, trajectory(objective.cell, theta, objective.settings))
-end
+(objective::Objective)(theta) = total_loss(objective.cell, theta, objective.settings)
 
 # Dual numbers of the gradient carry this in their type, apart from those of a solver's own Jacobians.
 struct Loss end

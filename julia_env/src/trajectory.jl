@@ -2,16 +2,21 @@
 const MAX_STEPS = 10^6
 
 """The initial state, or those of a batch, and the parameters that belong to a theta."""
-starting(cell::Cell, theta) = starting(cell.of_parameters, cell, theta)
-starting(::Val{true}, cell, theta) = (cell.y0, parameters(cell.form, theta))
-starting(::Val{false}, cell, theta) = (split_states(cell.batch, cell.form, theta), cell.p)
+starting(cell::Cell, theta) = starting(cell.around, cell.of_parameters, cell, theta)
+starting(::Nothing, ::Val{true}, cell, theta) = (cell.y0, parameters(cell.form, theta))
+starting(::Nothing, ::Val{false}, cell, theta) = (split_states(cell.batch, cell.form, theta), cell.p)
+function starting(around::Around, ::Val{true}, cell, theta)
+    p = parameters(cell.form, theta)
+    starts = computed(around, p)
+    return cell.batch === Val(1) ? only(starts) : starts, p
+end
 
 """The states at the saved times; of a batch, those of each trajectory."""
 trajectory(cell::Cell, theta, settings) = trajectory(cell.batch, cell, theta, settings)
 
 function trajectory(::Val{1}, cell, theta, settings)
     y0, p = starting(cell, theta)
-    return saved(cell, cell.segments, convert.(eltype(theta), y0), p, settings)
+    return saved(cell, segments_of(cell.segments, 1), convert.(eltype(theta), y0), p, settings)
 end
 
 """
@@ -23,7 +28,7 @@ function trajectory(::Val, cell, theta, settings)
     starts, p = starting(cell, theta)
     return map(eachindex(starts), starts) do i, y0
         ChainRulesCore.@ignore_derivatives cell.trajectory[] = i
-        saved(cell, cell.segments, convert.(eltype(theta), y0), p, settings)
+        saved(cell, segments_of(cell.segments, i), convert.(eltype(theta), y0), p, settings)
     end
 end
 
@@ -33,7 +38,7 @@ function every_trajectory(cell, theta, settings)
     found = map(eachindex(starts), starts) do i, y0
         cell.trajectory[] = i
         try
-            saved(cell, cell.segments, y0, p, settings)
+            saved(cell, segments_of(cell.segments, i), y0, p, settings)
         catch error
             error isa Failure || rethrow()
             error
@@ -45,10 +50,17 @@ function every_trajectory(cell, theta, settings)
     throw(Failure(first_one.outcome, first_one.message, failed))
 end
 
-"""The loss of what [`trajectory`](@ref) gives: of a batch the sum over all."""
-total_loss(cell::Cell, states) = total_loss(cell.batch, cell, states)
-total_loss(::Val{1}, cell, states) = cell.loss(states)
-total_loss(::Val, cell, states) = sum(map(cell.loss, states))
+"""The loss as a function of theta: of a batch the sum over all trajectories."""
+total_loss(cell::Cell, theta, settings) = total_loss(cell.around, cell.batch, cell, theta, settings)
+total_loss(::Nothing, ::Val{1}, cell, theta, settings) = cell.loss(trajectory(cell, theta, settings))
+total_loss(::Nothing, ::Val, cell, theta, settings) = sum(map(cell.loss, trajectory(cell, theta, settings)))
+function total_loss(around::Around, ::Val{1}, cell, theta, settings)
+    return loss_of(around, cell, 1, parameters(cell.form, theta), settings)
+end
+function total_loss(around::Around, ::Val, cell, theta, settings)
+    p = parameters(cell.form, theta)
+    return sum(map(i -> loss_of(around, cell, i, p, settings), eachindex(around.given)))
+end
 
 saved(cell, segments::Tuple{Segment}, y, p, settings) = integrated(cell, segments[1], y, p, settings)
 
@@ -56,6 +68,18 @@ function saved(cell, segments::Tuple, y, p, settings)
     states = integrated(cell, segments[1], y, p, settings)
     rest = saved(cell, Base.tail(segments), states[end], p, settings)
     return vcat(states[1:segments[1].n_saved], rest)
+end
+
+# Paths have many segments, all of one type: what is compiled for one serves them all.
+function saved(cell, segments::Vector, y, p, settings)
+    states = integrated(cell, segments[1], y, p, settings)
+    kept = states[1:segments[1].n_saved]
+    for k in 2:length(segments)
+        segment = ChainRulesCore.@ignore_derivatives segments[k]
+        states = integrated(cell, segment, states[end], p, settings)
+        kept = vcat(kept, states[1:segment.n_saved])
+    end
+    return kept
 end
 
 """The states at the times of a segment; throws a [`Failure`](@ref) when the solver did not get there."""

@@ -9,5 +9,6 @@ include("problems.jl")
     include("gradients.jl")
     include("failures.jl")
     include("networks.jl")
+    include("around.jl")
     include("bridge.jl")
 end

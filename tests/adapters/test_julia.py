@@ -77,6 +77,14 @@ def facts(n_states: int = 3) -> Facts:
     return Facts("any", "stiff", n_states, 3, 0, "parameters", True)
 
 
+def test_what_is_computed_around_a_solve_has_one_mode():
+    latent = dataclasses.replace(facts(), latent=True)
+    assert "Zygote must differentiate what is around the solve" in (
+        ADAPTER.refusal(cell("tsit5", mode="in-place"), latent) or ""
+    )
+    assert ADAPTER.refusal(cell("tsit5"), dataclasses.replace(latent, controlled=True, stochastic=True)) is None
+
+
 def cell(method: str, sensitivity: str = "forward", mode: str = "compiled") -> Cell:
     return Cell("any", "julia", method, sensitivity, mode)
 

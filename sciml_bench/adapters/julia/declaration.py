@@ -3,7 +3,10 @@
 Mode ``compiled`` is the form that SciML's guides recommend for the problem: static vectors where the state is small
 and the gradient is taken forward, functions that write into arrays elsewhere. ``in-place`` is always the latter, the
 form of SciML's first tutorial. Julia compiles both. With networks there is ``compiled`` only: Lux layers and one
-``ComponentVector`` of parameters, in a right-hand side that gives a new vector, as in SciML's tutorials.
+``ComponentVector`` of parameters, in a right-hand side that gives a new vector, as in SciML's tutorials. Problems that
+compute something around their solve have that form too: a gradient goes through all of it, by ForwardDiff, or by Zygote
+around the adjoint, for which nothing writes into arrays. What paths drive is solved from each of their values to the
+next one; so are the straight lines of a Brownian motion (Wong and Zakai), without methods for stochastic equations.
 
 An adjoint is named with the vector-Jacobian product that it uses: ``gauss-reversediff`` is ``GaussAdjoint`` with
 ``ReverseDiffVJP``. Zygote differentiates the loss around it; with ``enzyme`` Enzyme does, around ``GaussAdjoint``.
@@ -48,19 +51,17 @@ _FEW_PARAMETERS = 100
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
-    if facts.stochastic:
-        return "a Brownian motion that drives an equation needs an RODEProblem, which is not emitted to Julia yet"
-    if facts.controlled:
-        return "paths through data that drive an equation are not emitted to Julia yet"
-    if facts.latent:
-        return "data of trajectories, computed initial values and observed losses are not emitted to Julia yet"
-    if facts.n_weights and cell.framework_mode == "in-place":
-        return "Lux's layers give new arrays, so there is no right-hand side that writes into one: mode compiled"
+    named = facts.n_weights or facts.latent
+    if named and cell.framework_mode == "in-place":
+        why = (
+            "Lux's layers give new arrays" if facts.n_weights else "Zygote must differentiate what is around the solve"
+        )
+        return f"{why}, so there is no right-hand side that writes into one: mode compiled"
     if cell.method == "cvode_bdf" and cell.sensitivity == "forward":
         return "SUNDIALS computes in Float64 only, so ForwardDiff's dual numbers cannot pass through CVODE_BDF"
     if cell.method == "cvode_bdf" and cell.framework_mode == "compiled":
         return "CVODE_BDF takes functions that write into arrays only: mode in-place"
-    if cell.sensitivity.endswith("-zygote") and facts.n_states > _LARGEST_FOR_ZYGOTE and not facts.n_weights:
+    if cell.sensitivity.endswith("-zygote") and facts.n_states > _LARGEST_FOR_ZYGOTE and not named:
         return "ZygoteVJP differentiates no right-hand side that writes into arrays, as those of fields do"
     return next((reason for part in _parts(cell) if (reason := installation.refused_part(part))), None)
 
