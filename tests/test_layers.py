@@ -47,6 +47,7 @@ FRAMEWORKS = {
     "tf_keras",
     "torch",
     "torchdiffeq",
+    "torchode",
 }
 
 # What a worker imports is part of what it measures.

@@ -25,6 +25,7 @@ BUILT_IN = {
     "diffrax": "sciml_bench.adapters.diffrax:ADAPTER",
     "tensorflow": "sciml_bench.adapters.tensorflow:ADAPTER",
     "julia": "sciml_bench.adapters.julia.declaration:ADAPTER",
+    "torchode": "sciml_bench.adapters.torchode:ADAPTER",
     "numbalsoda": "sciml_bench.adapters.numbalsoda:ADAPTER",
     "torch": "sciml_bench.adapters.torch:ADAPTER",
     "jax": "sciml_bench.adapters.jax:ADAPTER",

@@ -18,7 +18,8 @@ from sciml_bench.task import Cell
 
 Value = Callable[[PointSummary], float | None]
 
-_COUNT_KEYS = {"steps": "n_steps", "evaluations": "n_rhs_evaluations"}
+# Accepted steps: not every library tells those that it rejected. Of a batch, those of the longest trajectory.
+_COUNT_KEYS = {"steps": "n_accepted", "evaluations": "n_rhs_evaluations"}
 
 _OF_GRADIENTS = ("gradient", "backward_evaluations")
 

@@ -18,6 +18,7 @@ STARTUP_S: dict[str, float] = {
     # Its import compiles.
     "numbalsoda": 15.0,
     "torchdiffeq": 3.0,
+    "torchode": 3.0,
     "diffrax": 8.0,
     "tensorflow": 15.0,
     "julia": 25.0,
@@ -35,6 +36,7 @@ CALL_S: dict[str, float] = {
     "scipy": 0.1,
     "numbalsoda": 0.001,
     "torchdiffeq": 0.1,
+    "torchode": 0.2,
     "diffrax": 0.01,
     "tensorflow": 0.02,
     "julia": 0.005,

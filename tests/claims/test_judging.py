@@ -36,7 +36,7 @@ def points(ms: float, digits: float) -> list[Any]:
     return [
         point(
             rtol, solve_ms=ms * 10**i, gradient_ms=2 * ms * 10**i, mescd=digits + 2 * i,
-            gradient_error=10.0 ** -(digits + 2 * i), solve_statistics={"n_steps": 100.0 * (1 + i) * ms},
+            gradient_error=10.0 ** -(digits + 2 * i), solve_statistics={"n_accepted": 100.0 * (1 + i) * ms},
             gradient_statistics={"n_rhs_evaluations": 7.0, "n_backward_rhs_evaluations": 50.0 * (1 + i) * ms},
         )
         for i, rtol in enumerate((1e-4, 1e-6))

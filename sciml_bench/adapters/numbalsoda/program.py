@@ -7,6 +7,7 @@ happened.
 
 from __future__ import annotations
 
+import importlib
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -14,7 +15,6 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from numba import cfunc
-from numbalsoda import dop853, lsoda, lsoda_sig
 from numpy.typing import NDArray
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
@@ -24,7 +24,9 @@ from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
 
 Vector = NDArray[np.float64]
-SOLVERS = {"lsoda": lsoda, "dop853": dop853}
+# By name: types are checked also where it is not installed.
+LIBRARY: Any = importlib.import_module("numbalsoda")
+SOLVERS = {"lsoda": LIBRARY.lsoda, "dop853": LIBRARY.dop853}
 MAX_STEPS = 1_000_000
 """Of LSODA between two saved times, of DOP853 in all; what stops making progress ends here."""
 
@@ -76,7 +78,7 @@ class NumbalsodaProgram(Program):
             def function(t: float, y: Any, dy: Any, p: Any) -> None:
                 derivative(t, y, dy, p)
 
-        self._function = cfunc(lsoda_sig)(function)
+        self._function: Any = cfunc(LIBRARY.lsoda_sig)(function)
         return self._function.address
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:

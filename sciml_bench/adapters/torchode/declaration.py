@@ -1,0 +1,35 @@
+"""What torchode can do. Imports nothing of PyTorch or torchode."""
+
+from __future__ import annotations
+
+from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.task import Cell
+
+
+def refusal(_cell: Cell, facts: Facts) -> str | None:
+    """Why a cell cannot run on a problem with these facts."""
+    if facts.controlled:
+        return "torchode has no paths that drive an equation, through data or of Brownian motions"
+    if facts.n_weights or facts.latent:
+        return "networks are not handed to torchode by this adapter"
+    return None
+
+
+# Its guide takes Dopri5 and Tsit5 with the controller that is used here.
+ADAPTER = Adapter(
+    name="torchode",
+    title="torchode (PyTorch)",
+    packages={"torch": "torch", "torchode": "torchode"},
+    extra="torchode",
+    target="torch",
+    program="sciml_bench.adapters.torchode.program:build",
+    methods=(
+        Method("tsit5", family="explicit_rk", order=5, implicit=False),
+        Method("dopri5", family="explicit_rk", order=5, implicit=False),
+    ),
+    sensitivities=("discrete",),
+    modes=("eager",),
+    stiff_recipes=(Recipe("tsit5", "discrete", "eager"),),
+    nonstiff_recipes=(Recipe("tsit5", "discrete", "eager"), Recipe("dopri5", "discrete", "eager")),
+    refusal=refusal,
+)
