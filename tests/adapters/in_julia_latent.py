@@ -30,7 +30,10 @@ from sciml_bench.reference.truth import truth
 from sciml_bench.task import Cell, Point, Reference
 
 POINT = Point(1e-10, 1e-10)
-CATALOG = ("digits-node/vern7/gauss-reversediff", "ffjord-moons/vern7/gauss-zygote")
+CATALOG = (
+    "digits-node/vern7/gauss-reversediff", "ffjord-moons/vern7/gauss-zygote", "neural-cde/vern7/gauss-reversediff",
+    "neural-sde/tsit5/forward",
+)  # fmt: skip
 #: Each kind of problem, and each way to differentiate what stands around the solve.
 SMALL = (
     ("classifier", "tsit5", "forward"), ("autoencoder", "tsit5", "gauss-reversediff"),
