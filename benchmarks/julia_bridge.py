@@ -30,11 +30,13 @@ from typing import Any
 FOLDER = Path(__file__).resolve().parent
 sys.path[:0] = [str(FOLDER.parent)]
 
-# Problem → method and point. The solves take from tens of microseconds to tens of milliseconds.
+# Problem → method, kind of gradient and rtol. The solves take from tens of microseconds to tens of milliseconds.
 CASES = {
-    "lotka-volterra": ("tsit5", 1e-8),
-    "robertson": ("rodas5p", 1e-8),
-    "brusselator-2d": ("rodas5p", 1e-6),
+    "lotka-volterra": ("tsit5", "forward", 1e-8),
+    "robertson": ("rodas5p", "forward", 1e-8),
+    "brusselator-2d": ("rodas5p", "forward", 1e-6),
+    "spiral-node": ("tsit5", "gauss-reversediff", 1e-6),
+    "small-node": ("tsit5", "gauss-reversediff", 1e-6),
 }
 ACROSS_BOUND = 1.02
 """For calls of a millisecond and more: the bridge's cost does not depend on how long a call takes."""
@@ -42,6 +44,7 @@ LONG_NS = 1e6
 EXPERT_BOUND = 1.05
 AGREEMENT = 1e-3
 FEWEST_ROUNDS = 15
+CALLS = ("solve_call", "gradient_call")
 
 
 def main() -> int:
@@ -95,11 +98,11 @@ def rows(problem: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     from sciml_bench.problem import catalog
     from sciml_bench.task import Cell, Point, Sampling, Task
 
-    method, rtol = CASES[problem]
+    method, sensitivity, rtol = CASES[problem]
     loaded = catalog.load(problem)
     numbers, declared = loaded.numbers(), registry.adapter("julia")
     task = Task(
-        cell=Cell(problem, "julia", method, "forward", "compiled"), program=declared.program,
+        cell=Cell(problem, "julia", method, sensitivity, "compiled"), program=declared.program,
         source=source(loaded, declared.target), numbers=numbers, points=(Point(rtol, rtol / 100),),
         sampling=Sampling(1, 1, 0.0, 1, 0.0), seed=0, threads=1, error_bound=1e-3, gradient_error_bound=1e-2,
     )  # fmt: skip
@@ -107,29 +110,37 @@ def rows(problem: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     inputs = program.prepare(np.array(numbers.theta), task.points[0])
     julia.seval(f'include(raw"{FOLDER / "handwritten" / "julia_experts.jl"}")')
     experts = julia.Experts
-    atol = np.array(numbers.atol_scale) * task.points[0].atol
-    vectors = (numbers.y0, numbers.p, numbers.save_times, numbers.breakpoints)
-    by_hand = experts.problem(problem, *(np.array(v, dtype=float) for v in vectors), atol)
-    theta = np.array(numbers.theta)
-    solve = Three(
-        lambda: program.solve(inputs),
-        experts.own_call(bench.run_solve, inputs),
-        experts.solve_call(by_hand, theta, rtol),
-        experts,
-    )
-    gradient = Three(
-        lambda: program.gradient(inputs),
-        experts.own_call(bench.run_gradient, inputs),
-        experts.gradient_call(by_hand, theta, rtol),
-        experts,
-    )
+    calls, order = by_expert(loaded, inputs, task.points[0])
+    solve = Three(lambda: program.solve(inputs), experts.own_call(bench.run_solve, inputs), calls[0], experts)
+    gradient = Three(lambda: program.gradient(inputs), experts.own_call(bench.run_gradient, inputs), calls[1], experts)
     ours = program.read_solution(program.solve(inputs)).ys
     compare("solution", ours, np.array(experts.flat(solve.expert())).T)
-    compare("gradient", program.read_gradient(program.gradient(inputs)).gradient, np.array(gradient.expert()))
+    theirs = np.array(bench.restored(order, gradient.expert()))
+    compare("gradient", program.read_gradient(program.gradient(inputs)).gradient, theirs)
     return [
         {"problem": problem, "call": name, **three.measured(options)}
         for name, three in (("solve", solve), ("gradient", gradient))
     ]
+
+
+def by_expert(loaded: Any, inputs: Any, point: Any) -> tuple[list[Any], Any]:
+    """The expert's solve and gradient, and where weights lie in their order, that of Lux's arrays; or ``None``."""
+    from sciml_bench.adapters.julia.program import bench, julia  # isort: skip - Julia before all else
+    import numpy as np
+
+    numbers = loaded.numbers()
+    if loaded.networks:
+        julia.seval(f'include(raw"{FOLDER / "handwritten" / "julia_neural_experts.jl"}")')
+        experts, order = julia.NeuralExperts, inputs.cell.order
+        weights = bench.arranged(order, np.array(numbers.p))
+        data = np.array(loaded.loss.data)
+        by_hand = experts.problem(loaded.name, np.array(numbers.y0), weights, np.array(numbers.save_times), data)
+        return [getattr(experts, name)(by_hand, point.rtol, point.atol) for name in CALLS], order
+    experts = julia.Experts
+    vectors = (numbers.y0, numbers.p, numbers.save_times, numbers.breakpoints)
+    atol = np.array(numbers.atol_scale) * point.atol
+    by_hand = experts.problem(loaded.name, *(np.array(v, dtype=float) for v in vectors), atol)
+    return [getattr(experts, name)(by_hand, np.array(numbers.theta), point.rtol) for name in CALLS], None
 
 
 def compare(what: str, ours: Any, theirs: Any) -> None:

@@ -96,7 +96,7 @@ def training(problem: str, weights: Sequence[np.ndarray], inputs: np.ndarray, la
     model: Any = (GPT if text else LeNet)(jax.random.key(0))
     arrays, rest = eqx.partition(model, eqx.is_array)
     model = eqx.combine(ravel_pytree(arrays)[1](jnp.asarray(weights[0], jnp.float32)), rest)
-    optimiser = optax.adamw(0.004, weight_decay=0.01) if text else optax.adam(0.002)
+    optimiser = optax.adamw(0.004, weight_decay=0.01) if text else optax.adam(0.005)
 
     @eqx.filter_jit(donate="all-except-first")
     def make_step(batch: Any, model: Any, state: Any) -> Any:

@@ -64,7 +64,7 @@ def training(problem: str, weights: Sequence[np.ndarray], inputs: np.ndarray, la
     optimiser = (
         keras.optimizers.AdamW(0.004, weight_decay=0.01, epsilon=1e-8)
         if text
-        else keras.optimizers.Adam(0.002, epsilon=1e-8)
+        else keras.optimizers.Adam(0.005, epsilon=1e-8)
     )
 
     @tf.function

@@ -82,7 +82,7 @@ def training(problem: str, weights: Sequence[np.ndarray], inputs: np.ndarray, la
     optimiser: torch.optim.Optimizer = (
         torch.optim.AdamW(model.parameters(), lr=0.004, weight_decay=0.01)
         if text
-        else torch.optim.Adam(model.parameters(), lr=0.002)
+        else torch.optim.Adam(model.parameters(), lr=0.005)
     )
     x = torch.tensor(inputs, dtype=torch.int64 if text else torch.float32)
     y = torch.tensor(labels)

@@ -14,7 +14,7 @@ from sciml_bench.emit.julia.array_form import array_function
 from sciml_bench.emit.julia.constants import constant_lines
 from sciml_bench.emit.julia.field import field_function
 from sciml_bench.emit.julia.latent import latent_sources
-from sciml_bench.emit.julia.loss import loss_source
+from sciml_bench.emit.julia.loss import loss_source, stacked_loss_source
 from sciml_bench.emit.julia.network import network_imports, network_sources
 from sciml_bench.emit.julia.printer import JuliaPrinter
 from sciml_bench.emit.julia.stencil import stencils, wraps
@@ -93,7 +93,7 @@ def julia_source(problem: Problem) -> str:
 def _named_module(context: Context) -> str:
     problem = context.problem
     function, constants = array_function(context)
-    around = latent_sources(context) if problem.latent else [loss_source(problem.loss, static=False)]
+    around = latent_sources(context) if problem.latent else [stacked_loss_source(problem.loss)]
     functions = [*network_sources(context), function, *around]
     lines = [*_title(problem), *network_imports(context)]
     if any("NaNMath." in text for text in functions):

@@ -29,7 +29,7 @@ function rhs(y, p, t)
     return [growth*hare*(1 - 0.005*hare) + 50*f_1[1], -decay*lynx + 50*f_1[2]]
 end
 
-const LOSS_DATA = [
+const LOSS_DATA = reduce(hcat, [
     [47.2, 6.1],
     [70.2, 9.8],
     [77.4, 35.2],
@@ -50,6 +50,6 @@ const LOSS_DATA = [
     [14.6, 9.7],
     [16.2, 10.1],
     [24.7, 8.6],
-]
+])
 
-loss(ys) = sum(k -> sum(abs2, (ys[k] .- LOSS_DATA[k]) ./ 50.0), eachindex(ys))
+loss(ys) = sum(abs2, (reduce(hcat, ys) .- LOSS_DATA) ./ 50.0)

@@ -1,4 +1,4 @@
-# lenet-digits for Lux, emitted from its neutral spec 0aa70a6ae585.
+# lenet-digits for Lux, emitted from its neutral spec bacfa97d5998.
 
 using ChainRulesCore: ChainRulesCore, NoTangent, unthunk
 using Lux
