@@ -168,15 +168,7 @@ class Context:
         if not parameters:
             return []
         if all(parameter.shape == () or parameter.name in self.itemised for parameter in parameters):
-            names = [
-                self.names.get(item, item.name)
-                for parameter in parameters
-                for item in (
-                    [symbol(parameter.name)]
-                    if parameter.shape == ()
-                    else [element_symbol(parameter.name, i) for i in range(parameter.shape[0])]
-                )
-            ]
+            names = [self.names.get(item, item.name) for item in parameter_symbols(self.problem)]
             return [_unpacked(names, "{}" if self.target.name == "numpy" else self.target.unpack, "p")]
         return self._slices([(q.name, q.shape) for q in parameters], "p", used)
 
@@ -248,6 +240,19 @@ class Context:
 def element_symbol(name: str, index: int) -> Symbol:
     """The scalar that stands for one element of a vector that is only read by element."""
     return Symbol(f"{name}_{index}", real=True)
+
+
+def parameter_symbols(problem: Problem) -> list[Symbol]:
+    """A symbol for each number of the flat parameters, in their order; vectors are read by element."""
+    return [
+        item
+        for parameter in problem.parameters
+        for item in (
+            [symbol(parameter.name)]
+            if parameter.shape == ()
+            else [element_symbol(parameter.name, i) for i in range(parameter.shape[0])]
+        )
+    ]
 
 
 def size_of(shape: Shape) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import sympy
 from sympy import Symbol
 
-from sciml_bench.emit.context import Context, element_symbol
+from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.errors import UsageError
 from sciml_bench.problem.model import Problem, symbol
@@ -54,15 +54,7 @@ class _Writer:
         self.context = context
         problem = context.problem
         self.states = [symbol(state.name) for state in problem.states]
-        self.parameters = [
-            item
-            for parameter in problem.parameters
-            for item in (
-                [symbol(parameter.name)]
-                if parameter.shape == ()
-                else [element_symbol(parameter.name, i) for i in range(parameter.shape[0])]
-            )
-        ]
+        self.parameters = parameter_symbols(problem)
         self.named = [(symbol(item.name), context.resolve(item.expr)) for item in problem.definitions]
         values: dict[Symbol, Node] = {}
         for target, expr in self.named:

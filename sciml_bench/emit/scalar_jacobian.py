@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy
 from sympy import Symbol
 
-from sciml_bench.emit.context import Context, element_symbol
+from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.problem.model import symbol
 from sciml_bench.problem.operators import Node
@@ -21,15 +21,7 @@ def scalar_jacobian_source(context: Context) -> str:
     states = [symbol(state.name) for state in problem.states]
     functions = [_function(context, "jacobian", equations, states)]
     if context.target.name == "numpy":
-        parameters = [
-            item
-            for parameter in problem.parameters
-            for item in (
-                [symbol(parameter.name)]
-                if parameter.shape == ()
-                else [element_symbol(parameter.name, i) for i in range(parameter.shape[0])]
-            )
-        ]
+        parameters = parameter_symbols(problem)
         functions.append(_function(context, "parameter_jacobian", equations, parameters))
         functions.append(_linearised(context, equations, states, parameters))
     return "\n\n".join(functions)
