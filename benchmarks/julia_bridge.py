@@ -4,9 +4,10 @@
     python benchmarks/julia_bridge.py --problem robertson  only this one
 
 Julia must be set up (`sciml-bench julia setup`), with what the expert's code loads added to its project:
-BenchmarkTools, ForwardDiff, OrdinaryDiffEqRosenbrock, OrdinaryDiffEqTsit5, SciMLBase, SparseArrays and StaticArrays.
+BenchmarkTools, ForwardDiff, OrdinaryDiffEqRosenbrock, OrdinaryDiffEqTsit5, SciMLBase, SparseArrays and StaticArrays;
+for the neural ODEs also ComponentArrays, Lux, Random, SciMLSensitivity and Zygote.
 For solve and gradient there are three times of one call: across juliacall, as our workers time it; the same Julia
-code inside Julia, by BenchmarkTools; and the expert's version (`handwritten/julia_experts.jl`), by BenchmarkTools.
+code inside Julia, by BenchmarkTools; and the expert's version (`handwritten/julia_*.jl`), by BenchmarkTools.
 They take turns in short slices, in random order, so that whatever else the machine does meets all three; each round
 gives ratios, and the table shows their medians with a 95 % interval (of order statistics). Results are compared
 before anything is timed. Exit code 1 when a median is past its bound.

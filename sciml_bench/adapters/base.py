@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sciml_bench.learning import Evaluation
 from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import WARM, Cell, Point, Task, Training
+from sciml_bench.task import CALLS, SOLVE, WARM, Cell, Point, Task, Training
 from sciml_bench.trajectories import Trajectories
 
 FloatArray = NDArray[np.floating[Any]]
@@ -53,6 +53,12 @@ NO_GRADIENT = "none"
 """The same of a library that only solves."""
 
 WITHOUT_GRADIENTS = (INFERENCE, NO_GRADIENT)
+
+
+def calls_of(cell: Cell) -> tuple[str, ...]:
+    """What can be measured of a cell: no gradient where its framework has none."""
+    return (SOLVE,) if cell.sensitivity in WITHOUT_GRADIENTS else CALLS
+
 
 BACKWARD_EVALUATIONS = "n_backward_rhs_evaluations"
 """The count of a gradient that tells the evaluations of the right-hand side in its backward solve by themselves."""
@@ -120,6 +126,7 @@ class Adapter:
     reason, with the cure, why it cannot run here though its packages are installed; both start nothing. ``track`` says
     which problems are its own; adapters of models have their recipes in ``nonstiff_recipes``.
     ``network_recipes`` gives those of a problem with networks that is not stiff, where they are others.
+    ``compiles_long`` tells that it compiles for a minute or more in every process, however easy the problem.
     """
 
     name: str
@@ -142,6 +149,7 @@ class Adapter:
     lacking: Callable[[], str | None] = _lacks_nothing
     track: str = SOLVERS
     mode_targets: dict[str, str] = field(default_factory=dict[str, str])
+    compiles_long: bool = False
 
     def target_of(self, cell: Cell) -> str:
         """The emitter's target of a cell."""

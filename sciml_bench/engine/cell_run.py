@@ -53,7 +53,7 @@ class CellRun:
         partners: Partners = nobody,
     ):
         self._task = task
-        limits = limits if task.learning is None else limits.for_model()
+        limits = limits.of_task(task)
         self._partners = partners
         self._caches = caches
         folder = Path(tempfile.mkdtemp(prefix="worker_", dir=caches.parent))

@@ -6,12 +6,16 @@ from dataclasses import dataclass, replace
 
 import psutil
 
+from sciml_bench.adapters import registry
+from sciml_bench.errors import UsageError
+from sciml_bench.task import Task
+
 _DEFAULT_MEMORY_SHARE = 0.8
 
-FIRST_CALL_OF_A_MODEL_S = 240.0
-"""What a framework may take to compile a model: Julia half a minute to two, in every process."""
+COMPILING_S = 240.0
+"""What a framework may take to compile a model, or Julia an adjoint: half a minute to two, in every process."""
 
-_FIRST = ("first_solve", "first_gradient", "training_first_step")
+_FIRST = ("build", "first_solve", "first_gradient", "training_build", "training_first_step")
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,8 @@ class Limits:
     ``timeout_s`` bounds each phase, and each loop of calls at a point, by wall clock. ``memory_bytes`` bounds the
     resident memory of the worker and its children; ``None`` for no limit but the machine's.
     ``import_s`` bounds the import of the framework where it is larger: from a cold disk or on a busy machine that
-    takes long, and says nothing about a solver. ``first_s`` bounds the first solve, gradient and step of training
-    where it is larger.
+    takes long, and says nothing about a solver. ``first_s`` bounds the phases that compile where it is larger: building
+    and the first solve, gradient and step of training.
     """
 
     timeout_s: float
@@ -35,9 +39,16 @@ class Limits:
         longer_s = {"import": self.import_s}.get(phase, self.first_s if phase in _FIRST else 0.0)
         return max(self.timeout_s, longer_s)
 
-    def for_model(self) -> Limits:
-        """The limits of a worker that runs a model: unlike a solver, none is hopeless that takes long to compile."""
-        return replace(self, first_s=FIRST_CALL_OF_A_MODEL_S)
+    def of_task(self, task: Task) -> Limits:
+        """The limits of the worker of a task: a slow compiler says nothing of a model, nor of Julia's solvers.
+
+        Elsewhere a solver that does not get through its first gradient within the limit is taken for hopeless.
+        """
+        try:
+            compiles = task.learning is not None or registry.adapter(task.cell.adapter).compiles_long
+        except UsageError:
+            return self
+        return replace(self, first_s=COMPILING_S) if compiles else self
 
 
 def memory_limit_bytes() -> int:

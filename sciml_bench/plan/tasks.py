@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sciml_bench.adapters.base import CONVENTIONAL, WITHOUT_GRADIENTS, Adapter
+from sciml_bench.adapters.base import CONVENTIONAL, Adapter, calls_of
 from sciml_bench.emit import invariants_source
 from sciml_bench.emit import source as emit_source
 from sciml_bench.emit.architecture.source import architecture_source as model_source
@@ -17,7 +17,7 @@ from sciml_bench.plan.blocks import input_seed
 from sciml_bench.plan.cells import trains
 from sciml_bench.plan.entry import Entry
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.task import CALLS, SOLVE, Cell, Draw, Numbers, Point, Reference, Task, Training
+from sciml_bench.task import CALLS, Cell, Draw, Numbers, Point, Reference, Task, Training
 
 # A solution whose mixed error is past a thousand times the loosest tolerance is not a solution.
 ERROR_BOUND_FACTOR = 1000.0
@@ -114,7 +114,7 @@ class Material:
 
     def calls(self, cell: Cell) -> tuple[str, ...]:
         """What is measured of a cell: no gradient where the framework has none, or where nobody asks for it."""
-        return (SOLVE,) if cell.sensitivity in WITHOUT_GRADIENTS else self.wanted
+        return tuple(kind for kind in calls_of(cell) if kind in self.wanted)
 
     def training(self, cell: Cell) -> Training | None:
         """How theta is trained in a cell, with as many steps as the profile takes; ``None`` where it is not."""

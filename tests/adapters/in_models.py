@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stubs.models import model
 
-from sciml_bench.adapters.base import WITHOUT_GRADIENTS
+from sciml_bench.adapters.base import calls_of
 from sciml_bench.adapters.registry import adapter
 from sciml_bench.emit import source
 from sciml_bench.measure.phases import Clock
@@ -25,7 +25,7 @@ from sciml_bench.measure.protocol import End, Event, PointDone, TrainingDone
 from sciml_bench.measure.worker import measure
 from sciml_bench.problem.architecture.model import Architecture
 from sciml_bench.reference.model import truth
-from sciml_bench.task import CALLS, SOLVE, Cell, Sampling, Task
+from sciml_bench.task import Cell, Sampling, Task
 
 CELLS = {
     "torch": (("every-kind", "eager", "float64"), ("flat", "eager", "float64"), ("text", "eager", "float64")),
@@ -38,8 +38,9 @@ CELLS = {
 def task(found: Architecture, name: str, mode: str, precision: str, device: str = "cpu") -> Task:
     """A short task of a model, with its reference."""
     declared = adapter(name)
+    cell = Cell(found.name, name, "network", declared.sensitivities[0], mode, precision, device)
     return Task(
-        cell=Cell(found.name, name, "network", declared.sensitivities[0], mode, precision, device),
+        cell=cell,
         program=declared.program,
         source=source(found, declared.target),
         numbers=found.numbers(),
@@ -51,7 +52,7 @@ def task(found: Architecture, name: str, mode: str, precision: str, device: str 
         gradient_error_bound=0.0,
         training=found.training if declared.sensitivities[0] == "reverse" else None,
         learning=found.learning(truth.compute(found)),
-        calls=(SOLVE,) if declared.sensitivities[0] in WITHOUT_GRADIENTS else CALLS,
+        calls=calls_of(cell),
     )
 
 

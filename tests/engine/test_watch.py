@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 import time
+from pathlib import Path
 
 import pytest
+from stubs.models import model
 from stubs.tasks import stub_task
 
 from sciml_bench.engine import Limits, Measurement, measure_cell, watch
 from sciml_bench.measure.point import PointResult
 from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, Ready, encode
 from sciml_bench.outcome import Outcome
+from sciml_bench.task import Cell
 
 PATIENT = Limits(timeout_s=60.0)
 READ_TASK = "import sys, time, os, signal; sys.stdin.read()\n"
@@ -224,13 +228,17 @@ def test_limit_is_handed_to_the_worker():
     assert json.loads(measured(script).stderr_tail.replace("'", '"')) == ["-c", "60"]
 
 
-@pytest.mark.parametrize("phase", ["first_gradient", "first_solve", "training_first_step"])
-def test_a_slow_compiler_says_nothing_about_a_model(phase: str):
+@pytest.mark.parametrize("phase", ["build", "first_gradient", "first_solve", "training_build", "training_first_step"])
+def test_a_slow_compiler_says_nothing_about_a_model_nor_about_julia(phase: str, tmp_path: Path):
     limits = Limits(timeout_s=30.0)
-    assert limits.of_phase(phase) == 30.0
-    assert limits.for_model().of_phase(phase) == 240.0
-    assert limits.for_model().of_phase("gradient") == 30.0
-    assert Limits(timeout_s=600.0).for_model().of_phase(phase) == 600.0
+    plain = stub_task()
+    in_julia = dataclasses.replace(plain, cell=Cell("any", "julia", "tsit5", "forward", "compiled"))
+    in_torch = dataclasses.replace(plain, cell=Cell("any", "torchdiffeq", "dopri5", "discrete", "eager"))
+    of_model = dataclasses.replace(plain, learning=model(tmp_path, "flat").learning())
+    tasks = (plain, in_torch, in_julia, of_model)
+    assert [limits.of_task(task).of_phase(phase) for task in tasks] == [30.0, 30.0, 240.0, 240.0]
+    assert limits.of_task(in_julia).of_phase("gradient") == 30.0
+    assert Limits(timeout_s=600.0).of_task(in_julia).of_phase(phase) == 600.0
 
 
 @pytest.mark.parametrize(("phase", "said"), [("import", "phase import ran past 3 s"), ("build", "build ran past 1 s")])

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sciml_bench
-from sciml_bench.adapters.base import WITHOUT_GRADIENTS, Adapter, Facts
+from sciml_bench.adapters.base import Adapter, Facts, calls_of
 from sciml_bench.adapters.conformance import problems
 from sciml_bench.adapters.conformance.problems import Expected, KnownProblem
 from sciml_bench.adapters.conformance.verdict import Check, Status
-from sciml_bench.task import CALLS, SOLVE, Cell, Numbers, Point, Reference, Sampling, Task
+from sciml_bench.task import Cell, Numbers, Point, Reference, Sampling, Task
 
 TIMEOUT_S = 300.0
 #: Fixed-step methods get about so many steps a time span, whatever their order.
@@ -92,7 +92,7 @@ def _task(adapter: Adapter, cell: Cell, known: KnownProblem, rtol: float, thread
         error_bound=1e-3,
         gradient_error_bound=1e-2,
         reference=_reference(known.expected, problem.numbers()),
-        calls=(SOLVE,) if cell.sensitivity in WITHOUT_GRADIENTS else CALLS,
+        calls=calls_of(cell),
     )
 
 

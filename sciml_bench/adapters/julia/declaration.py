@@ -124,4 +124,5 @@ ADAPTER = Adapter(
     refusal=refusal,
     variables=installation.variables,
     lacking=installation.lacking,
+    compiles_long=True,
 )

@@ -39,7 +39,6 @@ class KerasProgram(ModelProgram):
         tf.config.threading.set_intra_op_parallelism_threads(task.threads)
         tf.config.threading.set_inter_op_parallelism_threads(1)
         self._device = _device(cell.device)
-        self.on_gpu = cell.device == "gpu"
         self._dtype = "float64" if cell.precision == "float64" else "float32"
         keras.config.set_floatx(self._dtype)
         keras.config.set_dtype_policy("mixed_bfloat16" if cell.precision == MIXED else self._dtype)
@@ -72,6 +71,11 @@ class KerasProgram(ModelProgram):
         # The gradient of an embedding is sparse, with a row for every token: Keras's optimisers take squares of these
         # rows before they add up those of the same token, which is not Adam.
         return loss, [tf.convert_to_tensor(part) for part in tape.gradient(loss, self.variables)]
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether it computes there, after a call has returned."""
+        return self._device != _device("cpu")
 
     @property
     def variables(self) -> list[Any]:

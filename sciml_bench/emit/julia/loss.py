@@ -14,8 +14,7 @@ def loss_source(loss: Loss, static: bool) -> str:
     at_end, by_row = loss.at == "end", bool(loss.data) and loss.at == "saved"
     y = "ys[end]" if at_end else "ys[k]" if by_row else "y"
     if by_row:
-        rows = f",{chr(10)}    ".join(_row(row, static) for row in loss.data)
-        lines.append(f"const LOSS_DATA = [\n    {rows},\n]")
+        lines.append(f"const LOSS_DATA = {_rows(loss, static)}")
         residual = scaled(loss, f"({y} .- LOSS_DATA[k])", lines, static)
     else:
         residual = residual_source(loss, y, lines, static)
@@ -35,8 +34,7 @@ def stacked_loss_source(loss: Loss) -> str:
     lines: list[str] = []
     seen = "ys[end]" if loss.at == "end" else "reduce(hcat, ys)"
     if loss.data and loss.at == "saved":
-        rows = f",{chr(10)}    ".join(_row(row, False) for row in loss.data)
-        lines.append(f"const LOSS_DATA = reduce(hcat, [\n    {rows},\n])")
+        lines.append(f"const LOSS_DATA = reduce(hcat, {_rows(loss, static=False)})")
         residual = scaled(loss, f"({seen} .- LOSS_DATA)", lines)
     else:
         residual = residual_source(loss, seen, lines)
@@ -78,6 +76,12 @@ def weighted(loss: Loss, total: str) -> str:
 
 def _bare(residual: str) -> str:
     return residual[1:-1] if residual.startswith("(") and residual.endswith(")") else residual
+
+
+def _rows(loss: Loss, static: bool) -> str:
+    """The data, a vector for each saved time."""
+    rows = ",\n    ".join(_row(row, static) for row in loss.data)
+    return f"[\n    {rows},\n]"
 
 
 def _row(values: tuple[float, ...], static: bool) -> str:
