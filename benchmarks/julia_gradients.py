@@ -70,6 +70,7 @@ def measured(problem: str, method: str, sensitivity: str) -> dict[str, Any]:
     import numpy as np
 
     from sciml_bench.adapters import registry
+    from sciml_bench.adapters.julia.failure import JuliaException
     from sciml_bench.emit import source
     from sciml_bench.measure.scoring import gradient_scores
     from sciml_bench.outcome import SolverFailure
@@ -94,6 +95,8 @@ def measured(problem: str, method: str, sensitivity: str) -> dict[str, Any]:
         found = program.read_gradient(output)
     except SolverFailure as failed:
         return {**row, "failure": f"{failed.outcome}: {failed}"}
+    except JuliaException as raised:
+        return {**row, "failure": f"Julia raised {raised}"}
     scores, _ = gradient_scores(found.gradient, numbers.theta, reference, BOUND)
     inside = program.inside(output)
     assert scores is not None

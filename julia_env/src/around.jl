@@ -33,6 +33,6 @@ function loss_of(around::Around, cell, i, p, settings)
         around.given[i]
     end
     y0, penalty = with_penalty(around.initial_state(given..., p))
-    ys = saved(cell, segments_of(cell.segments, i), of_type(eltype(p), y0), p, settings)
+    ys = saved(cell, segments_of(cell, settings, i), of_type(eltype(p), y0), p, settings)
     return cell.loss(ys, given..., p) + penalty
 end

@@ -28,11 +28,13 @@ One cell, built.
 state. `order` is that of its numbers, see [`places`](@ref). Of a batch, whose size is in `batch`, `y0` holds a state for
 each trajectory, and so `theta` where it is the initial state; `counts` has an element for each. `scale` times the
 absolute tolerance is that of each state; a number where all are equal. Where the initial states are computed `around` says
-how, and `y0` holds zeros. `segments` are those of all trajectories, or see [`segments_of`](@ref).
+how, and `y0` holds zeros. `segments` are those of all trajectories, or see [`segments_of`](@ref); `adjoint_segments` are
+those of the solve that an adjoint goes back through.
 """
-struct Cell{F, S, L, R, A, D, W, B, Y, P, X, O}
+struct Cell{F, S, G, L, R, A, D, W, B, Y, P, X, O}
     form::F
     segments::S
+    adjoint_segments::G
     loss::L
     around::R
     algorithm::A
@@ -61,13 +63,21 @@ function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, s
     pattern = form isa InPlace ? prototype(emitted.stencils, emitted.n_states) : nothing
     solver = algorithm(method, pattern)
     how = sensitivity(sensitivity_name, emitted.has_branches, form)
-    parts = break_intervals(sensitivity_name, method) ? breaks : (_, _) -> nothing
+    divided = division(sensitivity_name, method)
     # The packages above were loaded after this method was compiled.
-    return Base.invokelatest(assemble, emitted, form, pattern, parts, solver, how, wrt, y0, p, atol_scale, spans, times)
+    return Base.invokelatest(assemble, emitted, form, pattern, divided, solver, how, wrt, y0, p, atol_scale, spans, times)
 end
 
-"""Whether the intervals of a quadrature are broken: what an explicit method solves has no time scale to miss."""
-break_intervals(sensitivity_name, method) = startswith(sensitivity_name, "quadrature-") && !(method in EXPLICIT)
+"""
+How the segments of a solve are divided for a gradient whose adjoint takes its integral by a quadrature. What an explicit
+method solves has no layers to resolve.
+"""
+function division(sensitivity_name, method)
+    method in EXPLICIT && return identity
+    startswith(sensitivity_name, "quadrature-") && return segments -> cut(segments, breaks)
+    by_gauss = sensitivity_name == "enzyme" || startswith(sensitivity_name, "gauss-")
+    return by_gauss ? cut : identity
+end
 
 function chosen_form(emitted::Equations, method, sensitivity_name, mode)
     if emitted.named !== nothing
@@ -85,18 +95,19 @@ function chosen_form(emitted::Equations, method, sensitivity_name, mode)
     return InPlace()
 end
 
-function assemble(emitted, form, pattern, parts, solver, how, wrt, y0, p, atol_scale, spans, times)
+function assemble(emitted, form, pattern, divided, solver, how, wrt, y0, p, atol_scale, spans, times)
     of_parameters = wrt == "parameters"
     order = places(form, length(p))
     values = parameters(form, arranged(order, collect(Float64, p)))
     batch = length(y0) ÷ emitted.n_states
     starts = split_states(Val(batch), form, collect(Float64, y0))
     first_start = batch == 1 ? starts : starts[1]
+    equation, initial = (form, emitted, pattern), (first_start, values)
+    of_solves = segments(equation, initial, collect(Float64, spans), collect(Float64, times))
     return Cell(
         form,
-        segments(
-            (form, emitted, pattern), (first_start, values), collect(Float64, spans), collect(Float64, times), parts
-        ),
+        of_solves,
+        divided(of_solves),
         emitted.loss,
         around(emitted),
         solver,
@@ -126,23 +137,23 @@ function tolerance_scale(solver, form, each)
     return states(form, each)
 end
 
-function segments(equation, (y0, p), spans, times, parts)
+function segments(equation, (y0, p), spans, times)
     _, emitted, _ = equation
     if emitted.controls !== nothing
         return map(emitted.given) do given
             along(span, bounds) = ODEFunction{false, FullSpecialize}(driven(emitted, given, span, bounds))
-            segments(along, (y0, p), spans, times, parts)
+            segments(along, (y0, p), spans, times)
         end
     end
     of_all(_, bounds) = right_hand_side(equation..., bounds...)
-    return Tuple(segments(of_all, (y0, p), spans, times, parts))
+    return Tuple(segments(of_all, (y0, p), spans, times))
 end
 
-function segments(make::Function, (y0, p), spans, times, parts)
+function segments(make::Function, (y0, p), spans, times)
     return map(eachrow(spans)) do (start, stop, low, high, n_saved)
         problem = ODEProblem(make((start, stop), (low, high)), y0, (start, stop), p)
         inside = filter(time -> start < time <= stop, times)
-        Segment(problem, inside, Int(n_saved), parts(inside, start))
+        Segment(problem, inside, Int(n_saved), nothing)
     end
 end
 

@@ -20,4 +20,5 @@ end
 
 """The segments of a trajectory: those of all, or where paths drive the equation its own."""
 segments_of(segments::Tuple, i) = segments
+segments_of(segments::Vector{<:Segment}, i) = segments
 segments_of(segments::Vector, i) = segments[i]

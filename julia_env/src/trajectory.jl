@@ -16,7 +16,7 @@ trajectory(cell::Cell, theta, settings) = trajectory(cell.batch, cell, theta, se
 
 function trajectory(::Val{1}, cell, theta, settings)
     y0, p = starting(cell, theta)
-    return saved(cell, segments_of(cell.segments, 1), convert.(eltype(theta), y0), p, settings)
+    return saved(cell, segments_of(cell, settings, 1), convert.(eltype(theta), y0), p, settings)
 end
 
 """
@@ -28,7 +28,7 @@ function trajectory(::Val, cell, theta, settings)
     starts, p = starting(cell, theta)
     return map(eachindex(starts), starts) do i, y0
         ChainRulesCore.@ignore_derivatives cell.trajectory[] = i
-        saved(cell, segments_of(cell.segments, i), convert.(eltype(theta), y0), p, settings)
+        saved(cell, segments_of(cell, settings, i), convert.(eltype(theta), y0), p, settings)
     end
 end
 
@@ -38,7 +38,7 @@ function every_trajectory(cell, theta, settings)
     found = map(eachindex(starts), starts) do i, y0
         cell.trajectory[] = i
         try
-            saved(cell, segments_of(cell.segments, i), y0, p, settings)
+            saved(cell, segments_of(cell, settings, i), y0, p, settings)
         catch error
             error isa Failure || rethrow()
             error
@@ -70,7 +70,7 @@ function saved(cell, segments::Tuple, y, p, settings)
     return vcat(states[1:segments[1].n_saved], rest)
 end
 
-# Paths have many segments, all of one type: what is compiled for one serves them all.
+# Paths and cuts make many segments, all of one type: what is compiled for one serves them all.
 function saved(cell, segments::Vector, y, p, settings)
     states = integrated(cell, segments[1], y, p, settings)
     kept = states[1:segments[1].n_saved]
@@ -94,8 +94,12 @@ function solution_of(cell, segment, y, p, settings)
     return solve(problem, cell.algorithm; saveat = segment.times, maxiters = MAX_STEPS, settings...)
 end
 
+segments_of(cell::Cell, _, i) = segments_of(cell.segments, i)
+
 const ADJOINT_SETTINGS = (:reltol, :abstol, :sensealg)
 const AdjointSettings = Union{NamedTuple{ADJOINT_SETTINGS}, NamedTuple{(ADJOINT_SETTINGS..., :save_start)}}
+
+segments_of(cell::Cell, ::AdjointSettings, i) = segments_of(cell.adjoint_segments, i)
 
 """As SciML's guide has it for adjoints: what is differentiated goes to `solve`, by a problem that stays."""
 function solution_of(cell, segment, y, p, settings::AdjointSettings)

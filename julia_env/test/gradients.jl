@@ -46,18 +46,37 @@ end
     end
 
     @testset "intervals are broken closer and closer to both ends" begin
-        parts = SciMLBench.breaks([1.0, 101.0], 0.0)
-        @test parts.times[parts.places] == [1.0, 101.0]
-        @test issorted(parts.times)
-        @test parts.times[[1, 2]] ≈ [1e-10, 1e-8]
-        @test 101.0 - parts.times[end - 1] ≈ 1e-8 rtol = 1e-5
-        @test length(parts.times) == 22
+        parts = SciMLBench.breaks(-100.0)
+        @test length(parts) == 11
+        @test issorted(parts)
+        @test parts[1] + 100 ≈ 1e-8 rtol = 1e-5
+        @test parts[end - 1] ≈ -1e-8
+        @test parts[end] == 0.0
         # Where doubles are too far apart for a break, there is none.
-        @test allunique(SciMLBench.breaks([1e9, 1e9 + 1], 1e9 - 1).times)
+        @test allunique(SciMLBench.breaks(-1e-320))
     end
 
-    @testset "across a jump: $sensitivity" for sensitivity in ("forward", "gauss-reversediff", "interpolating-zygote")
-        _, found = gradient("switched", "vern7", sensitivity, 1e-9)
+    @testset "the solve of a $sensitivity gradient is cut at saved times: $method" for (sensitivity, method, n) in (
+            ("gauss-reversediff", "rodas5p", 2),
+            ("quadrature-reversediff", "rodas5p", 2),
+            ("interpolating-reversediff", "rodas5p", 1),
+            ("gauss-reversediff", "tsit5", 1),
+        )
+        cell = build("lotka-volterra", method, sensitivity)
+        n_saved = length(PROBLEMS["lotka-volterra"].times)
+        @test length(cell.segments) == 1
+        @test length(cell.adjoint_segments) == (n == 1 ? 1 : n_saved)
+        @test sum(segment.n_saved for segment in cell.adjoint_segments) == n_saved
+    end
+
+    @testset "across a jump: $method $sensitivity" for (method, sensitivity) in (
+            ("vern7", "forward"),
+            ("vern7", "gauss-reversediff"),
+            ("vern7", "interpolating-zygote"),
+            ("rodas5p", "gauss-reversediff"),
+            ("rodas5p", "quadrature-reversediff"),
+        )
+        _, found = gradient("switched", method, sensitivity, 1e-9)
         # The loss is y(0.5)^2 + y(2)^2 of the closed form.
         at_end, at_half = closed_form(2.0), closed_form(0.5)
         by_k = 2at_half * -0.5 * at_half + 2at_end * (-2exp(-4.0) - 25 * (1 - exp(-2.0)) + 50 * exp(-2.0))
