@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.task import CALLS, SOLVE
+from sciml_bench.task import CALLS, SOLVE, Point
 
 QUANTITIES = (
     "solve", "gradient", "first_solve", "first_gradient", "training_step", "training", "steps", "evaluations",
@@ -96,6 +96,17 @@ class Side:
     rtol: float | None = None
     atol: float | None = None
     note: str = ""
+
+    @property
+    def tolerances(self) -> Point:
+        """Those that it states.
+
+        Raises:
+            ValueError: it states none.
+        """
+        if self.rtol is None:
+            raise ValueError(f"{self.words} states no tolerances")
+        return Point(self.rtol, self.rtol if self.atol is None else self.atol)
 
     @property
     def words(self) -> str:

@@ -14,7 +14,7 @@ from sciml_bench.report.rows import Target, Work, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
 from sciml_bench.stats.front import WorkPoint, common_target
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
-from sciml_bench.task import Cell
+from sciml_bench.task import Cell, Point
 
 Value = Callable[[PointSummary], float | None]
 
@@ -102,7 +102,8 @@ def _measured(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
         return Evidence(_at_point(fast, value), _at_point(slow, value))
     stated = [side.rtol is not None for side in getattr(claim, setting).sides.values()]
     if setting == "published" and all(stated):
-        return Evidence(_at_point(fast, value), _at_point(slow, value))
+        places = [_place(claim, side, summary) for side in SIDES]
+        return Evidence(_at_point(fast, value, places[0]), _at_point(slow, value, places[1]))
     batch = max((point.batch for cell in (fast, slow) for point in cell.points if point.batch is not None), default=0)
     if batch:
         target = Target(None, None, batch)
@@ -124,6 +125,13 @@ def _cell(summary: RunSummary, side: str) -> CellSummary:
 
 def _label(summary: RunSummary, side: str) -> str:
     return summary.plan["claimed"].get("cells", {}).get(side, "")
+
+
+def _place(claim: Claim, side: str, summary: RunSummary) -> int:
+    """Which of its cell's points is that of a published side; a cell that is a side when fair, too, has several."""
+    points = summary.plan["claimed"].get("points", {}).get(_label(summary, f"published.{side}"), ())
+    stated = claim.published.sides[side].tolerances if claim.published is not None else None
+    return next((i for i, (rtol, atol) in enumerate(points) if Point(rtol, atol) == stated), 0)
 
 
 def _left_out(summary: RunSummary, side: str) -> Measured | None:
@@ -158,9 +166,9 @@ def _work(quantity: str, value: Value) -> Work:
     return of
 
 
-def _at_point(cell: CellSummary, value: Value) -> Measured:
-    blocks = {process.block: value(process.points[0]) if process.points else None for process in cell.processes}
-    return _of_blocks(cell, blocks)
+def _at_point(cell: CellSummary, value: Value, place: int = 0) -> Measured:
+    points = {process.block: process.points[place : place + 1] for process in cell.processes}
+    return _of_blocks(cell, {block: value(found[0]) if found else None for block, found in points.items()})
 
 
 def _unscored(cell: CellSummary, value: Value) -> Measured:

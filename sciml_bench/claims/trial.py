@@ -1,7 +1,8 @@
-"""A claim as cells to measure: the selection and the tolerances of a plan."""
+"""A claim as cells to measure: the selection, the tolerances and the profile of a plan."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from sciml_bench.adapters.base import Adapter
@@ -9,6 +10,7 @@ from sciml_bench.adapters.registry import missing
 from sciml_bench.claims.claim import Claim, Side
 from sciml_bench.claims.workload import Written
 from sciml_bench.plan.claimed import Claimed
+from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
 from sciml_bench.task import Cell, Point
 
@@ -35,18 +37,47 @@ def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> s
     return "; ".join(f"{name}: {found.reason}" for name, found in lacking.items())
 
 
-def trial(claim: Claim, written: Sequence[Written]) -> tuple[Selection, Claimed]:
-    """The cells of a claim, and which of them are measured at the tolerances that the claim states."""
+SPACING = 100.0
+"""The least factor between two tolerances of a ladder on which a claim is measured: it is read at one accuracy only."""
+
+
+def measuring(claim: Claim, profile: Profile) -> Profile:
+    """What of a profile a claim needs.
+
+    Its ladder keeps tolerances that lie far enough apart. No parameters are perturbed to see what fails. Counts are the
+    same in every process, so that one is enough for them.
+    """
+    rtols: list[float] = []
+    for rtol in profile.rtols:
+        if not rtols or rtol * SPACING <= rtols[-1] * (1 + 1e-9):
+            rtols.append(rtol)
+    chosen = dataclasses.replace(profile, rtols=tuple(rtols), draws=0)
+    return dataclasses.replace(chosen, processes=1, comparable=False) if claim.figure.is_count else chosen
+
+
+def trial(claim: Claim, written: Sequence[Written], ladder: Sequence[Point]) -> tuple[Selection, Claimed]:
+    """The cells of a claim, and which of them are measured at the tolerances that it states.
+
+    A cell that is a side of both settings is measured at these and on the ladder.
+    """
     cells: dict[str, str] = {}
-    points: dict[str, tuple[Point, ...]] = {}
+    stated: dict[str, list[Point]] = {}
+    laddered: set[str] = set()
     for item in written:
         setting = getattr(claim, item.setting)
         for name, side in setting.sides.items():
             label = _cell(item.problem.name, side).label
             cells[f"{item.setting}.{name}"] = label
             if item.setting == "published" and side.rtol is not None:
-                points[label] = (Point(side.rtol, side.rtol if side.atol is None else side.atol),)
+                stated.setdefault(label, []).append(side.tolerances)
+            else:
+                laddered.add(label)
+    points = {label: _loosest_first([*own, *(ladder if label in laddered else ())]) for label, own in stated.items()}
     return Selection(cells=tuple(dict.fromkeys(cells.values()))), Claimed(claim.id, cells, points, claim.figure.calls)
+
+
+def _loosest_first(points: Sequence[Point]) -> tuple[Point, ...]:
+    return tuple(sorted(dict.fromkeys(points), key=lambda point: (-point.rtol, -point.atol)))
 
 
 def _cell(problem: str, side: Side) -> Cell:

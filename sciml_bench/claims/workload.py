@@ -7,7 +7,7 @@ and the hash of weights that are drawn anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -42,24 +42,32 @@ class Written:
 def write_workloads(claim: Claim, folder: Path) -> tuple[Written, ...]:
     """Write the problems of the settings that a claim has, and load them.
 
-    A problem that is the base under another name brings the base's certified reference.
+    Settings that differ in nothing but their sides share a problem, so that a side of both is measured once. A problem
+    that is the base under another name brings the base's certified reference.
 
     Raises:
         ProblemError: what the claim sets makes no problem; the error names the line of the claim.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    settings = {name: setting for name in SETTINGS if (setting := getattr(claim, name)) is not None}
+    told = "" if _alike([setting.workload for setting in settings.values()]) else None
     return tuple(
-        _written(claim, name, setting.workload, folder)
-        for name in SETTINGS
-        if (setting := getattr(claim, name)) is not None
+        _written(claim, name, setting.workload, folder, name if told is None else told)
+        for name, setting in settings.items()
     )
 
 
-def _written(claim: Claim, setting: str, workload: Workload, folder: Path) -> Written:
+def _alike(workloads: Sequence[Workload]) -> bool:
+    one, *others = workloads
+    return bool(others) and all((it.problem, it.changes) == (one.problem, one.changes) for it in others)
+
+
+def _written(claim: Claim, setting: str, workload: Workload, folder: Path, told: str) -> Written:
+    """The problem of a setting; ``told`` is what its name tells of the setting, nothing where it is that of both."""
     base = catalog.path(workload.problem)
-    path = folder / f"{_name(claim, setting, workload)}.toml"
+    path = folder / f"{_name(claim, told, workload)}.toml"
     try:
-        path.write_text(_text(claim, setting, workload, base), encoding="utf-8")
+        path.write_text(_text(claim, told, workload, base), encoding="utf-8")
         for data in _data_beside(base):
             (folder / data.name).write_bytes(data.read_bytes())
         problem = load_declared(path)
@@ -74,17 +82,17 @@ def _written(claim: Claim, setting: str, workload: Workload, folder: Path) -> Wr
     return Written(setting, path, problem)
 
 
-def _name(claim: Claim, setting: str, workload: Workload) -> str:
-    suffix = f"-{claim.id.lower()}-{setting}"
+def _name(claim: Claim, told: str, workload: Workload) -> str:
+    suffix = "-".join(["", claim.id.lower(), *([told] if told else [])])
     return f"{workload.problem[: _LONGEST_NAME - len(suffix)].rstrip('-')}{suffix}"
 
 
-def _text(claim: Claim, setting: str, workload: Workload, base: Path) -> str:
+def _text(claim: Claim, told: str, workload: Workload, base: Path) -> str:
     import tomlkit
 
     data: Any = tomlkit.parse(base.read_text(encoding="utf-8"))
-    data["name"] = _name(claim, setting, workload)
-    data["title"] = f"{data.get('title') or workload.problem}; claim {claim.id} {_TOLD[setting]}"
+    data["name"] = _name(claim, told, workload)
+    data["title"] = f"{data.get('title') or workload.problem}; claim {claim.id}{_TOLD[told]}"
     for table in _OF_THE_BASE:
         data.pop(table, None)
     for name, value in workload.changes.items():
@@ -92,7 +100,7 @@ def _text(claim: Claim, setting: str, workload: Workload, base: Path) -> str:
     return tomlkit.dumps(data)
 
 
-_TOLD = {"published": "as published", "fair": "when fair"}
+_TOLD = {"": "", "published": " as published", "fair": " when fair"}
 
 
 def _put(data: Any, keys: list[str], value: object) -> None:

@@ -78,13 +78,15 @@ def choose(
 
 def plan_of(claim: Claim, folder: Path, options: dict[str, Any]) -> Plan:
     """The plan of a claim, its problems written into a folder."""
-    from sciml_bench.claims.trial import trial
+    from sciml_bench.claims.trial import measuring, trial
     from sciml_bench.claims.workload import write_workloads
+    from sciml_bench.plan.profiles import profile_named
 
     written = write_workloads(claim, folder)
-    selection, claimed = trial(claim, written)
-    axes = {"cells": selection.cells}
-    return planned(axes, tuple(item.path for item in written), claimed=claimed, **options)
+    profile = measuring(claim, profile_named(options["profile"]))
+    selection, claimed = trial(claim, written, profile.points)
+    files = tuple(dict.fromkeys(item.path for item in written))
+    return planned({"cells": selection.cells}, files, claimed=claimed, **{**options, "profile": profile})
 
 
 def _unplanned(plan: Plan) -> str:

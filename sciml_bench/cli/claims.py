@@ -102,9 +102,10 @@ def run(
 ) -> int:  # fmt: skip
     """Measure claims, each as published and when fair, and judge them; without an ID all of them.
 
-    Each claim has a run folder of its own. As published, both sides run at the tolerances of the source; when fair, at
-    the ladder of the profile, and are compared at equal achieved accuracy. Both settings are measured in the same
-    blocks. A claim that cannot be tested here is told with the reason. The same command goes on after an interruption.
+    Each claim has a run folder of its own. As published, both sides run at the tolerances of the source; when fair, on
+    a ladder of those of the profile that are two decades apart, and are compared at equal achieved accuracy. Both
+    settings are measured in the same blocks; counts, which no process changes, in a single one. A claim that cannot be
+    tested here is told with the reason. The same command goes on after an interruption.
     """
     from sciml_bench.adapters.registry import adapters
     from sciml_bench.claims.judging import untested

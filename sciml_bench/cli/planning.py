@@ -15,7 +15,7 @@ from sciml_bench.errors import UsageError
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.claimed import Claimed
 from sciml_bench.plan.plan import Plan, Settings, make_plan
-from sciml_bench.plan.profiles import profile_named
+from sciml_bench.plan.profiles import Profile, profile_named
 from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.sweep import Sweep
 from sciml_bench.report.account import grouped
@@ -25,7 +25,7 @@ def planned(
     selection: dict[str, Any],
     files: tuple[Path, ...],
     *,
-    profile: str,
+    profile: str | Profile,
     out: Path,
     timeout_s: float | None,
     memory_limit: int | None,
@@ -35,19 +35,19 @@ def planned(
     sweep: Sweep | None = None,
     claimed: Claimed | None = None,
 ) -> Plan:
-    """The plan of a command's options; ``rtols`` take the place of the profile's ladder.
+    """The plan of a command's options; ``rtols`` take the place of the profile's ladder. ``profile`` is named, or made.
 
     Raises:
         UsageError: a name does not exist, or every cell asked for needs a framework that is not installed.
     """
-    chosen = profile_named(profile)
+    chosen = profile_named(profile) if isinstance(profile, str) else profile
     plan = make_plan(
         Selection(**selection),
         adapters(),
         dataclasses.replace(chosen, rtols=rtols) if rtols else chosen,
         Settings(seed=seed, threads=threads, timeout_s=timeout_s or 0.0, memory_limit_bytes=memory_limit),
         files=files,
-        earlier=earlier_costs(out, profile),
+        earlier=earlier_costs(out, chosen.name),
         sweep=sweep,
         claimed=claimed,
     )

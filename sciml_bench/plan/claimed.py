@@ -13,8 +13,9 @@ from sciml_bench.task import CALLS, Point
 class Claimed:
     """``cells`` maps each side, such as ``published.fast``, to the label of its cell.
 
-    ``points`` are those of the cells that are measured at the tolerances of the claim, by label; the others have the
-    ladder of the profile. ``calls`` are what the cells of its quantity are measured for.
+    ``points`` are those of the cells that are measured at the tolerances of the claim, by label: at these alone, or,
+    where a cell is a side when fair, too, on the ladder as well. The others have the ladder of the profile. ``calls``
+    are what the cells of its quantity are measured for.
     """
 
     claim: str

@@ -89,6 +89,7 @@ class Plan:
                 earlier=self.earlier,
                 training_steps=0 if training is None else training.steps,
                 calls=self.material.calls(item.cell),
+                n_points=len(self.material.points_of(item.cell)),
             )
             for item, training in zip(self.planned, self.trainings, strict=True)
         )

@@ -71,7 +71,7 @@ class Material:
         """The task of one process of a cell."""
         if self.entries[cell.problem].track == CONVENTIONAL:
             return self._model_task(cell, block)
-        points = self.points.get(cell.label, self.profile.points)
+        points = self.points_of(cell)
         loosest = max(point.rtol for point in (*points, *self.profile.points))
         return Task(
             cell=cell,
@@ -101,7 +101,7 @@ class Material:
             program=self.adapters[cell.adapter].program,
             source=self.source(cell),
             numbers=self._numbers_of(cell.problem),
-            points=model.points,
+            points=self.points_of(cell),
             sampling=self.profile.sampling,
             seed=input_seed(self.seed, cell.problem, block),
             threads=self.threads,
@@ -111,6 +111,13 @@ class Material:
             learning=model.learning(self._model_truth_of(cell.problem)),
             calls=self.calls(cell),
         )
+
+    def points_of(self, cell: Cell) -> tuple[Point, ...]:
+        """The tolerances of a cell, or the batches of a model."""
+        entry = self.entries[cell.problem]
+        if entry.track == CONVENTIONAL:
+            return entry.model.points
+        return self.points.get(cell.label, self.profile.points)
 
     def calls(self, cell: Cell) -> tuple[str, ...]:
         """What is measured of a cell: no gradient where the framework has none, or where nobody asks for it."""

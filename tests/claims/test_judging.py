@@ -88,6 +88,35 @@ def test_fair_is_at_equal_achieved_accuracy():
     assert "at 6 correct digits" in " ".join(remarks(found))
 
 
+def test_a_cell_of_both_settings_is_read_at_the_stated_tolerances_as_published():
+    shared = dataclasses.replace(find("C03"), figure=Figure(says="ten times", quantity="gradient", ratio=10.0))
+    assert shared.published is not None
+    stated = shared.published.sides["fast"].tolerances
+    records = []
+    for block in range(6):
+        own = [point(stated.rtol, gradient_ms=1.0 / NOISE[block], mescd=3.0, gradient_error=1e-3)]
+        records.append(record(FAST, [*own, *points(5.0, 4.0)], block=block))
+        records.append(record(SLOW, [*points(10.0 * NOISE[block], 4.0), point(1e-7, gradient_ms=30.0)], block=block))
+    sides = {"published.fast": FAST, "published.slow": SLOW, "fair.fast": FAST, "fair.slow": SLOW}
+    told = plan([FAST, SLOW])
+    told |= {
+        "claimed": {
+            "claim": "C03",
+            "cells": {name: where.label for name, where in sides.items()},
+            "points": {
+                FAST.label: [[stated.rtol, stated.atol], [1e-4, 1e-4], [1e-6, 1e-6]],
+                SLOW.label: [[1e-4, 1e-4], [1e-6, 1e-6], [1e-7, 1e-9]],
+            },
+        }
+    }
+    (found,) = judged([Measurement(shared, summarise(told, records), Path("results/run"))])
+    published, fair = found.findings["published"].ratio, found.findings["fair"].ratio
+    assert published is not None
+    assert fair is not None
+    assert published.estimate == pytest.approx(30.0, rel=0.05)
+    assert fair.estimate == pytest.approx(2.0, rel=0.05)
+
+
 def test_a_side_that_is_known_from_above_only_leaves_it_undecided():
     found = measured(claim(), 2.0, slow_digits=9.0, fast_digits=4.0)
     assert found.findings["fair"].ruling in (Ruling.UNDECIDED, Ruling.NOT_TESTABLE)

@@ -10,13 +10,15 @@ import pytest
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.claims.collection import claims, find
 from sciml_bench.claims.load import load_claim
-from sciml_bench.claims.trial import FIRST_TARGETS, in_order, obstacle, trial
+from sciml_bench.claims.trial import FIRST_TARGETS, in_order, measuring, obstacle, trial
 from sciml_bench.claims.workload import write_workloads
 from sciml_bench.errors import ProblemError
+from sciml_bench.plan.profiles import profile_named
 from sciml_bench.problem import Problem, catalog
 from sciml_bench.reference.store import find as stored_reference
-from sciml_bench.task import CALLS, Cell
+from sciml_bench.task import CALLS, Cell, Point
 
+LADDER = (Point(1e-4, 1e-4), Point(1e-6, 1e-6))
 WITH_SETTINGS = sorted(name for name, claim in claims().items() if claim.published or claim.fair)
 
 
@@ -25,7 +27,7 @@ def test_the_problems_of_every_claim_load_and_their_cells_are_not_refused(name: 
     claim = claims()[name]
     written = write_workloads(claim, tmp_path)
     assert [item.setting for item in written] == ["published", "fair"]
-    _, claimed = trial(claim, written)
+    _, claimed = trial(claim, written, LADDER)
     sides = ("cell",) if claim.figure.against_later else ("fast", "slow")
     assert set(claimed.cells) == {f"{setting}.{side}" for setting in ("published", "fair") for side in sides}
     for label in claimed.cells.values():
@@ -56,15 +58,36 @@ def test_tables_are_replaced_as_a_whole_and_weights_drawn_anew(tmp_path: Path):
 
 def test_published_tolerances_are_those_of_the_sides(tmp_path: Path):
     claim = find("C03")
-    selection, claimed = trial(claim, write_workloads(claim, tmp_path))
-    assert [(point.rtol, point.atol) for point in claimed.points[claimed.cells["published.slow"]]] == [(1e-7, 1e-9)]
+    selection, claimed = trial(claim, write_workloads(claim, tmp_path), LADDER)
+    assert claimed.points[claimed.cells["published.slow"]] == (Point(1e-7, 1e-9),)
     assert claimed.cells["fair.slow"] not in claimed.points
     assert set(selection.cells) == set(claimed.cells.values())
 
 
+def test_a_cell_of_both_settings_is_measured_once_at_the_stated_tolerances_and_on_the_ladder(tmp_path: Path):
+    claim = find("C03")
+    written = write_workloads(claim, tmp_path)
+    assert {item.path.name for item in written} == {"spiral-node-c03.toml"}
+    selection, claimed = trial(claim, written, LADDER)
+    assert claimed.cells["published.fast"] == claimed.cells["fair.fast"]
+    assert len(selection.cells) == 3
+    assert claimed.points[claimed.cells["fair.fast"]] == (Point(1e-3, 1e-6), *LADDER)
+
+
+def test_a_claim_is_measured_at_tolerances_two_decades_apart():
+    solves, counts = find("C05"), find("C15")
+    assert measuring(solves, profile_named("standard")).rtols == (1e-4, 1e-6, 1e-8, 1e-10)
+    assert measuring(solves, profile_named("quick")).rtols == profile_named("quick").rtols
+    assert measuring(solves, profile_named("smoke")).rtols == profile_named("smoke").rtols
+    assert measuring(solves, profile_named("standard")).processes == 10
+    assert measuring(counts, profile_named("standard")).processes == 1
+    assert not measuring(counts, profile_named("standard")).comparable
+    assert measuring(solves, profile_named("standard")).draws == 0
+
+
 def test_a_claim_about_solves_is_measured_without_gradients(tmp_path: Path):
     for name, calls in (("C05", ("solve",)), ("C29", ("solve",)), ("C03", CALLS), ("C28", CALLS)):
-        _, claimed = trial(find(name), write_workloads(find(name), tmp_path))
+        _, claimed = trial(find(name), write_workloads(find(name), tmp_path), LADDER)
         assert claimed.calls == calls
 
 

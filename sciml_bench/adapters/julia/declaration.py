@@ -20,8 +20,8 @@ the adjoint equation, needs none, nor do explicit methods.
   ``SavingIntegrandSumAffect``) takes the width of a step as ``t - tprev``, rounded to that, while the solver took
   ``dt``. At rtol 1e-10 with Rodas5P the gradient is off by 8e-6, by 7e-5 at 1e-11, whatever the number of nodes. So
   the solve of a gradient is cut at the saved times, and each piece counts time from its end, near which numbers are
-  dense (``cut`` in the Julia package): the gradient is right to 7e-13. On POLLU the cuts add 10 % of the steps and 4 % of
-  the time, on Robertson 6 % of the steps and nothing that can be told of the time.
+  dense (``cut`` in the Julia package): the gradient is right to 7e-13. On POLLU the cuts add 10 % of the steps and
+  4 % of the time, on Robertson 6 % of the steps and nothing that can be told of the time.
 - ``QuadratureAdjoint`` hands QuadGK the whole interval between two saved times, whose first nodes miss the layer, and
   the rest is smooth: no tolerance makes it look closer. On Robertson (layers of 1e-4 in intervals of up to 6e4, rtol
   1e-10, Rodas5P) the gradient is off by 28 %. Its pieces are also saved at more times, which come closer and closer to
