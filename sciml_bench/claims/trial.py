@@ -12,6 +12,7 @@ from sciml_bench.claims.workload import Written
 from sciml_bench.plan.claimed import Claimed
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
+from sciml_bench.stats.bootstrap import FEWEST
 from sciml_bench.task import Cell, Point
 
 FIRST_TARGETS = (
@@ -41,18 +42,26 @@ SPACING = 100.0
 """The least factor between two tolerances of a ladder on which a claim is measured: it is read at one accuracy only."""
 
 
+LARGE = 2.0
+"""A claimed ratio from which on half of the processes are enough."""
+
+
 def measuring(claim: Claim, profile: Profile) -> Profile:
     """What of a profile a claim needs.
 
     Its ladder keeps tolerances that lie far enough apart. No parameters are perturbed to see what fails. Counts are the
-    same in every process, so that one is enough for them.
+    same in every process, so that one is enough for them; a large ratio is told from 1 with half of the processes.
     """
     rtols: list[float] = []
     for rtol in profile.rtols:
         if not rtols or rtol * SPACING <= rtols[-1] * (1 + 1e-9):
             rtols.append(rtol)
     chosen = dataclasses.replace(profile, rtols=tuple(rtols), draws=0)
-    return dataclasses.replace(chosen, processes=1, comparable=False) if claim.figure.is_count else chosen
+    if claim.figure.is_count:
+        return dataclasses.replace(chosen, processes=1, comparable=False)
+    large = claim.figure.ratio is not None and claim.figure.ratio >= LARGE
+    fewer = max(profile.processes // 2, FEWEST)
+    return dataclasses.replace(chosen, processes=min(profile.processes, fewer)) if large else chosen
 
 
 def trial(claim: Claim, written: Sequence[Written], ladder: Sequence[Point]) -> tuple[Selection, Claimed]:

@@ -79,7 +79,16 @@ def test_a_claim_is_measured_at_tolerances_two_decades_apart():
     assert measuring(solves, profile_named("standard")).rtols == (1e-4, 1e-6, 1e-8, 1e-10)
     assert measuring(solves, profile_named("quick")).rtols == profile_named("quick").rtols
     assert measuring(solves, profile_named("smoke")).rtols == profile_named("smoke").rtols
-    assert measuring(solves, profile_named("standard")).processes == 10
+    assert {
+        (name, profile): measuring(find(name), profile_named(profile)).processes
+        for name in ("C05", "C13", "C08-alike")
+        for profile in ("smoke", "quick", "standard", "rigorous")
+    } == {
+        ("C05", "smoke"): 1, ("C05", "quick"): 3, ("C05", "standard"): 5, ("C05", "rigorous"): 15,
+        ("C13", "smoke"): 1, ("C13", "quick"): 3, ("C13", "standard"): 10, ("C13", "rigorous"): 30,
+        ("C08-alike", "smoke"): 1, ("C08-alike", "quick"): 3, ("C08-alike", "standard"): 10,
+        ("C08-alike", "rigorous"): 30,
+    }  # fmt: skip
     assert measuring(counts, profile_named("standard")).processes == 1
     assert not measuring(counts, profile_named("standard")).comparable
     assert measuring(solves, profile_named("standard")).draws == 0
