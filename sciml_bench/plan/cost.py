@@ -21,7 +21,8 @@ STARTUP_S: dict[str, float] = {
     "torchode": 3.0,
     "diffrax": 8.0,
     "tensorflow": 15.0,
-    "julia": 25.0,
+    "julia": 14.0,
+    "diffeqpy": 25.0,
     "torch": 4.0,
     "jax": 8.0,
     "keras": 12.0,
@@ -29,7 +30,7 @@ STARTUP_S: dict[str, float] = {
     "lux": 60.0,
 }
 UNKNOWN_STARTUP_S = 5.0
-ADJOINT_STARTUP_S: dict[str, float] = {"julia": 100.0}
+ADJOINT_STARTUP_S: dict[str, float] = {"julia": 70.0}
 
 # Seconds for one solve or gradient of a small problem. Compiled code is far faster; the minimum sampling time rules.
 CALL_S: dict[str, float] = {
@@ -40,6 +41,7 @@ CALL_S: dict[str, float] = {
     "diffrax": 0.01,
     "tensorflow": 0.02,
     "julia": 0.005,
+    "diffeqpy": 0.1,
     "torch": 0.02,
     "jax": 0.02,
     "keras": 0.02,

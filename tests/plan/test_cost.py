@@ -18,7 +18,7 @@ def cost_s(sensitivity: str, took_s: float | None = None, calls: tuple[str, ...]
 
 
 def test_an_adjoint_of_julia_compiles_longer_than_dual_numbers():
-    assert cost_s("gauss-reversediff") > cost_s("forward") > 20
+    assert cost_s("gauss-reversediff") > 3 * cost_s("forward") > 40
 
 
 def test_an_adjoint_that_is_not_taken_is_not_compiled():
