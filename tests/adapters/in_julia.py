@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,12 @@ def bridge() -> dict[str, Any]:
     }
 
 
+def of_one_saved_time() -> list[list[float]]:
+    """The solution of y' = p y^2 at the one time that is asked for."""
+    program = build(source_task(BLOW_UP, replace(NUMBERS, t1=0.5, save_times=(0.5,)), cell("tsit5")))
+    return program.read_solution(program.solve(program.prepare(np.array([1.0]), Point(1e-8, 1e-10)))).ys.tolist()
+
+
 def findings() -> dict[str, Any]:
     """Everything, by name."""
     forward = "forward"
@@ -100,6 +107,7 @@ def findings() -> dict[str, Any]:
         "robertson_gradient": gradient_errors("robertson", "rodas5p", forward, 1e-8),
         "brusselator_gradient": gradient_errors("brusselator-2d", "rodas5p", forward, 1e-6),
         "blow_up": {name: how_it_ends(BLOW_UP, cell(name)) for name in ("tsit5", "rodas5p", "fbdf")},
+        "one_saved_time": of_one_saved_time(),
         "wrong": how_it_ends(WRONG, cell("tsit5")),
         "syntax": how_it_ends(SYNTAX, cell("tsit5")),
         "zygote_on_a_field": _zygote_on_a_field(),

@@ -36,6 +36,10 @@ def test_each_component_has_its_own_absolute_tolerance(found):
     assert max(found["robertson_components"]) < 1e3
 
 
+def test_one_saved_time_is_one_row(found):
+    assert found["one_saved_time"] == [[pytest.approx(2.0, rel=1e-6)]]
+
+
 def test_both_sides_of_the_bridge_are_timed(found):
     bridge = found["bridge"]
     for outside, inside in zip(bridge["outside_ns"], bridge["inside_ns"], strict=True):

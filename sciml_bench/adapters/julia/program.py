@@ -57,11 +57,12 @@ class JuliaProgram(Program):
 
     def read_solution(self, output: Any) -> Solution:
         self._check("solve", output)
-        states = bench.states_matrix(output).to_numpy(copy=True)
+        # Julia's reduction of a single saved state is that state, not a matrix of one column.
+        states = np.atleast_2d(bench.states_matrix(output).to_numpy(copy=True).T)
         if not np.all(np.isfinite(states)):
             raise SolverFailure(Outcome.NONFINITE, "Julia reports success, but the solution is not finite")
         told = None if self._batch == 1 else Trajectories(self._batch, False, _steps_of_each(output))
-        return Solution(np.ascontiguousarray(states.T), _statistics(output), told)
+        return Solution(np.ascontiguousarray(states), _statistics(output), told)
 
     def read_gradient(self, output: Any) -> Gradient:
         self._check("gradient", output)
