@@ -17,9 +17,12 @@ Logging.shouldlog(::Collector, level, _module, group, id) = true
 Logging.catch_exceptions(::Collector) = true
 
 function Logging.handle_message(collector::Collector, level, message, _module, group, id, file, line; kwargs...)
-    length(collector.words) < MOST_WARNINGS && push!(collector.words, first(string(message), LONGEST_MESSAGE))
+    length(collector.words) < MOST_WARNINGS && push!(collector.words, first(what_is_said(message), LONGEST_MESSAGE))
     return nothing
 end
+
+# The solvers' first line names the setting that would silence the warning, not what is wrong.
+what_is_said(message) = strip(replace(string(message), r"^Verbosity toggle: \S+\s*" => ""))
 
 collect_warnings() = Logging.global_logger(WARNINGS)
 

@@ -32,7 +32,8 @@
         empty!(SciMLBench.WARNINGS.words)
         @warn "a word"
         @info "no warning"
-        @test SciMLBench.WARNINGS.words == ["a word"]
+        @warn "Verbosity toggle: dt_epsilon \n At t=1.0, dt was forced below floating point epsilon"
+        @test SciMLBench.WARNINGS.words == ["a word", "At t=1.0, dt was forced below floating point epsilon"]
     end
 
     @testset "an exception keeps Julia's words" begin
