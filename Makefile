@@ -38,7 +38,7 @@ $(VENV)/.frameworks: $(VENV)/.made pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.frameworks
-	$(PIP) -e ".[torch,jax,tensorflow,onnx,julia,numba,torchode,query,parquet,dev]"
+	$(PIP) -e ".[torch,jax,tensorflow,onnx,julia,diffeqpy,numba,torchode,query,parquet,dev]"
 	@touch $@
 
 clean:

@@ -27,6 +27,7 @@ BUILT_IN = {
     "julia": "sciml_bench.adapters.julia.declaration:ADAPTER",
     "torchode": "sciml_bench.adapters.torchode:ADAPTER",
     "numbalsoda": "sciml_bench.adapters.numbalsoda:ADAPTER",
+    "diffeqpy": "sciml_bench.adapters.diffeqpy:ADAPTER",
     "torch": "sciml_bench.adapters.torch:ADAPTER",
     "jax": "sciml_bench.adapters.jax:ADAPTER",
     "keras": "sciml_bench.adapters.keras:ADAPTER",

@@ -20,7 +20,7 @@ from sciml_bench.problem.operators import Node
 _COMPILED = '@njit(error_model="numpy")'
 
 
-def refuse_arrays(problem: Problem) -> None:
+def refuse_arrays(problem: Problem, target: str = "numba") -> None:
     """Refuse a problem that is not written in numbers alone.
 
     Raises:
@@ -29,8 +29,8 @@ def refuse_arrays(problem: Problem) -> None:
     if problem.all_scalar and not problem.networks and not problem.latent and not problem.controls:
         return
     raise UsageError(
-        f"'{problem.name}' is not emitted for Numba, whose code is written number by number: it has vectors, fields, "
-        "networks or paths"
+        f"'{problem.name}' is not emitted for {target}, whose code is written number by number: it has vectors, "
+        "fields, networks or paths"
     )
 
 

@@ -9,6 +9,7 @@ from sympy import Symbol
 from sciml_bench.emit.architecture.source import architecture_source
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.control import diffusion_source
+from sciml_bench.emit.in_place import in_place_function
 from sciml_bench.emit.invariants import as_definitions, invariants_function
 from sciml_bench.emit.julia import julia_source
 from sciml_bench.emit.latent import latent_sources
@@ -29,6 +30,9 @@ from sciml_bench.problem.stochastic import parts
 # Frameworks that have implicit-explicit methods.
 SPLIT_TARGETS = ("jax",)
 
+# Those whose code has no arrays but the flat ones.
+NUMBER_BY_NUMBER = ("numba", "python")
+
 
 def source(problem: Problem | Architecture, target: str) -> str:
     """The module that a worker runs. That of a model is another, see :mod:`.architecture.source`.
@@ -43,7 +47,8 @@ def source(problem: Problem | Architecture, target: str) -> str:
     parameters. TensorFlow modules of scalar problems have ``jacobian``; JAX modules of problems with a split have
     ``explicit_terms(t, y, p)`` and ``implicit_terms(t, y, p)``, whose sum is ``rhs``, and those of stochastic equations
     ``drift`` and ``diffusion``, see :mod:`.control`. Numba's have the functions of NumPy's, compiled, and
-    ``derivative(t, y, dy, p)``, which writes into ``dy``. Julia's is another kind of
+    ``derivative(t, y, dy, p)``, which writes into ``dy``; plain Python's have ``f(dy, y, p, t)``, which does the same,
+    in the place of all functions but the loss. Julia's is another kind of
     module, see :func:`~sciml_bench.emit.julia.julia_source`.
 
     Raises:
@@ -57,11 +62,12 @@ def source(problem: Problem | Architecture, target: str) -> str:
     chosen = TARGETS[target]
     if problem.controls and target != "jax":
         raise UsageError(f"'{problem.name}' is driven by a path, which is emitted for JAX (Diffrax) only")
-    if target == "numba":
-        refuse_arrays(problem)
+    if target in NUMBER_BY_NUMBER:
+        refuse_arrays(problem, target)
     context = Context.of(problem, chosen.for_batch() if problem.batch.size > 1 else chosen)
-    if target == "numba":
-        functions = [*numba_functions(context), loss_source(problem, TARGETS["numpy"])]
+    if target in NUMBER_BY_NUMBER:
+        written = numba_functions(context) if target == "numba" else [in_place_function(context)]
+        functions = [*written, loss_source(problem, TARGETS["numpy"])]
         return "\n\n".join([_header(context), *functions]).rstrip() + "\n"
     functions = [_right_hand_side(context, "rhs", problem.equations)]
     if problem.implicit and target in SPLIT_TARGETS:

@@ -76,6 +76,13 @@ TARGETS = {
         reshape="{}.reshape({})", fill="np.full({1}, {0})",
         functions=_functions("np"), traced=False,
     ),
+    # A function of Python's own numbers that writes into an array of whatever library calls it.
+    "python": Target(
+        name="python", module="np", imports=("import math", "import numpy as np"),
+        unpack="{}", stack="", concatenate="", constant="{}", array="{}", total="np.sum({})",
+        row_sum="", gather="", reshape="", fill="",
+        functions=_functions("np"), traced=False,
+    ),
     # Numba compiles what is written for NumPy's scalars.
     "numba": Target(
         name="numba", module="np", imports=("import math", "import numpy as np", "from numba import njit"),

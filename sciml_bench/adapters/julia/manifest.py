@@ -30,6 +30,20 @@ def package_versions(project: Path) -> dict[str, str]:
         raise ManifestError(f"{path} cannot be read ({error}); run: sciml-bench julia setup") from error
 
 
+def direct_dependencies(project: Path) -> frozenset[str]:
+    """The packages that a project names itself: these can be loaded by name.
+
+    Raises:
+        ManifestError: there is no such project.
+    """
+    path = project / "Project.toml"
+    try:
+        found: dict[str, str] = tomllib.loads(path.read_text(encoding="utf-8")).get("deps", {})
+        return frozenset(found)
+    except (OSError, ValueError, TypeError) as error:
+        raise ManifestError(f"{path} cannot be read ({error}); run: sciml-bench julia setup") from error
+
+
 def fingerprint(project: Path) -> str:
     """What tells the resolved versions of one project from those of another, and says nothing of the machine.
 

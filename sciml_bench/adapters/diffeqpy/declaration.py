@@ -1,0 +1,85 @@
+"""What diffeqpy can do. Imports nothing of it, nor of Julia.
+
+Both forms of the right-hand side are those of diffeqpy's own guide, written in place: in mode ``eager`` a Python
+function, which Julia calls back for every evaluation, and in mode ``compiled`` a Julia one, which ``seval`` hands over
+from Python ("could be helpful to increase the efficiency for repeat or long calls"). Its third one, ``de.jit``, needs
+ModelingToolkit, which ``diffeqpy.ode``, the smaller part used here, does not load.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.julia.manifest import ManifestError, direct_dependencies
+from sciml_bench.task import Cell
+
+PACKAGES = ("OrdinaryDiffEq", "OrdinaryDiffEqDefault")
+"""What ``diffeqpy.ode`` loads; it installs, from within the process that imports it, those that a project lacks."""
+
+
+def refusal(cell: Cell, facts: Facts) -> str | None:
+    """Why a cell cannot run on a problem with these facts."""
+    if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
+        return "diffeqpy is given right-hand sides written number by number, not vectors, fields, networks or paths"
+    if facts.batch > 1:
+        return "diffeqpy is given one trajectory at a time"
+    return None
+
+
+def lacking(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Why diffeqpy cannot run here, with the cure; ``None`` when it can. Reads files only, starts nothing."""
+    reason = installation.lacking(environment)
+    found = None if reason else installation.found(environment)
+    if found is None:
+        return reason
+    if Path(found.executable).stem != "julia":
+        return f"diffeqpy looks for a program called julia, which {found.executable} is not; {installation.CURE}"
+    try:
+        there = direct_dependencies(Path(found.project))
+    except ManifestError as error:
+        return str(error)
+    absent = ", ".join(package for package in PACKAGES if package not in there)
+    return f"the project {found.project} has no package {absent}; {_cure(found)}" if absent else None
+
+
+def _cure(found: installation.Installation) -> str:
+    names = ", ".join(f'"{package}"' for package in PACKAGES)
+    depot = f"JULIA_DEPOT_PATH={found.depot} " if found.depot else ""
+    return f"run: {depot}{found.executable} --project={found.project} -e 'using Pkg; Pkg.add([{names}])'"
+
+
+def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What a worker's environment must hold: as for Julia, and Julia on ``PATH``, or diffeqpy installs another one."""
+    found = installation.found(environment)
+    if found is None:
+        return {}
+    path = os.pathsep.join(filter(None, (str(Path(found.executable).parent), environment.get("PATH", ""))))
+    return {**installation.worker_variables(found), "PATH": path}
+
+
+ADAPTER = Adapter(
+    name="diffeqpy",
+    title="diffeqpy (Julia from Python)",
+    packages={"juliacall": "juliacall", "diffeqpy": "diffeqpy"},
+    extra="diffeqpy",
+    target="python",
+    program="sciml_bench.adapters.diffeqpy.program:build",
+    methods=(
+        Method("tsit5", family="explicit_rk", order=5, implicit=False),
+        Method("vern9", family="explicit_rk", order=9, implicit=False),
+        Method("rodas5p", family="rosenbrock", order=5, implicit=True, stiff=True),
+    ),
+    sensitivities=(NO_GRADIENT,),
+    modes=("eager", "compiled"),
+    mode_targets={"compiled": "julia"},
+    stiff_recipes=(Recipe("rodas5p", NO_GRADIENT, "eager"), Recipe("rodas5p", NO_GRADIENT, "compiled")),
+    nonstiff_recipes=(Recipe("tsit5", NO_GRADIENT, "eager"), Recipe("tsit5", NO_GRADIENT, "compiled")),
+    refusal=refusal,
+    variables=variables,
+    lacking=lacking,
+    compiles_long=True,
+)
