@@ -119,7 +119,8 @@ class Adapter:
     """A framework's declaration: what it can do, and where its program is.
 
     ``packages`` maps each import name to the distribution that provides it. ``target`` is the emitter's target,
-    ``mode_targets`` those of modes that have another.
+    ``mode_targets`` those of modes that have another. ``mode_extras`` are the packages that modes need besides, each of
+    the extra that has its name.
     ``refusal`` gives the reason why a cell cannot run on a problem with these facts, or ``None``; the plan asks it
     before anything is started. ``cached_modes`` are the modes whose compiled code the framework can keep on the disk
     and find again in another process. ``variables`` gives what its workers' environment must hold, and ``lacking`` the
@@ -149,6 +150,7 @@ class Adapter:
     lacking: Callable[[], str | None] = _lacks_nothing
     track: str = SOLVERS
     mode_targets: dict[str, str] = field(default_factory=dict[str, str])
+    mode_extras: dict[str, str] = field(default_factory=dict[str, str])
     compiles_long: bool = False
 
     def target_of(self, cell: Cell) -> str:

@@ -15,6 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.errors import UsageError
+from sciml_bench.task import WARM
 
 GROUP = "sciml_bench.adapters"
 
@@ -95,8 +96,8 @@ def adapter(name: str) -> Adapter:
     raise UsageError(f"there is no adapter '{name}'; {hint}")
 
 
-def missing(declaration: Adapter) -> Missing | None:
-    """What is lacking of what an adapter needs, found without importing its packages."""
+def missing(declaration: Adapter, mode: str = "") -> Missing | None:
+    """What is lacking of what an adapter needs, and one of its modes besides, found without importing its packages."""
     lacking = tuple(
         distribution
         for module, distribution in declaration.packages.items()
@@ -104,12 +105,19 @@ def missing(declaration: Adapter) -> Missing | None:
     )
     if not lacking:
         told = declaration.lacking()
-        return None if told is None else Missing(declaration.name, (), "", told)
+        return _missing_of_mode(declaration, mode) if told is None else Missing(declaration.name, (), "", told)
     if declaration.extra:
         install = f'pip install "sciml-bench[{declaration.extra}]"'
     else:
         install = f"pip install {' '.join(lacking)}"
     return Missing(adapter=declaration.name, distributions=lacking, install=install)
+
+
+def _missing_of_mode(declaration: Adapter, mode: str) -> Missing | None:
+    package = declaration.mode_extras.get(mode.removesuffix(WARM))
+    if package is None or importlib.util.find_spec(package) is not None:
+        return None
+    return Missing(declaration.name, (package,), f'pip install "sciml-bench[{package}]"')
 
 
 def refresh() -> None:

@@ -172,5 +172,10 @@ class Claim:
     @property
     def adapters(self) -> tuple[str, ...]:
         """The adapters that its sides need."""
+        return tuple(dict.fromkeys(side.adapter for side in self.sides))
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """All sides of its settings."""
         settings = [setting for setting in (self.published, self.fair) if setting is not None]
-        return tuple(dict.fromkeys(side.adapter for setting in settings for side in setting.sides.values()))
+        return tuple(side for setting in settings for side in setting.sides.values())

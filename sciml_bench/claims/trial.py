@@ -28,13 +28,19 @@ def in_order(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     return tuple(sorted(claims, key=lambda claim: places.get(claim.id.partition("-")[0], len(places))))
 
 
+def needed(claim: Claim, adapters: Mapping[str, Adapter]) -> tuple[str, ...]:
+    """The adapters of a claim's sides, then the packages that their modes need besides."""
+    besides = (adapters[side.adapter].mode_extras.get(side.mode) for side in claim.sides)
+    return (*claim.adapters, *dict.fromkeys(package for package in besides if package))
+
+
 def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> str:
     """Why a claim cannot be tested here; empty when it can. It names the cure where there is one."""
     if cpu_only and claim.needs.device != "cpu":
         return "it needs a GPU, which --cpu leaves out"
     if claim.published is None and claim.fair is None:
         return claim.needs.lacking
-    lacking = {name: found for name in claim.adapters if (found := missing(adapters[name]))}
+    lacking = {side.adapter: found for side in claim.sides if (found := missing(adapters[side.adapter], side.mode))}
     return "; ".join(f"{name}: {found.reason}" for name, found in lacking.items())
 
 

@@ -44,15 +44,20 @@ def claims() -> None:
 @json_option
 def list_claims(as_json: bool) -> None:
     """List the claims."""
+    from sciml_bench.adapters.registry import adapters
     from sciml_bench.claims.collection import claims as all_claims
     from sciml_bench.claims.told import claimed_text, quantity_text
+    from sciml_bench.claims.trial import needed
 
+    known = adapters()
     rows = [
         {
             "id": claim.id,
             "claimed": claimed_text(claim),
             "quantity": quantity_text(claim),
-            "needs": ", ".join([claim.needs.device, *claim.adapters, *([] if claim.testable else ["more (see show)"])]),
+            "needs": ", ".join(
+                [claim.needs.device, *needed(claim, known), *([] if claim.testable else ["more (see show)"])]
+            ),
             "title": claim.title,
             "testable": claim.testable,
         }
@@ -215,7 +220,9 @@ def _print_judged(found: Sequence[Judged], as_json: bool) -> None:
 
 
 def _lines(claim: Claim) -> Iterator[str]:
+    from sciml_bench.adapters.registry import adapters
     from sciml_bench.claims.told import claimed_text, quantity_text
+    from sciml_bench.claims.trial import needed
     from sciml_bench.report.wrapping import wrapped
 
     def told(heading: str, text: str) -> Iterator[str]:
@@ -240,7 +247,8 @@ def _lines(claim: Claim) -> Iterator[str]:
         if setting is not None:
             yield from _setting_lines(heading, setting)
     needs = claim.needs
-    yield from told("needs", f"{needs.device}, about {needs.minutes:g} min, {needs.memory_gib:g} GiB")
+    names = ", ".join([needs.device, *needed(claim, adapters())])
+    yield from told("needs", f"{names}; about {needs.minutes:g} min, {needs.memory_gib:g} GiB")
     if needs.lacking:
         yield from told("not testable", needs.lacking)
 

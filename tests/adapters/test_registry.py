@@ -11,6 +11,7 @@ import pytest
 
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Adapter
+from sciml_bench.adapters.scipy.declaration import NUMBA
 from sciml_bench.errors import UsageError
 
 THIRD_PARTY = """
@@ -127,3 +128,16 @@ def test_missing_packages_come_with_the_exact_install_line():
     without_extra = registry.missing(dataclasses.replace(with_extra, extra=""))
     assert without_extra is not None
     assert without_extra.install == "pip install their-solver"
+
+
+def test_a_mode_may_need_a_package_of_its_own(monkeypatch):
+    scipy = registry.adapter("scipy")
+    found = registry.importlib.util.find_spec
+    monkeypatch.setattr(registry.importlib.util, "find_spec", lambda name: None if name == "numba" else found(name))
+    assert registry.missing(scipy) is None
+    assert registry.missing(scipy, "eager") is None
+    missing = registry.missing(scipy, "compiled")
+    assert missing is not None
+    assert missing.distributions == ("numba",)
+    # The plan refuses its cells in the same words.
+    assert missing.reason == NUMBA

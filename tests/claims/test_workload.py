@@ -10,7 +10,7 @@ import pytest
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.claims.collection import claims, find
 from sciml_bench.claims.load import load_claim
-from sciml_bench.claims.trial import FIRST_TARGETS, in_order, measuring, obstacle, trial
+from sciml_bench.claims.trial import FIRST_TARGETS, in_order, measuring, needed, obstacle, trial
 from sciml_bench.claims.workload import write_workloads
 from sciml_bench.errors import ProblemError
 from sciml_bench.plan.profiles import profile_named
@@ -145,6 +145,16 @@ def test_what_stands_in_the_way_is_told(monkeypatch: pytest.MonkeyPatch):
     assert 'pip install "sciml-bench[numbalsoda]"' in obstacle(find("C06-lorenz"), adapters(), cpu_only=True)
     monkeypatch.undo()
     assert obstacle(find("C23"), adapters(), cpu_only=True) == ""
+
+
+def test_the_package_of_a_mode_is_needed_too(monkeypatch: pytest.MonkeyPatch):
+    claim, found = find("C06-lorenz"), importlib.util.find_spec
+    assert needed(claim, adapters()) == ("numbalsoda", "scipy", "numba")
+    assert needed(find("C05"), adapters()) == ("julia", "scipy")
+    # As if all were installed but Numba.
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "numba" else found("scipy"))
+    said = obstacle(claim, adapters(), cpu_only=True)
+    assert 'scipy: numba is not installed; run: pip install "sciml-bench[numba]"' in said
 
 
 def test_most_of_the_catalog_of_claims_is_here():

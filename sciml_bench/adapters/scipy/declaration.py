@@ -53,6 +53,7 @@ ADAPTER = Adapter(
     # Compiled: the right-hand side and its Jacobians by Numba, the solver's own loop stays Python or Fortran.
     modes=("eager", "compiled"),
     mode_targets={"compiled": "numba"},
+    mode_extras={"compiled": "numba"},
     stiff_recipes=(
         Recipe("radau", "forward", "eager"),
         Recipe("bdf", "forward", "eager"),
