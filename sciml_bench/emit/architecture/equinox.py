@@ -125,6 +125,8 @@ def _expression(layer: Layer, x: str) -> str:
             return f"jax.nn.relu({x})"
         case "gelu":
             return f"jax.nn.gelu({x}, approximate=False)"
+        case "tanh":
+            return f"jax.nn.tanh({x})"
         case "max_pool":
             return f"eqx.nn.MaxPool2d({size}, {size})({x})"
         case "mean_pool":

@@ -82,6 +82,8 @@ def _expression(layer: Layer, x: str) -> str:
         case "gelu":
             # ops.gelu rounds the root of 2 to single precision, also for doubles.
             return f"0.5 * {x} * (1 + ops.erf({x} / math.sqrt(2)))"
+        case "tanh":
+            return f"ops.tanh({x})"
         case "max_pool":
             return f"layers.MaxPooling2D({n['size']})({x})"
         case "mean_pool":

@@ -14,7 +14,7 @@ from sciml_bench.problem.architecture.model import Architecture
 _EPSILON = f"{EPSILON:g}".replace("e-0", "e-")
 
 # Of what Lux calls gelu NNlib has more than one; the exact one is by the error function.
-_ACTIVATIONS = {"relu": "relu", "gelu": "gelu_erf"}
+_ACTIVATIONS = {"relu": "relu", "gelu": "gelu_erf", "tanh": "tanh"}
 
 # Functions of NNlib, each with the kind of layer that needs it.
 _FUNCTIONS = {
@@ -223,7 +223,7 @@ def _weighted(layer: Layer, activation: str) -> str:
 
 def _plain(layer: Layer) -> str:
     match layer.kind:
-        case "relu" | "gelu":
+        case "relu" | "gelu" | "tanh":
             return f"WrappedFunction(x -> {_ACTIVATIONS[layer.kind]}.(x))"
         case "max_pool":
             return f"ExactMaxPool({layer.numbers['size']})"

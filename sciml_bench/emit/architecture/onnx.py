@@ -120,6 +120,8 @@ class _Graph:
                 return self.add("Relu", [x])
             case "gelu":
                 return self.add("Gelu", [x])
+            case "tanh":
+                return self.add("Tanh", [x])
             case "max_pool" | "mean_pool":
                 operator = "MaxPool" if layer.kind == "max_pool" else "AveragePool"
                 return self.add(operator, [x], kernel_shape=[n["size"]] * 2, strides=[n["size"]] * 2)

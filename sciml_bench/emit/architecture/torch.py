@@ -106,6 +106,8 @@ def _expression(layer: Layer, x: str) -> str:
             return f"F.relu({x})"
         case "gelu":
             return f"F.gelu({x})"
+        case "tanh":
+            return f"{x}.tanh()"
         case "max_pool":
             return f"F.max_pool2d({x}, {layer.numbers['size']})"
         case "mean_pool":

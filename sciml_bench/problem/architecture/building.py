@@ -130,6 +130,9 @@ class Builder:
     def _gelu(self, _table: dict[str, Any], shape: Shape) -> Layer:
         return self._plain("gelu", shape, shape)
 
+    def _tanh(self, _table: dict[str, Any], shape: Shape) -> Layer:
+        return self._plain("tanh", shape, shape)
+
     def _max_pool(self, table: dict[str, Any], shape: Shape, kind: str = "max_pool") -> Layer:
         channels, height, width = self._image(shape, kind)
         size = self._whole(table, "size", 2, 31)

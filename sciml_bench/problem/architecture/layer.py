@@ -21,6 +21,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "layer_norm": (),
     "relu": (),
     "gelu": (),
+    "tanh": (),
     "max_pool": ("size",),
     "mean_pool": ("size",),
     "mean": (),

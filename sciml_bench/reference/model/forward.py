@@ -74,6 +74,8 @@ def _apply(layer: Layer, weights: Mapping[tuple[str, str], Array], x: Array) -> 
             return np.maximum(x, 0)
         case "gelu":
             return x * (1 + erf(x / np.sqrt(x.dtype.type(2)))) / 2
+        case "tanh":
+            return np.tanh(x)
         case "max_pool":
             return _windows(x, numbers["size"]).max(axis=(3, 5))
         case "mean_pool":
