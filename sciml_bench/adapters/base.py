@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from sciml_bench.learning import Evaluation
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import CALLS, SOLVE, WARM, Cell, Point, Task, Training
 from sciml_bench.trajectories import Trajectories
+
+if TYPE_CHECKING:
+    from sciml_bench.problem.architecture.layer import Layer
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -76,7 +79,7 @@ class Facts:
     tells that the right-hand side differentiates a network, ``latent`` that initial values or the loss are computed of
     theta, or of data of the trajectories, ``controlled`` that paths drive the equation, through such data or of a
     Brownian motion, ``stochastic`` that its drift and the matrix of its noise are known apart, ``arrays`` that states
-    or what is defined of them are vectors or fields.
+    or what is defined of them are vectors or fields. ``layers`` are those of a model.
     """
 
     name: str
@@ -95,6 +98,7 @@ class Facts:
     stochastic: bool = False
     fusion: bool = False
     arrays: bool = False
+    layers: tuple[Layer, ...] = ()
 
 
 @dataclass(frozen=True)

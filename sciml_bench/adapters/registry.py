@@ -34,6 +34,7 @@ BUILT_IN = {
     "keras": "sciml_bench.adapters.keras:ADAPTER",
     "onnxruntime": "sciml_bench.adapters.onnxruntime:ADAPTER",
     "lux": "sciml_bench.adapters.lux:ADAPTER",
+    "simplechains": "sciml_bench.adapters.simplechains:ADAPTER",
 }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sciml_bench.adapters.julia.optional import OPTIONAL
 from sciml_bench.cli import exits
 from sciml_bench.cli.options import json_option
 
@@ -22,6 +23,7 @@ Examples:
   sciml-bench julia setup
   sciml-bench julia setup --julia ~/julia-1.10/bin/julia --depot /scratch/depot
   sciml-bench julia setup --project shared_project --offline
+  sciml-bench julia setup --with simplechains
 
 \b
 Exit codes:
@@ -44,7 +46,14 @@ Exit codes:
     help="Where Julia keeps packages and what it compiles. Default: Julia's own.",
 )
 @click.option("--offline", is_flag=True, help="Use only packages that are on this machine.")
-def setup(path: str | None, project: Path | None, depot: Path | None, offline: bool) -> int:
+@click.option(
+    "--with",
+    "parts",
+    type=click.Choice(tuple(OPTIONAL)),
+    multiple=True,
+    help="Add an optional part: a framework whose packages may hold others back. Its cells need it.",
+)
+def setup(path: str | None, project: Path | None, depot: Path | None, offline: bool, parts: tuple[str, ...]) -> int:
     """Find or install Julia, prepare its project, precompile it, and try it.
 
     What is recorded is what workers start with; they never look for Julia and never resolve a package.
@@ -53,7 +62,7 @@ def setup(path: str | None, project: Path | None, depot: Path | None, offline: b
     from sciml_bench.adapters.julia.setting_up import Wishes, set_up
     from sciml_bench.adapters.julia.trial import REQUIRED
 
-    found = set_up(Wishes(path, project, depot, offline), os.environ, lambda line: click.echo(line, err=True))
+    found = set_up(Wishes(path, project, depot, offline, parts), os.environ, lambda line: click.echo(line, err=True))
     record = installation.record_path()
     installation.write(found, record)
     click.echo(f"recorded in {record}")

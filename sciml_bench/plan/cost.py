@@ -28,6 +28,7 @@ STARTUP_S: dict[str, float] = {
     "keras": 12.0,
     "onnxruntime": 1.0,
     "lux": 60.0,
+    "simplechains": 40.0,
 }
 UNKNOWN_STARTUP_S = 5.0
 ADJOINT_STARTUP_S: dict[str, float] = {"julia": 70.0}
@@ -47,6 +48,7 @@ CALL_S: dict[str, float] = {
     "keras": 0.02,
     "onnxruntime": 0.01,
     "lux": 0.02,
+    "simplechains": 0.005,
 }
 UNKNOWN_CALL_S = 0.1
 

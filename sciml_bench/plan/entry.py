@@ -133,6 +133,7 @@ class Entry:
             n_weights=model.n_weights,
             batch=model.batches[-1],
             fusion=self.fusion,
+            layers=model.layers,
         )
 
 

@@ -27,12 +27,15 @@ from sciml_bench.problem.architecture.model import Architecture
 from sciml_bench.reference.model import truth
 from sciml_bench.task import Cell, Sampling, Task
 
-CELLS = {
-    "torch": (("every-kind", "eager", "float64"), ("flat", "eager", "float64"), ("text", "eager", "float64")),
+CELLS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "torch": (
+        ("every-kind", "eager", "float64"), ("flat", "eager", "float64"), ("text", "eager", "float64"),
+        ("small-images", "eager", "float64"),
+    ),
     "jax": (("every-kind", "jit", "float64"), ("flat", "jit", "float64"), ("text", "jit", "float64")),
     "keras": (("every-kind", "graph", "float64"), ("flat", "eager", "float64"), ("text", "eager", "float64")),
     "onnxruntime": (("every-kind", "graph", "float32"), ("flat", "graph", "float32"), ("text", "graph", "float32")),
-}
+}  # fmt: skip
 
 
 def task(found: Architecture, name: str, mode: str, precision: str, device: str = "cpu") -> Task:

@@ -79,6 +79,30 @@ def test_setup_and_status(cli, tmp_path, works):
     assert "enzyme: no libEnzyme" in text.out
 
 
+def test_an_optional_part_is_added_and_kept(cli, tmp_path, works):
+    words = """
+    added = "".join('[[deps.%s]]\\nversion = "1.0.0"\\n' % name for name in sys.argv[-2:-1] if name == "SimpleChains")
+    project = next(word for word in sys.argv if word.startswith("--project=")).removeprefix("--project=")
+    """
+    path = julia(tmp_path, body=textwrap.dedent(words) + PREPARES.replace("% sys.argv[-1])", "% sys.argv[-1] + added)"))
+    assert cli("julia", "setup", "--julia", path, *options(tmp_path)).code == exits.OK
+    told = "simplechains: not added, it is optional; run: sciml-bench julia setup --with simplechains"
+    assert told in cli("julia", "status").out
+    assert list(cli("julia", "status", "--json").json["absent"]) == ["simplechains"]
+
+    for more in (("--with", "simplechains"), ()):
+        assert cli("julia", "setup", "--julia", path, *options(tmp_path, *more)).code == exits.OK
+        status = cli("julia", "status", "--json").json
+        assert status["packages"]["SimpleChains"] == "1.0.0"
+        assert status["absent"] == {}
+
+
+def test_a_part_that_there_is_none_of(cli):
+    done = cli("julia", "setup", "--with", "flux")
+    assert done.code == exits.USAGE
+    assert "simplechains" in done.err
+
+
 def test_status_without_julia(cli):
     done = cli("julia", "status")
     assert done.code == exits.CHECK_FAILED

@@ -14,8 +14,8 @@ from sciml_bench.emit.architecture.source import EMITTERS
 from sciml_bench.problem import catalog
 from sciml_bench.problem.declared import load_declared
 
-# Lux's is Julia, see `test_lux`.
-PYTHON = [target for target in EMITTERS if target != "lux"]
+# Those of Lux and SimpleChains are Julia, see `test_lux` and `test_simplechains`.
+PYTHON = [target for target in EMITTERS if target not in ("lux", "simplechains")]
 NAMES = [name for name in catalog.names() if catalog.header(name).suite == "conventional"]
 
 
@@ -30,7 +30,7 @@ def test_source_of_the_catalog_is_python(name: str, target: str) -> None:
     ast.parse(text)
 
 
-@pytest.mark.parametrize("target", EMITTERS)
+@pytest.mark.parametrize("target", [*PYTHON, "lux"])
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_layer_with_weights_stands_in_the_source(tmp_path: Path, name: str, target: str) -> None:
     found = model(tmp_path, name)

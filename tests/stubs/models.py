@@ -110,6 +110,9 @@ channels = 3
 kernel = 2
 
 [[layers]]
+kind = "tanh"
+
+[[layers]]
 kind = "mean_pool"
 size = 2
 
@@ -170,10 +173,105 @@ target = 4
 
 TEXTS = {"every-kind": IMAGES, "flat": FLAT, "text": TEXT}
 
+SMALL_IMAGES = """
+spec = 1
+name = "small-images"
+title = "What a library for small networks has of images"
+suite = "conventional"
+batches = [1, 3]
+
+[data]
+shape = [2, 10, 18]
+classes = 5
+size = 12
+held_out = 4
+seed = 1
+
+[weights]
+seed = 1
+
+[[layers]]
+kind = "conv2d"
+channels = 4
+kernel = 3
+
+[[layers]]
+kind = "relu"
+
+[[layers]]
+kind = "max_pool"
+size = 2
+
+[[layers]]
+kind = "conv2d"
+channels = 3
+kernel = 2
+
+[[layers]]
+kind = "flatten"
+
+[[layers]]
+kind = "dense"
+width = 16
+
+[[layers]]
+kind = "relu"
+
+[[layers]]
+kind = "dense"
+width = 5
+
+[loss]
+kind = "cross_entropy"
+
+[training]
+optimiser = "adam"
+learning_rate = 0.01
+steps = 6
+batch = 3
+every = 2
+accuracy = 0.9
+"""
+
+PERCEPTRON = """
+spec = 1
+name = "perceptron"
+title = "What it has of vectors"
+suite = "conventional"
+batches = [3]
+
+[data]
+shape = [1, 2, 2]
+size = 8
+held_out = 2
+
+[weights]
+seed = 2
+
+[[layers]]
+kind = "flatten"
+
+[[layers]]
+kind = "dense"
+width = 6
+
+[[layers]]
+kind = "tanh"
+
+[[layers]]
+kind = "dense"
+width = 3
+
+[loss]
+kind = "mean_square"
+"""
+
+SMALL = {"small-images": SMALL_IMAGES, "perceptron": PERCEPTRON}
+
 
 def model(folder: Path, name: str = "every-kind", *changes: tuple[str, str]) -> Architecture:
     """The model of this name, with pieces of its text replaced, loaded from a file in the folder."""
-    text = TEXTS[name]
+    text = (TEXTS | SMALL)[name]
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new, 1)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sciml_bench.adapters.julia import executable, trial
 from sciml_bench.adapters.julia.installation import Installation, data_folder, juliacall_version, worker_variables
+from sciml_bench.adapters.julia.optional import OPTIONAL, present
 from sciml_bench.errors import StoreError, UsageError
 
 Say = Callable[[str], None]
@@ -25,12 +26,13 @@ _KEPT_LINES = 12
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user said: a Julia, a project folder, a depot, and whether the network may be used."""
+    """What the user said: a Julia, a project folder, a depot, whether the network may be used, and optional parts."""
 
     julia: str | None = None
     project: Path | None = None
     depot: Path | None = None
     offline: bool = False
+    parts: tuple[str, ...] = ()
 
 
 def set_up(wishes: Wishes, environment: Mapping[str, str], say: Say) -> Installation:
@@ -49,7 +51,9 @@ def set_up(wishes: Wishes, environment: Mapping[str, str], say: Say) -> Installa
     project = _project_folder(wishes, environment)
     depot = _depot(wishes, environment)
     installation = Installation(julia, str(project), depot, version)
-    seconds = _prepare(installation, wanted, environment, offline=wishes.offline, say=say)
+    parts = dict.fromkeys((*present(project), *wishes.parts))
+    versions = (*(OPTIONAL[part] for part in parts), wanted)
+    seconds = _prepare(installation, versions, environment, offline=wishes.offline, say=say)
     installation = replace(installation, precompile_s=seconds)
     return replace(installation, parts=trial.parts(installation, environment, say))
 
@@ -96,11 +100,14 @@ def _check_writable(folder: Path, noun: str, option: str) -> None:
 
 
 def _prepare(
-    installation: Installation, pythoncall: str, environment: Mapping[str, str], *, offline: bool, say: Say
+    installation: Installation, wanted: tuple[str, ...], environment: Mapping[str, str], *, offline: bool, say: Say
 ) -> float:
-    """Let Julia's package manager do its work; how long precompiling took, in seconds."""
+    """Let Julia's package manager do its work; how long precompiling took, in seconds.
+
+    ``wanted`` are the packages of optional parts, and at last the version of PythonCall.
+    """
     folder = package_folder()
-    script = [str(folder / "setup" / "prepare.jl"), str(folder), pythoncall]
+    script = [str(folder / "setup" / "prepare.jl"), str(folder), *wanted]
     command = [installation.executable, "--startup-file=no", f"--project={installation.project}", *script]
     variables = {**environment, **worker_variables(installation), "JULIA_PKG_OFFLINE": str(offline).lower()}
     last: deque[str] = deque(maxlen=_KEPT_LINES)

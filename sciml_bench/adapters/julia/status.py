@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.julia import installation, optional
 from sciml_bench.adapters.julia.manifest import ManifestError, package_versions
 from sciml_bench.errors import StoreError
 
@@ -15,12 +15,16 @@ from sciml_bench.errors import StoreError
 _SHOWN = (
     "SciMLBench", "PythonCall", "DifferentialEquations", "OrdinaryDiffEq", "OrdinaryDiffEqCore", "SciMLBase",
     "SciMLSensitivity", "ForwardDiff", "Zygote", "ReverseDiff", "Enzyme", "Sundials", "StaticArrays",
+    "Lux", "SimpleChains",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Status:
-    """``lacking`` is why Julia cannot run here, with the cure, or ``None``. ``parts`` as in the installation."""
+    """``lacking`` is why Julia cannot run here, with the cure, or ``None``. ``parts`` as in the installation.
+
+    ``absent`` are the optional parts that were not added, with what adds them.
+    """
 
     lacking: str | None
     record: str
@@ -32,6 +36,7 @@ class Status:
     packages: dict[str, str] = field(default_factory=dict[str, str])
     precompile_s: float | None = None
     parts: dict[str, str] = field(default_factory=dict[str, str])
+    absent: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def status(environment: Mapping[str, str]) -> Status:
@@ -57,6 +62,7 @@ def status(environment: Mapping[str, str]) -> Status:
         packages=_packages(Path(found.project)),
         precompile_s=found.precompile_s,
         parts=found.parts,
+        absent=_absent(Path(found.project)),
     )
 
 
@@ -66,6 +72,11 @@ def _packages(project: Path) -> dict[str, str]:
     except ManifestError:
         return {}
     return {name: versions[name] for name in _SHOWN if name in versions}
+
+
+def _absent(project: Path) -> dict[str, str]:
+    there = optional.present(project)
+    return {part: optional.cure(part) for part in optional.OPTIONAL if part not in there}
 
 
 def lines(found: Status) -> list[str]:
@@ -82,6 +93,7 @@ def lines(found: Status) -> list[str]:
     if found.precompile_s is not None:
         told.append(f"precompiling took {found.precompile_s:.0f} s")
     told += [f"{part}: {message or 'works'}" for part, message in found.parts.items()]
+    told += [f"{part}: not added, it is optional; {cure}" for part, cure in found.absent.items()]
     if found.executable and not found.parts and found.lacking is None:
         told.append("nothing was tried yet; `sciml-bench julia setup` tries every part and records it")
     told.append(f"not ready: {found.lacking}" if found.lacking else "ready")

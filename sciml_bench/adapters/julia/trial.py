@@ -1,5 +1,7 @@
 """Tries the parts of a Julia installation: a solve and, but for SUNDIALS, a gradient each, in a process of its own.
 
+Optional parts are tried where they were added: each is an adapter of models, by the gradient of a small one.
+
 As a module it is that process: a task as JSON on standard input, one JSON object on standard output.
 """
 
@@ -17,6 +19,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sciml_bench.adapters.julia.optional import present
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -32,6 +36,8 @@ PARTS = {
     "enzyme": ("tsit5", "gauss-enzyme", "compiled"),
 }
 REQUIRED = "forward"
+# The model by which optional parts are tried.
+MODEL = "matrix-exponential"
 # Its solves are of use where SciMLSensitivity's adjoints of them fail, which depends on the versions of both.
 SOLVES_ONLY = ("sundials",)
 TIMEOUT_S = 900.0
@@ -41,9 +47,10 @@ _LONGEST_MESSAGE = 300
 def parts(installation: Installation, environment: Mapping[str, str], say: Callable[[str], None]) -> dict[str, str]:
     """What came of each part: empty text where it works, else a message. Without the required part it ends there."""
     found: dict[str, str] = {}
-    for part, cell in PARTS.items():
-        say(f"trying {part}: {'/'.join(cell)} …")
-        found[part], seconds = _try(_task(cell, part not in SOLVES_ONLY), installation, environment)
+    for part, cell in [*PARTS.items(), *((part, None) for part in present(Path(installation.project)))]:
+        say(f"trying {part}: {'/'.join(cell or (MODEL,))} …")
+        task = _task(cell, part not in SOLVES_ONLY) if cell else _model_task(part)
+        found[part], seconds = _try(task, installation, environment)
         say(f"  {found[part] or f'works; its first calls took {seconds:.1f} s'}")
         if found[part] and part == REQUIRED:
             break
@@ -58,6 +65,33 @@ def _task(cell: tuple[str, str, str], gradient: bool) -> str:
 
     task = case(ADAPTER, Cell("trial", ADAPTER.name, *cell)).tasks["nonstiff"]
     return dataclasses.replace(task, options={"gradient": gradient}).to_json()
+
+
+def _model_task(part: str) -> str:
+    """A small model, with its reference, for the adapter that has the part's name."""
+    from sciml_bench.adapters.registry import adapter
+    from sciml_bench.emit import source
+    from sciml_bench.problem import catalog
+    from sciml_bench.problem.architecture.load import load_architecture
+    from sciml_bench.reference.model.truth import known_or_computed
+    from sciml_bench.task import Cell, Sampling, Task
+
+    declared, model = adapter(part), load_architecture(catalog.path(MODEL))
+    recipe = declared.nonstiff_recipes[0]
+    return Task(
+        cell=Cell(MODEL, part, recipe.method, recipe.sensitivity, recipe.mode, "float32", "cpu"),
+        program=declared.program,
+        source=source(model, declared.target),
+        numbers=model.numbers(),
+        points=model.points,
+        sampling=Sampling(warm_up_calls=1, steady_calls=3, steady_s=0.0, max_steady_calls=3, perturbation=0.0),
+        seed=0,
+        threads=1,
+        error_bound=0.0,
+        gradient_error_bound=0.0,
+        learning=model.learning(known_or_computed(model, lambda _line: None)),
+        options={"gradient": True},
+    ).to_json()
 
 
 def _try(task: str, installation: Installation, environment: Mapping[str, str]) -> tuple[str, float]:
@@ -85,17 +119,20 @@ def _try(task: str, installation: Installation, environment: Mapping[str, str]) 
 
 def main() -> None:
     """Build the task's program, solve and differentiate once, and tell what came of it."""
+    text = sys.stdin.read()
     # Julia comes before NumPy and all else.
-    program = importlib.import_module("sciml_bench.adapters.julia.program")
+    program = importlib.import_module(json.loads(text)["program"].partition(":")[0])
     import numpy as np
 
     from sciml_bench.task import Task
 
-    task = Task.from_json(sys.stdin.read())
+    task = Task.from_json(text)
     start = time.perf_counter()
     try:
         built = program.build(task)
-        inputs = built.prepare(np.array(task.numbers.theta), task.points[0])
+        point = task.points[-1]
+        # Of a model the samples are told, not its weights.
+        inputs = built.prepare(np.arange(point.batch or 1) if task.learning else np.array(task.numbers.theta), point)
         built.read_solution(built.solve(inputs))
         message = ""
         if task.options["gradient"]:
@@ -110,10 +147,26 @@ def _compared(found: Any, task: Task) -> str:
     """Empty when the gradient is the expected one."""
     import numpy as np
 
-    assert task.reference is not None
-    expected = np.array(task.reference.gradient)
+    if task.learning is not None:
+        found, expected = _slopes(found, task)
+    else:
+        assert task.reference is not None
+        expected = np.array(task.reference.gradient)
     error = float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
     return "" if error < 1e-3 else f"the gradient is off by {error:.1e}"
+
+
+def _slopes(gradient: Any, task: Task) -> tuple[Any, Any]:
+    """What a model's gradient, and what its reference says of the loss along the reference's directions."""
+    import numpy as np
+
+    from sciml_bench.problem.architecture.directions import directions
+
+    assert task.learning is not None
+    truth = task.learning.truth
+    assert truth is not None
+    found = [gradient @ direction for direction in directions(len(gradient), truth.direction_seed)]
+    return np.array(found), np.array(truth.slopes)[:, : task.points[-1].batch].mean(axis=1)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,13 @@ from sciml_bench.emit.architecture.equinox import equinox_source
 from sciml_bench.emit.architecture.keras import keras_source
 from sciml_bench.emit.architecture.lux import lux_source
 from sciml_bench.emit.architecture.onnx import onnx_source
+from sciml_bench.emit.architecture.simplechains import simplechains_source
 from sciml_bench.emit.architecture.torch import torch_source
 from sciml_bench.problem.architecture.model import Architecture
 
 EMITTERS = {
     "torch": torch_source, "jax": equinox_source, "keras": keras_source, "onnx": onnx_source, "lux": lux_source,
+    "simplechains": simplechains_source,
 }  # fmt: skip
 
 
@@ -22,8 +24,11 @@ def architecture_source(model: Architecture, target: str) -> str:
     ``loss(model, inputs, labels)``. Keras's has ``build_model()``, whose images are (n, height, width, channels), and
     ``loss(labels, outputs)``. ONNX's has ``build_graph(weights, element)``. Lux's is Julia: it has ``build_model()``, a
     chain that takes images (width, height, channels, n) or tokens (positions, n), and ``loss(outputs, labels)``.
+    SimpleChains' has ``build_model()``, a chain that takes such images, and ``loss``, which makes its last layer of the
+    labels.
 
     Raises:
         KeyError: there is no such target.
+        UsageError: the target has not all of the layers.
     """
     return EMITTERS[target](model)

@@ -1,0 +1,51 @@
+"""What the adapter of SimpleChains can do. Imports nothing of Julia.
+
+SimpleChains has gradients of its own, written by hand for each layer: ``reverse``. It is an optional part of a Julia
+installation, as it holds other packages back.
+"""
+
+from __future__ import annotations
+
+from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Facts, Recipe
+from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.julia.optional import lacking_part
+from sciml_bench.task import Cell
+
+PART = "simplechains"
+
+
+def refusal(cell: Cell, facts: Facts) -> str | None:
+    """Why a cell of a model cannot run here; ``None`` when it can."""
+    # The emitter is imported when a plan is made, not when adapters are listed.
+    from sciml_bench.emit.architecture.simplechains import refused_layer
+
+    if cell.device == "gpu":
+        return "SimpleChains computes on the CPU only: device cpu"
+    if cell.precision == "bfloat16":
+        return "SimpleChains has no mixed precision: float32 or float64"
+    return refused_layer(facts.layers) or installation.refused_part(PART)
+
+
+def lacking() -> str | None:
+    """Why it cannot run here, with the cure; ``None`` when it can."""
+    return installation.lacking() or lacking_part(PART)
+
+
+ADAPTER = Adapter(
+    name="simplechains",
+    title="SimpleChains (Julia)",
+    packages={"juliacall": "juliacall"},
+    extra="julia",
+    target="simplechains",
+    program="sciml_bench.adapters.simplechains.program:build",
+    methods=(NETWORK,),
+    sensitivities=("reverse",),
+    modes=("compiled",),
+    precisions=("float32", "float64", "bfloat16"),
+    devices=("cpu", "gpu"),
+    nonstiff_recipes=(Recipe("network", "reverse", "compiled"),),
+    refusal=refusal,
+    variables=installation.variables,
+    lacking=lacking,
+    track=CONVENTIONAL,
+)
