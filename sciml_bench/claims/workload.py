@@ -77,9 +77,19 @@ def _written(claim: Claim, setting: str, workload: Workload, folder: Path, told:
         message = f"the problem of [{setting}] cannot be made from {workload.problem}: {error.message}"
         raise ProblemError(message, where=claim.path, line=line, cure=error.cure) from None
     reference = base.with_name(f"{base.stem}.reference.json")
-    if reference.is_file() and problem.spec_hash == load_declared(base).spec_hash:
+    if reference.is_file() and _same_truth(problem, load_declared(base)):
         (folder / f"{path.stem}.reference.json").write_bytes(reference.read_bytes())
     return Written(setting, path, problem)
+
+
+def _same_truth(problem: Problem | Architecture, base: Problem | Architecture) -> bool:
+    """Whether the base's reference is the problem's; that of a model ends at its largest batch."""
+    return problem.spec_hash == base.spec_hash and _largest_batch(problem) <= _largest_batch(base)
+
+
+def _largest_batch(problem: Problem | Architecture) -> int:
+    # Only a model has sizes of batches.
+    return max(getattr(problem, "batches", (0,)))
 
 
 def _name(claim: Claim, told: str, workload: Workload) -> str:

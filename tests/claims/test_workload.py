@@ -15,6 +15,9 @@ from sciml_bench.claims.workload import write_workloads
 from sciml_bench.errors import ProblemError
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.problem import Problem, catalog
+from sciml_bench.problem.architecture.load import load_architecture
+from sciml_bench.problem.architecture.model import Architecture
+from sciml_bench.reference.model.truth import stored as model_reference
 from sciml_bench.reference.store import find as stored_reference
 from sciml_bench.task import CALLS, Cell, Point
 
@@ -44,6 +47,17 @@ def test_what_a_claim_sets_is_set_and_the_rest_is_the_catalogs(tmp_path: Path):
     assert published.problem.numbers().atol_scale == (1.0, 1.0, 1.0)
     assert fair.problem.spec_hash == catalog.load("robertson").spec_hash
     assert stored_reference(fair.problem) is not None
+
+
+def test_a_models_reference_comes_along_where_it_covers_the_batches(tmp_path: Path):
+    alike, *_ = write_workloads(find("C32-lenet"), tmp_path / "alike")
+    assert isinstance(alike.problem, Architecture)
+    assert model_reference(alike.problem) is not None
+    larger, *_ = write_workloads(find("C32"), tmp_path / "larger")
+    assert isinstance(larger.problem, Architecture)
+    assert larger.problem.batches == (1, 10_000)
+    assert larger.problem.spec_hash == load_architecture(catalog.path("matrix-exponential")).spec_hash
+    assert model_reference(larger.problem) is None
 
 
 def test_tables_are_replaced_as_a_whole_and_weights_drawn_anew(tmp_path: Path):
