@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sciml_bench.adapters.julia import executable, installation, trial
+from sciml_bench.adapters.julia import executable, installation, optional, trial
 from sciml_bench.cli import exits
 
 # A Julia that "prepares" a project as the real one does: it leaves a manifest and says how long it took.
@@ -88,13 +88,29 @@ def test_an_optional_part_is_added_and_kept(cli, tmp_path, works):
     assert cli("julia", "setup", "--julia", path, *options(tmp_path)).code == exits.OK
     told = "simplechains: not added, it is optional; run: sciml-bench julia setup --with simplechains"
     assert told in cli("julia", "status").out
-    assert list(cli("julia", "status", "--json").json["absent"]) == ["simplechains"]
+    assert list(cli("julia", "status", "--json").json["absent"]) == ["simplechains", "diffeqpy"]
 
     for more in (("--with", "simplechains"), ()):
         assert cli("julia", "setup", "--julia", path, *options(tmp_path, *more)).code == exits.OK
         status = cli("julia", "status", "--json").json
         assert status["packages"]["SimpleChains"] == "1.0.0"
-        assert status["absent"] == {}
+        assert list(status["absent"]) == ["diffeqpy"]
+
+
+def test_a_part_may_be_more_than_one_package(cli, tmp_path, works):
+    path = julia(tmp_path, body=f'print("asked for", *sys.argv[-3:-1])\n{PREPARES}')
+    done = cli("julia", "setup", "--julia", path, *options(tmp_path, "--with", "diffeqpy"))
+    assert done.code == exits.OK
+    assert "asked for OrdinaryDiffEq OrdinaryDiffEqDefault" in done.err
+
+
+def test_only_parts_that_are_models_are_tried_by_one(tmp_path):
+    names = ("SimpleChains", "OrdinaryDiffEq", "OrdinaryDiffEqDefault")
+    manifest = "".join(f'[[deps.{name}]]\nversion = "1.0.0"\n' for name in names)
+    (tmp_path / "Manifest.toml").write_text(manifest)
+    project = installation.Installation("julia", str(tmp_path))
+    assert optional.present(tmp_path) == ("simplechains", "diffeqpy")
+    assert trial._models(project) == ("simplechains",)
 
 
 def test_a_part_that_there_is_none_of(cli):

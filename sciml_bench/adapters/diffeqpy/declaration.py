@@ -15,10 +15,10 @@ from pathlib import Path
 from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Facts, Method, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.manifest import ManifestError, direct_dependencies
+from sciml_bench.adapters.julia.optional import absence
 from sciml_bench.task import Cell
 
-PACKAGES = ("OrdinaryDiffEq", "OrdinaryDiffEqDefault")
-"""What ``diffeqpy.ode`` loads; it installs, from within the process that imports it, those that a project lacks."""
+PART = "diffeqpy"
 
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
@@ -31,25 +31,22 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
 
 
 def lacking(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Why diffeqpy cannot run here, with the cure; ``None`` when it can. Reads files only, starts nothing."""
+    """Why diffeqpy cannot run here, with the cure; ``None`` when it can. Reads files only, starts nothing.
+
+    When it is imported, diffeqpy installs what it does not find: a Julia by that name, and packages that the project
+    does not name itself. Neither may happen in a worker.
+    """
     reason = installation.lacking(environment)
     found = None if reason else installation.found(environment)
     if found is None:
         return reason
     if Path(found.executable).stem != "julia":
-        return f"diffeqpy looks for a program called julia, which {found.executable} is not; {installation.CURE}"
+        cure = f"{installation.CURE} --julia PATH"
+        return f"diffeqpy looks for a program called julia, which {found.executable} is not; {cure}"
     try:
-        there = direct_dependencies(Path(found.project))
+        return absence(PART, direct_dependencies(Path(found.project)))
     except ManifestError as error:
         return str(error)
-    absent = ", ".join(package for package in PACKAGES if package not in there)
-    return f"the project {found.project} has no package {absent}; {_cure(found)}" if absent else None
-
-
-def _cure(found: installation.Installation) -> str:
-    names = ", ".join(f'"{package}"' for package in PACKAGES)
-    depot = f"JULIA_DEPOT_PATH={found.depot} " if found.depot else ""
-    return f"run: {depot}{found.executable} --project={found.project} -e 'using Pkg; Pkg.add([{names}])'"
 
 
 def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

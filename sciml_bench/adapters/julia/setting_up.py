@@ -52,7 +52,7 @@ def set_up(wishes: Wishes, environment: Mapping[str, str], say: Say) -> Installa
     depot = _depot(wishes, environment)
     installation = Installation(julia, str(project), depot, version)
     parts = dict.fromkeys((*present(project), *wishes.parts))
-    versions = (*(OPTIONAL[part] for part in parts), wanted)
+    versions = (*(package for part in parts for package in OPTIONAL[part]), wanted)
     seconds = _prepare(installation, versions, environment, offline=wishes.offline, say=say)
     installation = replace(installation, precompile_s=seconds)
     return replace(installation, parts=trial.parts(installation, environment, say))

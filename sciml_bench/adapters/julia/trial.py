@@ -1,6 +1,6 @@
 """Tries the parts of a Julia installation: a solve and, but for SUNDIALS, a gradient each, in a process of its own.
 
-Optional parts are tried where they were added: each is an adapter of models, by the gradient of a small one.
+Optional parts that are adapters of models are tried where they were added, by the gradient of a small one.
 
 As a module it is that process: a task as JSON on standard input, one JSON object on standard output.
 """
@@ -47,7 +47,7 @@ _LONGEST_MESSAGE = 300
 def parts(installation: Installation, environment: Mapping[str, str], say: Callable[[str], None]) -> dict[str, str]:
     """What came of each part: empty text where it works, else a message. Without the required part it ends there."""
     found: dict[str, str] = {}
-    for part, cell in [*PARTS.items(), *((part, None) for part in present(Path(installation.project)))]:
+    for part, cell in [*PARTS.items(), *((part, None) for part in _models(installation))]:
         say(f"trying {part}: {'/'.join(cell or (MODEL,))} …")
         task = _task(cell, part not in SOLVES_ONLY) if cell else _model_task(part)
         found[part], seconds = _try(task, installation, environment)
@@ -65,6 +65,15 @@ def _task(cell: tuple[str, str, str], gradient: bool) -> str:
 
     task = case(ADAPTER, Cell("trial", ADAPTER.name, *cell)).tasks["nonstiff"]
     return dataclasses.replace(task, options={"gradient": gradient}).to_json()
+
+
+def _models(installation: Installation) -> tuple[str, ...]:
+    """The optional parts there that are adapters of models."""
+    from sciml_bench.adapters.base import CONVENTIONAL
+    from sciml_bench.adapters.registry import adapter
+
+    there = present(Path(installation.project))
+    return tuple(part for part in there if adapter(part).track == CONVENTIONAL)
 
 
 def _model_task(part: str) -> str:
