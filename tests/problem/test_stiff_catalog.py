@@ -247,6 +247,19 @@ def brusselator_torus(t: float, y: Array) -> Array:
     return np.concatenate([du.ravel(), dv.ravel()])
 
 
+def brusselator_points(_t: float, y: Array) -> Array:
+    """Rows of a matrix are lines of equal y; where none of the 25 points has a source."""
+    u, v = y[:25].reshape(5, 5), y[25:].reshape(5, 5)
+
+    def diffusion(w: Array) -> Array:
+        return 10 * 16 * (sum(np.roll(w, shift, axis) for shift in (1, -1) for axis in (0, 1)) - 4 * w)
+
+    production = u**2 * v
+    du = diffusion(u) + 1 + production - (3.4 + 1) * u
+    dv = diffusion(v) + 3.4 * u - production
+    return np.concatenate([du.ravel(), dv.ravel()])
+
+
 def antibodies(t: float, y: Array) -> Array:
     n, dz, k, c = 200, 1 / 200, 100, 4
     u = np.concatenate([[2 if t <= 5 else 0], y[:n]])
@@ -338,6 +351,8 @@ TRANSCRIPTIONS: dict[str, tuple[float, Any, Callable[[float, Array], Any]]] = {
     "brusselator-1d": (10, [1 + sin(2 * pi * i / 39) for i in range(40)] + [3] * 40, brusselator_ring),
     "brusselator-2d": (11.5, [22 * sqrt(j / 7 * (1 - j / 7)) ** 3 for _ in range(8) for j in range(8)]
                        + [27 * sqrt(i / 7 * (1 - i / 7)) ** 3 for i in range(8) for _ in range(8)], brusselator_torus),
+    "brusselator-5x5": (10, [22 * sqrt(j / 4 * (1 - j / 4)) ** 3 for j in range(5) for _ in range(5)]
+                        + [27 * sqrt(i / 4 * (1 - i / 4)) ** 3 for _ in range(5) for i in range(5)], brusselator_points),
     "medical-akzo-nobel": (20, [0] * 200 + [1] * 200, antibodies),
     "beam": (5, [0] * 80, bending_beam),
     "ring-modulator": (1e-3, [0] * 15, diode_ring),
