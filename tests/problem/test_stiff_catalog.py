@@ -247,7 +247,7 @@ def brusselator_torus(t: float, y: Array) -> Array:
     return np.concatenate([du.ravel(), dv.ravel()])
 
 
-def brusselator_points(_t: float, y: Array) -> Array:
+def brusselator_rows(_t: float, y: Array) -> Array:
     """Rows of a matrix are lines of equal y; where none of the 25 points has a source."""
     u, v = y[:25].reshape(5, 5), y[25:].reshape(5, 5)
 
@@ -352,7 +352,7 @@ TRANSCRIPTIONS: dict[str, tuple[float, Any, Callable[[float, Array], Any]]] = {
     "brusselator-2d": (11.5, [22 * sqrt(j / 7 * (1 - j / 7)) ** 3 for _ in range(8) for j in range(8)]
                        + [27 * sqrt(i / 7 * (1 - i / 7)) ** 3 for i in range(8) for _ in range(8)], brusselator_torus),
     "brusselator-5x5": (10, [22 * sqrt(j / 4 * (1 - j / 4)) ** 3 for j in range(5) for _ in range(5)]
-                        + [27 * sqrt(i / 4 * (1 - i / 4)) ** 3 for _ in range(5) for i in range(5)], brusselator_points),
+                        + [27 * sqrt(i / 4 * (1 - i / 4)) ** 3 for _ in range(5) for i in range(5)], brusselator_rows),
     "medical-akzo-nobel": (20, [0] * 200 + [1] * 200, antibodies),
     "beam": (5, [0] * 80, bending_beam),
     "ring-modulator": (1e-3, [0] * 15, diode_ring),
