@@ -21,7 +21,7 @@ from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.problem import catalog
 from sciml_bench.task import Cell, Numbers, Point
 
-IMPLICIT = ("radau", "bdf", "lsoda")
+IMPLICIT = ("radau", "bdf", "lsoda", "odeint")
 
 
 def scipy_program(problem, method):
@@ -36,7 +36,7 @@ def differentiated(program, theta, point):
     return program.read_gradient(program.gradient(program.prepare(theta, point)))
 
 
-@pytest.mark.parametrize(("method", "digits"), [("radau", 7.5), ("bdf", 5.0), ("lsoda", 5.5)])
+@pytest.mark.parametrize(("method", "digits"), [("radau", 7.5), ("bdf", 5.0), ("lsoda", 5.5), ("odeint", 5.5)])
 def test_robertson_reaches_the_published_end(method, digits):
     """Significant correct digits at t = 1e5 for rtol = 1e-6."""
     problem = catalog.load("robertson")
@@ -62,7 +62,7 @@ def test_steps_are_counted_anew_for_every_call(method):
     assert first == second == len(free.t) - 1
 
 
-@pytest.mark.parametrize("method", ["rk45", "dop853", "lsoda"])
+@pytest.mark.parametrize("method", ["rk45", "dop853", "lsoda", "odeint"])
 def test_sensitivities_are_the_published_ones(method):
     """d(x, y)(10)/d(a, b, c, d) of Lotka-Volterra, read from the augmented system itself."""
     program = scipy_program("lotka-volterra", method)
@@ -162,7 +162,7 @@ def test_columns_of_one_group_share_no_row():
     assert shape.n_groups < shape.n
 
 
-@pytest.mark.parametrize("method", ["bdf", "lsoda"])
+@pytest.mark.parametrize("method", ["bdf", "lsoda", "odeint"])
 def test_twenty_states_and_twenty_five_parameters_are_practical(method):
     """520 equations; without second derivatives in the Newton matrix LSODA's steps fail at this tolerance."""
     program = scipy_program("pollution", method)
@@ -223,7 +223,28 @@ def test_lsoda_says_why_it_stopped():
     assert raised.value.outcome in (Outcome.STEP_UNDERFLOW, Outcome.MAX_STEPS)
 
 
-@pytest.mark.parametrize("method", ["lsoda", "radau"])
+def test_odeint_says_why_it_stopped():
+    numbers = catalog.load("robertson").numbers()
+    program = scipy_program("robertson", "odeint")
+    with pytest.raises(SolverFailure, match=r"SciPy stopped in the segment from t = 0: ") as raised:
+        program.solve(program.prepare(np.array(numbers.theta), Point(2.3e-14, 0.0)))
+    assert raised.value.outcome in (Outcome.STEP_UNDERFLOW, Outcome.MAX_STEPS)
+
+
+@pytest.mark.parametrize("problem", ["robertson", "medical-akzo-nobel", "brusselator-2d"])
+def test_odeint_takes_the_steps_of_lsoda(problem: str):
+    """Dense, banded, and across a jump. The two drivers choose other first steps, so that steps differ by some."""
+    theta, point = np.array(catalog.load(problem).numbers().theta), Point(1e-6, 1e-8)
+    ours, theirs = (solved(scipy_program(problem, method), theta, point) for method in ("odeint", "lsoda"))
+    scale = np.max(np.abs(theirs.ys), axis=0) + 1e-6
+    assert np.max(np.abs(ours.ys - theirs.ys) / scale) < 1e-3
+    assert ours.statistics["n_accepted"] == pytest.approx(theirs.statistics["n_accepted"], rel=0.2)
+    # A wrong Jacobian would be evaluated again and again.
+    n_jacobians = theirs.statistics["n_jacobian_evaluations"]
+    assert ours.statistics["n_jacobian_evaluations"] == pytest.approx(n_jacobians, rel=0.5)
+
+
+@pytest.mark.parametrize("method", ["lsoda", "odeint", "radau"])
 def test_what_numba_compiled_gives_the_same_and_is_compiled_once(method):
     pytest.importorskip("numba", reason="the extra numba is not installed")
     problem = catalog.load("robertson")

@@ -48,6 +48,8 @@ ADAPTER = Adapter(
         Method("bdf", family="bdf", order=5, implicit=True, stiff=True),
         # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5 by itself.
         Method("lsoda", family="multistep", order=5, implicit=True, stiff=True),
+        # The same in the older interface, whose loop is compiled as a whole; "for new code, use solve_ivp".
+        Method("odeint", family="multistep", order=5, implicit=True, stiff=True),
     ),
     sensitivities=("forward",),
     # Compiled: the right-hand side and its Jacobians by Numba, the solver's own loop stays Python or Fortran.

@@ -35,6 +35,9 @@ SPARSE_FROM = 200
 # does Radau where they are large anyway. Measured on the catalog's pde suite; kinetics have fewer states.
 MANY_STATES = 64
 LARGE_FACTORS = 20_000
+LSODA = ("lsoda", "odeint")
+"""Both ways to ODEPACK's LSODA: by ``solve_ivp``, and by ``odeint``."""
+
 # LSODA takes no sparse matrix. Up to here it is given the whole matrix, dense; beyond, the block diagonal as a band,
 # several times as fast, but its steps can fail where sensitivities dominate (pollution, 520 equations, rtol 1e-4).
 LSODA_DENSE_UP_TO = 600
@@ -98,7 +101,7 @@ def _places(source: ModuleType, numbers: Numbers, of: Callable[[Vector], Paramet
 def state_options(method: str, source: ModuleType, shape: Structure) -> Callable[[Parameters, Vector], dict[str, Any]]:
     """What ``solve_ivp`` is given for its Newton iteration on y, as a function of the parameters."""
     jacobian = source.jacobian
-    if method != "lsoda":
+    if method not in LSODA:
         return lambda p, _atol: {"jac": lambda t, y: jacobian(t, y, p)}
     # A band pays while its storage is smaller than the full matrix.
     if 2 * shape.lower + shape.upper + 1 < shape.n:
@@ -111,13 +114,13 @@ def sensitivity_options(
 ) -> Callable[[Parameters, Vector], dict[str, Any]]:
     """The same for y with its sensitivities, as a function of the parameters and the absolute tolerance of y."""
     jacobian, size = source.jacobian, shape.n * (1 + n_theta)
-    if method == "lsoda" and size > LSODA_DENSE_UP_TO:
+    if method in LSODA and size > LSODA_DENSE_UP_TO:
         return lambda p, _atol: _banded(lambda t, y: jacobian(t, y, p), shape, 1 + n_theta)
     if size >= SPARSE_FROM and shape.n >= MANY_STATES:
         if method == "bdf" or _entries_of_factors(shape) * (1 + n_theta) > LARGE_FACTORS:
             return lambda p, _atol: {"jac": _block_diagonal(lambda t, y: jacobian(t, y, p), shape, 1 + n_theta)}
     forcing = source.parameter_jacobian if wrt == "parameters" else None
-    coupled = Coupled(jacobian, forcing, shape, n_theta, sparse=method != "lsoda" and size >= SPARSE_FROM)
+    coupled = Coupled(jacobian, forcing, shape, n_theta, sparse=method not in LSODA and size >= SPARSE_FROM)
     return lambda p, atol: {"jac": coupled.matrix(p, atol)}
 
 

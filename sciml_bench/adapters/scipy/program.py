@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.integrate import BDF, DOP853, LSODA, RK45, OdeSolver, Radau, solve_ivp
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
-from sciml_bench.adapters.scipy import counting, failure, newton, sensitivity
+from sciml_bench.adapters.scipy import counting, failure, newton, odeint, sensitivity
 from sciml_bench.adapters.scipy.declaration import NUMBA
 from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.outcome import Outcome, SolverFailure
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Vector = NDArray[np.float64]
 METHODS: dict[str, type[OdeSolver]] = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": LSODA}
 EXPLICIT = ("rk45", "dop853")
+ODEINT = "odeint"
 
 
 class System(NamedTuple):
@@ -81,7 +82,7 @@ class SciPyProgram(Program):
             raise SolverFailure(Outcome.UNSUPPORTED, NUMBA)
         self._source = load_source(task)
         self._method = task.cell.method
-        self._solver: Any = counting.counting_steps(METHODS[self._method])
+        self._solver: Any = None if self._method == ODEINT else counting.counting_steps(METHODS[self._method])
         self._segments = split(numbers)
         self._evaluate_at = [np.asarray(segment.times) for segment in self._segments]
         self._compiled = self._compile_times() if compiled else None
@@ -199,28 +200,33 @@ class SciPyProgram(Program):
         start, saved = system.start, []
         counts = Counts(0, 0, 0, 0)
         for segment, times in zip(self._segments, self._evaluate_at, strict=True):
-            self._solver.steps = 0
-            result = self._one_segment(system, segment, times, start)
+            result, n_steps = self._one_segment(system, segment, times, start)
             if result.status != 0:
                 raise failure.unfinished(result.message, [str(warning.message) for warning in said], segment.start)
             start = result.y[:, -1]
             saved.append(result.y.T[: segment.n_saved])
-            here = (self._solver.steps, result.nfev, result.njev, result.nlu)
+            here = (n_steps, result.nfev, result.njev, result.nlu)
             counts = Counts(*map(operator.add, counts, here))
         return Solved(saved[0] if len(saved) == 1 else np.concatenate(saved), counts)
 
-    def _one_segment(self, system: System, segment: Segment, times: Vector, start: Vector) -> Any:
+    def _one_segment(self, system: System, segment: Segment, times: Vector, start: Vector) -> tuple[Any, int]:
+        """What SciPy gives for a segment, and the steps that it took."""
         options = system.options
         rhs = _clipped(system.rhs, segment) if segment.clipped else system.rhs
-        if self._method == "lsoda":
+        if self._method in newton.LSODA:
             rhs = failure.watched(rhs)
         if segment.clipped and "jac" in options:
             options = {**options, "jac": _clipped(options["jac"], segment)}
         try:
-            return solve_ivp(
+            if self._method == ODEINT:
+                found = odeint.integrate(rhs, segment, times, start, system.rtol, system.atol, options)
+                return found, found.n_steps
+            self._solver.steps = 0
+            result = solve_ivp(
                 rhs, (segment.start, segment.end), start, method=self._solver, t_eval=times,
                 rtol=system.rtol, atol=system.atol, **options,
             )  # fmt: skip
+            return result, self._solver.steps
         except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:
             known = failure.raised(error)
             if known is None:

@@ -1,0 +1,62 @@
+"""SciPy's ``odeint``: LSODA whose loop over steps and saved times is compiled, and calls Python for the equation only."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import ODEintWarning, odeint
+
+from sciml_bench.adapters.segments import Segment
+
+Vector = NDArray[np.float64]
+
+MAX_STEPS = 100_000
+"""Steps between two saved times after which a solve has failed; SciPy's default of 500 is too few for stiff problems."""
+
+# What ``odeint`` tells when it got to the end.
+_DONE = "Integration successful."
+
+
+class Result(NamedTuple):
+    """As of ``solve_ivp``: ``y`` has a column for each saved time; ``status`` is 0 when the end was reached."""
+
+    y: Vector
+    status: int
+    message: str
+    n_steps: int
+    nfev: int
+    njev: int
+    nlu: int
+
+
+def integrate(
+    rhs: Callable[[float, Vector], Any],
+    segment: Segment,
+    times: Vector,
+    start: Vector,
+    rtol: float,
+    atol: Vector,
+    options: Mapping[str, Any],
+) -> Result:
+    """One segment. ``options`` are those of ``solve_ivp`` with LSODA: ``jac``, and ``lband`` and ``uband`` of a band.
+
+    Where the equation jumps at an end of the segment no step goes past it.
+    """
+    grid = np.concatenate([[segment.start], times])
+    with warnings.catch_warnings():
+        # What it warns of is in its message, too.
+        warnings.simplefilter("ignore", ODEintWarning)
+        found: Any = odeint(
+            rhs, start, grid, tfirst=True, full_output=True, rtol=rtol, atol=atol, mxstep=MAX_STEPS,
+            Dfun=options.get("jac"), ml=options.get("lband"), mu=options.get("uband"),
+            tcrit=[segment.end] if segment.clipped else None,
+        )  # fmt: skip
+    ys, told = found
+    done = told["message"] == _DONE
+    steps, evaluations, jacobians = (int(told[name][-1]) for name in ("nst", "nfe", "nje"))
+    # Each Jacobian is factorised once.
+    return Result(ys[1:].T, 0 if done else -1, told["message"], steps, evaluations, jacobians, jacobians)
