@@ -1,4 +1,4 @@
-"""SciPy's ``odeint``: LSODA whose loop over steps and saved times is compiled, and calls Python for the equation only."""
+"""SciPy's ``odeint``: LSODA with a compiled loop over steps and saved times, which calls Python for the equation only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sciml_bench.adapters.segments import Segment
 Vector = NDArray[np.float64]
 
 MAX_STEPS = 100_000
-"""Steps between two saved times after which a solve has failed; SciPy's default of 500 is too few for stiff problems."""
+"""Steps between two saved times after which a solve has failed. SciPy's default of 500 is too few where it is stiff."""
 
 # What ``odeint`` tells when it got to the end.
 _DONE = "Integration successful."
