@@ -1,4 +1,4 @@
-"""SciPy's ``odeint``: LSODA with a compiled loop over steps and saved times, which calls Python for the equation only."""
+"""SciPy's ``odeint``: LSODA with a compiled loop over steps and saved times, which calls Python for equations only."""
 
 from __future__ import annotations
 
