@@ -10,7 +10,7 @@ from sciml_bench.adapters.registry import missing
 from sciml_bench.claims.claim import Claim, Side
 from sciml_bench.claims.workload import Written
 from sciml_bench.plan.claimed import Claimed
-from sciml_bench.plan.profiles import Profile
+from sciml_bench.plan.profiles import Profile, profile_named
 from sciml_bench.plan.selection import Selection
 from sciml_bench.stats.bootstrap import FEWEST
 from sciml_bench.task import Cell, Point
@@ -56,7 +56,7 @@ def measuring(claim: Claim, profile: Profile) -> Profile:
     """What of a profile a claim needs.
 
     Its ladder keeps tolerances that lie far enough apart. No parameters are perturbed to see what fails. Counts are the
-    same in every process, so that one is enough for them; a large ratio is told from 1 with half of the processes.
+    same in every process and call, so that one with few is enough for them; a large ratio is told from 1 with half of the processes.
     """
     rtols: list[float] = []
     for rtol in profile.rtols:
@@ -64,7 +64,7 @@ def measuring(claim: Claim, profile: Profile) -> Profile:
             rtols.append(rtol)
     chosen = dataclasses.replace(profile, rtols=tuple(rtols), draws=0)
     if claim.figure.is_count:
-        return dataclasses.replace(chosen, processes=1, comparable=False)
+        return dataclasses.replace(chosen, processes=1, sampling=profile_named("smoke").sampling, comparable=False)
     large = claim.figure.ratio is not None and claim.figure.ratio >= LARGE
     fewer = max(profile.processes // 2, FEWEST)
     return dataclasses.replace(chosen, processes=min(profile.processes, fewer)) if large else chosen

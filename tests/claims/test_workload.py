@@ -113,6 +113,7 @@ def test_a_claim_is_measured_at_tolerances_two_decades_apart():
         ("C08-alike", "rigorous"): 30,
     }  # fmt: skip
     assert measuring(counts, profile_named("standard")).processes == 1
+    assert measuring(counts, profile_named("standard")).sampling.max_steady_calls == 3
     assert not measuring(counts, profile_named("standard")).comparable
     assert measuring(solves, profile_named("standard")).draws == 0
 
