@@ -56,7 +56,8 @@ def measuring(claim: Claim, profile: Profile) -> Profile:
     """What of a profile a claim needs.
 
     Its ladder keeps tolerances that lie far enough apart. No parameters are perturbed to see what fails. Counts are the
-    same in every process and call, so that one with few is enough for them; a large ratio is told from 1 with half of the processes.
+    same in every process and call, so that one process with few calls is enough for them; a large ratio is told from 1
+    with half of the processes.
     """
     rtols: list[float] = []
     for rtol in profile.rtols:
