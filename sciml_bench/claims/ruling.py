@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from sciml_bench.claims.claim import Figure
 from sciml_bench.stats.ratio import Ratio
-from sciml_bench.stats.verdict import Judgement, Verdict
+from sciml_bench.stats.verdict import Judgement, Rule, Verdict
 
 
 class Ruling(StrEnum):
@@ -55,7 +55,7 @@ def rule(figure: Figure, judgement: Judgement) -> Finding:
 
 
 def rule_count(figure: Figure, slow: float, fast: float) -> Finding:
-    """The same for counts, which are exact: they have no interval."""
+    """The same for counts, which are exact: they have no interval, and what lies within the band is the same here, too."""
     measured = slow / fast
     ratio = Ratio(measured, measured, measured, 0.0, 1)
     if figure.within is not None:
@@ -64,8 +64,9 @@ def rule_count(figure: Figure, slow: float, fast: float) -> Finding:
         return Finding(Ruling.HOLDS if inside else Ruling.DOES_NOT_HOLD, f"{told} the claimed factor", ratio)
     if figure.ratio is None:
         raise ValueError("a claim has a ratio, or a factor within which both sides are alike")
-    if measured <= 1:
-        told = "both counts are equal" if measured == 1 else "the other side has the smaller count"
+    if measured <= 1 + Rule.band and measured < figure.ratio:
+        same = measured >= 1 / (1 + Rule.band)
+        told = "both counts are the same within the band" if same else "the other side has the smaller count"
         return Finding(Ruling.DOES_NOT_HOLD, told, ratio)
     return _reached(figure, figure.ratio, measured, ratio)
 
