@@ -55,7 +55,7 @@ def rule(figure: Figure, judgement: Judgement) -> Finding:
 
 
 def rule_count(figure: Figure, slow: float, fast: float) -> Finding:
-    """The same for counts, which are exact: they have no interval, and what lies within the band is the same here, too."""
+    """The same for counts, which are exact: they have no interval. What lies within the band is the same."""
     measured = slow / fast
     ratio = Ratio(measured, measured, measured, 0.0, 1)
     if figure.within is not None:
