@@ -71,6 +71,11 @@ def rule_count(figure: Figure, slow: float, fast: float) -> Finding:
     return _reached(figure, figure.ratio, measured, ratio)
 
 
+def rounded(number: float) -> str:
+    """Three digits that count, without a power of ten: ratios reach tens of thousands."""
+    return f"{float(f'{number:.3g}'):g}"
+
+
 def not_testable(reason: str) -> Finding:
     """A claim that was not measured, and why."""
     return Finding(Ruling.NOT_TESTABLE, reason)
@@ -105,7 +110,7 @@ def _reached(figure: Figure, claimed: float, high: float, ratio: Ratio) -> Findi
     wins = _words(figure).claimed
     if high >= claimed:
         return Finding(Ruling.HOLDS, f"{wins}, and the interval reaches the claimed ratio", ratio)
-    return Finding(Ruling.HOLDS_IN_PART, f"{wins}, by a factor of {ratio.estimate:.3g}", ratio)
+    return Finding(Ruling.HOLDS_IN_PART, f"{wins}, by a factor of {rounded(ratio.estimate)}", ratio)
 
 
 def _alike(within: float, judgement: Judgement) -> Finding:

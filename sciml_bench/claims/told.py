@@ -10,7 +10,7 @@ from typing import Any
 
 from sciml_bench.claims.claim import Claim
 from sciml_bench.claims.judging import Judged
-from sciml_bench.claims.ruling import Finding
+from sciml_bench.claims.ruling import Finding, rounded
 from sciml_bench.stats.ratio import Ratio
 
 HEADINGS = ("claim", "claimed", "as published", "", "when fair", "")
@@ -36,8 +36,8 @@ def ratio_text(ratio: Ratio | None) -> str:
     if ratio is None:
         return "–"
     if math.isinf(ratio.high) or ratio.low == ratio.high:
-        return f"{ratio.estimate:.3g}×"
-    return f"{ratio.estimate:.3g}× [{ratio.low:.3g}, {ratio.high:.3g}]"
+        return f"{rounded(ratio.estimate)}×"
+    return f"{rounded(ratio.estimate)}× [{rounded(ratio.low)}, {rounded(ratio.high)}]"
 
 
 def row(judged: Judged) -> tuple[str, ...]:
@@ -112,10 +112,14 @@ def markdown(found: Sequence[Judged]) -> str:
     return "\n".join(lines) + "\n"
 
 
+# A citation is worth nothing without its end.
+_LONGEST_SOURCE = 600
+
+
 def _in_markdown(text: str) -> str:
     from sciml_bench.report.export.markdown import escaped
 
-    return escaped(text)
+    return escaped(text, _LONGEST_SOURCE)
 
 
 def latex(found: Sequence[Judged]) -> str:

@@ -13,12 +13,13 @@ from sciml_bench.claims.claim import Claim, Figure
 from sciml_bench.claims.collection import FILE, find
 from sciml_bench.claims.judging import Judged, Measurement, judged, untested
 from sciml_bench.claims.ruling import Ruling
-from sciml_bench.claims.told import document, latex, markdown, remarks, row, table
+from sciml_bench.claims.told import document, latex, markdown, ratio_text, remarks, row, table
 from sciml_bench.outcome import Outcome
 from sciml_bench.report.page.claim import claim_table_of
 from sciml_bench.report.page.table import Places
 from sciml_bench.report.summary import summarise
 from sciml_bench.report.traces import Reading
+from sciml_bench.stats.ratio import Ratio
 
 FAST, SLOW = cell("fast", "julia", "p-published"), cell("slow", "scipy", "p-published")
 FAIR_FAST, FAIR_SLOW = cell("fast", "julia", "p-fair"), cell("slow", "scipy", "p-fair")
@@ -86,6 +87,16 @@ def test_fair_is_at_equal_achieved_accuracy():
     assert found.findings["fair"].ruling is Ruling.HOLDS_IN_PART
     assert found.digits == {"fair": 6.0}
     assert "at 6 correct digits" in " ".join(remarks(found))
+
+
+def test_large_ratios_are_told_without_powers_of_ten():
+    assert ratio_text(Ratio(2642.4, 2601.0, 2668.9, 0.01, 5)) == "2640× [2600, 2670]"
+    assert ratio_text(Ratio(1.2349, 1.2, 1.3, 0.01, 5)) == "1.23× [1.2, 1.3]"
+
+
+def test_a_table_keeps_the_whole_source_of_a_claim():
+    found = measured(claim(), 12.0)
+    assert found.claim.origin.version in markdown([found])
 
 
 def test_a_cell_of_both_settings_is_read_at_the_stated_tolerances_as_published():

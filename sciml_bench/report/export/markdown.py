@@ -14,9 +14,9 @@ from sciml_bench.report.rows import Time
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&-])")
 
 
-def escaped(text: str) -> str:
+def escaped(text: str, longest: int = 200) -> str:
     """One line in which nothing is markup; a name after ``@`` is not called, and ``#1`` refers to no issue."""
-    return _SPECIAL.sub(r"\\\1", clean(text, 200)).replace("@", "@\u200b").replace("://", ":\u200b//")
+    return _SPECIAL.sub(r"\\\1", clean(text, longest)).replace("@", "@\u200b").replace("://", ":\u200b//")
 
 
 def markdown(lines: Iterable[Line], price_per_hour: float | None = None) -> Iterator[str]:
