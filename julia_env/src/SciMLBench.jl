@@ -21,6 +21,7 @@ using StaticArrays: SVector
 include("failure.jl")
 include("clock.jl")
 include("warning.jl")
+include("emitted.jl")
 include("equations.jl")
 include("structure.jl")
 include("segment.jl")

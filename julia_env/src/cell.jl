@@ -76,7 +76,7 @@ function division(sensitivity_name, method)
     method in EXPLICIT && return identity
     startswith(sensitivity_name, "quadrature-") && return segments -> cut(segments, breaks)
     by_gauss = sensitivity_name == "enzyme" || startswith(sensitivity_name, "gauss-")
-    return by_gauss ? cut : identity
+    return by_gauss ? segments -> cut(segments, _ -> nothing) : identity
 end
 
 function chosen_form(emitted::Equations, method, sensitivity_name, mode)

@@ -28,21 +28,12 @@ const EVALUATED = Dict{String, Equations}()
 """
     equations(source)
 
-Evaluate emitted source as a module of its own inside this package, whose packages it may use. The same source is
-evaluated once in a process: its functions, and what Julia has compiled for them, serve every cell that is built of it.
-
-The text comes from our emitter, never from a problem file. It is written to a file for Julia's stack traces.
+Evaluate emitted source inside this package, see [`emitted_module`](@ref). The same source is evaluated once in a process:
+its functions, and what Julia has compiled for them, serve every cell that is built of it.
 """
 equations(source::AbstractString) = get!(() -> evaluated(source), EVALUATED, String(source))
 
-function evaluated(source::AbstractString)
-    path = joinpath(mktempdir(), "problem.jl")
-    write(path, source)
-    name = gensym("Problem")
-    # On one line with the source's first, so that line numbers are those of the file.
-    emitted = Base.include_string(SciMLBench, "module var\"$name\" $source\nend\n", path)
-    return Base.invokelatest(equations, emitted)
-end
+evaluated(source) = Base.invokelatest(equations, emitted_module(SciMLBench, source))
 
 function equations(emitted::Module)
     return Equations(

@@ -14,6 +14,8 @@ using Random: Xoshiro
 
 include("failure.jl")
 include("clock.jl")
+include("emitted.jl")
+include("slot.jl")
 include("optimiser.jl")
 include("versions.jl")
 
@@ -45,29 +47,15 @@ struct Network{S, I, L, B, Q, T <: AbstractFloat}
     number::Type{T}
 end
 
-"""Where one array of weights stands: sciml-bench's `Slot`, and its range in the flat vector."""
-struct Slot
-    layer::Symbol
-    kind::String
-    role::Symbol
-    shape::Tuple{Vararg{Int}}
-    range::UnitRange{Int}
-end
-
 """
     build(source, sensitivity, precision, slots, theta, classes, threads)
 
-Build a model from emitted source and its flat weights. `slots` are four lists: layers, kinds, roles and shapes. The text
-comes from our emitter, never from a problem file. It is written to a file for Julia's stack traces.
+Build a model from emitted source and its flat weights. `slots` are four lists: layers, kinds, roles and shapes.
 """
 function build(source, sensitivity, precision, slots, theta, classes, threads)
     LinearAlgebra.BLAS.set_num_threads(threads)
     backend = backend_of(sensitivity)
-    path = joinpath(mktempdir(), "model.jl")
-    write(path, source)
-    # On one line with the source's first, so that line numbers are those of the file.
-    name = gensym("Emitted")
-    emitted = Base.include_string(SciMLBenchLux, "module var\"$name\" $source\nend\n", path)
+    emitted = emitted_module(SciMLBenchLux, source)
     number = precision == "float64" ? Float64 : Float32
     # What was evaluated and loaded just now is newer than this method.
     return Base.invokelatest(assemble, emitted, backend, slots_of(slots...), collect(Float64, theta), classes, number)
@@ -82,20 +70,11 @@ end
 
 loaded(package::Symbol) = Base.require(SciMLBenchLux, package)
 
-function slots_of(layers, kinds, roles, shapes)
-    stop = 0
-    return map(layers, kinds, roles, shapes) do layer, kind, role, shape
-        start = stop + 1
-        stop += prod(shape)
-        Slot(Symbol(layer), String(kind), Symbol(role), Tuple(Int.(shape)), start:stop)
-    end
-end
-
 function assemble(emitted, backend, slots, theta, classes, number)
     model = emitted.build_model()
     drawn, states = Lux.setup(Xoshiro(0), model)
-    parameters = arranged(drawn, laid_out(slots, number.(theta)))
-    places = arranged(drawn, laid_out(slots, collect(eachindex(theta))))
+    parameters = arranged(drawn, of_layers(slots, number.(theta)))
+    places = arranged(drawn, of_layers(slots, collect(eachindex(theta))))
     state = Training.TrainState(model, parameters, states, Optimisers.Descent(0.0))
     return Network(
         state, Lux.testmode(states), Objective(emitted.loss), backend, places, length(theta), Int(classes), number,
@@ -103,21 +82,15 @@ function assemble(emitted, backend, slots, theta, classes, number)
 end
 
 """
-    laid_out(slots, flat)
+    of_layers(slots, flat)
 
-The arrays of each layer by their roles, layers in order, in Lux's layout: the one place where weights change it.
-
-Arrays lie in C's order in the flat vector, so that they have their sizes reversed here. This is Lux's layout of kernels
-of convolutions, (width, height, inputs, outputs), and of embeddings, (width, count). Matrices of dense layers are
-(outputs, inputs) on both sides and have to be transposed. Attention's three projections are one matrix there.
+The arrays of each layer by their roles, layers in order. Attention's three projections are one matrix in the flat vector.
 """
-function laid_out(slots, flat)
+function of_layers(slots, flat)
     names, layers = Symbol[], Dict{Symbol, Any}[]
     for slot in slots
-        array = reshape(flat[slot.range], reverse(slot.shape))
-        transposed = slot.kind in ("dense", "attention") && ndims(array) == 2
         slot.layer in names || (push!(names, slot.layer); push!(layers, Dict{Symbol, Any}()))
-        layers[end][slot.role] = transposed ? permutedims(array) : array
+        layers[end][slot.role] = laid_out(slot, flat)
     end
     return map(layer -> haskey(layer, :qkv_weight) ? projections(layer) : layer, layers)
 end

@@ -39,9 +39,9 @@ Before each saved time of a stiff problem the adjoint solution has a layer, whic
 of the numbers that there are near that time. Adjoints that sum over differences of times round the steps in it; near zero
 there are numbers enough.
 """
-cut(segments::Tuple, parts = _ -> nothing) = mapreduce(segment -> pieces(segment, parts), vcat, segments)
-cut(segments::Vector{<:Segment}, parts = _ -> nothing) = mapreduce(segment -> pieces(segment, parts), vcat, segments)
-cut(segments::Vector, parts = _ -> nothing) = map(each -> cut(each, parts), segments)
+cut(segments, parts) = mapreduce(segment -> pieces(segment, parts), vcat, segments)
+# Of each trajectory those that paths give it.
+cut(segments::Vector{<:Vector}, parts) = map(each -> cut(each, parts), segments)
 
 function pieces(segment::Segment, parts)
     whole, times = segment.problem, segment.times

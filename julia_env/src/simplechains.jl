@@ -12,6 +12,8 @@ import SimpleChains
 
 include("failure.jl")
 include("clock.jl")
+include("emitted.jl")
+include("slot.jl")
 include("optimiser.jl")
 include("versions.jl")
 
@@ -27,62 +29,26 @@ struct Network{C, L, T <: AbstractFloat}
     classes::Int
 end
 
-"""Where one array of weights stands: sciml-bench's `Slot`, and its range in the flat vector."""
-struct Slot
-    kind::String
-    shape::Tuple{Vararg{Int}}
-    range::UnitRange{Int}
-end
-
 """
     build(source, precision, slots, theta, classes)
 
-Build a model from emitted source and its flat weights. `slots` are two lists: kinds of layers and shapes. The text comes
-from our emitter, never from a problem file. It is written to a file for Julia's stack traces.
+Build a model from emitted source and its flat weights. `slots` are four lists: layers, kinds, roles and shapes.
 """
 function build(source, precision, slots, theta, classes)
-    path = joinpath(mktempdir(), "model.jl")
-    write(path, source)
-    # On one line with the source's first, so that line numbers are those of the file.
-    name = gensym("Emitted")
-    emitted = Base.include_string(SciMLBenchSimpleChains, "module var\"$name\" $source\nend\n", path)
+    emitted = emitted_module(SciMLBenchSimpleChains, source)
     number = precision == "float64" ? Float64 : Float32
     # What was evaluated just now is newer than this method.
     return Base.invokelatest(assemble, emitted, slots_of(slots...), collect(Float64, theta), classes, number)
 end
 
-function slots_of(kinds, shapes)
-    stop = 0
-    return map(kinds, shapes) do kind, shape
-        start = stop + 1
-        stop += prod(shape)
-        Slot(String(kind), Tuple(Int.(shape)), start:stop)
-    end
-end
-
 function assemble(emitted, slots, theta, classes, number)
     chain = emitted.build_model()
-    places = places_of(slots)
+    # SimpleChains' flat vector has the arrays of layers in their order, biases after their weights.
+    places = mapreduce(slot -> vec(laid_out(slot, eachindex(theta))), vcat, slots)
     count = Int(SimpleChains.numparam(chain))
     count == length(places) ||
         throw(DimensionMismatch("the model takes $count parameters, and there are $(length(places)) weights"))
     return Network(chain, emitted.loss, number.(theta[places]), places, Int(classes))
-end
-
-"""
-    places_of(slots)
-
-Of each parameter of SimpleChains the place of its weight: the one place where weights change their layout.
-
-Arrays lie in C's order in sciml-bench's vector, so that they have their sizes reversed here. This is SimpleChains' layout
-of kernels, (width, height, inputs, outputs). Matrices of dense layers are (outputs, inputs) on both sides and have to be
-transposed. Biases follow their weights in both.
-"""
-function places_of(slots)
-    return mapreduce(vcat, slots) do slot
-        array = reshape(collect(slot.range), reverse(slot.shape))
-        slot.kind == "dense" && ndims(array) == 2 ? vec(permutedims(array)) : vec(array)
-    end
 end
 
 """
@@ -178,15 +144,6 @@ function scattered(network, parameters)
     flat = zeros(Float64, length(network.places))
     flat[network.places] .= parameters
     return flat
-end
-
-"""Versions as other adapters of Julia tell them, and those of what this one runs on."""
-function told_versions()
-    found = versions()
-    for (id, package) in Base.loaded_modules
-        id.name in ("SimpleChains", "LoopVectorization") && (found[id.name] = string(pkgversion(package)))
-    end
-    return found
 end
 
 end

@@ -47,7 +47,6 @@ def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> s
 SPACING = 100.0
 """The least factor between two tolerances of a ladder on which a claim is measured: it is read at one accuracy only."""
 
-
 LARGE = 2.0
 """A claimed ratio from which on half of the processes are enough."""
 

@@ -67,13 +67,14 @@ def _verdicts(
     selected = {name: [c for c in _all_cells(entry, a) if selection.contains(c)] for name, a in adapters.items()}
     partners = _partners(entry, adapters, selected, profile)
     for name, adapter in adapters.items():
-        lacking = missing(adapter)
+        lacking = {mode: missing(adapter, mode) for mode in adapter.cell_modes}
         for cell in selected[name]:
             reason = _outside(cell, entry, adapter, selection, profile, partners)
             if reason:
                 yield cell, Skipped(cell, None, f"not in profile {profile.name} ({reason})")
                 continue
-            refusal = lacking.reason if lacking else adapter.refusal(_cold(cell), entry.facts)
+            absent = lacking[cell.mode]
+            refusal = absent.reason if absent else adapter.refusal(_cold(cell), entry.facts)
             if refusal:
                 yield cell, Skipped(cell, Outcome.UNSUPPORTED, refusal)
             elif _recipe(cell) in _recipes(adapter, entry):
@@ -184,7 +185,7 @@ def _partners(
     for name, adapter in adapters.items():
         for recipe in _taken(adapter, entry, profile):
             cell = Cell(entry.name, name, recipe.method, recipe.sensitivity, recipe.mode, entry.precisions[0])
-            if missing(adapter) or adapter.refusal(cell, entry.facts):
+            if missing(adapter, cell.mode) or adapter.refusal(cell, entry.facts):
                 continue
             wanted = _kind(adapter, recipe.method, recipe.sensitivity)
             for other_name, other in adapters.items():

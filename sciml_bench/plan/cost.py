@@ -71,10 +71,10 @@ def estimate_s(
     earlier: Mapping[str, float],
     training_steps: int = 0,
     calls: Sequence[str] = CALLS,
-    n_points: int | None = None,
+    n_points: int,
 ) -> float:
     """Seconds that one process of a cell takes. ``earlier`` maps cell labels to measured seconds of this profile;
-    ``n_points`` are those of the cell where it does not have the profile's ladder.
+    ``n_points`` are the tolerances or batches of the cell.
 
     A cell with warm caches needs a process more, which makes the first calls only. A training compiles once more, then
     takes a gradient a step.
@@ -87,7 +87,7 @@ def estimate_s(
     if hopeless(method, stiff):
         return startup_s + timeout_s
     call_s = CALL_S.get(cell.adapter, UNKNOWN_CALL_S)
-    loops = len(calls) * (len(profile.rtols) if n_points is None else n_points)
+    loops = len(calls) * n_points
     sampling = profile.sampling
     steady_s = max(sampling.steady_s, (sampling.steady_calls + 1) * call_s)
     settling_s = min(CALLS_TO_SETTLE * call_s, sampling.warm_up_s / loops)

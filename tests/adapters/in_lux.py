@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 # Julia comes before NumPy and all else.
-import juliacall  # noqa: F401
+import juliacall
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -21,10 +21,14 @@ from adapters.trainings import OPTIMISERS, first_theta, gradients
 from stubs.models import TEXTS, model
 
 from sciml_bench.adapters.julia.training import optimiser_numbers
-from sciml_bench.adapters.lux.program import julia
+
+# Brings the module SciMLBenchLux.
+from sciml_bench.adapters.lux import program  # noqa: F401
 from sciml_bench.emit import source
 from sciml_bench.problem.architecture.model import Architecture
 from sciml_bench.reference.model import truth
+
+julia: Any = juliacall.__dict__["Main"]
 
 # One window, whose largest number comes last and is ≈ all others in single precision.
 MAXIMA = """

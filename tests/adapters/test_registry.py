@@ -11,7 +11,6 @@ import pytest
 
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Adapter
-from sciml_bench.adapters.scipy.declaration import NUMBA
 from sciml_bench.errors import UsageError
 
 THIRD_PARTY = """
@@ -139,5 +138,4 @@ def test_a_mode_may_need_a_package_of_its_own(monkeypatch):
     missing = registry.missing(scipy, "compiled")
     assert missing is not None
     assert missing.distributions == ("numba",)
-    # The plan refuses its cells in the same words.
-    assert missing.reason == NUMBA
+    assert missing.reason == 'numba is not installed; run: pip install "sciml-bench[numba]"'

@@ -13,7 +13,7 @@ def cost_s(sensitivity: str, took_s: float | None = None, calls: tuple[str, ...]
     known = {} if took_s is None else {cell.label: took_s}
     return estimate_s(
         cell, ADAPTER.method("rodas5p"), stiff=True, profile=profile_named("quick"), timeout_s=30.0, earlier=known,
-        calls=calls,
+        calls=calls, n_points=3,
     )  # fmt: skip
 
 

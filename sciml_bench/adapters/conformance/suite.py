@@ -15,6 +15,7 @@ from sciml_bench.adapters.base import Adapter, Facts, calls_of
 from sciml_bench.adapters.conformance import problems
 from sciml_bench.adapters.conformance.problems import Expected, KnownProblem
 from sciml_bench.adapters.conformance.verdict import Check, Status
+from sciml_bench.adapters.registry import missing
 from sciml_bench.task import Cell, Numbers, Point, Reference, Sampling, Task
 
 TIMEOUT_S = 300.0
@@ -71,6 +72,8 @@ def case(adapter: Adapter, cell: Cell, threads: int = 1) -> Case:
         names.append("blow-up")
     rtol = 1e-6 if method.adaptive else FIXED_STEPS**-1.0 if method.order == 1 else (FIXED_STEPS / 10) ** -method.order
     tasks = {name: _task(adapter, cell, _PROBLEMS[name], max(rtol, 1e-8), threads) for name in names}
+    if absent := missing(adapter, cell.mode):
+        return Case(cell, tasks, absent.reason)
     refusals = (adapter.refusal(cell, _facts(name, task, method.stiff)) for name, task in tasks.items())
     return Case(cell, tasks, next((reason for reason in refusals if reason), None))
 

@@ -1,134 +1,25 @@
-"""Worker side of the adapter of Lux: hands a model to Julia, and reads its results."""
+"""Worker side of the adapter of Lux: its own ``Training`` in Julia, for gradients and for steps."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
-import juliacall
-import numpy as np
+from sciml_bench.adapters.julia.models import JuliaModelProgram, included
+from sciml_bench.task import Task
 
-from sciml_bench.adapters.base import FloatArray, Inside, Trainer
-from sciml_bench.adapters.julia import failure
-from sciml_bench.adapters.julia.calls import Calls, inside, project_fingerprint
-from sciml_bench.adapters.julia.setting_up import package_folder
-from sciml_bench.adapters.julia.training import optimiser_numbers
-from sciml_bench.adapters.models import ModelProgram, ModelTrainer
-from sciml_bench.task import Task, Training
-
-julia: Any = juliacall.__dict__["Main"]
-_FOLDER = package_folder()
-# What the package's project names can then be loaded, in the versions of the project that Julia was started with. The
-# package itself is not: its solvers take seconds to load.
-julia.push_b(julia.LOAD_PATH, str(_FOLDER))
-julia.include(str(_FOLDER / "src" / "lux.jl"))
-bench: Any = julia.SciMLBenchLux
-bench.count_compiling()
+BENCH: Any = included("lux.jl", "SciMLBenchLux")
 
 
-class LuxProgram(ModelProgram):
-    """A call crosses the bridge once each way, with its batch made before as one Julia object."""
+class LuxProgram(JuliaModelProgram):
+    """A model of Lux's layers."""
 
-    def __init__(self, task: Task):
-        super().__init__(task)
-        cell, slots = task.cell, self.learning.slots
-        named = ([s.layer for s in slots], [s.kind for s in slots], [s.role for s in slots], [s.shape for s in slots])
-        try:
-            self.network = bench.build(
-                task.source, cell.sensitivity, cell.precision, named, self.weights, self._classes(), task.threads
-            )
-        except juliacall.JuliaError as error:
-            raise failure.raised(bench.failure(error.exception)) from error
-        self._prepare, self._solved, self._differentiated = bench.prepare, bench.solved, bench.differentiated
-        self._gradient_vector = bench.gradient_vector
-        self._calls = Calls()
-
-    def place(self, inputs: np.ndarray, labels: np.ndarray) -> Any:
-        """Transposed, an array in C's order is one in Julia's: (width, height, channels, n), (positions, n)."""
-        return self._prepare(self.network, np.ascontiguousarray(inputs).T, np.ascontiguousarray(labels).T)
-
-    def solve(self, inputs: Any) -> Any:
-        return self._solved(inputs)
-
-    def gradient(self, inputs: Any) -> Any:
-        return self._differentiated(inputs)
-
-    def synchronise(self, output: Any) -> None:
-        """Nothing to wait for: Julia computes before it returns."""
-
-    def outputs(self, output: Any) -> np.ndarray:
-        self._check("solve", output)
-        return neutral(output.value)
-
-    def loss_and_gradient(self, output: Any) -> tuple[float, np.ndarray]:
-        self._check("gradient", output)
-        return float(output.value[0]), self._gradient_vector(self.network, output).to_numpy(copy=True)
-
-    def trainer(self, training: Training) -> Trainer:
-        return LuxTrainer(self, training)
-
-    def inside(self, output: Any) -> Inside:
-        return inside(output)
-
-    def trace_count(self) -> int:
-        """How many calls have compiled something."""
-        return self._calls.compiling
-
-    def phases_ns(self) -> dict[str, int]:
-        return self._calls.phases_ns()
-
-    def versions(self) -> dict[str, str]:
-        told = {str(name): str(version) for name, version in bench.versions().items()}
-        return {"juliacall": juliacall.__version__, "julia_manifest": project_fingerprint(), **told}
-
-    def step_loss(self, output: Any) -> float:
-        """The loss that a step of training gave."""
-        self._check("gradient", output)
-        return float(output.value)
-
-    def _check(self, kind: str, output: Any) -> None:
-        self._calls.note(kind, output)
-        if output.failure is not None:
-            raise failure.raised(output.failure)
-
-    def _classes(self) -> int:
-        """How many numbers a one-hot label has; 0 where the loss takes none."""
-        return self.learning.data.classes if self.learning.loss == "cross_entropy" else 0
-
-
-class LuxTrainer(ModelTrainer):
-    """Lux's own ``Training.single_train_step!`` with an optimiser of Optimisers.jl: one call into Julia."""
-
-    def __init__(self, program: LuxProgram, training: Training):
-        super().__init__(program, training)
-        self._run = program
-        self._trained, self._predicted = bench.trained, bench.predicted
-        try:
-            self._trainer = bench.trainer(program.network, training.optimiser, optimiser_numbers(training))
-        except juliacall.JuliaError as error:
-            raise failure.raised(bench.failure(error.exception)) from error
-
-    def step(self) -> Any:
-        return self._trained(self._trainer, self.batch)
-
-    def synchronise(self, output: Any) -> None:
-        """Nothing to wait for: Julia computes before it returns."""
-
-    def read_loss(self, output: Any) -> float:
-        return self._run.step_loss(output)
-
-    def predict(self, batch: Any) -> np.ndarray:
-        return neutral(self._predicted(self._trainer, batch))
-
-    def theta(self) -> FloatArray:
-        return np.array(bench.theta_vector(self._trainer).to_numpy(copy=True))
-
-
-def neutral(array: Any) -> np.ndarray:
-    """An array of Julia, whose last axis is that of the samples, with the samples first."""
-    return array.to_numpy(copy=True).T
+    def build_network(self, task: Task, slots: tuple[list[Any], ...], classes: int) -> Any:
+        cell = task.cell
+        return self.bench.build(
+            task.source, cell.sensitivity, cell.precision, slots, self.weights, classes, task.threads
+        )
 
 
 def build(task: Task) -> LuxProgram:
     """The program of a task."""
-    return LuxProgram(task)
+    return LuxProgram(task, BENCH)

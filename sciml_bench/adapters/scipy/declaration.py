@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
 from sciml_bench.task import Cell
-
-NUMBA = 'numba is not installed; run: pip install "sciml-bench[numba]"'
 
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
@@ -21,14 +17,9 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
         )
     if facts.batch > 1:
         return "SciPy's solve_ivp takes one trajectory at a time, with a right-hand side written in Python"
-    return _uncompiled(facts) if cell.framework_mode == "compiled" else None
-
-
-def _uncompiled(facts: Facts) -> str | None:
-    """Why Numba cannot compile this problem here."""
-    if facts.arrays or facts.latent:
+    if cell.framework_mode == "compiled" and (facts.arrays or facts.latent):
         return "code for Numba is written number by number, which vectors and fields are too large for"
-    return NUMBA if importlib.util.find_spec("numba") is None else None
+    return None
 
 
 # SciPy's guide: "explicit Runge-Kutta methods should be used for non-stiff problems and implicit methods ('Radau',

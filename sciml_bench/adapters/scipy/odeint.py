@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import ODEintWarning, odeint
 
+from sciml_bench.adapters.scipy.ivp import Result
 from sciml_bench.adapters.segments import Segment
 
 Vector = NDArray[np.float64]
@@ -19,18 +20,6 @@ MAX_STEPS = 100_000
 
 # What ``odeint`` tells when it got to the end.
 _DONE = "Integration successful."
-
-
-class Result(NamedTuple):
-    """As of ``solve_ivp``: ``y`` has a column for each saved time; ``status`` is 0 when the end was reached."""
-
-    y: Vector
-    status: int
-    message: str
-    n_steps: int
-    nfev: int
-    njev: int
-    nlu: int
 
 
 def integrate(

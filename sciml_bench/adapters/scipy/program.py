@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import operator
 import warnings
 from collections.abc import Callable
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from scipy.integrate import BDF, DOP853, LSODA, RK45, OdeSolver, Radau, solve_ivp
+from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
-from sciml_bench.adapters.scipy import counting, failure, newton, odeint, sensitivity
-from sciml_bench.adapters.scipy.declaration import NUMBA
+from sciml_bench.adapters.scipy import failure, newton, odeint, sensitivity
+from sciml_bench.adapters.scipy.ivp import Integrate, Result, by_solve_ivp
 from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
@@ -25,13 +24,12 @@ if TYPE_CHECKING:
     from sciml_bench.adapters.numba.compiling import CompileTimes
 
 Vector = NDArray[np.float64]
-METHODS: dict[str, type[OdeSolver]] = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": LSODA}
+METHODS = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": LSODA}
 EXPLICIT = ("rk45", "dop853")
-ODEINT = "odeint"
 
 
 class System(NamedTuple):
-    """One initial value problem, as ``solve_ivp`` takes it."""
+    """One initial value problem, with the options of its method as ``solve_ivp`` takes them."""
 
     rhs: Callable[[float, Vector], Vector]
     start: Vector
@@ -73,16 +71,15 @@ class Differentiated(NamedTuple):
 
 
 class SciPyProgram(Program):
-    """``solve_ivp`` for the solution, and for the forward sensitivity equations for the gradient."""
+    """A solve for the solution, and one of the forward sensitivity equations for the gradient."""
 
     def __init__(self, task: Task):
         self._numbers = numbers = task.numbers
         compiled = task.cell.framework_mode == "compiled"
-        if compiled and importlib.util.find_spec("numba") is None:
-            raise SolverFailure(Outcome.UNSUPPORTED, NUMBA)
         self._source = load_source(task)
         self._method = task.cell.method
-        self._solver: Any = None if self._method == ODEINT else counting.counting_steps(METHODS[self._method])
+        solver = METHODS.get(self._method)
+        self._integrate_segment: Integrate = odeint.integrate if solver is None else by_solve_ivp(solver)
         self._segments = split(numbers)
         self._evaluate_at = [np.asarray(segment.times) for segment in self._segments]
         self._compiled = self._compile_times() if compiled else None
@@ -200,17 +197,16 @@ class SciPyProgram(Program):
         start, saved = system.start, []
         counts = Counts(0, 0, 0, 0)
         for segment, times in zip(self._segments, self._evaluate_at, strict=True):
-            result, n_steps = self._one_segment(system, segment, times, start)
+            result = self._one_segment(system, segment, times, start)
             if result.status != 0:
                 raise failure.unfinished(result.message, [str(warning.message) for warning in said], segment.start)
             start = result.y[:, -1]
             saved.append(result.y.T[: segment.n_saved])
-            here = (n_steps, result.nfev, result.njev, result.nlu)
+            here = (result.n_steps, result.nfev, result.njev, result.nlu)
             counts = Counts(*map(operator.add, counts, here))
         return Solved(saved[0] if len(saved) == 1 else np.concatenate(saved), counts)
 
-    def _one_segment(self, system: System, segment: Segment, times: Vector, start: Vector) -> tuple[Any, int]:
-        """What SciPy gives for a segment, and the steps that it took."""
+    def _one_segment(self, system: System, segment: Segment, times: Vector, start: Vector) -> Result:
         options = system.options
         rhs = _clipped(system.rhs, segment) if segment.clipped else system.rhs
         if self._method in newton.LSODA:
@@ -218,15 +214,7 @@ class SciPyProgram(Program):
         if segment.clipped and "jac" in options:
             options = {**options, "jac": _clipped(options["jac"], segment)}
         try:
-            if self._method == ODEINT:
-                found = odeint.integrate(rhs, segment, times, start, system.rtol, system.atol, options)
-                return found, found.n_steps
-            self._solver.steps = 0
-            result = solve_ivp(
-                rhs, (segment.start, segment.end), start, method=self._solver, t_eval=times,
-                rtol=system.rtol, atol=system.atol, **options,
-            )  # fmt: skip
-            return result, self._solver.steps
+            return self._integrate_segment(rhs, segment, times, start, system.rtol, system.atol, options)
         except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:
             known = failure.raised(error)
             if known is None:
