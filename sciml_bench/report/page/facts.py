@@ -112,7 +112,7 @@ def unmeasured(reading: Reading) -> Iterator[str]:
     """What a reader may miss: told with its reason, so that nothing is silently absent."""
     counts = account(reading.summary)
     for reason, count in counts.skipped.items():
-        yield f"{count} cells were skipped: {reason}"
+        yield f"{count} {'cell was' if count == 1 else 'cells were'} skipped: {reason}"
     if counts.not_run:
         yield f"{counts.not_run} planned cells have not run yet; the same command goes on with them"
     energy = Counter(trace.energy for trace in reading.traces if trace.energy)
