@@ -9,6 +9,7 @@ from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import missing
 from sciml_bench.claims.claim import Claim, Side
 from sciml_bench.claims.workload import Written
+from sciml_bench.measure.steady import FEWEST_SAMPLES
 from sciml_bench.plan.claimed import Claimed
 from sciml_bench.plan.profiles import Profile, profile_named
 from sciml_bench.plan.selection import Selection
@@ -48,15 +49,16 @@ SPACING = 100.0
 """The least factor between two tolerances of a ladder on which a claim is measured: it is read at one accuracy only."""
 
 LARGE = 2.0
-"""A claimed ratio from which on half of the processes are enough."""
+"""A claimed ratio from which on half of the processes are enough, and of long calls as many as show a steady state."""
 
 
 def measuring(claim: Claim, profile: Profile) -> Profile:
     """What of a profile a claim needs.
 
     Its ladder keeps tolerances that lie far enough apart. No parameters are perturbed to see what fails. Counts are the
-    same in every process and call, so that one process with few calls is enough for them; a large ratio is told from 1
-    with half of the processes.
+    same in every process and call, so that one process with few calls is enough for them. A large ratio is told from 1
+    with half of the processes, and where a profile wants many calls that take long, with as many as can be judged
+    steady: the spread is that between processes.
     """
     rtols: list[float] = []
     for rtol in profile.rtols:
@@ -65,9 +67,13 @@ def measuring(claim: Claim, profile: Profile) -> Profile:
     chosen = dataclasses.replace(profile, rtols=tuple(rtols), draws=0)
     if claim.figure.is_count:
         return dataclasses.replace(chosen, processes=1, sampling=profile_named("smoke").sampling, comparable=False)
-    large = claim.figure.ratio is not None and claim.figure.ratio >= LARGE
-    fewer = max(profile.processes // 2, FEWEST)
-    return dataclasses.replace(chosen, processes=min(profile.processes, fewer)) if large else chosen
+    if claim.figure.ratio is None or claim.figure.ratio < LARGE:
+        return chosen
+    processes = min(profile.processes, max(profile.processes // 2, FEWEST))
+    calls = min(profile.sampling.steady_calls, FEWEST_SAMPLES)
+    return dataclasses.replace(
+        chosen, processes=processes, sampling=dataclasses.replace(profile.sampling, steady_calls=calls)
+    )
 
 
 def trial(claim: Claim, written: Sequence[Written], ladder: Sequence[Point]) -> tuple[Selection, Claimed]:

@@ -112,6 +112,14 @@ def test_a_claim_is_measured_at_tolerances_two_decades_apart():
         ("C08-alike", "smoke"): 1, ("C08-alike", "quick"): 3, ("C08-alike", "standard"): 10,
         ("C08-alike", "rigorous"): 30,
     }  # fmt: skip
+    assert {
+        (name, profile): measuring(find(name), profile_named(profile)).sampling.steady_calls
+        for name in ("C05", "C13")
+        for profile in ("smoke", "standard", "rigorous")
+    } == {
+        ("C05", "smoke"): 3, ("C05", "standard"): 10, ("C05", "rigorous"): 10,
+        ("C13", "smoke"): 3, ("C13", "standard"): 30, ("C13", "rigorous"): 500,
+    }  # fmt: skip
     assert measuring(counts, profile_named("standard")).processes == 1
     assert measuring(counts, profile_named("standard")).sampling.max_steady_calls == 3
     assert not measuring(counts, profile_named("standard")).comparable
