@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import missing
-from sciml_bench.claims.claim import Claim, Side
+from sciml_bench.claims.claim import LATER, Claim, Side
 from sciml_bench.claims.workload import Written
 from sciml_bench.measure.steady import FEWEST_SAMPLES
 from sciml_bench.plan.claimed import Claimed
@@ -55,7 +55,7 @@ LARGE = 2.0
 def measuring(claim: Claim, profile: Profile) -> Profile:
     """What of a profile a claim needs.
 
-    Its ladder keeps tolerances that lie far enough apart. No parameters are perturbed to see what fails. Counts are the
+    Its ladder keeps tolerances that lie far enough apart; first calls are read at the loosest alone. No parameters are perturbed to see what fails. Counts are the
     same in every process and call, so that one process with few calls is enough for them. A large ratio is told from 1
     with half of the processes, and where a profile wants many calls that take long, with as many as can be judged
     steady: the spread is that between processes.
@@ -64,6 +64,8 @@ def measuring(claim: Claim, profile: Profile) -> Profile:
     for rtol in profile.rtols:
         if not rtols or rtol * SPACING <= rtols[-1] * (1 + 1e-9):
             rtols.append(rtol)
+    if claim.figure.quantity in LATER:
+        rtols = rtols[:1]
     chosen = dataclasses.replace(profile, rtols=tuple(rtols), draws=0)
     if claim.figure.is_count:
         return dataclasses.replace(chosen, processes=1, sampling=profile_named("smoke").sampling, comparable=False)

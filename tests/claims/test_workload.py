@@ -100,6 +100,7 @@ def test_a_cell_of_both_settings_is_measured_once_at_the_stated_tolerances_and_o
 def test_a_claim_is_measured_at_tolerances_two_decades_apart():
     solves, counts = find("C05"), find("C15")
     assert measuring(solves, profile_named("standard")).rtols == (1e-4, 1e-6, 1e-8, 1e-10)
+    assert measuring(find("C28"), profile_named("standard")).rtols == (1e-4,)
     assert measuring(solves, profile_named("quick")).rtols == profile_named("quick").rtols
     assert measuring(solves, profile_named("smoke")).rtols == profile_named("smoke").rtols
     assert {
