@@ -22,6 +22,9 @@ FIRST_TARGETS = (
 )  # fmt: skip
 """The claims that are looked at first where not all can be, by the part of their id before the first hyphen."""
 
+USUAL_MINUTES = {"smoke": 10.0}
+"""What all claims together may take, by profile: as many are measured as fit."""
+
 
 def in_order(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """The first targets in their order, then the others as they stand."""
@@ -55,10 +58,10 @@ LARGE = 2.0
 def measuring(claim: Claim, profile: Profile) -> Profile:
     """What of a profile a claim needs.
 
-    Its ladder keeps tolerances that lie far enough apart; first calls are read at the loosest alone. No parameters are perturbed to see what fails. Counts are the
-    same in every process and call, so that one process with few calls is enough for them. A large ratio is told from 1
-    with half of the processes, and where a profile wants many calls that take long, with as many as can be judged
-    steady: the spread is that between processes.
+    Its ladder keeps tolerances that lie far enough apart; first calls are read at the loosest alone. No parameters are
+    perturbed to see what fails. Counts are the same in every process and call, so that one process with few calls is
+    enough for them. A large ratio is told from 1 with half of the processes, and where a profile wants many calls that
+    take long, with as many as can be judged steady: the spread is that between processes.
     """
     rtols: list[float] = []
     for rtol in profile.rtols:

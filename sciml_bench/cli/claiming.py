@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,39 +43,74 @@ class Chosen:
     left_out: tuple[LeftOut, ...]
 
 
+@dataclass(frozen=True)
+class Series:
+    """What became of the claims that were chosen: their runs, and those for which no time was left."""
+
+    runs: tuple[Run, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    interrupted: bool = False
+
+
+class Budget:
+    """The minutes that a command may take, from its start; ``None`` is no limit."""
+
+    def __init__(self, minutes: float | None):
+        self.minutes = minutes
+        self._start = time.monotonic()
+
+    @property
+    def total_s(self) -> float:
+        return math.inf if self.minutes is None else 60 * self.minutes
+
+    @property
+    def left_s(self) -> float:
+        return self.total_s - (time.monotonic() - self._start)
+
+    def refusal(self, cost_s: float) -> str:
+        """Why what takes so long is left out."""
+        return f"left out to stay within {self.minutes:g} minutes (--minutes): it takes about {cost_s / 60:.1f} min"
+
+
 def choose(
     claims: Sequence[Claim],
     adapters: Mapping[str, Adapter],
     options: dict[str, Any],
     *,
     cpu_only: bool,
-    minutes: float | None,
+    budget: Budget,
 ) -> Chosen:
-    """The claims that can be tested here and fit into so many minutes, in the order of the first targets.
+    """The claims that can be tested here and fit into the budget, in the order of the first targets.
+
+    Those that cost least come into it first, so that as many as can be are measured.
 
     Raises:
         ProblemError: a claim makes no problem.
     """
     from sciml_bench.claims.trial import in_order, obstacle
 
-    chosen: list[tuple[Claim, float]] = []
-    left_out: list[LeftOut] = []
-    left_s = float("inf") if minutes is None else 60 * minutes
-    for claim in in_order(claims):
-        reason, cost_s = obstacle(claim, adapters, cpu_only), 0.0
-        if not reason:
+    reasons: dict[str, str] = {}
+    costs: dict[str, float] = {}
+    for claim in claims:
+        reasons[claim.id] = obstacle(claim, adapters, cpu_only)
+        if not reasons[claim.id]:
             with TemporaryDirectory() as folder:
                 plan = plan_of(claim, Path(folder), options)
-                reason = _unplanned(plan)
-                cost_s = plan.cost_s()
-            if not reason and cost_s > left_s:
-                reason = f"left out by --minutes: it would take about {cost_s / 60:.1f} min"
-        if reason:
-            left_out.append(LeftOut(claim, reason))
+            reasons[claim.id] = _unplanned(plan)
+            costs[claim.id] = plan.cost_s()
+    left_s = budget.total_s
+    for claim in sorted(in_order(claims), key=lambda claim: costs.get(claim.id, 0.0)):
+        if reasons[claim.id]:
+            continue
+        if costs[claim.id] > left_s:
+            reasons[claim.id] = budget.refusal(costs[claim.id])
         else:
-            chosen.append((claim, cost_s))
-            left_s -= cost_s
-    return Chosen(tuple(chosen), tuple(left_out))
+            left_s -= costs[claim.id]
+    ordered = in_order(claims)
+    return Chosen(
+        tuple((claim, costs[claim.id]) for claim in ordered if not reasons[claim.id]),
+        tuple(LeftOut(claim, reasons[claim.id]) for claim in ordered if reasons[claim.id]),
+    )
 
 
 def plan_of(claim: Claim, folder: Path, options: dict[str, Any]) -> Plan:
@@ -115,24 +152,27 @@ def run_claim(claim: Claim, options: dict[str, Any], resume: bool | None, as_jso
 
 
 def measure(
-    chosen: Chosen, options: dict[str, Any], resume: bool | None, wait: bool, as_json: bool
-) -> tuple[list[Run], bool]:
-    """Run the claims one after the other; their runs, and whether the user interrupted them."""
-    claims = [claim for claim, _ in chosen.claims]
+    chosen: Chosen, options: dict[str, Any], resume: bool | None, wait: bool, as_json: bool, budget: Budget
+) -> Series:
+    """Run the claims one after the other, as long as the next one is expected to end within the budget."""
     runs: list[Run] = []
+    left_out: list[LeftOut] = []
     with one_at_a_time(wait):
-        kept = {} if resume is False else interrupted_series(claims, options)
-        for claim in claims:
+        kept = {} if resume is False else interrupted_series([claim for claim, _ in chosen.claims], options)
+        for claim, cost_s in chosen.claims:
             if claim.id in kept:
                 runs.append(kept[claim.id])
+                continue
+            if cost_s > budget.left_s:
+                left_out.append(LeftOut(claim, budget.refusal(cost_s)))
                 continue
             click.echo(f"\n{claim.id}: {claim.title}", err=as_json)
             # --resume asks for an unfinished run; the later claims of a series have none yet.
             run, interrupted = run_claim(claim, options, False if resume is False else None, as_json)
             runs.append(run)
             if interrupted:
-                return runs, True
-    return runs, False
+                return Series(tuple(runs), tuple(left_out), interrupted=True)
+    return Series(tuple(runs), tuple(left_out))
 
 
 def interrupted_series(claims: Sequence[Claim], options: dict[str, Any]) -> dict[str, Run]:
@@ -197,8 +237,13 @@ def print_chosen(chosen: Chosen, as_json: bool) -> None:
     total_s = sum(cost_s for _, cost_s in chosen.claims)
     names = ", ".join(claim.id for claim, _ in chosen.claims) or "none"
     click.echo(f"claims to run: {names} (about {total_s / 60:.1f} min)", err=as_json)
+    print_left_out(chosen.left_out, as_json)
+
+
+def print_left_out(left_out: Sequence[LeftOut], as_json: bool) -> None:
+    """Say what is not run, the claims with the same reason on one line."""
     reasons: dict[str, list[str]] = {}
-    for item in chosen.left_out:
+    for item in left_out:
         reasons.setdefault(item.reason, []).append(item.claim.id)
     for reason, ids in reasons.items():
         click.echo(f"not run: {', '.join(ids)}: {reason}", err=as_json)

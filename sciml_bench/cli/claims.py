@@ -88,14 +88,17 @@ def show(name: str, as_json: bool) -> None:
 @claims.command(
     epilog=_example(
         "sciml-bench claims run C05",
-        "sciml-bench claims run --cpu --minutes 10 --profile smoke",
+        "sciml-bench claims run --cpu --minutes 30 --profile smoke",
         "sciml-bench claims run my_claim.toml --profile standard",
     )
 )
 @click.argument("names", nargs=-1, metavar="[ID|FILE.toml]...")
 @click.option("--cpu", "cpu_only", is_flag=True, help="Leave out what needs a GPU.")
 @click.option(
-    "--minutes", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Only claims that fit, by their plans."
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="Only claims that fit into so many minutes. Without an ID smoke has 10.",
 )
 @measuring_options
 @resume_option
@@ -111,23 +114,29 @@ def run(
     a ladder of those of the profile that are two decades apart, and are compared at equal achieved accuracy. Both
     settings are measured in the same blocks; counts, which no process changes, in a single one, and claimed ratios of
     two or more in half of the profile's processes, from five on, with ten calls at least where the profile has more.
-    First calls are read at the loosest tolerance alone. A claim that cannot be tested here is told with the reason. The
-    same command goes on after an interruption.
+    First calls are read at the loosest tolerance alone.
+
+    A claim that cannot be tested here is told with the reason. Where minutes are limited, the claims that take least
+    come first, and those left out are told. The same command goes on after an interruption.
     """
     from sciml_bench.adapters.registry import adapters
     from sciml_bench.claims.judging import untested
-    from sciml_bench.cli.claiming import choose, measure, print_chosen
+    from sciml_bench.claims.trial import USUAL_MINUTES
+    from sciml_bench.cli.claiming import Budget, choose, measure, print_chosen, print_left_out
 
     found = _found(names)
-    chosen = choose(found, adapters(), options, cpu_only=cpu_only, minutes=minutes)
+    budget = Budget(minutes or (None if names else USUAL_MINUTES.get(options["profile"])))
+    chosen = choose(found, adapters(), options, cpu_only=cpu_only, budget=budget)
     print_chosen(chosen, as_json)
     if not chosen.claims:
         return exits.NOTHING_SELECTED
-    runs, interrupted = measure(chosen, options, resume, wait, as_json)
-    by_name = {item.claim.id: untested(item.claim, item.reason) for item in chosen.left_out} if names else {}
-    by_name |= {item.claim.id: item for item in _judged(runs)}
+    series = measure(chosen, options, resume, wait, as_json, budget)
+    left_out = (*chosen.left_out, *series.left_out) if names else ()
+    by_name = {item.claim.id: untested(item.claim, item.reason) for item in left_out}
+    by_name |= {item.claim.id: item for item in _judged(series.runs)}
     _print_judged([by_name[claim.id] for claim in found if claim.id in by_name], as_json)
-    if interrupted:
+    print_left_out(series.left_out, as_json)
+    if series.interrupted:
         click.echo(f"interrupted; resume with: {typed_command(without=('--new',))}", err=True)
         return exits.INTERRUPTED
     return exits.OK

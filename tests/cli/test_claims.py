@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from sciml_bench.adapters import registry
-from sciml_bench.cli import exits, running
+from sciml_bench.claims import collection
+from sciml_bench.claims.load import load_claim
+from sciml_bench.cli import claiming, exits, running
+from sciml_bench.plan.plan import Plan
 from sciml_bench.problem import load_problem
 from sciml_bench.store import Run
 
@@ -116,8 +121,35 @@ def test_what_is_left_out_is_told_with_its_reason(cli, monkeypatch):
     assert done.code == exits.NOTHING_SELECTED
     assert "not run: X3: There is no adapter for it." in done.out
     assert "not run: X4: it needs a GPU" in done.out
-    assert "not run: X1: left out by --minutes: it would take about" in done.out
+    assert "not run: X1: left out to stay within 0.001 minutes (--minutes): it takes about" in done.out
     assert not Path("results").exists()
+
+
+@pytest.fixture
+def known(cli, monkeypatch) -> None:
+    """The suite has two claims alone, of which the first target is said to take longer."""
+    long, short = (load_claim(Path(name)) for name in (write("C05", quantity="gradient"), write("X9")))
+    monkeypatch.setattr(collection, "claims", lambda: {"C05": long, "X9": short})
+    costs = {"C05": 400.0, "X9": 300.0}
+    monkeypatch.setattr(Plan, "cost_s", lambda plan, *_: costs[plan.claimed.claim])
+
+
+@pytest.mark.usefixtures("known")
+def test_smoke_measures_the_claims_that_fit_into_ten_minutes_and_the_cheapest_first(cli):
+    done = cli("claims", "run", "--cpu", "--profile", "smoke")
+    assert done.code == exits.OK, done.err
+    assert "claims to run: X9 (about 5.0 min)" in done.out
+    assert "not run: C05: left out to stay within 10 minutes (--minutes): it takes about 6.7 min" in done.out
+    done = cli("claims", "run", "--cpu", "--profile", "smoke", "--minutes", "12")
+    assert "claims to run: C05, X9 (about 11.7 min)" in done.out
+
+
+@pytest.mark.usefixtures("known")
+def test_a_claim_for_which_no_time_is_left_is_told(cli, monkeypatch):
+    monkeypatch.setattr(claiming, "time", SimpleNamespace(monotonic=count(0.0, 250.0).__next__))
+    done = cli("claims", "run", "--profile", "smoke", "--minutes", "12")
+    assert "claims to run: C05, X9 (about 11.7 min)" in done.out
+    assert done.out.endswith("not run: X9: left out to stay within 12 minutes (--minutes): it takes about 5.0 min\n")
 
 
 @pytest.mark.slow
