@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ UNCOMPILABLE = TIME_DEPENDENT.replace(
 
 def cell(method: str, mode: str = "xla") -> Cell:
     """A cell of the adapter."""
-    return Cell("any", "tensorflow", method, "backsolve", mode)
+    return Cell("any", "tensorflow", method, "discrete" if method == "rk4" else "backsolve", mode)
 
 
 def failed_adjoint() -> list[str]:
@@ -44,22 +45,36 @@ def failed_adjoint() -> list[str]:
         return [str(getattr(raised, "outcome", type(raised).__name__)), str(raised)]
 
 
+def fixed_gradients() -> dict[str, list[list[float]]]:
+    """The gradient of Lotka-Volterra in fixed steps at two tolerances, in all modes."""
+    problem = catalog.load("lotka-volterra")
+    found: dict[str, list[list[float]]] = {}
+    for mode in ("xla", "graph", "unrolled"):
+        program = build(catalog_task("lotka-volterra", "tensorflow", "rk4", "discrete", mode))
+        inputs = [program.prepare(np.array(problem.numbers().theta), Point(rtol, rtol)) for rtol in (1e-2, 1e-4)]
+        found[mode] = [program.read_gradient(program.gradient(one)).gradient.tolist() for one in inputs]
+    return found
+
+
 def findings() -> dict[str, Any]:
     """Everything, by name."""
     both = (("bdf", 1e-8), ("dormand_prince", 1e-8))
+    fixed = (("rk4", 1e-4),)
+    modes = (*itertools.product(both, ("xla", "graph")), *itertools.product(fixed, ("xla", "graph", "unrolled")))
     return {
         "methods": {
-            f"{method} {mode}": outcome(TIME_DEPENDENT, cell(method, mode), rtol)
-            for method, rtol in both
-            for mode in ("xla", "graph")
+            f"{method} {mode}": outcome(TIME_DEPENDENT, cell(method, mode), rtol) for (method, rtol), mode in modes
         },
+        "fixed_gradients": fixed_gradients(),
+        "too_many": outcome(TIME_DEPENDENT, cell("rk4"), 1e-24),
         "blow_up": {
             f"{method} {mode}": outcome(BLOW_UP, cell(method, mode), 1e-4)
-            for method, mode in (("dormand_prince", "xla"), ("dormand_prince", "graph"), ("bdf", "xla"))
+            for method, mode in itertools.product(("dormand_prince", "bdf", "rk4"), ("xla", "graph"))
+            if (method, mode) != ("bdf", "graph")
         },
         "stiff": outcome(STIFF, cell("dormand_prince"), 1e-4),
         "uncompilable": outcome(UNCOMPILABLE, cell("dormand_prince")),
-        "errors": {method: lotka_volterra_error(cell(method), rtol) for method, rtol in both},
+        "errors": {method: lotka_volterra_error(cell(method), rtol) for method, rtol in (*both, ("rk4", 1e-8))},
         "component_errors": robertson_errors(cell("bdf"), 1e-11),
         "failed_adjoint": failed_adjoint(),
         "traces": steady_traces("lotka-volterra", cell("dormand_prince"), (1e-4, 1e-6, 1e-8)),

@@ -18,8 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from adapters.cells import catalog_task, lotka_volterra_error, outcome, steady_traces
 from torchdiffeq._impl.odeint import SOLVERS
 
+from sciml_bench.adapters.fixed_steps import fixed_steps
 from sciml_bench.adapters.torchdiffeq import failure, tableau
-from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, SEMINORM, fixed_steps
+from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, SEMINORM
 from sciml_bench.adapters.torchdiffeq.equation import Arguments, depends_on_time
 from sciml_bench.adapters.torchdiffeq.program import build
 from sciml_bench.outcome import SolverFailure

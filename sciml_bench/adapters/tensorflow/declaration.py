@@ -1,4 +1,7 @@
-"""What TensorFlow Probability's solvers can do. Imports nothing of TensorFlow.
+"""What TensorFlow Probability's solvers can do, and a loop of fixed steps beside them. Imports nothing of TensorFlow.
+
+The library has no method of fixed steps; ``rk4`` is the loop that its users write instead, with the number of steps
+that stands for a tolerance, see :mod:`sciml_bench.adapters.fixed_steps`.
 
 There is no eager mode: TensorFlow's own guide is to wrap computations in ``tf.function``, and these solvers, loops of
 hundreds of small operations a step, take minutes without it. Single precision is left out: the solvers are made for
@@ -10,9 +13,25 @@ from __future__ import annotations
 from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
 from sciml_bench.task import Cell
 
+BDF = Method("bdf", family="bdf", order=5, implicit=True, stiff=True)
+DORMAND_PRINCE = Method("dormand_prince", family="explicit_rk", order=5, implicit=False)
+RK4 = Method("rk4", family="explicit_rk", order=4, implicit=False, adaptive=False)
 
-def refusal(_cell: Cell, facts: Facts) -> str | None:
+BACKSOLVE, DISCRETE = "backsolve", "discrete"
+
+UNROLLED = "unrolled"
+"""A graph without a loop: every step is written into it, which takes long to build and then runs without overhead."""
+
+
+def refusal(cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
+    fixed = cell.method == RK4.name
+    if fixed and cell.sensitivity == BACKSOLVE:
+        return "a loop of fixed steps is differentiated as it stands; the adjoint is that of the library's own solvers"
+    if not fixed and cell.sensitivity == DISCRETE:
+        return "TensorFlow Probability differentiates its solvers by the adjoint equation alone"
+    if not fixed and cell.framework_mode == UNROLLED:
+        return "the steps of an adaptive method cannot be written out: how many there are is not known before"
     if facts.stochastic:
         return "TensorFlow Probability's solvers take no Brownian motion that drives an equation"
     if facts.controlled:
@@ -31,12 +50,9 @@ ADAPTER = Adapter(
     extra="tensorflow",
     target="tensorflow",
     program="sciml_bench.adapters.tensorflow.program:build",
-    methods=(
-        Method("bdf", family="bdf", order=5, implicit=True, stiff=True),
-        Method("dormand_prince", family="explicit_rk", order=5, implicit=False),
-    ),
-    sensitivities=("backsolve",),
-    modes=("xla", "graph"),
+    methods=(BDF, DORMAND_PRINCE, RK4),
+    sensitivities=(BACKSOLVE, DISCRETE),
+    modes=("xla", "graph", UNROLLED),
     refusal=refusal,
     # TensorFlow's persistent cache of XLA programs. It does not tell of hits; that it adds no file shows them.
     cached_modes=("xla",),

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
@@ -15,9 +16,12 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
+from sciml_bench.adapters.fixed_steps import fixed_steps
 from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.adapters.tensorflow import failure, solvers
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
+from sciml_bench.adapters.tensorflow.declaration import RK4, UNROLLED
+from sciml_bench.adapters.tensorflow.runge_kutta import RungeKutta4
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task, Training
 from sciml_bench.trajectories import Trajectories
@@ -28,10 +32,27 @@ tf.get_logger().setLevel(logging.ERROR)
 RightHandSide = Callable[..., tf.Tensor]
 Arguments = tuple[Any, ...]
 """What the right-hand side takes after t and y: the named parameters, then the weights of each network."""
+MakeSolver = Callable[[tf.Tensor, tf.Tensor], Any]
+"""From rtol and atol to the solver."""
 
 
 N_REPORT = 4
 """What the solver says of a solve, see :func:`_report_of`."""
+
+
+class Calls(NamedTuple):
+    """The compiled functions of the inputs' values, and what makes the solver in them."""
+
+    solve: Callable[[tf.Tensor], tf.Tensor]
+    gradient: Callable[[tf.Tensor], tf.Tensor]
+    make: MakeSolver
+
+
+class Inputs(NamedTuple):
+    """theta followed by rtol and atol, and the functions that take them."""
+
+    values: tf.Tensor
+    calls: Calls
 
 
 class Solved(NamedTuple):
@@ -59,7 +80,8 @@ class TensorFlowProgram(Program):
     differentiated are scaled likewise, by their nominal size.
 
     The functions take one tensor, theta followed by rtol and atol, and give one, the result followed by the report:
-    each argument and each result costs time in every call. A change of the input traces nothing.
+    each argument and each result costs time in every call. A change of the input traces nothing; another number of
+    fixed steps does, as a loop is compiled for its number.
     """
 
     def __init__(self, task: Task):
@@ -67,31 +89,48 @@ class TensorFlowProgram(Program):
         tf.config.threading.set_inter_op_parallelism_threads(task.threads)
         self._numbers = numbers = task.numbers
         self._method = task.cell.method
-        self._xla = task.cell.framework_mode == "xla"
+        self._mode = task.cell.framework_mode
+        self._xla = self._mode == "xla"
         self._source = load_source(task)
         self._segments = split(numbers)
         self._traces = 0
         self._trace_times = TraceTimes()
         scale = np.asarray(numbers.atol_scale[: numbers.n_states])
-        uniform = bool(np.all(scale == scale[0]))
+        self._fixed = self._method == RK4.name
+        uniform = bool(np.all(scale == scale[0])) or self._fixed
         self._atol_factor = float(scale[0]) if uniform else 1.0
         self._scale = None if uniform else tf.constant(scale)
         self._p_scale = tf.constant(numbers.p_scale[: numbers.n_named], tf.float64)
         self._arguments = getattr(self._source, "arguments", lambda p: (p,))
+        self._calls: dict[int, Calls] = {}
+
+    def prepare(self, theta: FloatArray, point: Point) -> Inputs:
+        n_steps = fixed_steps(RK4.order, point.rtol) if self._fixed else 0
+        if n_steps not in self._calls:
+            self._calls[n_steps] = self._compiled(n_steps)
+        values = tf.constant([*theta, point.rtol, point.atol * self._atol_factor], tf.float64)
+        return Inputs(values, self._calls[n_steps])
+
+    def _compiled(self, n_steps: int) -> Calls:
+        def make(rtol: tf.Tensor, atol: tf.Tensor) -> Any:
+            if self._fixed:
+                return RungeKutta4(n_steps / (self._numbers.t1 - self._numbers.t0), self._mode == UNROLLED)
+            return solvers.solver(self._method, self._xla, rtol, atol)
+
         timed, options = self._trace_times.timed, {"autograph": False, "jit_compile": self._xla}
-        self._compiled_solve = tf.function(timed("solve", self._solve), **options)
-        self._compiled_gradient = tf.function(timed("gradient", self._gradient), **options)
+        return Calls(
+            tf.function(timed("solve", partial(self._solve, make)), **options),
+            tf.function(timed("gradient", partial(self._gradient, make)), **options),
+            make,
+        )
 
-    def prepare(self, theta: FloatArray, point: Point) -> tf.Tensor:
-        return tf.constant([*theta, point.rtol, point.atol * self._atol_factor], tf.float64)
-
-    def solve(self, inputs: tf.Tensor) -> tf.Tensor:
+    def solve(self, inputs: Inputs) -> tf.Tensor:
         with failure.typed(self._xla):
-            return self._compiled_solve(inputs)
+            return inputs.calls.solve(inputs.values)
 
-    def gradient(self, inputs: tf.Tensor) -> tf.Tensor:
+    def gradient(self, inputs: Inputs) -> tf.Tensor:
         with failure.typed(self._xla):
-            return self._compiled_gradient(inputs)
+            return inputs.calls.gradient(inputs.values)
 
     def synchronise(self, output: tf.Tensor) -> None:
         output.numpy()
@@ -101,7 +140,8 @@ class TensorFlowProgram(Program):
         statistics = _statistics(values[-N_REPORT:])
         ys = values[:-N_REPORT].reshape(-1, len(self._numbers.y0))
         if not np.all(np.isfinite(ys)):
-            raise SolverFailure(Outcome.NONFINITE, "TensorFlow Probability reports success, but the solution is not")
+            by = "the steps ended" if self._fixed else "TensorFlow Probability reports success"
+            raise SolverFailure(Outcome.NONFINITE, f"{by}, but the solution is not finite")
         return Solution(ys, statistics, Trajectories.as_one_system(self._numbers.batch, statistics.get("n_steps")))
 
     def read_gradient(self, output: tf.Tensor) -> Gradient:
@@ -109,8 +149,8 @@ class TensorFlowProgram(Program):
         statistics = _statistics(values[-N_REPORT:])
         *gradient, loss = values[:-N_REPORT]
         if not np.all(np.isfinite(values)):
-            message = "the gradient is not finite: TensorFlow Probability's adjoint solve backwards in time failed"
-            raise SolverFailure(Outcome.NONFINITE, message)
+            adjoint = "" if self._fixed else ": TensorFlow Probability's adjoint solve backwards in time failed"
+            raise SolverFailure(Outcome.NONFINITE, f"the gradient is not finite{adjoint}")
         return Gradient(float(loss), np.array(gradient), statistics)
 
     def trainer(self, training: Training) -> Trainer:
@@ -118,7 +158,8 @@ class TensorFlowProgram(Program):
         from sciml_bench.adapters.tensorflow.training import TensorFlowTrainer
 
         inputs = self.prepare(np.asarray(self._numbers.theta), training.point)
-        return TensorFlowTrainer(training, inputs, self._gradient, self.read_gradient, self._xla)
+        gradient = partial(self._gradient, inputs.calls.make)
+        return TensorFlowTrainer(training, inputs.values, gradient, self.read_gradient, self._xla)
 
     def trace_count(self) -> int:
         return self._traces
@@ -135,18 +176,20 @@ class TensorFlowProgram(Program):
             **{name: sys.modules[name].__version__ for name in ("keras",) if name in sys.modules},
         }
 
-    def _solve(self, inputs: tf.Tensor) -> tf.Tensor:
+    def _solve(self, make: MakeSolver, inputs: tf.Tensor) -> tf.Tensor:
         start = self._start(inputs[:-2])
-        solved = self._integrate(start.y0, start.arguments, inputs[-2:], None)
+        solved = self._integrate(make(*tf.unstack(inputs[-2:])), start.y0, start.arguments, None)
         return tf.concat([tf.reshape(solved.ys, (-1,)), solved.report], axis=0)
 
-    def _gradient(self, inputs: tf.Tensor) -> tf.Tensor:
+    def _gradient(self, make: MakeSolver, inputs: tf.Tensor) -> tf.Tensor:
         theta = inputs[:-2]
+        # The adjoint equation is told what is differentiated; a loop of fixed steps is differentiated itself.
+        told = self._numbers.wrt == "parameters" and not self._fixed
         with tf.GradientTape() as tape:
             tape.watch(theta)
             start = self._start(theta)
-            constants = self._scaled(start.arguments) if self._numbers.wrt == "parameters" else None
-            solved = self._integrate(start.y0, start.arguments, inputs[-2:], constants)
+            constants = self._scaled(start.arguments) if told else None
+            solved = self._integrate(make(*tf.unstack(inputs[-2:])), start.y0, start.arguments, constants)
             loss = self._source.loss(solved.ys, *start.of_loss) + start.penalty
         gradient = tf.convert_to_tensor(tape.gradient(loss, theta))
         return tf.concat([gradient, loss[None], solved.report], axis=0)
@@ -182,13 +225,9 @@ class TensorFlowProgram(Program):
         q = networks.pop("q", None)
         return (tf.zeros(0, tf.float64) if q is None else q * self._p_scale, *networks.values())
 
-    def _integrate(
-        self, y0: tf.Tensor, arguments: Arguments, tolerances: tf.Tensor, constants: dict[str, Any] | None
-    ) -> Solved:
-        """Solve all segments. ``constants`` are the scaled parameters, given when they are differentiated."""
+    def _integrate(self, solver: Any, y0: tf.Tensor, arguments: Arguments, constants: dict[str, Any] | None) -> Solved:
+        """Solve all segments. ``constants`` are the scaled parameters, given when the adjoint equation needs them."""
         state = y0 if self._scale is None else y0 / self._scale
-        rtol, atol = tf.unstack(tolerances)
-        solver = solvers.solver(self._method, self._xla, rtol, atol)
         saved, diagnostics = [], []
         for segment in self._segments:
             results = self._one_segment(solver, segment, state, arguments, constants)

@@ -1,18 +1,16 @@
 """What torchdiffeq can do. Imports nothing of PyTorch or torchdiffeq.
 
-Fixed-step methods have no tolerance: a point's ``rtol`` is turned into a number of steps, see :func:`fixed_steps`.
+Fixed-step methods have no tolerance: a point's ``rtol`` is turned into a number of steps, see
+:mod:`sciml_bench.adapters.fixed_steps`.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import math
 from pathlib import Path
 
 from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
 from sciml_bench.task import Cell
-
-STEPS_AT_UNIT_TOLERANCE = 10
 
 SEMINORM = "backsolve-seminorm"
 """The adjoint equation whose steps do not obey the errors of the parameters' gradients, which nothing else depends on
@@ -50,17 +48,6 @@ _FILES = {
     ),
 }
 REPOSITORY = "git+https://github.com/rtqichen/torchdiffeq"
-
-
-def fixed_steps(order: int, rtol: float) -> int:
-    """The number of equal steps over the whole time span that stands for ``rtol``: ceil(10 * rtol**(-1/order)).
-
-    The error of a method of order q is proportional to n**-q for n steps, so equal accuracy takes this power. The
-    steps are shared out equally per unit time, and so that every saved time is the end of a step; multistep methods,
-    whose formulas need equal steps, interpolate at the saved times instead.
-    """
-    # Less one part in 1e12, so that rounding of the power adds no step.
-    return math.ceil(STEPS_AT_UNIT_TOLERANCE * rtol ** (-1.0 / order) * (1 - 1e-12))
 
 
 def not_released(method: str) -> str | None:

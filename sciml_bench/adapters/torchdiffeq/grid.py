@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +11,7 @@ import torch
 from torch import Tensor
 
 from sciml_bench.adapters.base import Method
-from sciml_bench.outcome import Outcome, SolverFailure
-
-MAX_STEPS = 1_000_000
+from sciml_bench.adapters.fixed_steps import steps_between
 
 
 def options(method: Method, n_steps: int, span: float) -> dict[str, Any]:
@@ -25,13 +22,6 @@ def options(method: Method, n_steps: int, span: float) -> dict[str, Any]:
         # Its formulas are those of equal steps, so saved times between grid points are interpolated.
         return {"step_size": span / n_steps, "interp": "cubic"}
     return {"grid_constructor": _grid_constructor(n_steps, span)}
-
-
-def refuse_too_many(n_steps: int) -> None:
-    """Raise the failure of a solve that would take more steps than anybody waits for."""
-    if n_steps > MAX_STEPS:
-        message = f"the tolerance asks for {n_steps} fixed steps; more than {MAX_STEPS} are not tried"
-        raise SolverFailure(Outcome.MAX_STEPS, message)
 
 
 def _grid_constructor(n_steps: int, span: float) -> Callable[[Any, Tensor, Tensor], Tensor]:
@@ -53,8 +43,6 @@ def _grid_constructor(n_steps: int, span: float) -> Callable[[Any, Tensor, Tenso
 
 def _grid(times: tuple[float, ...], steps_per_unit: float) -> list[float]:
     grid = [times[0]]
-    for start, end in itertools.pairwise(times):
-        # Less one part in 1e9, so that rounding of the time difference adds no step.
-        steps = max(1, math.ceil(abs(end - start) * steps_per_unit * (1 - 1e-9)))
+    for (start, end), steps in zip(itertools.pairwise(times), steps_between(times, steps_per_unit), strict=True):
         grid += np.linspace(start, end, steps + 1)[1:].tolist()
     return grid

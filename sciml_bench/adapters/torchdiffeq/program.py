@@ -11,10 +11,11 @@ import torchdiffeq
 from torch import Tensor
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, FloatArray, Gradient, Solution, Trainer, load_source
+from sciml_bench.adapters.fixed_steps import fixed_steps, refuse_too_many
 from sciml_bench.adapters.segments import split
 from sciml_bench.adapters.torch.compiled_program import CompiledProgram
 from sciml_bench.adapters.torchdiffeq import failure, grid, tableau
-from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, SEMINORM, fixed_steps, not_released
+from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, SEMINORM, not_released
 from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation, depends_on_time, equation
 from sciml_bench.adapters.torchdiffeq.training import TorchdiffeqTrainer
 from sciml_bench.outcome import Outcome, SolverFailure
@@ -199,7 +200,7 @@ class TorchdiffeqProgram(CompiledProgram):
         return {"n_accepted": float(calls.accepted), **counts} if self._counts_steps else counts
 
     def _integrate(self, integrate: Callable[..., Any], inputs: Inputs, y0: Tensor, adjoint: dict[str, Any]) -> Tensor:
-        grid.refuse_too_many(inputs.n_steps)
+        refuse_too_many(inputs.n_steps)
         y, saved = y0, []
         for segment, times, module in zip(self._segments, self._times, inputs.equations, strict=True):
             ys = integrate(module, y, times, **inputs.tolerances, **adjoint)
