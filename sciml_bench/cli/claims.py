@@ -113,7 +113,7 @@ def run(
     Each claim has a run folder of its own. As published, both sides run at the tolerances of the source; when fair, on
     a ladder of those of the profile that are two decades apart, and are compared at equal achieved accuracy. Both
     settings are measured in the same blocks; counts, which no process changes, in a single one, and claimed ratios of
-    two or more in half of the profile's processes, from five on, with ten calls at least where the profile has more.
+    1.25 or more in half of the profile's processes, from five on, with ten calls at least where the profile has more.
     First calls are read at the loosest tolerance alone.
 
     A claim that cannot be tested here is told with the reason. Where minutes are limited, the claims that take least

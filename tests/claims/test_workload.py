@@ -105,21 +105,22 @@ def test_a_claim_is_measured_at_tolerances_two_decades_apart():
     assert measuring(solves, profile_named("smoke")).rtols == profile_named("smoke").rtols
     assert {
         (name, profile): measuring(find(name), profile_named(profile)).processes
-        for name in ("C05", "C13", "C08-alike")
+        for name in ("C05", "C13", "C23", "C08-alike")
         for profile in ("smoke", "quick", "standard", "rigorous")
     } == {
         ("C05", "smoke"): 1, ("C05", "quick"): 3, ("C05", "standard"): 5, ("C05", "rigorous"): 15,
-        ("C13", "smoke"): 1, ("C13", "quick"): 3, ("C13", "standard"): 10, ("C13", "rigorous"): 30,
+        ("C13", "smoke"): 1, ("C13", "quick"): 3, ("C13", "standard"): 5, ("C13", "rigorous"): 15,
+        ("C23", "smoke"): 1, ("C23", "quick"): 3, ("C23", "standard"): 10, ("C23", "rigorous"): 30,
         ("C08-alike", "smoke"): 1, ("C08-alike", "quick"): 3, ("C08-alike", "standard"): 10,
         ("C08-alike", "rigorous"): 30,
     }  # fmt: skip
     assert {
         (name, profile): measuring(find(name), profile_named(profile)).sampling.steady_calls
-        for name in ("C05", "C13")
+        for name in ("C05", "C23")
         for profile in ("smoke", "standard", "rigorous")
     } == {
         ("C05", "smoke"): 3, ("C05", "standard"): 10, ("C05", "rigorous"): 10,
-        ("C13", "smoke"): 3, ("C13", "standard"): 30, ("C13", "rigorous"): 500,
+        ("C23", "smoke"): 3, ("C23", "standard"): 30, ("C23", "rigorous"): 500,
     }  # fmt: skip
     assert measuring(counts, profile_named("standard")).processes == 1
     assert measuring(counts, profile_named("standard")).sampling.max_steady_calls == 3
