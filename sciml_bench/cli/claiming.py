@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sciml_bench.cli.budget import Budget
 from sciml_bench.cli.finding import runs_in
 from sciml_bench.cli.host import one_at_a_time
 from sciml_bench.cli.planning import planned
@@ -52,26 +51,6 @@ class Series:
     interrupted: bool = False
 
 
-class Budget:
-    """The minutes that a command may take, from its start; ``None`` is no limit."""
-
-    def __init__(self, minutes: float | None):
-        self.minutes = minutes
-        self._start = time.monotonic()
-
-    @property
-    def total_s(self) -> float:
-        return math.inf if self.minutes is None else 60 * self.minutes
-
-    @property
-    def left_s(self) -> float:
-        return self.total_s - (time.monotonic() - self._start)
-
-    def refusal(self, cost_s: float) -> str:
-        """Why what takes so long is left out."""
-        return f"left out to stay within {self.minutes:g} minutes (--minutes): it takes about {cost_s / 60:.1f} min"
-
-
 def choose(
     claims: Sequence[Claim],
     adapters: Mapping[str, Adapter],
@@ -89,24 +68,20 @@ def choose(
     """
     from sciml_bench.claims.trial import in_order, obstacle
 
-    reasons: dict[str, str] = {}
-    costs: dict[str, float] = {}
-    for claim in claims:
+    ordered = in_order(claims)
+    reasons, costs = dict[str, str](), dict[str, float]()
+    for claim in ordered:
         reasons[claim.id] = obstacle(claim, adapters, cpu_only)
         if not reasons[claim.id]:
             with TemporaryDirectory() as folder:
                 plan = plan_of(claim, Path(folder), options)
-            reasons[claim.id] = _unplanned(plan)
-            costs[claim.id] = plan.cost_s()
+            reasons[claim.id], costs[claim.id] = _unplanned(plan), plan.cost_s()
     left_s = budget.total_s
-    for claim in sorted(in_order(claims), key=lambda claim: costs.get(claim.id, 0.0)):
-        if reasons[claim.id]:
-            continue
-        if costs[claim.id] > left_s:
-            reasons[claim.id] = budget.refusal(costs[claim.id])
+    for name in sorted((name for name, reason in reasons.items() if not reason), key=costs.__getitem__):
+        if costs[name] > left_s:
+            reasons[name] = budget.refusal(costs[name])
         else:
-            left_s -= costs[claim.id]
-    ordered = in_order(claims)
+            left_s -= costs[name]
     return Chosen(
         tuple((claim, costs[claim.id]) for claim in ordered if not reasons[claim.id]),
         tuple(LeftOut(claim, reasons[claim.id]) for claim in ordered if reasons[claim.id]),

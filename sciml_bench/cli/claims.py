@@ -122,7 +122,8 @@ def run(
     from sciml_bench.adapters.registry import adapters
     from sciml_bench.claims.judging import untested
     from sciml_bench.claims.trial import USUAL_MINUTES
-    from sciml_bench.cli.claiming import Budget, choose, measure, print_chosen, print_left_out
+    from sciml_bench.cli.budget import Budget
+    from sciml_bench.cli.claiming import choose, measure, print_chosen, print_left_out
 
     found = _found(names)
     budget = Budget(minutes or (None if names else USUAL_MINUTES.get(options["profile"])))

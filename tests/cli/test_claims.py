@@ -12,7 +12,7 @@ import pytest
 from sciml_bench.adapters import registry
 from sciml_bench.claims import collection
 from sciml_bench.claims.load import load_claim
-from sciml_bench.cli import claiming, exits, running
+from sciml_bench.cli import budget, exits, running
 from sciml_bench.plan.plan import Plan
 from sciml_bench.problem import load_problem
 from sciml_bench.store import Run
@@ -146,7 +146,7 @@ def test_smoke_measures_the_claims_that_fit_into_ten_minutes_and_the_cheapest_fi
 
 @pytest.mark.usefixtures("known")
 def test_a_claim_for_which_no_time_is_left_is_told(cli, monkeypatch):
-    monkeypatch.setattr(claiming, "time", SimpleNamespace(monotonic=count(0.0, 250.0).__next__))
+    monkeypatch.setattr(budget, "time", SimpleNamespace(monotonic=count(0.0, 250.0).__next__))
     done = cli("claims", "run", "--profile", "smoke", "--minutes", "12")
     assert "claims to run: C05, X9 (about 11.7 min)" in done.out
     assert done.out.endswith("not run: X9: left out to stay within 12 minutes (--minutes): it takes about 5.0 min\n")
