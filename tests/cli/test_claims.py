@@ -144,6 +144,17 @@ def test_smoke_measures_the_claims_that_fit_into_ten_minutes_and_the_cheapest_fi
     assert "claims to run: C05, X9 (about 11.7 min)" in done.out
 
 
+def test_a_report_has_all_claims_in_one_table_and_compares_no_two(cli):
+    assert cli("claims", "run", write(), write("X2"), "--profile", "smoke").code == exits.OK
+    assert cli("report", *map(str, sorted(Path("results").iterdir())), "-o", "page.html").code == exits.OK
+    page = Path("page.html").read_text(encoding="utf-8")
+    overview = page[page.index('<section id="claims"') : page.index('<section class="run"')]
+    for words in ("X1", "X2", "Fine against finer", "1.1×", "undecided", 'href="#r2"'):
+        assert words in overview
+    assert "Claim X2: Fine against finer" in page
+    assert "The runs against each other" not in page
+
+
 @pytest.mark.usefixtures("known")
 def test_a_claim_for_which_no_time_is_left_is_told(cli, monkeypatch):
     monkeypatch.setattr(budget, "time", SimpleNamespace(monotonic=count(0.0, 250.0).__next__))

@@ -32,19 +32,25 @@ class Between:
 
 
 def between(runs: Sequence[Run]) -> Iterator[Between]:
-    """The first run against each of the others."""
+    """The first run against each of the others; runs that test different claims have nothing to be compared in."""
     if len(runs) < 2:
         return
     names = [run.folder.name for run in runs]
     base, *others = map(_side, runs)
     for number, new in enumerate(others, start=2):
         id_ = f"between-{number}"
+        if base is not None and new is not None and _claim(base) != _claim(new):
+            continue
         if base is None or new is None:
             lost = [name for name, side in ((names[0], base), (names[number - 1], new)) if side is None]
             told = tuple(f"the plan or the environment of {name} cannot be read" for name in lost)
             yield Between(id_, names[0], names[number - 1], (), None, told)
         else:
             yield _between(base, new, id_)
+
+
+def _claim(side: Side) -> str | None:
+    return side.plan.get("claimed", {}).get("claim")
 
 
 def _side(run: Run) -> Side | None:

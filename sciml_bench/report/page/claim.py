@@ -1,30 +1,51 @@
-"""The claim that a run tests, as a table of the page: claimed, as published, and when fair."""
+"""The claims that the runs of a page test: all in one table, and for each what is claimed and what was found."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sciml_bench.claims.claim import Claim
 from sciml_bench.claims.collection import of_run
-from sciml_bench.claims.judging import Measurement, judged
-from sciml_bench.claims.told import claimed_text, ratio_text, source
+from sciml_bench.claims.judging import Judged, Measurement, judged
+from sciml_bench.claims.told import claimed_text, quantity_text, ratio_text, source
 from sciml_bench.claims.workload import SETTINGS
 from sciml_bench.errors import ProblemError
 from sciml_bench.report.page.table import Entry, Heading, Places, Table
 from sciml_bench.report.traces import Reading
 
+_RATIO = "paired ratio of the two sides, or of a first call to later ones; 95 % interval"
 _HEADINGS = (
     Heading("setting"),
-    Heading("slow / fast", True, "paired ratio of the two sides, or of a first call to later ones; 95 % interval"),
+    Heading("slow / fast", True, _RATIO),
     Heading("ruling"),
     Heading("why", wide=True),
     Heading("records"),
 )
+_OVERVIEW = (
+    Heading("claim", wide=True),
+    Heading("of"),
+    Heading("claimed", True, "slow side / fast side"),
+    Heading("as published", True, f"at the tolerances and with the methods of the source: {_RATIO}"),
+    Heading("ruling"),
+    Heading("when fair", True, f"at equal achieved accuracy: {_RATIO}"),
+    Heading("ruling"),
+)
 _TOLD = {"published": "as published", "fair": "when fair"}
 
 
-def claim_table_of(reading: Reading, prefix: str, places: Places) -> Table | None:
-    """The table of the claim that a run tests; ``None`` for any other run. The claim is judged by this run alone."""
+@dataclass(frozen=True)
+class Tested:
+    """A claim that a run tests, before it is judged. ``records`` link to those of its sides, by setting."""
+
+    measurement: Measurement
+    section: str
+    records: Mapping[str, Entry]
+
+
+def tested(reading: Reading, section: str, places: Places) -> Tested | None:
+    """The claim that a run tests, in the section of this id; ``None`` for any other run."""
     try:
         claim = of_run(Path(reading.folder), reading.plan)
     except ProblemError:
@@ -32,23 +53,52 @@ def claim_table_of(reading: Reading, prefix: str, places: Places) -> Table | Non
         return None
     if claim is None:
         return None
-    (found,) = judged([Measurement(claim, reading.summary, Path(reading.folder))])
+    records = {setting: _records(reading, setting, places) for setting in SETTINGS}
+    return Tested(Measurement(claim, reading.summary, Path(reading.folder)), section, records)
+
+
+def claim_tables(claims: Sequence[Tested]) -> tuple[Table | None, dict[str, Table]]:
+    """All claims of a page, where it has several, and each one by the section of its run.
+
+    All are judged together: they are one family of comparisons.
+    """
+    found = judged([claim.measurement for claim in claims])
+    pairs = list(zip(claims, found, strict=True))
+    tables = {claim.section: _table(claim, of_claim) for claim, of_claim in pairs}
+    if len(pairs) < 2:
+        return None, tables
+    rows = tuple(_row(claim, of_claim) for claim, of_claim in sorted(pairs, key=lambda pair: pair[1].claim.id))
+    note = "All are one family of comparisons. Something misrepresented? Corrections are welcome."
+    return Table("claims-table", "Published claims, and what holds", _OVERVIEW, rows, note), tables
+
+
+def _row(claim: Tested, found: Judged) -> tuple[Entry, ...]:
+    settings = (entry for name in SETTINGS for entry in _found(found, name))
+    told = found.claim
+    return (
+        Entry(told.id, told.title, link=claim.section),
+        Entry(quantity_text(told)),
+        Entry(claimed_text(told), value=told.figure.ratio),
+        *settings,
+    )
+
+
+def _found(found: Judged, setting: str) -> tuple[Entry, Entry]:
+    """The ratio of a setting and its ruling."""
+    finding = found.findings[setting]
+    value = None if finding.ratio is None else finding.ratio.estimate
+    return Entry(ratio_text(finding.ratio), value=value), Entry(finding.ruling.value)
+
+
+def _table(tested: Tested, found: Judged) -> Table:
+    claim = found.claim
     rows: list[tuple[Entry, ...]] = [
         (Entry("claimed"), Entry(claimed_text(claim)), Entry(""), Entry(claim.figure.says), Entry(""))
     ]
     for name in SETTINGS:
-        finding = found.findings[name]
-        ratio = Entry(ratio_text(finding.ratio), value=None if finding.ratio is None else finding.ratio.estimate)
-        rows.append(
-            (
-                Entry(_TOLD[name]),
-                ratio,
-                Entry(finding.ruling.value),
-                Entry(finding.reason),
-                _records(reading, name, places),
-            )
-        )
-    return Table(prefix, f"Claim {claim.id}: {claim.title}", _HEADINGS, tuple(rows), _note(claim))
+        reason = Entry(found.findings[name].reason)
+        rows.append((Entry(_TOLD[name]), *_found(found, name), reason, tested.records[name]))
+    return Table(f"{tested.section}-claim", f"Claim {claim.id}: {claim.title}", _HEADINGS, tuple(rows), _note(claim))
 
 
 def _records(reading: Reading, setting: str, places: Places) -> Entry:

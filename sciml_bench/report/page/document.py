@@ -23,8 +23,9 @@ from sciml_bench.report import quantities
 from sciml_bench.report.fairness import Item, tally
 from sciml_bench.report.gap import Difference
 from sciml_bench.report.page.between import between
+from sciml_bench.report.page.claim import claim_tables
 from sciml_bench.report.page.drawing import Looks
-from sciml_bench.report.page.section import Say, section
+from sciml_bench.report.page.section import Say, Section, section
 from sciml_bench.report.traces import read_run
 from sciml_bench.store import Run
 
@@ -40,11 +41,12 @@ def report(runs: Sequence[Run], now: datetime.datetime, say: Say = lambda _text:
         StoreError: a run has no readable plan.
         SciMLBenchError: a process that was started ended early.
     """
-    sections: list[object] = []
+    sections: list[Section] = []
     looks = Looks()
     for number, run in enumerate(runs, start=1):
         say(f"reading {run.folder.name}")
         sections.append(section(read_run(run, processes), number, now, looks, say, processes))
+    claims, tables = claim_tables([section.tested for section in sections if section.tested is not None])
     if len(runs) > 1:
         say("comparing the runs")
     compared = tuple(between(runs))
@@ -59,6 +61,8 @@ def report(runs: Sequence[Run], now: datetime.datetime, say: Say = lambda _text:
             style=Markup(style),
             script=Markup(script),
             sections=sections,
+            claims=claims,
+            claim_tables=tables,
             compared=compared,
         )
     )
