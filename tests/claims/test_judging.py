@@ -15,7 +15,7 @@ from sciml_bench.claims.judging import Judged, Measurement, judged, untested
 from sciml_bench.claims.ruling import Ruling
 from sciml_bench.claims.told import document, latex, markdown, ratio_text, remarks, row, table
 from sciml_bench.outcome import Outcome
-from sciml_bench.report.page.claim import claim_table_of
+from sciml_bench.report.page.claim import claim_tables, tested
 from sciml_bench.report.page.table import Places
 from sciml_bench.report.summary import summarise
 from sciml_bench.report.traces import Reading
@@ -234,10 +234,13 @@ def test_the_page_of_a_run_shows_its_claim(tmp_path: Path):
     summary = summarise(told, records)
     reading = Reading("run", str(tmp_path), told, {}, summary)
     places = Places("r1-", summary.cells, {})
-    assert claim_table_of(reading, "r1-claim", places) is None
+    assert tested(reading, "r1", places) is None
     (tmp_path / FILE).write_bytes(which.path.read_bytes())
-    shown = claim_table_of(reading, "r1-claim", places)
-    assert shown is not None
+    item = tested(reading, "r1", places)
+    assert item is not None
+    overview, tables = claim_tables([item])
+    assert overview is None
+    shown = tables["r1"]
     assert shown.caption.startswith("Claim C13: ")
     assert [entries[0].text for entries in shown.rows] == ["claimed", "as published", "when fair"]
     assert [entries[2].text for entries in shown.rows] == ["", "holds", "holds"]
