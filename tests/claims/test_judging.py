@@ -15,7 +15,7 @@ from sciml_bench.claims.judging import Judged, Measurement, judged, untested
 from sciml_bench.claims.ruling import Ruling
 from sciml_bench.claims.told import document, latex, markdown, ratio_text, remarks, row, table
 from sciml_bench.outcome import Outcome
-from sciml_bench.report.page.claim import claim_tables, tested
+from sciml_bench.report.page.claim import claim_tables, under_test
 from sciml_bench.report.page.table import Places
 from sciml_bench.report.summary import summarise
 from sciml_bench.report.traces import Reading
@@ -234,9 +234,9 @@ def test_the_page_of_a_run_shows_its_claim(tmp_path: Path):
     summary = summarise(told, records)
     reading = Reading("run", str(tmp_path), told, {}, summary)
     places = Places("r1-", summary.cells, {})
-    assert tested(reading, "r1", places) is None
+    assert under_test(reading, "r1", places) is None
     (tmp_path / FILE).write_bytes(which.path.read_bytes())
-    item = tested(reading, "r1", places)
+    item = under_test(reading, "r1", places)
     assert item is not None
     overview, tables = claim_tables([item])
     assert overview is None

@@ -44,7 +44,7 @@ class Tested:
     records: Mapping[str, Entry]
 
 
-def tested(reading: Reading, section: str, places: Places) -> Tested | None:
+def under_test(reading: Reading, section: str, places: Places) -> Tested | None:
     """The claim that a run tests, in the section of this id; ``None`` for any other run."""
     try:
         claim = of_run(Path(reading.folder), reading.plan)

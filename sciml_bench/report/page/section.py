@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sciml_bench.report.account import account
 from sciml_bench.report.page import facts
 from sciml_bench.report.page.advice import advice_table_of
-from sciml_bench.report.page.claim import Tested, tested
+from sciml_bench.report.page.claim import Tested, under_test
 from sciml_bench.report.page.drawing import Looks
 from sciml_bench.report.page.drawn import Picture, drawing
 from sciml_bench.report.page.figures import Figure, figures
@@ -94,7 +94,7 @@ def _section(
         facts=tuple(facts.facts(reading, now)),
         warnings=tuple(_warnings(reading)),
         headline=tuple(_headline(problems, reading)),
-        tested=tested(reading, f"r{number}", places),
+        tested=under_test(reading, f"r{number}", places),
         wins=_wins(problems, f"r{number}-wins", cell_ids, places, first=True),
         more_wins=_wins(problems, f"r{number}-more-wins", cell_ids, places, first=False),
         advice=advice_table_of(
