@@ -6,6 +6,9 @@ import itertools
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from sciml_bench.adapters.base import FloatArray
 from sciml_bench.outcome import Outcome, SolverFailure
 
 STEPS_AT_UNIT_TOLERANCE = 10
@@ -30,6 +33,15 @@ def steps_between(times: Sequence[float], steps_per_unit: float) -> tuple[int, .
     return tuple(
         max(1, math.ceil(abs(end - start) * steps_per_unit * (1 - 1e-9))) for start, end in itertools.pairwise(times)
     )
+
+
+def grid(times: Sequence[float], counts: Sequence[int]) -> FloatArray:
+    """The ends of all steps, (sum of ``counts`` + 1,): so many equal steps between each two neighbouring times.
+
+    Every time is a point of it as it stands, to the last bit.
+    """
+    pieces = zip(itertools.pairwise(times), counts, strict=True)
+    return np.concatenate([np.linspace(*ends, count, endpoint=False) for ends, count in pieces] + [times[-1:]])
 
 
 def refuse_too_many(n_steps: int) -> None:

@@ -75,12 +75,11 @@ class Evidence:
 def evidence(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
     """The evidence on one setting of a claim, from a run of its cells; a side that was left out says why."""
     found = _measured(claim, setting, summary)
-    fast, slow = ONE_SIDE * 2 if found.alone else SIDES
-    return dataclasses.replace(
-        found,
-        fast=_left_out(summary, f"{setting}.{fast}") or found.fast,
-        slow=_left_out(summary, f"{setting}.{slow}") or found.slow,
-    )
+    fast, slow = (_left_out(summary, f"{setting}.{side}") for side in (ONE_SIDE * 2 if found.alone else SIDES))
+    if fast is None and slow is None:
+        return found
+    # The other side was not measured for its sake: there was nothing to hold it against.
+    return dataclasses.replace(found, fast=fast or Measured(), slow=slow or Measured())
 
 
 def _measured(claim: Claim, setting: str, summary: RunSummary) -> Evidence:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import missing
@@ -83,25 +83,33 @@ def measuring(claim: Claim, profile: Profile) -> Profile:
     )
 
 
-def trial(claim: Claim, written: Sequence[Written], ladder: Sequence[Point]) -> tuple[Selection, Claimed]:
+def trial(
+    claim: Claim, written: Sequence[Written], ladder: Sequence[Point], refused: Collection[str] = ()
+) -> tuple[Selection, Claimed]:
     """The cells of a claim, and which of them are measured at the tolerances that it states.
 
-    A cell that is a side of both settings is measured at these and on the ladder.
+    A cell that is a side of both settings is measured at these and on the ladder. ``refused`` are the labels of cells
+    that cannot be measured: the other side of their setting is not measured for its sake.
     """
     cells: dict[str, str] = {}
+    selected: list[str] = []
     stated: dict[str, list[Point]] = {}
     laddered: set[str] = set()
     for item in written:
-        setting = getattr(claim, item.setting)
-        for name, side in setting.sides.items():
-            label = _cell(item.problem.name, side).label
+        sides = getattr(claim, item.setting).sides
+        labels = {name: _cell(item.problem.name, side).label for name, side in sides.items()}
+        lacking = [label for label in labels.values() if label in refused]
+        selected += lacking or labels.values()
+        for name, label in labels.items():
             cells[f"{item.setting}.{name}"] = label
-            if item.setting == "published" and side.rtol is not None:
-                stated.setdefault(label, []).append(side.tolerances)
+            if lacking:
+                continue
+            if item.setting == "published" and sides[name].rtol is not None:
+                stated.setdefault(label, []).append(sides[name].tolerances)
             else:
                 laddered.add(label)
     points = {label: _loosest_first([*own, *(ladder if label in laddered else ())]) for label, own in stated.items()}
-    return Selection(cells=tuple(dict.fromkeys(cells.values()))), Claimed(claim.id, cells, points, claim.figure.calls)
+    return Selection(cells=tuple(dict.fromkeys(selected))), Claimed(claim.id, cells, points, claim.figure.calls)
 
 
 def _loosest_first(points: Sequence[Point]) -> tuple[Point, ...]:

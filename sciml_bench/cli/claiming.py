@@ -96,9 +96,15 @@ def plan_of(claim: Claim, folder: Path, options: dict[str, Any]) -> Plan:
 
     written = write_workloads(claim, folder)
     profile = measuring(claim, profile_named(options["profile"]))
-    selection, claimed = trial(claim, written, profile.points)
     files = tuple(dict.fromkeys(item.path for item in written))
-    return planned({"cells": selection.cells}, files, claimed=claimed, **{**options, "profile": profile})
+
+    def plan(refused: frozenset[str] = frozenset()) -> Plan:
+        selection, claimed = trial(claim, written, profile.points, refused)
+        return planned({"cells": selection.cells}, files, claimed=claimed, **{**options, "profile": profile})
+
+    whole = plan()
+    refused = frozenset(item.cell.label for item in whole.skipped)
+    return plan(refused) if refused else whole
 
 
 def _unplanned(plan: Plan) -> str:

@@ -114,7 +114,8 @@ def run(
     a ladder of those of the profile that are two decades apart, and are compared at equal achieved accuracy. Both
     settings are measured in the same blocks; counts, which no process changes, in a single one, and claimed ratios of
     1.25 or more in half of the profile's processes, from five on, with ten calls at least where the profile has more.
-    First calls are read at the loosest tolerance alone.
+    First calls are read at the loosest tolerance alone. Where one side of a setting cannot run here, the other is not
+    measured for its sake.
 
     A claim that cannot be tested here is told with the reason. Where minutes are limited, the claims that take least
     come first, and those left out are told. The same command goes on after an interruption.

@@ -97,6 +97,22 @@ def test_a_cell_of_both_settings_is_measured_once_at_the_stated_tolerances_and_o
     assert claimed.points[claimed.cells["fair.fast"]] == (Point(1e-3, 1e-6), *LADDER)
 
 
+def test_nothing_is_measured_for_the_sake_of_a_side_that_cannot_be(tmp_path: Path):
+    claim = find("C14-brusselator")
+    written = write_workloads(claim, tmp_path)
+    _, whole = trial(claim, written, LADDER)
+    refused, forward = whole.cells["published.fast"], whole.cells["fair.slow"]
+    assert forward == whole.cells["published.slow"]
+    assert set(whole.points[forward]) == {Point(1e-7, 1e-5), *LADDER}
+    selection, claimed = trial(claim, written, LADDER, {refused})
+    assert set(selection.cells) == {refused, forward, whole.cells["fair.fast"]}
+    assert claimed.cells == whole.cells
+    assert claimed.points == {}, "forward is a side of the fair setting only, on the ladder"
+    selection, claimed = trial(claim, written, LADDER, {whole.cells["fair.fast"]})
+    assert set(selection.cells) == set(whole.cells.values())
+    assert claimed.points == {refused: (Point(1e-7, 1e-5),), forward: (Point(1e-7, 1e-5),)}
+
+
 def test_a_claim_is_measured_at_tolerances_two_decades_apart():
     solves, counts = find("C05"), find("C15")
     assert measuring(solves, profile_named("standard")).rtols == (1e-4, 1e-6, 1e-8, 1e-10)

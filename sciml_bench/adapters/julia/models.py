@@ -9,9 +9,10 @@ from typing import Any
 import juliacall
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Inside, Trainer
+from sciml_bench.adapters.base import FloatArray, Trainer
 from sciml_bench.adapters.julia import failure
-from sciml_bench.adapters.julia.calls import Calls, inside, project_fingerprint
+from sciml_bench.adapters.julia.bridged import Bridged
+from sciml_bench.adapters.julia.calls import Calls
 from sciml_bench.adapters.julia.setting_up import package_folder
 from sciml_bench.adapters.julia.training import optimiser_numbers
 from sciml_bench.adapters.models import ModelProgram, ModelTrainer
@@ -32,7 +33,7 @@ def included(file: str, module: str) -> Any:
     return found
 
 
-class JuliaModelProgram(ModelProgram):
+class JuliaModelProgram(Bridged, ModelProgram):
     """A call crosses the bridge once each way, with its batch made before as one Julia object.
 
     ``bench`` is the module of the framework, which has ``prepare``, ``solved``, ``differentiated``, ``trainer`` and
@@ -51,7 +52,7 @@ class JuliaModelProgram(ModelProgram):
             raise failure.raised(bench.failure(error.exception)) from error
         self._prepare, self._solved, self._differentiated = bench.prepare, bench.solved, bench.differentiated
         self._gradient_vector = bench.gradient_vector
-        self._calls = Calls()
+        self.calls = Calls()
 
     @abstractmethod
     def build_network(self, task: Task, slots: tuple[list[Any], ...], classes: int) -> Any:
@@ -67,9 +68,6 @@ class JuliaModelProgram(ModelProgram):
     def gradient(self, inputs: Any) -> Any:
         return self._differentiated(inputs)
 
-    def synchronise(self, output: Any) -> None:
-        """Nothing to wait for: Julia computes before it returns."""
-
     def outputs(self, output: Any) -> np.ndarray:
         self._check("solve", output)
         return neutral(output.value)
@@ -81,27 +79,13 @@ class JuliaModelProgram(ModelProgram):
     def trainer(self, training: Training) -> Trainer:
         return JuliaModelTrainer(self, training)
 
-    def inside(self, output: Any) -> Inside:
-        return inside(output)
-
-    def trace_count(self) -> int:
-        """How many calls have compiled something."""
-        return self._calls.compiling
-
-    def phases_ns(self) -> dict[str, int]:
-        return self._calls.phases_ns()
-
-    def versions(self) -> dict[str, str]:
-        told = {str(name): str(version) for name, version in self.bench.versions().items()}
-        return {"juliacall": juliacall.__version__, "julia_manifest": project_fingerprint(), **told}
-
     def step_loss(self, output: Any) -> float:
         """The loss that a step of training gave."""
         self._check("gradient", output)
         return float(output.value)
 
     def _check(self, kind: str, output: Any) -> None:
-        self._calls.note(kind, output)
+        self.calls.note(kind, output)
         if output.failure is not None:
             raise failure.raised(output.failure)
 

@@ -8,9 +8,10 @@ from typing import Any
 import juliacall
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Inside, Program, Solution, Trainer
+from sciml_bench.adapters.base import FloatArray, Gradient, Solution, Trainer
 from sciml_bench.adapters.julia import failure
-from sciml_bench.adapters.julia.calls import Calls, inside, project_fingerprint
+from sciml_bench.adapters.julia.bridged import Bridged
+from sciml_bench.adapters.julia.calls import Calls
 from sciml_bench.adapters.julia.training import JuliaTrainer, optimiser_numbers
 from sciml_bench.adapters.segments import split
 from sciml_bench.outcome import Outcome, SolverFailure
@@ -23,8 +24,10 @@ bench: Any = julia.SciMLBench
 bench.count_compiling()
 
 
-class JuliaProgram(Program):
+class JuliaProgram(Bridged):
     """One cell in Julia. A call crosses the bridge once each way, with all inputs made before as one Julia object."""
+
+    bench = bench
 
     def __init__(self, task: Task):
         numbers, cell = task.numbers, task.cell
@@ -41,7 +44,7 @@ class JuliaProgram(Program):
             raise failure.raised(bench.failure(error.exception)) from error
         self._solved, self._differentiated, self._prepared = bench.solved, bench.differentiated, bench.prepare
         self._theta, self._batch = np.array(numbers.theta), numbers.batch
-        self._calls = Calls()
+        self.calls = Calls()
 
     def prepare(self, theta: FloatArray, point: Point) -> Any:
         return self._prepared(self._cell, np.asarray(theta, dtype=np.float64), point.rtol, point.atol)
@@ -51,9 +54,6 @@ class JuliaProgram(Program):
 
     def gradient(self, inputs: Any) -> Any:
         return self._differentiated(inputs)
-
-    def synchronise(self, output: Any) -> None:
-        """Nothing to wait for: Julia computes before it returns."""
 
     def read_solution(self, output: Any) -> Solution:
         self._check("solve", output)
@@ -80,22 +80,8 @@ class JuliaProgram(Program):
             raise failure.raised(bench.failure(error.exception)) from error
         return JuliaTrainer(bench, trainer, self.read_gradient)
 
-    def inside(self, output: Any) -> Inside:
-        return inside(output)
-
-    def trace_count(self) -> int:
-        """How many calls have compiled something."""
-        return self._calls.compiling
-
-    def phases_ns(self) -> dict[str, int]:
-        return self._calls.phases_ns()
-
-    def versions(self) -> dict[str, str]:
-        told = {str(name): str(version) for name, version in bench.versions().items()}
-        return {"juliacall": juliacall.__version__, "julia_manifest": project_fingerprint(), **told}
-
     def _check(self, kind: str, output: Any) -> None:
-        self._calls.note(kind, output)
+        self.calls.note(kind, output)
         failed = output.failure
         if failed is not None:
             raise failure.raised(failed, _steps_of_each(output))

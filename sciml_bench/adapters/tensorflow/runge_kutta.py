@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from sciml_bench.adapters.fixed_steps import refuse_too_many, steps_between
+from sciml_bench.adapters.fixed_steps import grid, refuse_too_many, steps_between
 
 STAGES = 4
 
@@ -53,17 +53,15 @@ class RungeKutta4:
         times = (initial_time, *(float(time) for time in solution_times))
         counts = steps_between(times, self._steps_per_unit)
         refuse_too_many(sum(counts))
-        pieces = zip(itertools.pairwise(times), counts, strict=True)
-        grid = np.concatenate([np.linspace(*ends, count, endpoint=False) for ends, count in pieces] + [times[-1:]])
         solve = _written_out if self._unrolled else _in_a_loop
-        states = solve(ode_fn, initial_state, grid, np.cumsum(counts) - 1)
-        return Results(states, Diagnostics(STAGES * (len(grid) - 1)))
+        states = solve(ode_fn, initial_state, grid(times, counts), np.cumsum(counts) - 1)
+        return Results(states, Diagnostics(STAGES * sum(counts)))
 
 
-def _in_a_loop(ode_fn: RightHandSide, y0: tf.Tensor, grid: np.ndarray, saved: np.ndarray) -> tf.Tensor:
-    """The states after the steps of the indices ``saved``, of all between the times of ``grid``."""
-    n_steps = len(grid) - 1
-    starts, sizes = tf.constant(grid[:-1], y0.dtype), tf.constant(np.diff(grid), y0.dtype)
+def _in_a_loop(ode_fn: RightHandSide, y0: tf.Tensor, ends: np.ndarray, saved: np.ndarray) -> tf.Tensor:
+    """The states after the steps of the indices ``saved``, of all between the times ``ends``."""
+    n_steps = len(ends) - 1
+    starts, sizes = tf.constant(ends[:-1], y0.dtype), tf.constant(np.diff(ends), y0.dtype)
 
     def body(i: tf.Tensor, y: tf.Tensor, states: tf.TensorArray) -> tuple[tf.Tensor, tf.Tensor, tf.TensorArray]:
         y = _step(ode_fn, starts[i], y, sizes[i])
@@ -75,10 +73,10 @@ def _in_a_loop(ode_fn: RightHandSide, y0: tf.Tensor, grid: np.ndarray, saved: np
     return tf.gather(states.stack(), saved)
 
 
-def _written_out(ode_fn: RightHandSide, y0: tf.Tensor, grid: np.ndarray, saved: np.ndarray) -> tf.Tensor:
+def _written_out(ode_fn: RightHandSide, y0: tf.Tensor, ends: np.ndarray, saved: np.ndarray) -> tf.Tensor:
     """The same without a loop in the graph."""
     y, states, wanted = y0, [], set(saved.tolist())
-    for i, (start, end) in enumerate(itertools.pairwise(grid)):
+    for i, (start, end) in enumerate(itertools.pairwise(ends)):
         y = _step(ode_fn, tf.constant(start, y0.dtype), y, tf.constant(end - start, y0.dtype))
         if i in wanted:
             states.append(y)

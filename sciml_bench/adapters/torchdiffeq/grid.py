@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from sciml_bench.adapters.base import Method
-from sciml_bench.adapters.fixed_steps import steps_between
+from sciml_bench.adapters.fixed_steps import grid, steps_between
 
 
 def options(method: Method, n_steps: int, span: float) -> dict[str, Any]:
@@ -35,14 +33,8 @@ def _grid_constructor(n_steps: int, span: float) -> Callable[[Any, Tensor, Tenso
     def construct(_func: Any, _y0: Tensor, t: Tensor) -> Tensor:
         times = tuple(t.tolist())
         if times not in grids:
-            grids[times] = torch.tensor(_grid(times, n_steps / span), dtype=t.dtype)
+            counts = steps_between(times, n_steps / span)
+            grids[times] = torch.tensor(grid(times, counts), dtype=t.dtype)
         return grids[times]
 
     return construct
-
-
-def _grid(times: tuple[float, ...], steps_per_unit: float) -> list[float]:
-    grid = [times[0]]
-    for (start, end), steps in zip(itertools.pairwise(times), steps_between(times, steps_per_unit), strict=True):
-        grid += np.linspace(start, end, steps + 1)[1:].tolist()
-    return grid

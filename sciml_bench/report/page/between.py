@@ -33,24 +33,32 @@ class Between:
 
 def between(runs: Sequence[Run]) -> Iterator[Between]:
     """The first run against each of the others; runs that test different claims have nothing to be compared in."""
-    if len(runs) < 2:
+    others = [(number, run) for number, run in enumerate(runs[1:], start=2) if not _of_different_claims(runs[0], run)]
+    if not others:
         return
-    names = [run.folder.name for run in runs]
-    base, *others = map(_side, runs)
-    for number, new in enumerate(others, start=2):
-        id_ = f"between-{number}"
-        if base is not None and new is not None and _claim(base) != _claim(new):
-            continue
+    base = _side(runs[0])
+    for number, run in others:
+        id_, names, new = f"between-{number}", (runs[0].folder.name, run.folder.name), _side(run)
         if base is None or new is None:
-            lost = [name for name, side in ((names[0], base), (names[number - 1], new)) if side is None]
+            lost = [name for name, side in zip(names, (base, new), strict=True) if side is None]
             told = tuple(f"the plan or the environment of {name} cannot be read" for name in lost)
-            yield Between(id_, names[0], names[number - 1], (), None, told)
+            yield Between(id_, *names, (), None, told)
         else:
             yield _between(base, new, id_)
 
 
-def _claim(side: Side) -> str | None:
-    return side.plan.get("claimed", {}).get("claim")
+def _of_different_claims(base: Run, new: Run) -> bool:
+    """Told by their plans alone, as reading all records of many claims takes long."""
+    claims = _claim(base), _claim(new)
+    return None not in claims and claims[0] != claims[1]
+
+
+def _claim(run: Run) -> str | None:
+    """The claim that a run tests; ``None`` where it tests none, or where its plan cannot be read."""
+    try:
+        return run.plan.get("claimed", {}).get("claim")
+    except StoreError:
+        return None
 
 
 def _side(run: Run) -> Side | None:

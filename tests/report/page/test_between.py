@@ -40,3 +40,30 @@ def test_a_plan_that_lacks_what_a_comparison_needs_is_told_in_one_line(tmp_path,
     run = without(compared.run(tmp_path, "run", blocks=1), key)
     with pytest.raises(StoreError, match=rf"plan\.json is not a plan: KeyError '{key}'\. Restore it from a copy\."):
         read_side(run, lambda _line: None)
+
+
+def of_claim(run: Run, claim: str) -> Run:
+    """The same run, as one that tests a claim."""
+    path = run.folder / "plan.json"
+    plan = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**plan, "claimed": {"claim": claim, "cells": {}, "points": {}}}), encoding="utf-8")
+    return Run.open(run.folder)
+
+
+def test_runs_of_different_claims_are_left_alone_and_all_others_compared(tmp_path):
+    one, other, again = (compared.run(tmp_path, name, blocks=3) for name in ("one", "other", "again"))
+    one, other, again = of_claim(one, "C01"), of_claim(other, "C02"), of_claim(again, "C01")
+    plain = compared.run(tmp_path, "plain", blocks=3)
+    assert [item.new for item in between([one, other, again, plain])] == [again.folder.name, plain.folder.name]
+    assert [item.new for item in between([plain, one])] == [one.folder.name]
+    assert list(between([one, other])) == []
+
+
+def test_records_of_runs_that_are_left_alone_are_not_read(tmp_path, monkeypatch):
+    runs = [of_claim(compared.run(tmp_path, name, blocks=1), name) for name in ("C01", "C02", "C03")]
+
+    def read(*_: object) -> None:
+        raise AssertionError("records were read")
+
+    monkeypatch.setattr(Run, "records", read)
+    assert list(between(runs)) == []
