@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -11,9 +11,13 @@ from typing import Any
 from sciml_bench.claims.claim import Claim
 from sciml_bench.claims.load import load_claim
 from sciml_bench.errors import StoreError, UsageError
+from sciml_bench.plan.claimed import claimed_sides
 
-FILE = "claim.toml"
-"""A claim's own file in the folder of its run, so that the folder tells its claim."""
+FOLDER = "claims"
+"""Where a run keeps the files of its claims, so that its folder tells what they claim."""
+
+_FILE = "claim.toml"
+"""The file of a run's one claim, as earlier versions wrote it."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -41,15 +45,23 @@ def claims() -> dict[str, Claim]:
     return {claim.id: claim for claim in loaded}
 
 
-def of_run(folder: Path, plan: Mapping[str, Any]) -> Claim | None:
-    """The claim that a run tests, from the file in its folder; ``None`` where it tests none.
+def of_run(folder: Path, plan: Mapping[str, Any]) -> tuple[Claim, ...]:
+    """The claims that a run tests, from the files in its folder, in the plan's order; empty where it tests none.
 
     Raises:
-        ProblemError: the file of the claim is wrong.
+        ProblemError: the file of a claim is wrong.
     """
-    if "claimed" not in plan or not (folder / FILE).is_file():
-        return None
-    return load_claim(folder / FILE)
+    names = list(claimed_sides(plan))
+    paths = [folder / _FILE, *(folder / FOLDER).glob("*.toml")] if names else []
+    found = {claim.id: claim for claim in map(load_claim, filter(Path.is_file, paths))}
+    return tuple(found[name] for name in names if name in found)
+
+
+def keep(claims: Iterable[Claim], folder: Path) -> None:
+    """Put the files of the claims that a run tests into its folder."""
+    (folder / FOLDER).mkdir()
+    for claim in claims:
+        (folder / FOLDER / f"{claim.id}.toml").write_bytes(claim.path.read_bytes())
 
 
 def find(name: str) -> Claim:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS
 from sciml_bench.claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
 from sciml_bench.outcome import Outcome
+from sciml_bench.plan.claimed import claimed_sides
 from sciml_bench.plan.products import labels
 from sciml_bench.report.rows import Target, Work, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
@@ -75,7 +76,8 @@ class Evidence:
 def evidence(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
     """The evidence on one setting of a claim, from a run of its cells; a side that was left out says why."""
     found = _measured(claim, setting, summary)
-    fast, slow = (_left_out(summary, f"{setting}.{side}") for side in (ONE_SIDE * 2 if found.alone else SIDES))
+    names = ONE_SIDE * 2 if found.alone else SIDES
+    fast, slow = (_left_out(summary, _label(claim, f"{setting}.{side}", summary)) for side in names)
     if fast is None and slow is None:
         return found
     # The other side was not measured for its sake: there was nothing to hold it against.
@@ -91,9 +93,9 @@ def _measured(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
     """
     quantity = claim.figure.quantity
     if claim.figure.against_later:
-        cell = _cell(summary, f"{setting}.{ONE_SIDE[0]}")
+        cell = _cell(claim, f"{setting}.{ONE_SIDE[0]}", summary)
         return Evidence(_at_point(cell, _value(LATER[quantity])), _at_point(cell, _value(quantity)), alone=True)
-    fast, slow = (_cell(summary, f"{setting}.{side}") for side in SIDES)
+    fast, slow = (_cell(claim, f"{setting}.{side}", summary) for side in SIDES)
     if quantity == "first_gradient":
         return Evidence(_first(fast), _first(slow))
     value = _value(quantity)
@@ -115,27 +117,27 @@ def _measured(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
     return Evidence(_at(fast, target, work, value), _at(slow, target, work, value), digits)
 
 
-def _cell(summary: RunSummary, side: str) -> CellSummary:
+def _cell(claim: Claim, side: str, summary: RunSummary) -> CellSummary:
     """The cell of a side; one that the plan left out has no process."""
-    label = _label(summary, side)
+    label = _label(claim, side, summary)
     found = next((cell for cell in summary.cells.values() if cell.cell.label == label), None)
     return CellSummary(Cell("", "", "", "", ""), "other", "") if found is None else found
 
 
-def _label(summary: RunSummary, side: str) -> str:
-    return summary.plan["claimed"].get("cells", {}).get(side, "")
+def _label(claim: Claim, side: str, summary: RunSummary) -> str:
+    return claimed_sides(summary.plan).get(claim.id, {}).get(side, "")
 
 
 def _place(claim: Claim, side: str, summary: RunSummary) -> int:
     """Which of its cell's points is that of a published side; a cell that is a side when fair, too, has several."""
-    points = summary.plan["claimed"].get("points", {}).get(_label(summary, f"published.{side}"), ())
+    points = summary.plan["claimed"].get("points", {}).get(_label(claim, f"published.{side}", summary), ())
     stated = claim.published.sides[side].tolerances if claim.published is not None else None
     return next((i for i, (rtol, atol) in enumerate(points) if Point(rtol, atol) == stated), 0)
 
 
-def _left_out(summary: RunSummary, side: str) -> Measured | None:
-    """A side that the plan left out, with its reason."""
-    label, skipped = _label(summary, side), summary.plan.get("skipped", ())
+def _left_out(summary: RunSummary, label: str) -> Measured | None:
+    """A side that the plan left out, with its reason, by the label of its cell."""
+    skipped = summary.plan.get("skipped", ())
     reason = next((entry["reason"] for entry in skipped if label in labels(entry["cells"])), None)
     return None if reason is None else Measured(why=f"was left out: {reason}")
 

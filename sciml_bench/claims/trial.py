@@ -1,4 +1,4 @@
-"""A claim as cells to measure: the selection, the tolerances and the profile of a plan."""
+"""Claims as cells to measure: the selection, the tolerances and the profile of a plan."""
 
 from __future__ import annotations
 
@@ -84,24 +84,24 @@ def measuring(claim: Claim, profile: Profile) -> Profile:
 
 
 def trial(
-    claim: Claim, written: Sequence[Written], ladder: Sequence[Point], refused: Collection[str] = ()
+    written: Sequence[Written], ladder: Sequence[Point], refused: Collection[str] = ()
 ) -> tuple[Selection, Claimed]:
-    """The cells of a claim, and which of them are measured at the tolerances that it states.
+    """The cells of claims that are measured together, and which of them are measured at tolerances that these state.
 
     A cell that is a side of both settings is measured at these and on the ladder. ``refused`` are the labels of cells
     that cannot be measured: the other side of their setting is not measured for its sake.
     """
-    cells: dict[str, str] = {}
+    cells: dict[str, dict[str, str]] = {}
     selected: list[str] = []
     stated: dict[str, list[Point]] = {}
     laddered: set[str] = set()
     for item in written:
-        sides = getattr(claim, item.setting).sides
+        sides = getattr(item.claim, item.setting).sides
         labels = {name: _cell(item.problem.name, side).label for name, side in sides.items()}
         lacking = [label for label in labels.values() if label in refused]
         selected += lacking or labels.values()
         for name, label in labels.items():
-            cells[f"{item.setting}.{name}"] = label
+            cells.setdefault(item.claim.id, {})[f"{item.setting}.{name}"] = label
             if lacking:
                 continue
             if item.setting == "published" and sides[name].rtol is not None:
@@ -109,7 +109,8 @@ def trial(
             else:
                 laddered.add(label)
     points = {label: _loosest_first([*own, *(ladder if label in laddered else ())]) for label, own in stated.items()}
-    return Selection(cells=tuple(dict.fromkeys(selected))), Claimed(claim.id, cells, points, claim.figure.calls)
+    calls = written[0].claim.figure.calls
+    return Selection(cells=tuple(dict.fromkeys(selected))), Claimed(cells, points, calls)
 
 
 def _loosest_first(points: Sequence[Point]) -> tuple[Point, ...]:

@@ -1,4 +1,4 @@
-"""The problem files of a claim: the catalog's, with what the claim sets to other values.
+"""The problem files of claims: the catalog's, with what the claim sets to other values.
 
 A workload is a complete problem file, made from the text of the catalog's so that its comments and order are kept, and
 loaded like any other. What belongs to the numbers of the base only is taken out: published digits, how it is trained,
@@ -32,42 +32,65 @@ _OF_THE_BASE = ("training", "published", "published_gradient")
 
 @dataclass(frozen=True)
 class Written:
-    """The problem of one setting, as it lies in a folder."""
+    """The problem of one setting of a claim, as it lies in a folder."""
 
+    claim: Claim
     setting: str
     path: Path
     problem: Problem | Architecture
 
 
-def write_workloads(claim: Claim, folder: Path) -> tuple[Written, ...]:
-    """Write the problems of the settings that a claim has, and load them.
+def write_workloads(claims: Sequence[Claim], folder: Path) -> tuple[Written, ...]:
+    """Write the problems of the settings that claims have, and load them.
 
-    Settings that differ in nothing but their sides share a problem, so that a side of both is measured once. A problem
-    that is the base under another name brings the base's certified reference.
+    Settings that differ in nothing but their sides share a problem, so that a side of both is measured once. Several
+    claims share one. A problem that is the base under another name brings the base's certified reference.
 
     Raises:
-        ProblemError: what the claim sets makes no problem; the error names the line of the claim.
+        ProblemError: what a claim sets makes no problem; the error names the line of the claim.
+        ValueError: several claims are about different problems.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    settings = {name: setting for name in SETTINGS if (setting := getattr(claim, name)) is not None}
-    told = "" if _alike([setting.workload for setting in settings.values()]) else None
+    settings = [(claim, name) for claim in claims for name in SETTINGS if getattr(claim, name) is not None]
+    workloads = [getattr(claim, name).workload for claim, name in settings]
+    shared = len(workloads) > 1 and same_workload(workloads)
+    if len(claims) > 1 and not shared:
+        raise ValueError(f"{', '.join(claim.id for claim in claims)} are about different problems")
     return tuple(
-        _written(claim, name, setting.workload, folder, name if told is None else told)
-        for name, setting in settings.items()
+        _written(claim, name, workload, folder, _Naming(tuple(item.id for item in claims), "" if shared else name))
+        for (claim, name), workload in zip(settings, workloads, strict=True)
     )
 
 
-def _alike(workloads: Sequence[Workload]) -> bool:
+def same_workload(workloads: Sequence[Workload]) -> bool:
+    """Whether these are the same problem with the same values."""
     one, *others = workloads
-    return bool(others) and all((it.problem, it.changes) == (one.problem, one.changes) for it in others)
+    return all((it.problem, it.changes) == (one.problem, one.changes) for it in others)
 
 
-def _written(claim: Claim, setting: str, workload: Workload, folder: Path, told: str) -> Written:
-    """The problem of a setting; ``told`` is what its name tells of the setting, nothing where it is that of both."""
+@dataclass(frozen=True)
+class _Naming:
+    """What the name of a problem tells: the claims that share it, and of which setting it is where it is not all's."""
+
+    ids: tuple[str, ...]
+    setting: str
+
+    def name(self, problem: str) -> str:
+        one, *others = self.ids
+        parts = [one.lower(), f"and-{len(others)}-more" if others else "", self.setting]
+        suffix = "".join(f"-{part}" for part in parts if part)
+        return f"{problem[: _LONGEST_NAME - len(suffix)].rstrip('-')}{suffix}"
+
+    @property
+    def title(self) -> str:
+        return f"claim{'s' * (len(self.ids) > 1)} {', '.join(self.ids)}{_TOLD[self.setting]}"
+
+
+def _written(claim: Claim, setting: str, workload: Workload, folder: Path, naming: _Naming) -> Written:
     base = catalog.path(workload.problem)
-    path = folder / f"{_name(claim, told, workload)}.toml"
+    path = folder / f"{naming.name(workload.problem)}.toml"
     try:
-        path.write_text(_text(claim, told, workload, base), encoding="utf-8")
+        path.write_text(_text(naming, workload, base), encoding="utf-8")
         for data in _data_beside(base):
             (folder / data.name).write_bytes(data.read_bytes())
         problem = load_declared(path)
@@ -79,7 +102,7 @@ def _written(claim: Claim, setting: str, workload: Workload, folder: Path, told:
     reference = base.with_name(f"{base.stem}.reference.json")
     if reference.is_file() and _same_truth(problem, load_declared(base)):
         (folder / f"{path.stem}.reference.json").write_bytes(reference.read_bytes())
-    return Written(setting, path, problem)
+    return Written(claim, setting, path, problem)
 
 
 def _same_truth(problem: Problem | Architecture, base: Problem | Architecture) -> bool:
@@ -92,17 +115,12 @@ def _largest_batch(problem: Problem | Architecture) -> int:
     return max(getattr(problem, "batches", (0,)))
 
 
-def _name(claim: Claim, told: str, workload: Workload) -> str:
-    suffix = "-".join(["", claim.id.lower(), *([told] if told else [])])
-    return f"{workload.problem[: _LONGEST_NAME - len(suffix)].rstrip('-')}{suffix}"
-
-
-def _text(claim: Claim, told: str, workload: Workload, base: Path) -> str:
+def _text(naming: _Naming, workload: Workload, base: Path) -> str:
     import tomlkit
 
     data: Any = tomlkit.parse(base.read_text(encoding="utf-8"))
-    data["name"] = _name(claim, told, workload)
-    data["title"] = f"{data.get('title') or workload.problem}; claim {claim.id}{_TOLD[told]}"
+    data["name"] = naming.name(workload.problem)
+    data["title"] = f"{data.get('title') or workload.problem}; {naming.title}"
     for table in _OF_THE_BASE:
         data.pop(table, None)
     for name, value in workload.changes.items():

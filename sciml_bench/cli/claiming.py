@@ -1,4 +1,4 @@
-"""Runs claims: one run folder for each, with the cells of both its settings."""
+"""Runs claims: the cells of both settings of each; those that share cells have a run in common."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sciml_bench.cli.host import one_at_a_time
 from sciml_bench.cli.planning import planned
 from sciml_bench.cli.run import carry_out, open_run
 from sciml_bench.errors import StoreError, UsageError
+from sciml_bench.plan.claimed import claimed_sides
 
 if TYPE_CHECKING:
     from sciml_bench.adapters.base import Adapter
@@ -35,10 +36,23 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The claims to run, each with the seconds that its plan is estimated to take, and those left out."""
+class Group:
+    """Claims that are measured in one run, and the seconds that its plan is estimated to take."""
 
-    claims: tuple[tuple[Claim, float], ...]
+    claims: tuple[Claim, ...]
+    cost_s: float
+
+    @property
+    def name(self) -> str:
+        """Their ids, as the run's folder tells them."""
+        return "_".join(claim.id for claim in self.claims)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The claims to run, by the runs that they share, and those left out."""
+
+    groups: tuple[Group, ...]
     left_out: tuple[LeftOut, ...]
 
 
@@ -61,8 +75,6 @@ def choose(
 ) -> Chosen:
     """The claims that can be tested here and fit into the budget, in the order of the first targets.
 
-    Those that cost least come into it first, so that as many as can be are measured.
-
     Raises:
         ProblemError: a claim makes no problem.
     """
@@ -73,33 +85,60 @@ def choose(
     for claim in ordered:
         reasons[claim.id] = obstacle(claim, adapters, cpu_only)
         if not reasons[claim.id]:
-            with TemporaryDirectory() as folder:
-                plan = plan_of(claim, Path(folder), options)
+            plan = _estimated((claim,), options)
             reasons[claim.id], costs[claim.id] = _unplanned(plan), plan.cost_s()
-    left_s = budget.total_s
-    for name in sorted((name for name, reason in reasons.items() if not reason), key=costs.__getitem__):
-        if costs[name] > left_s:
-            reasons[name] = budget.refusal(costs[name])
-        else:
-            left_s -= costs[name]
-    return Chosen(
-        tuple((claim, costs[claim.id]) for claim in ordered if not reasons[claim.id]),
-        tuple(LeftOut(claim, reasons[claim.id]) for claim in ordered if reasons[claim.id]),
-    )
+    testable = [claim for claim in ordered if not reasons[claim.id]]
+    groups, left_out = _fitting(testable, costs, options, budget)
+    reasons |= left_out
+    return Chosen(groups, tuple(LeftOut(claim, reasons[claim.id]) for claim in ordered if reasons[claim.id]))
 
 
-def plan_of(claim: Claim, folder: Path, options: dict[str, Any]) -> Plan:
-    """The plan of a claim, its problems written into a folder."""
+def _fitting(
+    claims: Sequence[Claim], costs: Mapping[str, float], options: dict[str, Any], budget: Budget
+) -> tuple[tuple[Group, ...], dict[str, str]]:
+    """What fits into the budget, as runs, and why the others do not; ``costs`` are those of each claim alone.
+
+    Those that cost least come into it first, so that as many as can be are measured; a claim costs what it adds to the
+    run that it shares with others.
+    """
+    from sciml_bench.claims.together import together
+    from sciml_bench.plan.profiles import profile_named
+
+    shared = together(claims, profile_named(options["profile"]))
+    groups = [Group((), 0.0) for _ in shared]
+    places = {claim.id: place for place, members in enumerate(shared) for claim in members}
+    left_s, left_out = budget.total_s, dict[str, str]()
+    for claim in sorted(claims, key=lambda claim: costs[claim.id]):
+        place = places[claim.id]
+        kept = groups[place]
+        members = tuple(member for member in shared[place] if member in (*kept.claims, claim))
+        cost_s = _estimated(members, options).cost_s() if kept.claims else costs[claim.id]
+        if cost_s - kept.cost_s > left_s:
+            left_out[claim.id] = budget.refusal(cost_s - kept.cost_s)
+            continue
+        left_s -= cost_s - kept.cost_s
+        groups[place] = Group(members, cost_s)
+    return tuple(group for group in groups if group.claims), left_out
+
+
+def _estimated(claims: Sequence[Claim], options: dict[str, Any]) -> Plan:
+    """The plan of claims that are not run yet."""
+    with TemporaryDirectory() as folder:
+        return plan_of(claims, Path(folder), options)
+
+
+def plan_of(claims: Sequence[Claim], folder: Path, options: dict[str, Any]) -> Plan:
+    """The plan of claims that are measured together, their problems written into a folder."""
     from sciml_bench.claims.trial import measuring, trial
     from sciml_bench.claims.workload import write_workloads
     from sciml_bench.plan.profiles import profile_named
 
-    written = write_workloads(claim, folder)
-    profile = measuring(claim, profile_named(options["profile"]))
+    written = write_workloads(claims, folder)
+    profile = measuring(claims[0], profile_named(options["profile"]))
     files = tuple(dict.fromkeys(item.path for item in written))
 
     def plan(refused: frozenset[str] = frozenset()) -> Plan:
-        selection, claimed = trial(claim, written, profile.points, refused)
+        selection, claimed = trial(written, profile.points, refused)
         return planned({"cells": selection.cells}, files, claimed=claimed, **{**options, "profile": profile})
 
     whole = plan()
@@ -114,67 +153,66 @@ def _unplanned(plan: Plan) -> str:
     return "; ".join(dict.fromkeys(item.reason for item in plan.skipped)) or "no cell of it is known"
 
 
-def run_claim(claim: Claim, options: dict[str, Any], resume: bool | None, as_json: bool) -> tuple[Run, bool]:
-    """Run one claim, or go on with its unfinished run; the run, and whether the user interrupted it."""
+def run_group(group: Group, options: dict[str, Any], resume: bool | None, as_json: bool) -> tuple[Run, bool]:
+    """Run claims together, or go on with their unfinished run; the run, and whether the user interrupted it."""
     out = options["out"]
     with TemporaryDirectory() as temporary:
-        plan = plan_of(claim, Path(temporary), options)
+        plan = plan_of(group.claims, Path(temporary), options)
 
         def settle(folder: Path) -> Plan:
-            from sciml_bench.claims.collection import FILE
+            from sciml_bench.claims.collection import keep
             from sciml_bench.claims.workload import write_workloads
 
-            (folder / FILE).write_bytes(claim.path.read_bytes())
-            write_workloads(claim, folder / _FOLDER)
+            keep(group.claims, folder)
+            write_workloads(group.claims, folder / _FOLDER)
             return plan.moved(folder / _FOLDER)
 
-        run = open_run(plan, out, resume, f"claim-{claim.id}_{plan.profile.name}", settle)
+        run = open_run(plan, out, resume, f"claim-{group.name}_{plan.profile.name}", settle)
         return run, carry_out(plan.moved(run.folder / _FOLDER), run, as_json)
 
 
 def measure(
     chosen: Chosen, options: dict[str, Any], resume: bool | None, wait: bool, as_json: bool, budget: Budget
 ) -> Series:
-    """Run the claims one after the other, as long as the next one is expected to end within the budget."""
+    """Run the claims one after the other, as long as the next run is expected to end within the budget."""
     runs: list[Run] = []
     left_out: list[LeftOut] = []
     with one_at_a_time(wait):
-        kept = {} if resume is False else interrupted_series([claim for claim, _ in chosen.claims], options)
-        for claim, cost_s in chosen.claims:
-            if claim.id in kept:
-                runs.append(kept[claim.id])
+        kept = {} if resume is False else interrupted_series(chosen.groups, options)
+        for group in chosen.groups:
+            if group.name in kept:
+                runs.append(kept[group.name])
                 continue
-            if cost_s > budget.left_s:
-                left_out.append(LeftOut(claim, budget.refusal(cost_s)))
+            if group.cost_s > budget.left_s:
+                left_out += [LeftOut(claim, budget.refusal(group.cost_s)) for claim in group.claims]
                 continue
-            click.echo(f"\n{claim.id}: {claim.title}", err=as_json)
+            click.echo(as_heading(group), err=as_json)
             # --resume asks for an unfinished run; the later claims of a series have none yet.
-            run, interrupted = run_claim(claim, options, False if resume is False else None, as_json)
+            run, interrupted = run_group(group, options, False if resume is False else None, as_json)
             runs.append(run)
             if interrupted:
                 return Series(tuple(runs), tuple(left_out), interrupted=True)
     return Series(tuple(runs), tuple(left_out))
 
 
-def interrupted_series(claims: Sequence[Claim], options: dict[str, Any]) -> dict[str, Run]:
-    """Finished runs of claims by id, where the same command was interrupted in a later one and now goes on.
+def interrupted_series(groups: Sequence[Group], options: dict[str, Any]) -> dict[str, Run]:
+    """Finished runs by the names of their groups, where the same command was interrupted in a later one and goes on.
 
-    Only the claims before the interrupted one count: whoever runs a finished series again wants it measured anew.
+    Only those before the interrupted one count: whoever runs a finished series again wants it measured anew.
     """
     from sciml_bench.cli.running import remaining
 
     finished: dict[str, Run] = {}
     kept: dict[str, Run] = {}
-    for claim in claims:
-        with TemporaryDirectory() as folder:
-            plan = plan_of(claim, Path(folder), options)
-            run = next((run for run in runs_in(options["out"]) if _hash(run) == plan.hash), None)
-            if run is None:
-                continue
-            if remaining(plan, run):
-                kept = dict(finished)
-            else:
-                finished[claim.id] = run
+    for group in groups:
+        plan = _estimated(group.claims, options)
+        run = next((run for run in runs_in(options["out"]) if _hash(run) == plan.hash), None)
+        if run is None:
+            continue
+        if remaining(plan, run):
+            kept = dict(finished)
+        else:
+            finished[group.name] = run
     return kept
 
 
@@ -185,39 +223,49 @@ def _hash(run: Run) -> str | None:
         return None
 
 
-def claim_of(run: Run) -> Claim:
-    """The claim of a run, from the file in its folder.
+def claims_of(run: Run) -> tuple[Claim, ...]:
+    """The claims of a run, from the files in its folder.
 
     Raises:
         UsageError: it is no run of a claim.
-        ProblemError: the file of the claim is wrong.
+        ProblemError: the file of a claim is wrong.
     """
     from sciml_bench.claims.collection import of_run
 
-    claim = of_run(run.folder, run.plan)
-    if claim is None:
+    claims = of_run(run.folder, run.plan)
+    if not claims:
         raise UsageError(f"{run.folder} is no run of a claim; make one with `sciml-bench claims run`")
-    return claim
+    return claims
 
 
-def newest_claim_runs(out: Path) -> tuple[Run, ...]:
-    """The newest run of each claim below a folder, in the order of the claims' ids."""
+def newest_of_each(out: Path) -> dict[str, Run]:
+    """The newest run below a folder of each claim, by the claims' ids in order."""
     found: dict[str, Run] = {}
     for run in runs_in(out):
         try:
-            claim = run.plan.get("claimed", {}).get("claim")
+            names = claimed_sides(run.plan)
         except StoreError:
             continue
-        if claim is not None:
-            found.setdefault(claim, run)
-    return tuple(found[name] for name in sorted(found))
+        for name in names:
+            found.setdefault(name, run)
+    return dict(sorted(found.items()))
+
+
+def as_heading(group: Group) -> str:
+    """The claims of a run that begins."""
+    lines = [f"{claim.id}: {claim.title}" for claim in group.claims]
+    return "\n" + "\n".join(lines)
 
 
 def print_chosen(chosen: Chosen, as_json: bool) -> None:
-    """Say what will be run and at what estimated cost, and what is left out and why."""
-    total_s = sum(cost_s for _, cost_s in chosen.claims)
-    names = ", ".join(claim.id for claim, _ in chosen.claims) or "none"
+    """Say what will be run and at what estimated cost, what shares a run, and what is left out and why."""
+    total_s = sum(group.cost_s for group in chosen.groups)
+    names = ", ".join(claim.id for group in chosen.groups for claim in group.claims) or "none"
     click.echo(f"claims to run: {names} (about {total_s / 60:.1f} min)", err=as_json)
+    for group in chosen.groups:
+        if len(group.claims) > 1:
+            shared = ", ".join(claim.id for claim in group.claims)
+            click.echo(f"in one run, as they share cells: {shared}", err=as_json)
     print_left_out(chosen.left_out, as_json)
 
 

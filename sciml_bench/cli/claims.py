@@ -110,12 +110,12 @@ def run(
 ) -> int:  # fmt: skip
     """Measure claims, each as published and when fair, and judge them; without an ID all of them.
 
-    Each claim has a run folder of its own. As published, both sides run at the tolerances of the source; when fair, on
-    a ladder of those of the profile that are two decades apart, and are compared at equal achieved accuracy. Both
-    settings are measured in the same blocks; counts, which no process changes, in a single one, and claimed ratios of
-    1.25 or more in half of the profile's processes, from five on, with ten calls at least where the profile has more.
-    First calls are read at the loosest tolerance alone. Where one side of a setting cannot run here, the other is not
-    measured for its sake.
+    Claims that share cells have a run folder in common, all others one each. As published, both sides run at the
+    tolerances of the source; when fair, on a ladder of those of the profile that are two decades apart, and are
+    compared at equal achieved accuracy. Both settings are measured in the same blocks; counts, which no process
+    changes, in a single one, and claimed ratios of 1.25 or more in half of the profile's processes, from five on, with
+    ten calls at least where the profile has more. First calls are read at the loosest tolerance alone. Where one side
+    of a setting cannot run here, the other is not measured for its sake.
 
     A claim that cannot be tested here is told with the reason. Where minutes are limited, the claims that take least
     come first, and those left out are told. The same command goes on after an interruption.
@@ -124,18 +124,20 @@ def run(
     from sciml_bench.claims.judging import untested
     from sciml_bench.claims.trial import USUAL_MINUTES
     from sciml_bench.cli.budget import Budget
-    from sciml_bench.cli.claiming import choose, measure, print_chosen, print_left_out
+    from sciml_bench.cli.claiming import choose, claims_of, measure, print_chosen, print_left_out
 
     found = _found(names)
     budget = Budget(minutes or (None if names else USUAL_MINUTES.get(options["profile"])))
     chosen = choose(found, adapters(), options, cpu_only=cpu_only, budget=budget)
     print_chosen(chosen, as_json)
-    if not chosen.claims:
+    if not chosen.groups:
         return exits.NOTHING_SELECTED
     series = measure(chosen, options, resume, wait, as_json, budget)
     left_out = (*chosen.left_out, *series.left_out) if names else ()
     by_name = {item.claim.id: untested(item.claim, item.reason) for item in left_out}
-    by_name |= {item.claim.id: item for item in _judged(series.runs)}
+    by_name |= {
+        item.claim.id: item for item in _judged([(claim, run) for run in series.runs for claim in claims_of(run)])
+    }
     _print_judged([by_name[claim.id] for claim in found if claim.id in by_name], as_json)
     print_left_out(series.left_out, as_json)
     if series.interrupted:
@@ -158,7 +160,7 @@ def report(names: tuple[str, ...], out: Path, as_json: bool) -> int:
     lies within the claimed factor. Without a winner it is undecided, as is all that has a single process. What is
     claimed of the first call of a cell is held against later calls of the same process.
     """
-    _print_judged(_judged(_runs(names, out)), as_json)
+    _print_judged(_judged(_tested(names, out)), as_json)
     return exits.OK
 
 
@@ -170,7 +172,7 @@ def export(names: tuple[str, ...], form: str, out: Path) -> int:
     """Write the table of ``claims report`` with the sources, for a page or a paper."""
     from sciml_bench.claims import told
 
-    judged = _judged(_runs(names, out))
+    judged = _judged(_tested(names, out))
     write = {"markdown": told.markdown, "latex": told.latex, "csv": told.table}[form]
     click.echo(write(judged), nl=False)
     return exits.OK
@@ -185,29 +187,30 @@ def _found(names: tuple[str, ...]) -> list[Claim]:
     return list({claim.id: claim for claim in map(find, names)}.values())
 
 
-def _runs(names: tuple[str, ...], out: Path) -> list[Run]:
-    from sciml_bench.cli.claiming import newest_claim_runs
+def _tested(names: tuple[str, ...], out: Path) -> list[tuple[Claim, Run]]:
+    """The claims of these runs, or each claim with its newest run."""
+    from sciml_bench.cli.claiming import claims_of, newest_of_each
     from sciml_bench.cli.finding import found_run
 
-    runs = [found_run(name, out) for name in names] if names else list(newest_claim_runs(out))
-    if not runs:
+    if names:
+        return [(claim, run) for run in (found_run(name, out) for name in names) for claim in claims_of(run)]
+    newest = newest_of_each(out)
+    if not newest:
         raise UsageError(f"there is no run of a claim in {out}; make one with `sciml-bench claims run`")
-    return runs
+    return [(claim, run) for name, run in newest.items() for claim in claims_of(run) if claim.id == name]
 
 
-def _judged(runs: Sequence[Run]) -> tuple[Judged, ...]:
+def _judged(tested: Sequence[tuple[Claim, Run]]) -> tuple[Judged, ...]:
     """Judge the claims of these runs as one family."""
     from sciml_bench.claims.judging import Measurement, judged
-    from sciml_bench.cli.claiming import claim_of
     from sciml_bench.report.summary import summarise
 
     def damaged(line: object) -> None:
         click.echo(f"left out: {line}", err=True)
 
-    measured = [
-        Measurement(claim_of(run), summarise(run.plan, run.records(on_damage=damaged)), run.folder) for run in runs
-    ]
-    return judged(measured)
+    runs = {run.folder: run for _, run in tested}
+    summaries = {folder: summarise(run.plan, run.records(on_damage=damaged)) for folder, run in runs.items()}
+    return judged([Measurement(claim, summaries[run.folder], run.folder) for claim, run in tested])
 
 
 def _print_judged(found: Sequence[Judged], as_json: bool) -> None:

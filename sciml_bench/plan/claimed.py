@@ -1,4 +1,4 @@
-"""A published claim under test: which cells of a run are which side of it, and at what tolerances they are measured."""
+"""Published claims under test: which cells of a run are which side of them, and at what tolerances they run."""
 
 from __future__ import annotations
 
@@ -11,19 +11,29 @@ from sciml_bench.task import CALLS, Point
 
 @dataclass(frozen=True)
 class Claimed:
-    """``cells`` maps each side, such as ``published.fast``, to the label of its cell.
+    """``sides`` maps each claim's id to its sides, such as ``published.fast``, and these to the labels of their cells.
 
-    ``points`` are those of the cells that are measured at the tolerances of the claim, by label: at these alone, or,
+    ``points`` are those of the cells that are measured at the tolerances of a claim, by label: at these alone, or,
     where a cell is a side when fair, too, on the ladder as well. The others have the ladder of the profile. ``calls``
-    are what the cells of its quantity are measured for.
+    are what the cells of their quantity are measured for.
     """
 
-    claim: str
-    cells: Mapping[str, str]
+    sides: Mapping[str, Mapping[str, str]]
     points: Mapping[str, tuple[Point, ...]] = field(default_factory=dict[str, tuple[Point, ...]])
     calls: tuple[str, ...] = CALLS
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, as kept in the plan."""
         points = {label: [[point.rtol, point.atol] for point in points] for label, points in self.points.items()}
-        return {"claim": self.claim, "cells": dict(self.cells), "points": points}
+        return {"claims": {claim: dict(sides) for claim, sides in self.sides.items()}, "points": points}
+
+
+def claimed_sides(plan: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
+    """The sides of each claim that a written plan tests, by the claim's id; empty where it tests none."""
+    claimed = plan.get("claimed")
+    if claimed is None:
+        return {}
+    if "claim" in claimed:
+        # As earlier versions wrote it, with one claim.
+        return {claimed["claim"]: claimed.get("cells", {})}
+    return dict(claimed["claims"])

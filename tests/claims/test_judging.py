@@ -10,11 +10,12 @@ import pytest
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.claims.claim import Claim, Figure
-from sciml_bench.claims.collection import FILE, find
+from sciml_bench.claims.collection import find, keep
 from sciml_bench.claims.judging import Judged, Measurement, judged, untested
 from sciml_bench.claims.ruling import Ruling
 from sciml_bench.claims.told import document, latex, markdown, ratio_text, remarks, row, table
 from sciml_bench.outcome import Outcome
+from sciml_bench.plan.claimed import Claimed
 from sciml_bench.report.page.claim import claim_tables, under_test
 from sciml_bench.report.page.table import Places
 from sciml_bench.report.summary import summarise
@@ -61,7 +62,7 @@ def measured(
                 made = [point(1e-4, outcome=Outcome.TIMEOUT)]
             records.append(record(where, made, block=block))
     told = plan(list(SIDES.values()), profile=profile)
-    told |= {"claimed": {"claim": which.id, "cells": {name: where.label for name, where in SIDES.items()}}}
+    told |= {"claimed": as_now([which], {name: where.label for name, where in SIDES.items()})}
     (found,) = judged([Measurement(which, summarise(told, records), Path("results/run"))])
     return found
 
@@ -224,25 +225,50 @@ def test_tables_have_the_source_and_no_markup_of_strangers():
     assert "not testable here" in lines[2]
 
 
-def test_the_page_of_a_run_shows_its_claim(tmp_path: Path):
-    which, told, records = find("C13"), plan(list(SIDES.values())), []
+def run_of(claims: list[Claim], folder: Path, plan_of: Any) -> tuple[Reading, Places]:
+    """A run whose slow sides take twice as long, and whose plan names its claims so."""
+    told, records = plan(list(SIDES.values())), []
     for block in range(6):
         records += [
             record(where, points(1.0 + name.endswith("slow"), 4.0), block=block) for name, where in SIDES.items()
         ]
-    told |= {"claimed": {"claim": which.id, "cells": {name: where.label for name, where in SIDES.items()}}}
+    told |= {"claimed": plan_of(claims, {name: where.label for name, where in SIDES.items()})}
     summary = summarise(told, records)
-    reading = Reading("run", str(tmp_path), told, {}, summary)
-    places = Places("r1-", summary.cells, {})
-    assert under_test(reading, "r1", places) is None
-    (tmp_path / FILE).write_bytes(which.path.read_bytes())
-    item = under_test(reading, "r1", places)
-    assert item is not None
-    overview, tables = claim_tables([item])
+    return Reading("run", str(folder), told, {}, summary), Places("r1-", summary.cells, {})
+
+
+def as_now(claims: list[Claim], sides: dict[str, str]) -> dict[str, Any]:
+    return Claimed({claim.id: sides for claim in claims}).to_dict()
+
+
+def as_once(claims: list[Claim], sides: dict[str, str]) -> dict[str, Any]:
+    return {"claim": claims[0].id, "cells": sides, "points": {}}
+
+
+@pytest.mark.parametrize(("plan_of", "file"), [(as_now, "claims/C13.toml"), (as_once, "claim.toml")])
+def test_the_page_of_a_run_shows_its_claim(tmp_path: Path, plan_of: Any, file: str):
+    which = find("C13")
+    reading, places = run_of([which], tmp_path, plan_of)
+    assert under_test(reading, "r1", places) == ()
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_bytes(which.path.read_bytes())
+    overview, tables = claim_tables(under_test(reading, "r1", places))
     assert overview is None
-    shown = tables["r1"]
+    (shown,) = tables["r1"]
     assert shown.caption.startswith("Claim C13: ")
     assert [entries[0].text for entries in shown.rows] == ["claimed", "as published", "when fair"]
     assert [entries[2].text for entries in shown.rows] == ["", "holds", "holds"]
     assert "49% slower" in shown.note
     assert "Corrections are welcome" in shown.note
+
+
+def test_the_page_of_a_run_shows_each_of_its_claims(tmp_path: Path):
+    claims = [find("C13"), find("C03")]
+    reading, places = run_of(claims, tmp_path, as_now)
+    keep([*claims, find("C05")], tmp_path)
+    overview, tables = claim_tables(under_test(reading, "r1", places))
+    assert overview is not None
+    assert [entries[0].text for entries in overview.rows] == ["C03", "C13"]
+    captions = [table.caption.partition(":")[0] for table in tables["r1"]]
+    assert captions == ["Claim C13", "Claim C03"], "the plan tests these alone, and in this order"
+    assert len({table.id for table in tables["r1"]}) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.claims.collection import claims, find
 from sciml_bench.claims.load import load_claim
+from sciml_bench.claims.together import together
 from sciml_bench.claims.trial import FIRST_TARGETS, in_order, measuring, needed, obstacle, trial
 from sciml_bench.claims.workload import write_workloads
 from sciml_bench.errors import ProblemError
@@ -36,12 +38,13 @@ def test_the_problems_of_every_claim_load_and_their_cells_are_not_refused(
     monkeypatch.setattr(installation, "refused_part", lambda *_: None)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: object())
     claim = claims()[name]
-    written = write_workloads(claim, tmp_path)
+    written = write_workloads([claim], tmp_path)
     assert [item.setting for item in written] == ["published", "fair"]
-    _, claimed = trial(claim, written, LADDER)
+    _, claimed = trial(written, LADDER)
+    cells = claimed.sides[claim.id]
     sides = ("cell",) if claim.figure.against_later else ("fast", "slow")
-    assert set(claimed.cells) == {f"{setting}.{side}" for setting in ("published", "fair") for side in sides}
-    for label in claimed.cells.values():
+    assert set(cells) == {f"{setting}.{side}" for setting in ("published", "fair") for side in sides}
+    for label in cells.values():
         cell = Cell(*label.split("/"))
         (path,) = {item.path for item in written if item.problem.name == cell.problem}
         (entry,) = entries(Selection(), (path,))
@@ -49,7 +52,7 @@ def test_the_problems_of_every_claim_load_and_their_cells_are_not_refused(
 
 
 def test_what_a_claim_sets_is_set_and_the_rest_is_the_catalogs(tmp_path: Path):
-    published, fair = write_workloads(find("C05"), tmp_path)
+    published, fair = write_workloads([find("C05")], tmp_path)
     assert isinstance(fair.problem, Problem)
     assert published.problem.name == "robertson-c05-published"
     assert published.problem.numbers().save_times == (1e5,)
@@ -59,10 +62,10 @@ def test_what_a_claim_sets_is_set_and_the_rest_is_the_catalogs(tmp_path: Path):
 
 
 def test_a_models_reference_comes_along_where_it_covers_the_batches(tmp_path: Path):
-    alike, *_ = write_workloads(find("C32-lenet"), tmp_path / "alike")
+    alike, *_ = write_workloads([find("C32-lenet")], tmp_path / "alike")
     assert isinstance(alike.problem, Architecture)
     assert model_reference(alike.problem) is not None
-    larger, *_ = write_workloads(find("C32"), tmp_path / "larger")
+    larger, *_ = write_workloads([find("C32")], tmp_path / "larger")
     assert isinstance(larger.problem, Architecture)
     assert larger.problem.batches == (1, 10_000)
     assert larger.problem.spec_hash == load_architecture(catalog.path("matrix-exponential")).spec_hash
@@ -70,46 +73,87 @@ def test_a_models_reference_comes_along_where_it_covers_the_batches(tmp_path: Pa
 
 
 def test_tables_are_replaced_as_a_whole_and_weights_drawn_anew(tmp_path: Path):
-    published, _ = write_workloads(find("C14-lotka-volterra"), tmp_path)
+    published, _ = write_workloads([find("C14-lotka-volterra")], tmp_path)
     assert isinstance(published.problem, Problem)
     assert published.problem.theta_labels == ("a", "b", "c")
     assert published.problem.training is None
-    large, _ = write_workloads(find("C23"), tmp_path)
+    large, _ = write_workloads([find("C23")], tmp_path)
     assert isinstance(large.problem, Problem)
     assert sum(len(network.weights) for network in large.problem.networks) == 3 * 224 + 225 * 224 + 225 * 2
 
 
 def test_published_tolerances_are_those_of_the_sides(tmp_path: Path):
     claim = find("C03")
-    selection, claimed = trial(claim, write_workloads(claim, tmp_path), LADDER)
-    assert claimed.points[claimed.cells["published.slow"]] == (Point(1e-7, 1e-9),)
-    assert claimed.cells["fair.slow"] not in claimed.points
-    assert set(selection.cells) == set(claimed.cells.values())
+    selection, claimed = trial(write_workloads([claim], tmp_path), LADDER)
+    cells = claimed.sides[claim.id]
+    assert claimed.points[cells["published.slow"]] == (Point(1e-7, 1e-9),)
+    assert cells["fair.slow"] not in claimed.points
+    assert set(selection.cells) == set(cells.values())
 
 
 def test_a_cell_of_both_settings_is_measured_once_at_the_stated_tolerances_and_on_the_ladder(tmp_path: Path):
     claim = find("C03")
-    written = write_workloads(claim, tmp_path)
+    written = write_workloads([claim], tmp_path)
     assert {item.path.name for item in written} == {"spiral-node-c03.toml"}
-    selection, claimed = trial(claim, written, LADDER)
-    assert claimed.cells["published.fast"] == claimed.cells["fair.fast"]
+    selection, claimed = trial(written, LADDER)
+    cells = claimed.sides["C03"]
+    assert cells["published.fast"] == cells["fair.fast"]
     assert len(selection.cells) == 3
-    assert claimed.points[claimed.cells["fair.fast"]] == (Point(1e-3, 1e-6), *LADDER)
+    assert claimed.points[cells["fair.fast"]] == (Point(1e-3, 1e-6), *LADDER)
+
+
+def test_claims_that_share_cells_are_measured_together_and_these_once(tmp_path: Path):
+    ids = ("C03", "C05", "C13", "C23", "C13-vjp", "C03-defaults", "C08")
+    shared, *others = together([find(name) for name in ids], profile_named("standard"))
+    assert [claim.id for claim in shared] == ["C03", "C13", "C13-vjp", "C03-defaults"]
+    assert [[claim.id for claim in group] for group in others] == [["C05"], ["C23"], ["C08"]]
+    written = write_workloads(shared, tmp_path)
+    assert {item.path.name for item in written} == {"spiral-node-c03-and-3-more.toml"}
+    selection, claimed = trial(written, LADDER)
+    assert list(claimed.sides) == [claim.id for claim in shared]
+    assert claimed.sides["C03"]["fair.fast"] == claimed.sides["C13"]["published.slow"]
+    assert len(selection.cells) == 5
+    alone = {
+        label.partition("/")[2]: points
+        for claim in shared
+        for label, points in trial(write_workloads([claim], tmp_path / claim.id), LADDER)[1].points.items()
+        if len(points) > 1
+    }
+    zygote = "julia/tsit5/interpolating-zygote/compiled/float64/cpu"
+    assert set(alone) > {zygote}
+    assert claimed.points == {
+        f"spiral-node-c03-and-3-more/{label}": points
+        for label, points in (alone | {"torchdiffeq/dopri5/backsolve/eager/float64/cpu": (Point(1e-7, 1e-9),)}).items()
+    }
+
+
+def test_claims_about_other_problems_calls_or_samples_are_measured_apart(tmp_path: Path):
+    one = find("C03")
+    small = dataclasses.replace(one, id="X1", figure=dataclasses.replace(one.figure, ratio=1.1))
+    solves = dataclasses.replace(one, id="X2", figure=dataclasses.replace(one.figure, quantity="solve"))
+    assert one.fair is not None
+    far = dataclasses.replace(one.fair, workload=dataclasses.replace(one.fair.workload, changes={"time.end": 2.0}))
+    other = dataclasses.replace(one, id="X3", fair=far)
+    claims = [one, small, solves, other]
+    assert together(claims, profile_named("standard")) == tuple((claim,) for claim in claims)
+    with pytest.raises(ValueError, match="C03, X3 are about different problems"):
+        write_workloads([one, other], tmp_path)
 
 
 def test_nothing_is_measured_for_the_sake_of_a_side_that_cannot_be(tmp_path: Path):
     claim = find("C14-brusselator")
-    written = write_workloads(claim, tmp_path)
-    _, whole = trial(claim, written, LADDER)
-    refused, forward = whole.cells["published.fast"], whole.cells["fair.slow"]
-    assert forward == whole.cells["published.slow"]
+    written = write_workloads([claim], tmp_path)
+    _, whole = trial(written, LADDER)
+    cells = whole.sides[claim.id]
+    refused, forward = cells["published.fast"], cells["fair.slow"]
+    assert forward == cells["published.slow"]
     assert set(whole.points[forward]) == {Point(1e-7, 1e-5), *LADDER}
-    selection, claimed = trial(claim, written, LADDER, {refused})
-    assert set(selection.cells) == {refused, forward, whole.cells["fair.fast"]}
-    assert claimed.cells == whole.cells
+    selection, claimed = trial(written, LADDER, {refused})
+    assert set(selection.cells) == {refused, forward, cells["fair.fast"]}
+    assert claimed.sides == whole.sides
     assert claimed.points == {}, "forward is a side of the fair setting only, on the ladder"
-    selection, claimed = trial(claim, written, LADDER, {whole.cells["fair.fast"]})
-    assert set(selection.cells) == set(whole.cells.values())
+    selection, claimed = trial(written, LADDER, {cells["fair.fast"]})
+    assert set(selection.cells) == set(cells.values())
     assert claimed.points == {refused: (Point(1e-7, 1e-5),), forward: (Point(1e-7, 1e-5),)}
 
 
@@ -146,7 +190,7 @@ def test_a_claim_is_measured_at_tolerances_two_decades_apart():
 
 def test_a_claim_about_solves_is_measured_without_gradients(tmp_path: Path):
     for name, calls in (("C05", ("solve",)), ("C29", ("solve",)), ("C03", CALLS), ("C28", CALLS)):
-        _, claimed = trial(find(name), write_workloads(find(name), tmp_path), LADDER)
+        _, claimed = trial(write_workloads([find(name)], tmp_path), LADDER)
         assert claimed.calls == calls
 
 
@@ -165,7 +209,7 @@ def test_what_makes_no_problem_is_refused_with_the_line_of_the_claim(tmp_path: P
     path = tmp_path / "C05.toml"
     path.write_text(text[:start] + f"set = {{ {change} }}" + text[text.index("\n", start) :], encoding="utf-8")
     with pytest.raises(ProblemError, match=complaint) as caught:
-        write_workloads(load_claim(path), tmp_path / "problems")
+        write_workloads([load_claim(path)], tmp_path / "problems")
     assert caught.value.where == path
     assert caught.value.line == text[:start].count("\n") + 1
 

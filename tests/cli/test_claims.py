@@ -79,7 +79,7 @@ def test_a_claim_is_run_judged_and_told(cli):
     run = only_run()
     assert run.folder.name.endswith("_claim-X1_smoke")
     claimed = run.plan["claimed"]
-    assert claimed["claim"] == "X1"
+    assert list(claimed["claims"]) == ["X1"]
     for record in run.records():
         label = record.cell.label
         own = claimed["points"].get(label)
@@ -131,7 +131,7 @@ def known(cli, monkeypatch) -> None:
     long, short = (load_claim(Path(name)) for name in (write("C05", quantity="gradient"), write("X9")))
     monkeypatch.setattr(collection, "claims", lambda: {"C05": long, "X9": short})
     costs = {"C05": 400.0, "X9": 300.0}
-    monkeypatch.setattr(Plan, "cost_s", lambda plan, *_: costs[plan.claimed.claim])
+    monkeypatch.setattr(Plan, "cost_s", lambda plan, *_: sum(costs[name] for name in plan.claimed.sides))
 
 
 @pytest.mark.usefixtures("known")
@@ -142,6 +142,36 @@ def test_smoke_measures_the_claims_that_fit_into_ten_minutes_and_the_cheapest_fi
     assert "not run: C05: left out to stay within 10 minutes (--minutes): it takes about 6.7 min" in done.out
     done = cli("claims", "run", "--cpu", "--profile", "smoke", "--minutes", "12")
     assert "claims to run: C05, X9 (about 11.7 min)" in done.out
+
+
+def sharing(name: str, slow: str) -> str:
+    """A claim on the catalog's own problem, as published and when fair, so that others can share its cells."""
+    return _with(write(name, fair_slow=slow), 'set = { "parameters.a" = 0.6 }\n', "")
+
+
+def test_claims_that_share_cells_have_one_run_and_each_its_ruling(cli):
+    files = [sharing("X1", "finer"), sharing("X2", "wrong"), write("X3")]
+    done = cli("claims", "run", *files, "--profile", "smoke", "--seed", "3")
+    assert done.code == exits.OK, done.err
+    assert "in one run, as they share cells: X1, X2" in done.out
+    assert "X1: Fine against finer\nX2: Fine against finer\n" in done.out
+    alone, shared = sorted(
+        (Run.open(path) for path in Path("results").iterdir()), key=lambda run: len(run.plan["cells"])
+    )
+    assert sorted(run.folder.name.split("_", 1)[1] for run in (alone, shared)) == [
+        "claim-X1_X2_smoke",
+        "claim-X3_smoke",
+    ]
+    told = {item["id"]: item for item in cli("claims", "report", "--json").json}
+    assert [told[name]["run"] for name in ("X1", "X2", "X3")].count(told["X1"]["run"]) == 2
+    assert told["X1"]["fair"]["ratio"] is not None
+    assert "the slow side ended in inaccurate" in told["X2"]["fair"]["reason"]
+    assert told["X1"]["published"]["ratio"] == told["X2"]["published"]["ratio"]
+    assert cli("verify", told["X1"]["run"]).code == exits.OK
+    again = cli("claims", "run", files[0], "--profile", "smoke", "--seed", "3")
+    assert again.code == exits.OK
+    newest = {item["id"]: item["run"] for item in cli("claims", "report", "--json").json}
+    assert newest["X1"] != newest["X2"] == told["X2"]["run"]
 
 
 def test_a_report_has_all_claims_in_one_table_and_compares_no_two(cli):

@@ -110,7 +110,7 @@ def test_a_training_costs_time_and_changes_the_plan_but_no_cell(suite, tmp_path)
 
 
 def test_of_a_claim_about_solves_no_gradient_is_measured(suite):
-    first, second = (Claimed("X1", {}, calls=calls) for calls in (CALLS, ("solve",)))
+    first, second = (Claimed({"X1": {}}, calls=calls) for calls in (CALLS, ("solve",)))
     both, solves = made(suite, claimed=first), made(suite, claimed=second)
     assert {both.task(slot).calls for slot in both.slots} == {CALLS}
     assert {solves.task(slot).calls for slot in solves.slots} == {("solve",)}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.errors import StoreError
+from sciml_bench.plan.claimed import claimed_sides
 from sciml_bench.report.comparison import text
 from sciml_bench.report.comparison.compare import Compared, Comparison, compare_runs
 from sciml_bench.report.comparison.refusal import refusals
@@ -49,16 +50,16 @@ def between(runs: Sequence[Run]) -> Iterator[Between]:
 
 def _of_different_claims(base: Run, new: Run) -> bool:
     """Told by their plans alone, as reading all records of many claims takes long."""
-    claims = _claim(base), _claim(new)
-    return None not in claims and claims[0] != claims[1]
+    claims, others = _claims(base), _claims(new)
+    return bool(claims and others) and not claims & others
 
 
-def _claim(run: Run) -> str | None:
-    """The claim that a run tests; ``None`` where it tests none, or where its plan cannot be read."""
+def _claims(run: Run) -> set[str]:
+    """The claims that a run tests; none where its plan cannot be read."""
     try:
-        return run.plan.get("claimed", {}).get("claim")
+        return set(claimed_sides(run.plan))
     except StoreError:
-        return None
+        return set()
 
 
 def _side(run: Run) -> Side | None:

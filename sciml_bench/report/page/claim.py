@@ -12,6 +12,7 @@ from sciml_bench.claims.judging import Judged, Measurement, judged
 from sciml_bench.claims.told import claimed_text, quantity_text, ratio_text, source
 from sciml_bench.claims.workload import SETTINGS
 from sciml_bench.errors import ProblemError
+from sciml_bench.plan.claimed import claimed_sides
 from sciml_bench.report.page.table import Entry, Heading, Places, Table
 from sciml_bench.report.traces import Reading
 
@@ -44,27 +45,34 @@ class Tested:
     records: Mapping[str, Entry]
 
 
-def under_test(reading: Reading, section: str, places: Places) -> Tested | None:
-    """The claim that a run tests, in the section of this id; ``None`` for any other run."""
+def under_test(reading: Reading, section: str, places: Places) -> tuple[Tested, ...]:
+    """The claims that a run tests, in the section of this id; none for any other run."""
+    folder = Path(reading.folder)
     try:
-        claim = of_run(Path(reading.folder), reading.plan)
+        claims = of_run(folder, reading.plan)
     except ProblemError:
-        # Its own file was changed after the run: the tables of its cells stand without it.
-        return None
-    if claim is None:
-        return None
-    records = {setting: _records(reading, setting, places) for setting in SETTINGS}
-    return Tested(Measurement(claim, reading.summary, Path(reading.folder)), section, records)
+        # A file of its own was changed after the run: the tables of its cells stand without it.
+        return ()
+    return tuple(
+        Tested(
+            Measurement(claim, reading.summary, folder),
+            section,
+            {setting: _records(claim, reading, setting, places) for setting in SETTINGS},
+        )
+        for claim in claims
+    )
 
 
-def claim_tables(claims: Sequence[Tested]) -> tuple[Table | None, dict[str, Table]]:
-    """All claims of a page, where it has several, and each one by the section of its run.
+def claim_tables(claims: Sequence[Tested]) -> tuple[Table | None, dict[str, list[Table]]]:
+    """All claims of a page, where it has several, and those of each run by its section.
 
     All are judged together: they are one family of comparisons.
     """
     found = judged([claim.measurement for claim in claims])
     pairs = list(zip(claims, found, strict=True))
-    tables = {claim.section: _table(claim, of_claim) for claim, of_claim in pairs}
+    tables: dict[str, list[Table]] = {}
+    for claim, of_claim in pairs:
+        tables.setdefault(claim.section, []).append(_table(claim, of_claim))
     if len(pairs) < 2:
         return None, tables
     rows = tuple(_row(claim, of_claim) for claim, of_claim in sorted(pairs, key=lambda pair: pair[1].claim.id))
@@ -98,12 +106,18 @@ def _table(tested: Tested, found: Judged) -> Table:
     for name in SETTINGS:
         reason = Entry(found.findings[name].reason)
         rows.append((Entry(_TOLD[name]), *_found(found, name), reason, tested.records[name]))
-    return Table(f"{tested.section}-claim", f"Claim {claim.id}: {claim.title}", _HEADINGS, tuple(rows), _note(claim))
+    return Table(
+        f"{tested.section}-claim-{claim.id.lower()}",
+        f"Claim {claim.id}: {claim.title}",
+        _HEADINGS,
+        tuple(rows),
+        _note(claim),
+    )
 
 
-def _records(reading: Reading, setting: str, places: Places) -> Entry:
+def _records(claim: Claim, reading: Reading, setting: str, places: Places) -> Entry:
     """The cells of the sides by their numbers, linked to those of the slow one, or of the only one."""
-    cells = reading.plan["claimed"].get("cells", {})
+    cells = claimed_sides(reading.plan).get(claim.id, {})
     ids = {cell.cell.label: cell_id for cell_id, cell in reading.summary.cells.items()}
     found = {side: ids.get(cells.get(f"{setting}.{side}", "")) for side in ("slow", "fast", "cell")}
     entries = {side: places.entry(cell_id) for side, cell_id in found.items() if cell_id is not None}

@@ -46,7 +46,7 @@ def report(runs: Sequence[Run], now: datetime.datetime, say: Say = lambda _text:
     for number, run in enumerate(runs, start=1):
         say(f"reading {run.folder.name}")
         sections.append(section(read_run(run, processes), number, now, looks, say, processes))
-    claims, tables = claim_tables([section.tested for section in sections if section.tested is not None])
+    claims, tables = claim_tables([tested for section in sections for tested in section.tested])
     if len(runs) > 1:
         say("comparing the runs")
     compared = tuple(between(runs))

@@ -37,7 +37,7 @@ class Section:
     facts: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
     headline: tuple[str, ...]
-    tested: Tested | None
+    tested: tuple[Tested, ...]
     wins: Table | None
     more_wins: Table | None
     advice: Table | None

@@ -8,6 +8,7 @@ import pytest
 from stubs import compared
 
 from sciml_bench.errors import StoreError
+from sciml_bench.plan.claimed import Claimed
 from sciml_bench.report.comparison.side import read_side
 from sciml_bench.report.page.between import between
 from sciml_bench.store import Run
@@ -46,7 +47,7 @@ def of_claim(run: Run, claim: str) -> Run:
     """The same run, as one that tests a claim."""
     path = run.folder / "plan.json"
     plan = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**plan, "claimed": {"claim": claim, "cells": {}, "points": {}}}), encoding="utf-8")
+    path.write_text(json.dumps({**plan, "claimed": Claimed({claim: {}}).to_dict()}), encoding="utf-8")
     return Run.open(run.folder)
 
 
