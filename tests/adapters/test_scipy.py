@@ -35,9 +35,13 @@ def differentiated(program, theta, point):
     return program.read_gradient(program.gradient(program.prepare(theta, point)))
 
 
-@pytest.mark.parametrize(("method", "digits"), [("radau", 7.5), ("bdf", 5.0), ("lsoda", 5.5), ("odeint", 5.5)])
+@pytest.mark.parametrize(("method", "digits"), [("radau", 7.5), ("bdf", 5.0), ("lsoda", 5.0), ("odeint", 5.5)])
 def test_robertson_reaches_the_published_end(method, digits):
-    """Significant correct digits at t = 1e5 for rtol = 1e-6."""
+    """Significant correct digits at t = 1e5 for rtol = 1e-6.
+
+    LSODA's steps follow the roundings of the processor's BLAS: 643 of them reach 5.2 digits with OpenBLAS's kernels for
+    AVX-512, 582 reach 6.3 with those for Haswell.
+    """
     problem = catalog.load("robertson")
     numbers = problem.numbers()
     solution = solved(scipy_program("robertson", method), np.array(numbers.theta), Point(1e-6, 1e-8))
