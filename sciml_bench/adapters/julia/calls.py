@@ -9,9 +9,10 @@ from typing import Any
 from sciml_bench.adapters.base import Inside
 from sciml_bench.adapters.julia.manifest import fingerprint
 
-LOOKUP_NS = 20_000
+LOOKUP_NS = 500_000
 """Julia's clock of compiling also runs while it looks up code that it has, as for each function pointer on a compiled
-tape of ReverseDiff: some microseconds. To compile the smallest function takes hundreds of them."""
+tape of ReverseDiff: some microseconds, and up to 60 in one call of some ten thousand, where the look-up is interrupted.
+To compile a function takes milliseconds, unless it is found to be constant and no code is made: 30 to 120 microseconds."""
 
 
 class Calls:
