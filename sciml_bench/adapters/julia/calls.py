@@ -12,7 +12,7 @@ from sciml_bench.adapters.julia.manifest import fingerprint
 LOOKUP_NS = 500_000
 """Julia's clock of compiling also runs while it looks up code that it has, as for each function pointer on a compiled
 tape of ReverseDiff: some microseconds, and up to 60 in one call of some ten thousand, where the look-up is interrupted.
-To compile a function takes milliseconds, unless it is found to be constant and no code is made: 30 to 120 microseconds."""
+To compile a function takes milliseconds; 30 to 120 microseconds where it is found to be constant, without code."""
 
 
 class Calls:
