@@ -36,4 +36,4 @@ def claimed_sides(plan: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
     if "claim" in claimed:
         # As earlier versions wrote it, with one claim.
         return {claimed["claim"]: claimed.get("cells", {})}
-    return dict(claimed["claims"])
+    return dict(claimed.get("claims", {}))

@@ -398,13 +398,3 @@ def test_the_page_of_a_folder_elsewhere_is_the_same(page, tmp_path):
     shutil.copytree(run.folder, moved)
     assert report([Run.open(moved)], NOW) == text
     assert str(Path(run.folder).parent) not in text
-
-
-@pytest.mark.parametrize(("n_runs", "folded"), [(6, False), (7, True)])
-def test_the_contents_of_many_runs_are_folded(tmp_path, n_runs, folded):
-    runs = [compared.run(tmp_path, f"run-{number}", blocks=1) for number in range(n_runs)]
-    text = report(runs, NOW)
-    contents = text[text.index("<nav") : text.index("</nav>")]
-    assert (f'<details class="runs"><summary>{n_runs} runs</summary>' in contents) is folded
-    links = [link["href"] for link in Reader(contents).tags("a")]
-    assert {f"#r{number}" for number in range(1, n_runs + 1)} < set(links)
