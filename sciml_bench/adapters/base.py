@@ -100,6 +100,11 @@ class Facts:
     arrays: bool = False
     layers: tuple[Layer, ...] = ()
 
+    @property
+    def n_theta(self) -> int:
+        """The length of a gradient."""
+        return self.n_parameters if self.wrt == "parameters" else self.n_states
+
 
 @dataclass(frozen=True)
 class Recipe:

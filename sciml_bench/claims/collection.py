@@ -57,6 +57,11 @@ def of_run(folder: Path, plan: Mapping[str, Any]) -> tuple[Claim, ...]:
     return tuple(found[name] for name in names if name in found)
 
 
+def kept_file(folder: Path, plan: Mapping[str, Any], name: str) -> Path:
+    """Where the folder of a run keeps the file of one of the claims of its plan."""
+    return folder / _FILE if "claim" in plan["claimed"] else folder / FOLDER / f"{name}.toml"
+
+
 def keep(claims: Iterable[Claim], folder: Path) -> None:
     """Put the files of the claims that a run tests into its folder."""
     (folder / FOLDER).mkdir()

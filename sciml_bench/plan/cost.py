@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sciml_bench.adapters.base import Method
+from sciml_bench.adapters.base import Facts, Method
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.task import CALLS, GRADIENT, Cell
+from sciml_bench.task import CALLS, GRADIENT, Cell, Sampling
 
 # Seconds from process start to the first gradient. Julia compiles in every process: a solver and dual numbers through
 # it, or an adjoint and all that it calls.
@@ -64,8 +64,8 @@ def hopeless(method: Method, stiff: bool) -> bool:
 def estimate_s(
     cell: Cell,
     method: Method,
+    facts: Facts,
     *,
-    stiff: bool,
     profile: Profile,
     timeout_s: float,
     earlier: Mapping[str, float],
@@ -84,16 +84,26 @@ def estimate_s(
     startup_s = _startup_s(cell, calls)
     if cell.caches == "warm":
         startup_s *= 2
-    if hopeless(method, stiff):
+    if hopeless(method, facts.stiff):
         return startup_s + timeout_s
-    call_s = CALL_S.get(cell.adapter, UNKNOWN_CALL_S)
     loops = len(calls) * n_points
-    sampling = profile.sampling
+    each_s = (_loop_s(_call_s(cell, call, facts), profile.sampling, loops) for call in calls)
+    sampled_s = n_points * sum(min(loop_s, timeout_s) for loop_s in each_s)
+    trained_s = startup_s + training_steps * _call_s(cell, GRADIENT, facts) if training_steps else 0.0
+    return startup_s + sampled_s + min(trained_s, timeout_s)
+
+
+def _call_s(cell: Cell, call: str, facts: Facts) -> float:
+    """A forward gradient carries a tangent for each component of theta through the solve."""
+    solve_s = CALL_S.get(cell.adapter, UNKNOWN_CALL_S)
+    return solve_s * (1 + facts.n_theta) if call == GRADIENT and cell.sensitivity == "forward" else solve_s
+
+
+def _loop_s(call_s: float, sampling: Sampling, loops: int) -> float:
+    """The warm-up of a loop, which shares its box of time with the others, and its measured calls."""
     steady_s = max(sampling.steady_s, (sampling.steady_calls + 1) * call_s)
     settling_s = min(CALLS_TO_SETTLE * call_s, sampling.warm_up_s / loops)
-    loop_s = steady_s + max(sampling.warm_up_calls * call_s, settling_s)
-    training_s = min(startup_s + training_steps * call_s, timeout_s) if training_steps else 0.0
-    return startup_s + loops * min(loop_s, timeout_s) + training_s
+    return steady_s + max(sampling.warm_up_calls * call_s, settling_s)
 
 
 def _startup_s(cell: Cell, calls: Sequence[str]) -> float:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench import __version__
-from sciml_bench.adapters.base import CONVENTIONAL, Adapter, Method
+from sciml_bench.adapters.base import CONVENTIONAL, Adapter, Facts, Method
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import Slot, blocks
 from sciml_bench.plan.cells import Planned, Skipped, choose
@@ -83,7 +83,7 @@ class Plan:
             estimate_s(
                 item.cell,
                 self._method(item),
-                stiff=self._stiff[item.cell.problem],
+                self._facts(item),
                 profile=self.profile,
                 timeout_s=self.settings.timeout_s,
                 earlier=self.earlier,
@@ -106,11 +106,10 @@ class Plan:
 
     def _hopeless(self, slot: Slot) -> bool:
         item = self.planned[slot.index]
-        return hopeless(self._method(item), self._stiff[item.cell.problem])
+        return hopeless(self._method(item), self._facts(item).stiff)
 
-    @cached_property
-    def _stiff(self) -> dict[str, bool]:
-        return {entry.name: entry.stiff for entry in self.entries}
+    def _facts(self, item: Planned) -> Facts:
+        return self.material.entries[item.cell.problem].facts
 
     def _method(self, item: Planned) -> Method:
         return self.adapters[item.cell.adapter].method(item.cell.method)

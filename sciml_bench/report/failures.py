@@ -5,9 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from sciml_bench.claims.collection import kept_file
 from sciml_bench.outcome import Outcome
+from sciml_bench.plan.claimed import claimed_sides
 from sciml_bench.report.summary import CellSummary, ProcessSummary, RunSummary
 
 # Outcomes that say something about the solver on this problem. All others say that the measurement itself broke.
@@ -95,11 +98,16 @@ def one_line(text: str) -> str:
 
 
 def rerun_command(label: str, plan: Mapping[str, Any]) -> str:
-    """The command that measures one cell of a plan again, alone."""
-    words = ["sciml-bench", "run"]
+    """The command that measures one cell of a plan again: alone, or, at the tolerances of a claim, as its side."""
     problem = label.split("/")[0]
-    words += [entry["file"] for entry in plan["problems"] if entry["name"] == problem and entry["file"]]
-    words += ["--cell", label, "--profile", plan["profile"]["name"]]
+    files = [entry["file"] for entry in plan["problems"] if entry["name"] == problem and entry["file"]]
+    claims = [claim for claim, sides in claimed_sides(plan).items() if label in sides.values()]
+    if claims and files:
+        folder = Path(files[0]).parents[1]
+        words = ["sciml-bench", "claims", "run", *(str(kept_file(folder, plan, claim)) for claim in claims)]
+    else:
+        words = ["sciml-bench", "run", *files, "--cell", label]
+    words += ["--profile", plan["profile"]["name"]]
     settings = plan["settings"]
     if settings["timeout_s"] != plan["profile"]["timeout_s"]:
         words += ["--timeout", f"{settings['timeout_s']:g}"]

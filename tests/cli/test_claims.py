@@ -98,6 +98,18 @@ def test_a_claim_is_run_judged_and_told(cli):
     assert cli("verify", str(run.folder)).code == exits.OK
 
 
+def test_the_printed_rerun_command_measures_the_claim_again(cli):
+    cli("claims", "run", write(fair_slow="wrong"), "--profile", "smoke")
+    shown = cli("show", str(only_run().folder))
+    command = next(line for line in shown.out.splitlines() if "rerun:" in line).partition("sciml-bench ")[2]
+    Path("X1.toml").unlink()
+    again = cli(*command.split(), "--out", "again", "--json")
+    assert again.code == exits.OK, again.err
+    (first,), (second,) = ([path.name for path in Path(out).iterdir()] for out in ("results", "again"))
+    assert first.endswith("_claim-X1_smoke")
+    assert second.endswith("_claim-X1_smoke")
+
+
 @pytest.mark.slow
 def test_several_processes_give_intervals(cli):
     # The truth of stub problems is that of the catalog's: where the gradient counts, theta must be the same.

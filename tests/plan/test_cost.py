@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.julia.declaration import ADAPTER
 from sciml_bench.plan.cost import estimate_s
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.task import CALLS, Cell
 
 
-def cost_s(sensitivity: str, took_s: float | None = None, calls: tuple[str, ...] = CALLS) -> float:
+def cost_s(sensitivity: str, took_s: float | None = None, calls: tuple[str, ...] = CALLS, n_theta: int = 3) -> float:
     cell = Cell("any", "julia", "rodas5p", sensitivity, "compiled")
     known = {} if took_s is None else {cell.label: took_s}
+    facts = Facts("any", "stiff", 50, n_theta, 0, "parameters", True)
     return estimate_s(
-        cell, ADAPTER.method("rodas5p"), stiff=True, profile=profile_named("quick"), timeout_s=30.0, earlier=known,
+        cell, ADAPTER.method("rodas5p"), facts, profile=profile_named("quick"), timeout_s=30.0, earlier=known,
         calls=calls, n_points=3,
     )  # fmt: skip
 
@@ -27,3 +29,13 @@ def test_an_adjoint_that_is_not_taken_is_not_compiled():
 
 def test_what_a_cell_took_is_what_it_will_take():
     assert cost_s("gauss-reversediff", took_s=7.0) == 7.0
+
+
+def test_a_forward_gradient_carries_all_of_theta_and_an_adjoint_does_not():
+    assert cost_s("forward", n_theta=100) > cost_s("forward") + 5
+    assert cost_s("gauss-reversediff", n_theta=100) == cost_s("gauss-reversediff")
+    assert cost_s("forward", n_theta=100, calls=("solve",)) == cost_s("forward", calls=("solve",))
+
+
+def test_no_loop_outlasts_its_limit():
+    assert cost_s("forward", n_theta=10**6, calls=("gradient",)) == 14 + 3 * 30
