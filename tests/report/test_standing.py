@@ -46,7 +46,7 @@ def test_every_row_is_set_against_the_fastest():
     (table,) = made_tables([2.0, 1.0, 1.001])
     judged = standings([table])
     (found,) = judged.of_table
-    assert {item.fastest.summary.cell.method for item in found} == {"m1"} or {"m2"}
+    assert {item.fastest.summary.cell.method for item in found} <= {"m1", "m2"}
     told = verdicts(table, found)
     assert told["gradient", "m0"] is Verdict.SLOWER
     assert Verdict.SAME in told.values()

@@ -91,7 +91,8 @@ def standing_text(item: Win) -> str:
         return "not compared: one process for each cell"
     if item.word == "alone":
         return "the only one with a time at this accuracy" if item.silent else "the only one"
-    by = f", by a factor of {quantities.ratio(item.margin)} or more" if item.margin else ""
+    least = " or more" if item.beaten > 1 else ""
+    by = f", by a factor of {quantities.ratio(item.margin)}{least}" if item.margin else ""
     if item.word == "fastest":
         return f"faster than {_the_other(item.beaten)}{by}"
     parts: list[str] = []

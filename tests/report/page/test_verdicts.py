@@ -1,0 +1,37 @@
+"""Who wins where, in words."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from stubs.reported import cell, plan, point, record
+
+from sciml_bench.report.page.verdicts import standing_text, win
+from sciml_bench.report.rows import compare
+from sciml_bench.report.standing import standings
+from sciml_bench.report.summary import summarise
+from sciml_bench.report.tables import tables
+
+
+@pytest.mark.parametrize(
+    ("factors", "told"),
+    [
+        ((1.0, 3.0), r"faster than the other one, by a factor of (2\.9|3|3\.0)\d?"),
+        ((1.0, 3.0, 5.0), r"faster than all 2 others, by a factor of (2\.9|3|3\.0)\d? or more"),
+    ],
+)
+def test_the_factor_is_the_least_of_several_and_the_only_one_of_one(factors, told):
+    generator = random.Random(3)
+    cells = [cell(f"m{index}") for index in range(len(factors))]
+    records = [
+        record(which, [point(1e-4, gradient_ms=factor * generator.lognormvariate(0.0, 0.005))], block=block)
+        for block in range(10)
+        for which, factor in zip(cells, factors, strict=True)
+    ]
+    comparison = compare("robertson", summarise(plan(cells), records).of_problem("robertson"))
+    (table,) = tables(comparison)
+    won = win(table, standings([table]).of_table[0], comparison, comparable=True)
+    assert won is not None
+    assert re.fullmatch(told, standing_text(won))
