@@ -51,7 +51,7 @@ def test_layers_stand_in_the_order_of_their_weights(name: str, tmp_path: Path) -
 def test_images_are_turned_and_vectors_come_flattened(tmp_path: Path) -> None:
     images = source(declared("small-images", tmp_path), "simplechains")
     # The neutral shape is (channels, height, width).
-    assert "(static(18), static(10), static(2))," in images
+    assert "(static(10), static(8), static(2))," in images
     assert "Flatten(3)," in images
     vectors = source(declared("perceptron", tmp_path), "simplechains")
     assert "(static(4),)," in vectors
