@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# What is measured last has to be judged, too.
+_JUDGING_S = 10.0
 
 
 class Budget:
-    """The minutes that a command may take, from its start; ``None`` is no limit."""
+    """The minutes that a command may take, from its start; ``None`` is no limit.
+
+    Estimates are rough. So that a command ends in time, what is begun late must fit even if its estimate is as wrong as
+    the worst so far.
+    """
 
     def __init__(self, minutes: float | None):
         self.minutes = minutes
         self._start = time.monotonic()
+        self._slowest = 1.0
 
     @property
     def total_s(self) -> float:
@@ -20,6 +30,18 @@ class Budget:
     @property
     def left_s(self) -> float:
         return self.total_s - (time.monotonic() - self._start)
+
+    @contextmanager
+    def spent(self, cost_s: float) -> Iterator[None]:
+        """Watch what is estimated to take so long, to learn how wrong estimates are here."""
+        left_s = self.left_s
+        yield
+        if cost_s > 0 and math.isfinite(left_s):
+            self._slowest = max(self._slowest, (left_s - self.left_s) / cost_s)
+
+    def fits(self, cost_s: float) -> bool:
+        """Whether what is estimated to take so long can be begun."""
+        return cost_s * self._slowest + _JUDGING_S <= self.left_s
 
     def refusal(self, cost_s: float) -> str:
         """Why what takes so long is left out."""

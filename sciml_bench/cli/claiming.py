@@ -174,7 +174,7 @@ def run_group(group: Group, options: dict[str, Any], resume: bool | None, as_jso
 def measure(
     chosen: Chosen, options: dict[str, Any], resume: bool | None, wait: bool, as_json: bool, budget: Budget
 ) -> Series:
-    """Run the claims one after the other, as long as the next run is expected to end within the budget."""
+    """Run the claims one after the other, those that can be expected to end within the budget."""
     runs: list[Run] = []
     left_out: list[LeftOut] = []
     with one_at_a_time(wait):
@@ -183,12 +183,13 @@ def measure(
             if group.name in kept:
                 runs.append(kept[group.name])
                 continue
-            if group.cost_s > budget.left_s:
+            if not budget.fits(group.cost_s):
                 left_out += [LeftOut(claim, budget.refusal(group.cost_s)) for claim in group.claims]
                 continue
             click.echo(as_heading(group), err=as_json)
             # --resume asks for an unfinished run; the later claims of a series have none yet.
-            run, interrupted = run_group(group, options, False if resume is False else None, as_json)
+            with budget.spent(group.cost_s):
+                run, interrupted = run_group(group, options, False if resume is False else None, as_json)
             runs.append(run)
             if interrupted:
                 return Series(tuple(runs), tuple(left_out), interrupted=True)

@@ -12,26 +12,37 @@ from sciml_bench.plan.profiles import Profile
 from sciml_bench.task import CALLS, GRADIENT, Cell, Sampling
 
 # Seconds from process start to the first gradient. Julia compiles in every process: a solver and dual numbers through
-# it, or an adjoint and all that it calls.
+# it.
 STARTUP_S: dict[str, float] = {
     "scipy": 1.0,
     # Its import compiles.
-    "numbalsoda": 15.0,
+    "numbalsoda": 5.0,
     "torchdiffeq": 3.0,
     "torchode": 3.0,
-    "diffrax": 8.0,
-    "tensorflow": 15.0,
-    "julia": 14.0,
-    "diffeqpy": 25.0,
-    "torch": 4.0,
+    "diffrax": 5.0,
+    "tensorflow": 10.0,
+    "julia": 12.0,
+    "diffeqpy": 10.0,
+    "torch": 3.0,
     "jax": 8.0,
-    "keras": 12.0,
+    "keras": 10.0,
     "onnxruntime": 1.0,
     "lux": 60.0,
-    "simplechains": 40.0,
+    "simplechains": 30.0,
 }
 UNKNOWN_STARTUP_S = 5.0
-ADJOINT_STARTUP_S: dict[str, float] = {"julia": 70.0}
+
+_ADJOINT = "an adjoint"
+
+# The same of what takes longer to load or to compile: of a mode, of a method, or of adjoints.
+LONG_STARTUP_S: dict[tuple[str, str], float] = {
+    ("torch", "compiled"): 30.0,
+    ("torchdiffeq", "compiled"): 25.0,
+    ("tensorflow", "unrolled"): 90.0,
+    ("diffrax", _ADJOINT): 12.0,
+    ("julia", _ADJOINT): 80.0,
+    ("julia", "cvode_bdf"): 40.0,
+}
 
 # Seconds for one solve or gradient of a small problem. Compiled code is far faster; the minimum sampling time rules.
 CALL_S: dict[str, float] = {
@@ -51,6 +62,9 @@ CALL_S: dict[str, float] = {
     "simplechains": 0.005,
 }
 UNKNOWN_CALL_S = 0.1
+
+# A gradient by solving backwards takes as long as so many solves.
+BACKSOLVE_SOLVES = 5.0
 
 # Fewer calls cannot be seen to have settled; most have by then.
 CALLS_TO_SETTLE = 10
@@ -94,9 +108,13 @@ def estimate_s(
 
 
 def _call_s(cell: Cell, call: str, facts: Facts) -> float:
-    """A forward gradient carries a tangent for each component of theta through the solve."""
     solve_s = CALL_S.get(cell.adapter, UNKNOWN_CALL_S)
-    return solve_s * (1 + facts.n_theta) if call == GRADIENT and cell.sensitivity == "forward" else solve_s
+    if call == GRADIENT and cell.sensitivity == "forward":
+        # A tangent for each component of theta is carried through the solve.
+        return solve_s * (1 + facts.n_theta)
+    if call == GRADIENT and cell.sensitivity.startswith("backsolve"):
+        return solve_s * BACKSOLVE_SOLVES
+    return solve_s
 
 
 def _loop_s(call_s: float, sampling: Sampling, loops: int) -> float:
@@ -107,6 +125,6 @@ def _loop_s(call_s: float, sampling: Sampling, loops: int) -> float:
 
 
 def _startup_s(cell: Cell, calls: Sequence[str]) -> float:
-    usual_s = STARTUP_S.get(cell.adapter, UNKNOWN_STARTUP_S)
-    adjoint = GRADIENT in calls and cell.sensitivity != "forward"
-    return ADJOINT_STARTUP_S.get(cell.adapter, usual_s) if adjoint else usual_s
+    adjoint = (_ADJOINT,) if GRADIENT in calls and cell.sensitivity != "forward" else ()
+    longer = (LONG_STARTUP_S.get((cell.adapter, slow), 0.0) for slow in (cell.framework_mode, cell.method, *adjoint))
+    return max(STARTUP_S.get(cell.adapter, UNKNOWN_STARTUP_S), *longer)
