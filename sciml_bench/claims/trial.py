@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 
+import psutil
+
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import missing
 from sciml_bench.claims.claim import LATER, Claim, Side
@@ -44,6 +46,9 @@ def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> s
         return "it needs a GPU, which --cpu leaves out"
     if claim.published is None and claim.fair is None:
         return claim.needs.lacking
+    memory_gib = psutil.virtual_memory().total / 2**30
+    if claim.needs.memory_gib > memory_gib:
+        return f"it needs {claim.needs.memory_gib:g} GiB of memory, and this machine has {memory_gib:.1f}"
     lacking = {side.adapter: found for side in claim.sides if (found := missing(adapters[side.adapter], side.mode))}
     return "; ".join(f"{name}: {found.reason}" for name, found in lacking.items())
 

@@ -25,7 +25,8 @@ class Budget:
 
     @property
     def total_s(self) -> float:
-        return math.inf if self.minutes is None else 60 * self.minutes
+        """Seconds for measuring."""
+        return math.inf if self.minutes is None else 60 * self.minutes - _JUDGING_S
 
     @property
     def left_s(self) -> float:
@@ -34,14 +35,14 @@ class Budget:
     @contextmanager
     def spent(self, cost_s: float) -> Iterator[None]:
         """Watch what is estimated to take so long, to learn how wrong estimates are here."""
-        left_s = self.left_s
+        began = time.monotonic()
         yield
-        if cost_s > 0 and math.isfinite(left_s):
-            self._slowest = max(self._slowest, (left_s - self.left_s) / cost_s)
+        if cost_s > 0:
+            self._slowest = max(self._slowest, (time.monotonic() - began) / cost_s)
 
     def fits(self, cost_s: float) -> bool:
         """Whether what is estimated to take so long can be begun."""
-        return cost_s * self._slowest + _JUDGING_S <= self.left_s
+        return cost_s * self._slowest <= self.left_s
 
     def refusal(self, cost_s: float) -> str:
         """Why what takes so long is left out."""

@@ -223,7 +223,7 @@ def _problem(entry: Entry) -> dict[str, Any]:
         "tier": entry.tier,
         "spec_hash": entry.problem.spec_hash,
         "n_states": entry.problem.n_states,
-        "n_theta": len(entry.problem.theta_labels),
+        "n_theta": entry.facts.n_theta,
         "wrt": entry.problem.wrt,
         "batch": entry.problem.batch.size,
         "stiff": entry.stiff,

@@ -103,7 +103,7 @@ def rerun_command(label: str, plan: Mapping[str, Any]) -> str:
     files = [entry["file"] for entry in plan["problems"] if entry["name"] == problem and entry["file"]]
     claims = [claim for claim, sides in claimed_sides(plan).items() if label in sides.values()]
     if claims and files:
-        folder = Path(files[0]).parents[1]
+        folder = Path(files[0]).parent.parent
         words = ["sciml-bench", "claims", "run", *(str(kept_file(folder, plan, claim)) for claim in claims)]
     else:
         words = ["sciml-bench", "run", *files, "--cell", label]

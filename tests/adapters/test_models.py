@@ -25,10 +25,9 @@ CASES = [
 
 @cache
 def found(adapter: str, everything: bool = False) -> dict[str, Any]:
-    """The findings of one framework, from a process of its own."""
-    if everything:
-        return findings("in_models.py", MODELS_ADAPTER=adapter, MODELS_ALL="1")
-    return findings("in_models.py", MODELS_ADAPTER=adapter)
+    """The findings of one framework, from a process of its own that sees no GPU."""
+    variables = {"MODELS_ALL": "1"} if everything else {}
+    return findings("in_models.py", timeout_s=600.0, MODELS_ADAPTER=adapter, CUDA_VISIBLE_DEVICES="", **variables)
 
 
 @pytest.mark.parametrize(("adapter", "name"), CASES)
@@ -89,7 +88,5 @@ def test_another_model_is_inaccurate(adapter: str) -> None:
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_a_gpu_that_is_not_there_is_unsupported(adapter: str) -> None:
     end = found(adapter)["gpu"]["end"]
-    if end["outcome"] == "ok":
-        pytest.skip("this machine has a GPU")
     assert (end["outcome"], end["phase"]) == ("unsupported", "build")
     assert "GPU" in end["message"]

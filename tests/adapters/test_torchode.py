@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from typing import Any
 
@@ -17,8 +16,6 @@ from sciml_bench.task import Cell
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """The findings of :mod:`adapters.in_torchode`."""
-    if importlib.util.find_spec("torchode") is None:
-        pytest.skip("the extra torchode is not installed")
     return findings("in_torchode.py")
 
 

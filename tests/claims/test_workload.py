@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from sciml_bench.adapters.julia import installation
@@ -239,6 +241,12 @@ def test_what_stands_in_the_way_is_told(monkeypatch: pytest.MonkeyPatch):
     assert 'pip install "sciml-bench[numbalsoda]"' in obstacle(find("C06-lorenz"), adapters(), cpu_only=True)
     monkeypatch.undo()
     assert obstacle(find("C23"), adapters(), cpu_only=True) == ""
+
+
+def test_a_machine_that_is_too_small_is_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=2**30))
+    needs = f"it needs {find('C23').needs.memory_gib:g} GiB of memory, and this machine has 1.0"
+    assert obstacle(find("C23"), adapters(), cpu_only=True) == needs
 
 
 def test_the_package_of_a_mode_is_needed_too(monkeypatch: pytest.MonkeyPatch):

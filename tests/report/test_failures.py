@@ -70,6 +70,12 @@ def test_a_side_of_a_claim_is_measured_again_at_the_tolerances_of_the_claim(clai
     assert rerun_command(cell().label, made) == f"sciml-bench claims run results/run/{kept} --profile quick"
 
 
+def test_a_plan_with_odd_paths_has_a_rerun_command():
+    """Plans come from strangers."""
+    made = plan([cell()], file="a.toml") | {"claimed": {"claims": {"C1": {"published.fast": cell().label}}}}
+    assert rerun_command(cell().label, made) == "sciml-bench claims run claims/C1.toml --profile quick"
+
+
 def test_no_cell_vanishes():
     cells = [cell("a"), cell("b"), cell("c"), cell("d")]
     made = plan(cells, skipped=["tier standard", "tier standard", "not installed"])
