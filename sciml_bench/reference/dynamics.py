@@ -17,6 +17,8 @@ from sciml_bench.problem.model import to_double
 from sciml_bench.reference.numbers import exact
 
 FloatArray = NDArray[np.float64]
+ComplexArray = NDArray[np.complex128]
+ComplexFunction = Callable[[Any, Any, Any], list[Any]]
 _INSTANTS = (Rational(1, 1009), Rational(1, 2), Rational(1008, 1009))
 
 
@@ -62,6 +64,13 @@ class Dynamics:
     def in_doubles(self) -> tuple[Callable[[float, FloatArray, FloatArray], list[float]], ...]:
         """The right-hand sides of the segments, in double precision."""
         return tuple(_doubles(source)["rhs"] for source in self.sources)
+
+    def in_complex(self) -> tuple[ComplexFunction, ...]:
+        """The right-hand sides of the segments on complex arrays; what is not analytic follows the real parts."""
+        return tuple(
+            _run(source, _COMPLEX | {name: to_double(value) for name, value in source.constants.items()})["rhs"]
+            for source in self.sources
+        )
 
 
 def _doubles(source: FlintSource) -> dict[str, Any]:
@@ -113,4 +122,9 @@ _ARRAYS: dict[str, Any] = {
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
     "absolute": np.abs, "sign": np.sign, "power": np.power, "min": np.minimum, "max": np.maximum,
     "chosen_min": _chosen_min, "chosen_max": _chosen_max,
+}  # fmt: skip
+_COMPLEX: dict[str, Any] = _ARRAYS | {
+    "absolute": lambda x: x * np.sign(np.real(x)), "sign": lambda x: np.sign(np.real(x)),
+    "min": lambda a, b: np.where(np.real(a) <= np.real(b), a, b),
+    "max": lambda a, b: np.where(np.real(a) >= np.real(b), a, b),
 }  # fmt: skip

@@ -21,7 +21,7 @@ from sciml_bench.reference.dynamics import FloatArray, Segment
 from sciml_bench.reference.tableau import Tableau
 
 #: Systems up to this size are factorised as dense matrices.
-DENSE_UNKNOWNS = 420
+DENSE_UNKNOWNS = 1000
 _DENSE_SHARE = 0.5
 #: Multiplications that a sparse factorisation may take, by the bandwidth of the Jacobian.
 _SPARSE_WORK = 2e7
@@ -40,6 +40,10 @@ class NewtonMatrix(Protocol):
 
     def solve(self, b: FloatArray, transposed: bool = False) -> FloatArray:
         """The solution for a right-hand side of shape (s · n,), with the matrix or its transpose."""
+        ...
+
+    def solve_many(self, b: FloatArray) -> FloatArray:
+        """The solutions for right-hand sides side by side, shape (s · n, any)."""
         ...
 
 
@@ -88,6 +92,9 @@ class _Dense:
     def solve(self, b: FloatArray, transposed: bool = False) -> FloatArray:
         return _getrs(self._factors, self._pivots, b, trans=int(transposed))[0]
 
+    def solve_many(self, b: FloatArray) -> FloatArray:
+        return _getrs(self._factors, self._pivots, b)[0]
+
 
 class _Sparse:
     def __init__(self, tableau: Tableau, h: float, entries: FloatArray, segment: Segment, n: int):
@@ -107,6 +114,11 @@ class _Sparse:
         s, n = self._shape
         inner = self._factors.solve(b.reshape(s, n).T.ravel(), "T" if transposed else "N")
         return inner.reshape(n, s).T.ravel()
+
+    def solve_many(self, b: FloatArray) -> FloatArray:
+        s, n = self._shape
+        inner = self._factors.solve(b.reshape(s, n, -1).transpose(1, 0, 2).reshape(s * n, -1))
+        return inner.reshape(n, s, -1).transpose(1, 0, 2).reshape(s * n, -1)
 
 
 class _Krylov:
@@ -137,6 +149,9 @@ class _Krylov:
         x, _ = gmres(matrix, b / size, rtol=_KRYLOV_TOLERANCE, restart=_KRYLOV_SPACE, maxiter=1, M=preconditioner)
         # Newton's method and iterative refinement correct what is left, or see that it does not converge.
         return x * size
+
+    def solve_many(self, b: FloatArray) -> FloatArray:
+        return np.stack([self.solve(column) for column in b.T], axis=1)
 
     def _product(self, x: FloatArray, transposed: bool) -> FloatArray:
         s, n = self._shape

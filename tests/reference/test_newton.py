@@ -38,6 +38,9 @@ def test_all_ways_agree(monkeypatch: pytest.MonkeyPatch, dense: int, work: float
     matrix = factorise(tableau, H, entries, segment, n)
     assert type(matrix).__name__ == kind
     assert np.allclose(matrix.solve(b, transposed), expected, rtol=0, atol=1e-8)
+    both = matrix.solve_many(np.stack([b, 1 - b], axis=1))
+    assert np.allclose(both[:, 0], matrix.solve(b), rtol=0, atol=1e-8)
+    assert np.allclose(both[:, 1], matrix.solve(1 - b), rtol=0, atol=1e-8)
 
 
 def test_a_jacobian_that_is_not_finite_is_refused():
