@@ -113,6 +113,8 @@ class Numbers:
 class Reference:
     """The truth in double precision. ``solution`` is (n_times, n_states), ``gradient`` (n_theta,) or ``None``.
 
+    A component of the solution is ``None`` where it is not known: published tables often list a few of many.
+
     ``kind`` is ``certified``, ``exact``, ``published`` or ``double`` (a tight double-precision solve).
     ``solution_digits`` per component and ``gradient_digits`` say how far it can be trusted.
     ``rows`` are the saved times it covers, as indices into ``Numbers.save_times``.
@@ -120,7 +122,7 @@ class Reference:
 
     kind: str
     rows: tuple[int, ...]
-    solution: tuple[tuple[float, ...], ...]
+    solution: tuple[tuple[float | None, ...], ...]
     solution_digits: tuple[float, ...]
     gradient: tuple[float, ...] | None = None
     gradient_digits: float = 0.0

@@ -24,13 +24,16 @@ def solve_scores(
 
     ``scd`` and ``mescd`` are taken at the last saved time and are ``None`` where the reference does not cover it;
     ``trajectory_error`` is the largest mixed error over the rows that the reference covers. A score that reaches the
-    reference's own digits is capped there and ``below_reference`` is set.
+    reference's own digits is capped there and ``below_reference`` is set. Components that the reference does not know
+    do not count.
     """
     states = np.asarray(ys, dtype=np.float64)[list(reference.rows)]
     truth = np.asarray(reference.solution, dtype=np.float64)
-    error = np.abs(states - truth)
+    # What the reference does not know is neither right nor wrong.
+    known = ~np.isnan(truth)
+    error, truth = np.where(known, np.abs(states - truth), 0.0), np.where(known, truth, 0.0)
     uncertainty = np.abs(truth) * _floor(np.asarray(reference.solution_digits, dtype=np.float64))
-    weight = np.asarray(atol_scale, dtype=np.float64) + np.abs(truth)
+    weight = np.where(known, np.asarray(atol_scale, dtype=np.float64) + np.abs(truth), 0.0)
     mixed = _ratio(error, weight)
     mixed_floor = _ratio(uncertainty, weight)
     scores: Scores = {"scd": None, "mescd": None, "trajectory_error": None, "below_reference": False}

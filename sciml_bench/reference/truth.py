@@ -118,20 +118,24 @@ def _exact(problem: Problem) -> Reference | None:
 
 
 def _published(problem: Problem) -> Reference | None:
-    """Published digits at those saved times where every component has some."""
+    """Published digits at saved times; components that no source lists at a time are not known there."""
     saved = {to_double(time): k for k, time in enumerate(problem.save_times)}
-    rows: dict[int, tuple[float, ...]] = {}
-    digits = [float("inf")] * problem.n_states
+    rows: dict[int, list[float | None]] = {}
+    digits: dict[str, float] = {}
     for block in problem.published:
         k = saved.get(to_double(block.t))
-        if k is None or any(label not in block.values for label in problem.state_labels):
+        if k is None:
             continue
-        values = [block.values[label] for label in problem.state_labels]
-        rows[k] = tuple(to_double(value) for value, _ in values)
-        digits = [min(old, new) for old, (_, new) in zip(digits, values, strict=True)]
+        row = rows.setdefault(k, [None] * problem.n_states)
+        for i, label in enumerate(problem.state_labels):
+            if label in block.values:
+                value, good = block.values[label]
+                row[i] = to_double(value)
+                digits[label] = min(good, digits.get(label, good))
     if not rows:
         return None
-    return Reference("published", tuple(sorted(rows)), tuple(rows[k] for k in sorted(rows)), tuple(digits))
+    known = tuple(digits.get(label, 0.0) for label in problem.state_labels)
+    return Reference("published", tuple(sorted(rows)), tuple(tuple(rows[k]) for k in sorted(rows)), known)
 
 
 def _double(problem: Problem, announce: Announce) -> Reference | None:

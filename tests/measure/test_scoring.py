@@ -71,6 +71,25 @@ def test_reference_without_the_end_gives_no_digits_but_gates():
     assert "mixed error is 5.0e-01" in reason
 
 
+def test_components_that_the_reference_does_not_know_do_not_count():
+    known = Reference("published", (0, 1), ((None, None, 100.0), (2.0, None, None)), (12.0, 0.0, 12.0))
+    ys = np.array([[9.0, 9.0, 101.0], [2.02, -7.0, 55.0]])
+    scores, reason = solve_scores(ys, known, (0.0, 1.0, 0.0), 0.1)
+    assert scores["scd"] == pytest.approx(2.0)
+    assert scores["mescd"] == pytest.approx(2.0)
+    assert scores["trajectory_error"] == pytest.approx(0.01)
+    assert scores["below_reference"] is False
+    assert reason == ""
+    wrong = np.array([[1.0, 1.0, 100.0], [-2.0, 0.0, 0.0]])
+    assert "mixed error at t1 is 2.0e+00" in solve_scores(wrong, known, (0.0, 1.0, 0.0), 0.1)[1]
+
+
+def test_a_component_that_is_not_known_does_not_make_the_others_look_uncertain():
+    known = Reference("published", (1,), ((2.0, None, 1e-6),), (15.0, 0.0, 15.0))
+    scores, _ = solve_scores(np.array(TRUTH), known, (0.0, 0.0, 0.0), 1e-3)
+    assert scores["scd"] == pytest.approx(15.0)
+
+
 def test_errors_of_the_gradient():
     scores, reason = gradient_scores(
         np.array([3.0, 4.0 + 0.5, 0.1]), (1.0, 0.1, 0.0), reference(gradient=(3.0, 4.0, 0.0)), 0.2

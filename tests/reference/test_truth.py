@@ -8,6 +8,7 @@ import pytest
 from stubs.small_problems import ORBIT, Load
 
 from sciml_bench.errors import StoreError
+from sciml_bench.problem import catalog
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference import truth as module
 from sciml_bench.reference.case import Case
@@ -78,6 +79,31 @@ def test_published_digits_cover_the_times_they_are_for(load: Load):
     assert found is not None
     assert (found.kind, found.rows, found.solution_digits) == ("published", (2,), (8.0, 8.0))
     assert found.solution == ((0.37797774, 0.92581468),)
+
+
+def test_published_digits_of_some_components_are_those_of_these(load: Load):
+    partial = PUBLISHED.replace("x = 0.37797774, ", "") + PUBLISHED.replace("t = 3", "t = 2").replace(
+        ", v = 0.92581468", ""
+    ).replace("0.37797774", "-0.96679819258").replace("digits = 8", "digits = 11")
+    found = truth(load(plain(ORBIT) + partial), affordable_s=0)
+    assert found is not None
+    assert found.rows == (1, 2)
+    assert found.solution == ((-0.96679819258, None), (None, 0.92581468))
+    assert found.solution_digits == (11.0, 8.0)
+
+
+@pytest.mark.parametrize(("name", "known"), [("beam", 10), ("medical-akzo-nobel", 10), ("kuramoto-sivashinsky", 4)])
+def test_published_tables_of_the_heavy_problems_are_used(name: str, known: int):
+    problem = catalog.load(name)
+    found = truth(problem, affordable_s=0)
+    assert found is not None
+    assert found.kind == "published"
+    assert found.rows == (len(problem.save_times) - 1,)
+    values = dict(zip(problem.state_labels, found.solution[0], strict=True))
+    assert sum(value is not None for value in values.values()) >= known
+    for label, (value, digits) in problem.published[0].values.items():
+        assert values[label] == float(value)
+        assert found.solution_digits[problem.state_labels.index(label)] == digits
 
 
 def test_the_last_resort_is_double_precision(load: Load):
