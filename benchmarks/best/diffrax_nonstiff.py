@@ -12,6 +12,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from diffrax import AbstractSolver, Dopri8, RecursiveCheckpointAdjoint, Tsit5
+
 from best import Expert, Experts
 from best.diffrax_running import FORWARD, compiled, easy_controller
 from best.numbers import (
@@ -24,7 +26,6 @@ from best.numbers import (
     SPIRAL_TIMES,
     spiral_data,
 )
-from diffrax import AbstractSolver, Dopri8, RecursiveCheckpointAdjoint, Tsit5
 
 MAX_STEPS = 2**16
 

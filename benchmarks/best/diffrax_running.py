@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optimistix
+
 from best import Expert, Unsolved, Vector
 
 jax.config.update("jax_enable_x64", True)

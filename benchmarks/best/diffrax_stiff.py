@@ -11,10 +11,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from diffrax import Tsit5
+
 from best import Expert, Experts
 from best.diffrax_running import FORWARD, chord_kvaerno5, compiled, easy_controller, newton_kvaerno5, stiff_controller
 from best.numbers import HIRES_SIZES, HIRES_START, HIRES_TIMES, ROBERTSON_SIZES, ROBERTSON_START, ROBERTSON_TIMES
-from diffrax import Tsit5
 
 ROBERTSON_ATOL = np.array([1.0, 1e-6, 1.0])
 HIRES_ATOL = np.array([1e-3, 1e-4, 1e-4, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3])

@@ -7,9 +7,8 @@ Forty points are hardly stiff, so explicit methods stand beside it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+
 from best import Expert, Experts, Vector
 from best.numbers import BRUSSELATOR_START, BRUSSELATOR_TIMES, RING
 from best.scipy_running import by_odeint, by_solve_ivp

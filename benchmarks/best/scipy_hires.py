@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from best import Expert, Experts, Vector
 from best.numbers import HIRES_RATES, HIRES_SIZES, HIRES_START, HIRES_TIMES
 from best.scipy_running import by_odeint, by_solve_ivp

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from best import Expert, Experts, Vector
 from best.numbers import LOTKA_VOLTERRA_START, LOTKA_VOLTERRA_TIMES
 from best.scipy_running import by_odeint, by_solve_ivp

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from best import Expert, Experts, Vector
 from best.numbers import ROBERTSON_SIZES, ROBERTSON_START, ROBERTSON_TIMES
 from best.scipy_running import by_odeint, by_solve_ivp

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from best import Expert, Unsolved, Vector, computed
 from scipy.integrate import odeint, solve_ivp
+
+from best import Expert, Unsolved, Vector, computed
 
 System = tuple[Callable[..., Any], Callable[..., Any] | None, Vector, Callable[[Vector], Any]]
 """Right-hand side and Jacobian, of t, y and each parameter; the start; absolute tolerances of theta, over rtol."""

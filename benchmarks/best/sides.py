@@ -1,0 +1,94 @@
+"""The two sides of a comparison: the cell that the suite recommends first, and the experts' configurations."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from best import Expert, Vector
+
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "scipy": ("scipy_robertson", "scipy_hires", "scipy_nonstiff", "scipy_brusselator"),
+    "diffrax": ("diffrax_stiff", "diffrax_nonstiff"),
+    "torchdiffeq": ("torchdiffeq_experts",),
+    "tensorflow": ("tensorflow_experts",),
+}
+"""The modules of each library's experts."""
+
+PROBLEMS = ("robertson", "hires", "brusselator-1d", "lotka-volterra", "spiral-node")
+
+NOT_COMPARED = {
+    ("scipy", "spiral-node"): "SciPy has no automatic differentiation; nobody trains a network by it",
+    ("torchdiffeq", "robertson"): "an explicit method takes hundreds of millions of steps",
+}
+SLOW = {("torchdiffeq", "hires"): "an explicit method takes 8 s a solve and 28 s a gradient; --slow compares them"}
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The suite's cell: its label, its program as a side, its task's numbers and truth."""
+
+    label: str
+    side: Expert
+    task: Any
+
+
+def recommended(library: str, problem: str) -> Suite | str:
+    """The cell that the suite recommends first of a library for a problem, built; or the reason why there is none."""
+    from sciml_bench.adapters import registry
+    from sciml_bench.plan.plan import Settings, make_plan
+    from sciml_bench.plan.profiles import profile_named
+    from sciml_bench.plan.selection import Selection
+
+    adapters = {library: registry.adapter(library)}
+    # The first profile takes the first recommended cell of each adapter, and nothing else.
+    plan = make_plan(Selection(problems=(problem,)), adapters, profile_named("smoke"), Settings())
+    first = [index for index, item in enumerate(plan.planned) if item.division == "idiomatic"]
+    if not first:
+        reasons = {item.reason for item in plan.skipped if item.outcome is not None}
+        return "; ".join(sorted(reasons)) or "the suite recommends no cell"
+    task = plan.task(next(slot for slot in plan.slots if slot.index == first[0]))
+    return Suite(plan.planned[first[0]].cell.label, built(task), task)
+
+
+def other_cell(suite: Suite, cell: str) -> Suite:
+    """Another cell ``method/sensitivity/mode`` in the place of the recommended one."""
+    from sciml_bench.adapters import registry
+    from sciml_bench.emit import source
+    from sciml_bench.problem import catalog
+
+    method, sensitivity, mode = cell.split("/")
+    changed = replace(suite.task.cell, method=method, sensitivity=sensitivity, mode=mode)
+    target = registry.adapter(changed.adapter).target_of(changed)
+    task = replace(suite.task, cell=changed, source=source(catalog.load(changed.problem), target))
+    return Suite(changed.label, built(task), task)
+
+
+def built(task: Any) -> Expert:
+    """The suite's program for a task in the form of an expert's."""
+    from sciml_bench.task import Point
+
+    module, _, function = task.program.partition(":")
+    program = getattr(importlib.import_module(module), function)(task)
+
+    def prepare(theta: Vector, rtol: float) -> Any:
+        return program.prepare(theta, Point(rtol, rtol))
+
+    def states(output: Any) -> Vector:
+        return program.read_solution(output).ys
+
+    def slopes(output: Any) -> Vector:
+        return program.read_gradient(output).gradient
+
+    return Expert("suite", prepare, program.solve, program.gradient, program.synchronise, states, slopes)
+
+
+def experts(library: str, problem: str) -> tuple[Callable[[], Expert], ...]:
+    """What builds each expert of a library for a problem."""
+    for name in LIBRARIES[library]:
+        found = importlib.import_module(f"best.{name}").EXPERTS
+        if problem in found:
+            return found[problem]
+    return ()

@@ -1,0 +1,224 @@
+"""TensorFlow Probability by hand: BDF for stiff equations, DormandPrince for the others and wherever it gets through.
+
+Its only gradient is the adjoint equation, which runs backwards in time; Robertson and the Brusselator are so unstable
+backwards that it does not get there. Forward sensitivity equations stand beside it, as they do get there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from best import Expert, Experts, Vector
+from best.numbers import (
+    BRUSSELATOR_START,
+    BRUSSELATOR_TIMES,
+    HIDDEN,
+    HIRES_START,
+    HIRES_TIMES,
+    LOTKA_VOLTERRA_START,
+    LOTKA_VOLTERRA_TIMES,
+    RING,
+    ROBERTSON_START,
+    ROBERTSON_TIMES,
+    SPIRAL_START,
+    SPIRAL_TIMES,
+    spiral_data,
+)
+from best.tensorflow_running import Solver, bdf, compiled, dormand_prince, forward
+
+
+def populations(t: tf.Tensor, z: tf.Tensor, parameters: tf.Tensor) -> tf.Tensor:
+    """Prey and predators."""
+    a, b, c, d = tf.unstack(parameters)
+    x, y = tf.unstack(z)
+    xy = x * y
+    return tf.stack([a * x - b * xy, d * xy - c * y])
+
+
+def populations_forward(t: tf.Tensor, z: tf.Tensor, theta: tf.Tensor) -> tf.Tensor:
+    """With their derivatives."""
+    a, b, c, d = tf.unstack(theta)
+    x, y, *by = tf.unstack(z)
+    xy = x * y
+    forcing = ((x, 0.0), (-xy, 0.0), (0.0, -y), (0.0, xy))
+    out = [a * x - b * xy, d * xy - c * y]
+    for s, r, (f, g) in zip(by[0::2], by[1::2], forcing, strict=True):
+        out += [(a - b * y) * s - b * x * r + f, d * y * s + (d * x - c) * r + g]
+    return tf.stack(out)
+
+
+def species(t: tf.Tensor, z: tf.Tensor, parameters: tf.Tensor) -> tf.Tensor:
+    """Robertson's three."""
+    k1, k2, k3 = tf.unstack(parameters)
+    y1, y2, y3 = tf.unstack(z)
+    slow, fast, back = k1 * y1, k2 * y2 * y2, k3 * y2 * y3
+    return tf.stack([back - slow, slow - back - fast, fast])
+
+
+def species_jacobian(t: tf.Tensor, z: tf.Tensor, parameters: tf.Tensor) -> tf.Tensor:
+    """Written out."""
+    k1, k2, k3 = tf.unstack(parameters)
+    _, y2, y3 = tf.unstack(z)
+    back, fast = k3 * y3, 2.0 * k2 * y2
+    rows = [-k1, back, k3 * y2, k1, -back - fast, -k3 * y2, tf.zeros_like(k1), fast, tf.zeros_like(k1)]
+    return tf.reshape(tf.stack(rows), (3, 3))
+
+
+def reactants(t: tf.Tensor, z: tf.Tensor, parameters: tf.Tensor) -> tf.Tensor:
+    """The eight of HIRES."""
+    y1, y2, y3, y4, y5, y6, y7, y8 = tf.unstack(z)
+    k1, k2, k3, k4, k5, k6, kplus, kminus, kstar, oks = tf.unstack(parameters)
+    binding, release = kplus * y6 * y8, (k2 + kminus + kstar) * y7
+    return tf.stack([
+        -k1 * y1 + k2 * y2 + k6 * y3 + oks,
+        k1 * y1 - (k2 + k3) * y2,
+        -(k6 + k1) * y3 + k2 * y4 + k5 * y5,
+        k3 * y2 + k1 * y3 - (k4 + k2) * y4,
+        -(k1 + k5) * y5 + k2 * (y6 + y7),
+        -binding + k4 * y4 + k1 * y5 - k2 * y6 + kminus * y7,
+        binding - release,
+        release - binding,
+    ])  # fmt: skip
+
+
+def reactants_jacobian(t: tf.Tensor, z: tf.Tensor, parameters: tf.Tensor) -> tf.Tensor:
+    """Written out."""
+    k1, k2, k3, k4, k5, k6, kplus, kminus, kstar, _ = tf.unstack(parameters)
+    _, _, _, _, _, y6, _, y8 = tf.unstack(z)
+    o, by6, by8, off = tf.zeros_like(k1), kplus * y8, kplus * y6, k2 + kminus + kstar
+    rows = [
+        -k1, k2, k6, o, o, o, o, o,
+        k1, -k2 - k3, o, o, o, o, o, o,
+        o, o, -k6 - k1, k2, k5, o, o, o,
+        o, k3, k1, -k4 - k2, o, o, o, o,
+        o, o, o, o, -k1 - k5, k2, k2, o,
+        o, o, o, k4, k1, -k2 - by6, kminus, -by8,
+        o, o, o, o, o, by6, -off, by8,
+        o, o, o, o, o, -by6, off, -by8,
+    ]  # fmt: skip
+    return tf.reshape(tf.stack(rows), (8, 8))
+
+
+def brusselator(t: tf.Tensor, z: tf.Tensor, parameters: tf.Tensor) -> tf.Tensor:
+    """Eighty states on a ring."""
+    feed, rate, alpha = tf.unstack(parameters)
+    fields = tf.reshape(z, (2, RING))
+    u, v = tf.unstack(fields)
+    spread = alpha * 1600.0 * (tf.roll(fields, 1, 1) - 2.0 * fields + tf.roll(fields, -1, 1))
+    reaction = u * u * v
+    return tf.reshape(spread + tf.stack([feed + reaction - (rate + 1.0) * u, rate * u - reaction]), (-1,))
+
+
+def brusselator_forward(t: tf.Tensor, z: tf.Tensor, theta: tf.Tensor) -> tf.Tensor:
+    """With its derivatives."""
+    feed, rate, alpha = tf.unstack(theta)
+    fields = tf.reshape(z, (4, 2, RING))
+    around = 1600.0 * (tf.roll(fields, 1, 2) - 2.0 * fields + tf.roll(fields, -1, 2))
+    u, v = tf.unstack(fields[0])
+    by_u, by_v = fields[1:, 0], fields[1:, 1]
+    reaction, moved = u * u * v, 2.0 * u * v * by_u + u * u * by_v
+    zero = tf.zeros_like(u)
+    of_u = tf.stack([tf.ones_like(u), -u, around[0, 0]]) + moved - (rate + 1.0) * by_u
+    of_v = tf.stack([zero, u, around[0, 1]]) + rate * by_u - moved
+    states = tf.stack([feed + reaction - (rate + 1.0) * u, rate * u - reaction])[None]
+    return tf.reshape(alpha * around + tf.concat([states, tf.stack([of_u, of_v], axis=1)], axis=0), (-1,))
+
+
+def layers(theta: tf.Tensor) -> Any:
+    """The weights of both layers."""
+    first, bias, second, shift = tf.split(theta, [2 * HIDDEN, HIDDEN, 2 * HIDDEN, 2])
+    return tf.reshape(first, (HIDDEN, 2)), bias, tf.reshape(second, (2, HIDDEN)), shift
+
+
+def network(t: tf.Tensor, y: tf.Tensor, parameters: Any) -> tf.Tensor:
+    """A network of the cubes of two states."""
+    first, bias, second, shift = parameters
+    return tf.linalg.matvec(second, tf.tanh(tf.linalg.matvec(first, y * y * y) + bias)) + shift
+
+
+def _squares(ys: tf.Tensor) -> tf.Tensor:
+    return tf.reduce_sum(ys**2)
+
+
+def lotka_volterra() -> Expert:
+    """The adjoint equation."""
+    return compiled(
+        "DormandPrince, XLA", dormand_prince(1.0), populations, LOTKA_VOLTERRA_START, LOTKA_VOLTERRA_TIMES, _squares
+    )
+
+
+def lotka_volterra_forward() -> Expert:
+    """Ten equations."""
+    return forward(
+        "DormandPrince, XLA, forward", dormand_prince(1.0), populations_forward,
+        np.concatenate([LOTKA_VOLTERRA_START, np.zeros(8)]), LOTKA_VOLTERRA_TIMES, _slopes(2, 4, np.ones(2)),
+    )  # fmt: skip
+
+
+def robertson(atol: float, scale: Vector | None) -> Callable[[], Expert]:
+    """In units of the species' sizes, of which only y2's is not one, or with one tolerance that is right for y2."""
+
+    def make() -> Expert:
+        return compiled(
+            f"BDF, XLA, atol {atol:g} rtol{' in units of each' if scale is not None else ''}", bdf(atol), species,
+            ROBERTSON_START, ROBERTSON_TIMES, None, jacobian=species_jacobian, scale=scale,
+        )  # fmt: skip
+
+    return make
+
+
+def hires(name: str, solver: Solver, jacobian: Any = None) -> Callable[[], Expert]:
+    """One absolute tolerance for all. Solved only: the adjoint equation takes minutes a gradient."""
+
+    def make() -> Expert:
+        return compiled(name, solver, reactants, HIRES_START, HIRES_TIMES, None, jacobian=jacobian)
+
+    return make
+
+
+def brusselator_1d() -> Expert:
+    """Forty points are not stiff."""
+    return compiled("DormandPrince, XLA", dormand_prince(1.0), brusselator, BRUSSELATOR_START, BRUSSELATOR_TIMES, None)
+
+
+def brusselator_1d_forward() -> Expert:
+    """320 equations."""
+    return forward(
+        "DormandPrince, XLA, forward", dormand_prince(1.0), brusselator_forward,
+        np.concatenate([BRUSSELATOR_START, np.zeros(6 * RING)]), BRUSSELATOR_TIMES,
+        _slopes(2 * RING, 3, np.ones(2 * RING)),
+    )  # fmt: skip
+
+
+def spiral_node() -> Expert:
+    """The adjoint equation."""
+    data = tf.constant(spiral_data())
+    return compiled(
+        "DormandPrince, XLA", dormand_prince(1.0), network, SPIRAL_START, SPIRAL_TIMES, lambda ys: _squares(ys - data),
+        arguments=layers,
+    )  # fmt: skip
+
+
+def _slopes(n: int, k: int, sizes: Vector) -> Callable[[tf.Tensor], tf.Tensor]:
+    def slopes(zs: tf.Tensor) -> tf.Tensor:
+        weighted = 2.0 * zs[:, :n] / tf.constant(sizes**2)
+        return tf.einsum("ti,tki->k", weighted, tf.reshape(zs[:, n:], (-1, k, n)))
+
+    return slopes
+
+
+EXPERTS: Experts = {
+    "lotka-volterra": (lotka_volterra, lotka_volterra_forward),
+    "robertson": (robertson(1.0, np.array([1.0, 1e-6, 1.0])), robertson(1e-6, None), robertson(1e-5, None)),
+    "hires": (
+        hires("BDF, XLA, atol 1e-4 rtol", bdf(1e-4), reactants_jacobian),
+        hires("BDF, XLA, atol 1e-3 rtol", bdf(1e-3), reactants_jacobian),
+        hires("DormandPrince, XLA", dormand_prince(1e-4)),
+    ),
+    "brusselator-1d": (brusselator_1d, brusselator_1d_forward),
+    "spiral-node": (spiral_node,),
+}
