@@ -6,6 +6,10 @@
 One process a framework. The two programs are called in turn, in random order, and each pair of calls gives a ratio;
 the table shows the median ratio with its 95 % interval (of order statistics). Results are compared before anything
 is timed. Exit code 1 when a median is above the bound.
+
+It sees what our layers add to a configuration: calls, conversions, emitted code that is worse than code by hand. It
+cannot see that a configuration is the wrong one: method, sensitivity, tolerances and the form of the equations are the
+adapter's own on both sides. ``best_configuration.py`` compares with what an expert would choose instead.
 """
 
 from __future__ import annotations

@@ -31,6 +31,8 @@ from best.sides import LIBRARIES, NOT_COMPARED, PROBLEMS, SLOW
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 BOUND = 1.10
+GRADIENT_ERROR = "log_relative_error"
+"""The suite's headline score of a gradient."""
 READING_S, QUICK_READING_S = 7.0, 1.5
 UNIT_LIMIT_S, SLOW_LIMIT_S = 900.0, 3600.0
 # Experts that are slower than the fastest by more than this in the ladder are not timed again.
@@ -145,20 +147,21 @@ def compare(library: str, problem: str, options: argparse.Namespace) -> Iterator
 
 
 def scorer(suite: Any, side: Any, kind: str) -> Any:
-    """Digits of an output, as the suite scores them."""
-    from sciml_bench.measure.scoring import gradient_scores, solve_scores
+    """Digits of an output, as the suite scores them: mescd, or −log10 of the headline error of a gradient."""
+    import math
 
-    task = suite.task
+    from sciml_bench.adapters.base import Gradient
+    from sciml_bench.measure.scorer import scorer_of
+
+    judge, point = scorer_of(suite.task), suite.task.points[0]
 
     def of_solve(output: Any) -> float:
-        scores, _ = solve_scores(side.states(output), task.reference, task.numbers.atol_scale, float("inf"))
+        scores, _ = judge.solve(side.states(output), point)
         return float(scores["mescd"])
 
     def of_gradient(output: Any) -> float:
-        import math
-
-        scores, _ = gradient_scores(side.slopes(output), task.numbers.theta, task.reference, float("inf"))
-        return -math.log10(scores["log_relative_error"])
+        scores, _ = judge.gradient(Gradient(0.0, side.slopes(output), {}), point)
+        return -math.log10(scores[GRADIENT_ERROR])
 
     return of_solve if kind == "solve" else of_gradient
 

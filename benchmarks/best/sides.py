@@ -45,7 +45,7 @@ def recommended(library: str, problem: str) -> Suite | str:
     adapters = {library: registry.adapter(library)}
     # The first profile takes the first recommended cell of each adapter, and nothing else.
     plan = make_plan(Selection(problems=(problem,)), adapters, profile_named("smoke"), Settings())
-    first = [index for index, item in enumerate(plan.planned) if item.division == "idiomatic"]
+    first = [index for index, item in enumerate(plan.planned) if getattr(item, "role", "best") == "best"]
     if not first:
         reasons = {item.reason for item in plan.skipped if item.outcome is not None}
         return "; ".join(sorted(reasons)) or "the suite recommends no cell"
