@@ -210,7 +210,7 @@ class Context:
         states = self.problem.states
         if all(state.shape == () for state in states):
             rows = [printer.component(outputs[state.name]) for state in states]
-            return [f"    return {self.target.stack.format(_joined(rows))}"]
+            return [f"    return {self.target.stack.format(joined(rows))}"]
         if self.target.name == "numpy":
             return self._pack_in_place(outputs, printer)
         parts: list[str] = []
@@ -222,7 +222,7 @@ class Context:
                 parts.append(self.target.reshape.format(f"({printer.code(expr)})", "(-1,)"))
             else:
                 parts.append(self.target.fill.format(f"({printer.operand(expr)})", f"({state.size},)"))
-        whole = parts[0] if len(parts) == 1 else self.target.concatenate.format(_joined(parts))
+        whole = parts[0] if len(parts) == 1 else self.target.concatenate.format(joined(parts))
         return [f"    return {whole}"]
 
     def _pack_in_place(self, outputs: Mapping[str, Node], printer: Printer) -> list[str]:
@@ -310,7 +310,8 @@ def _unpacked(names: list[str], how: str, array: str) -> str:
     return f"    {', '.join(names)}{',' * (len(names) == 1)} = {how.format(array)}"
 
 
-def _joined(rows: list[str]) -> str:
+def joined(rows: list[str]) -> str:
+    """Items of a list, in lines of their own where they are long."""
     text = ", ".join(rows)
     if len(text) <= 90:
         return text

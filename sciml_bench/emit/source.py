@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sympy import Symbol
 
 from sciml_bench.emit.architecture.source import architecture_source
+from sciml_bench.emit.arrays import has_arrays, right_hand_side
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.control import diffusion_source
 from sciml_bench.emit.in_place import in_place_function
@@ -69,7 +70,8 @@ def source(problem: Problem | Architecture, target: str) -> str:
         written = numba_functions(context) if target == "numba" else [in_place_function(context)]
         functions = [*written, loss_source(problem, TARGETS["numpy"])]
         return "\n\n".join([_header(context), *functions]).rstrip() + "\n"
-    functions = [_right_hand_side(context, "rhs", problem.equations)]
+    by_arrays = chosen.arrays and has_arrays(problem)
+    functions = [right_hand_side(context) if by_arrays else _right_hand_side(context, "rhs", problem.equations)]
     if problem.implicit and target in SPLIT_TARGETS:
         functions.append(_right_hand_side(context, "explicit_terms", problem.explicit))
         functions.append(_right_hand_side(context, "implicit_terms", problem.implicit))

@@ -11,7 +11,8 @@ class Target:
 
     ``module`` is the prefix of its functions. ``unpack`` and ``stack`` are format strings. ``traced`` is true where
     scalars are arrays of the library (every target but NumPy, whose scalars are Python floats). ``reserved`` are names
-    that a quantity cannot have in it.
+    that a quantity cannot have in it. ``arrays``: every operation is run by itself, so that scalar problems are written
+    in as few of them as there can be, see :mod:`.arrays`; a compiler sees the numbers instead, and fuses them.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Target:
     traced: bool = True
     reserved: frozenset[str] = frozenset()
     batched: bool = False
+    arrays: bool = False
 
     def for_batch(self) -> Target:
         """The target that prints for states of shape (batch, n_states): components lie along the last axis."""
@@ -123,3 +125,7 @@ TARGETS = {
         reserved=_JULIA_RESERVED,
     ),
 }  # fmt: skip
+
+TARGETS["torch-arrays"] = replace(
+    TARGETS["torch"], arrays=True, reserved=frozenset({"prepared", "given", "picked", "placed"})
+)

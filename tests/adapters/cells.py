@@ -22,7 +22,7 @@ def catalog_task(problem: str, adapter: str, method: str, sensitivity: str, mode
     """One cell on a problem of the catalog. The point is given to ``prepare``, so the task's own is any."""
     loaded = catalog.load(problem)
     cell = Cell(problem, adapter, method, sensitivity, mode, precision)
-    return source_task(source(loaded, registry.adapter(adapter).target), loaded.numbers(), cell)
+    return source_task(source(loaded, registry.adapter(adapter).target_of(cell)), loaded.numbers(), cell)
 
 
 def source_task(text: str, numbers: Numbers, cell: Cell) -> Task:

@@ -21,7 +21,7 @@ from torchdiffeq._impl.odeint import SOLVERS
 from sciml_bench.adapters.fixed_steps import fixed_steps
 from sciml_bench.adapters.torchdiffeq import failure, tableau
 from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, SEMINORM
-from sciml_bench.adapters.torchdiffeq.equation import Arguments, depends_on_time
+from sciml_bench.adapters.torchdiffeq.equation import depends_on_time
 from sciml_bench.adapters.torchdiffeq.program import build
 from sciml_bench.outcome import SolverFailure
 from sciml_bench.task import Cell, Point
@@ -98,8 +98,8 @@ def findings() -> dict[str, Any]:
         "wrong_gauss": tableau.defect(gauss([GAUSS_NODES[0]] * 2)),
         "right_gauss_errors": [one_gauss_step(GAUSS_NODES, h) for h in (0.1, 0.05)],
         "wrong_gauss_errors": [one_gauss_step([GAUSS_NODES[0]] * 2, h) for h in (0.1, 0.05)],
-        "time_dependent": depends_on_time(lambda t, y, p: t * y * p, 0.0, y, Arguments(p)),
-        "autonomous": depends_on_time(lambda t, y, p: y * p, 0.0, y, Arguments(p)),
+        "time_dependent": depends_on_time(lambda t, y, p: t * y * p, 0.0, y, (p,)),
+        "autonomous": depends_on_time(lambda t, y, p: y * p, 0.0, y, (p,)),
         "methods": {
             method.name: outcome(TIME_DEPENDENT, cell(method.name), _rtol(method)) for method in ADAPTER.methods
         },

@@ -102,7 +102,7 @@ def findings(cell: Cell, apply: Apply, runaway: str) -> dict[str, Any]:
         path = Path(folder) / "spiral.toml"
         path.write_text(SPIRAL, encoding="utf-8")
         problem = load_problem(path)
-    text, numbers = source(problem, registry.adapter(cell.adapter).target), problem.numbers()
+    text, numbers = source(problem, registry.adapter(cell.adapter).target_of(cell)), problem.numbers()
     spiral = trained(build(source_task(text, numbers, cell)), OPTIMISERS["adam"], len(numbers.theta))
     huge = Training("sgd", 1e6, STEPS, 1e-6, 1e-6)
     gone = trained(build(source_task(runaway, one_state(), cell)), huge, 1)

@@ -85,7 +85,9 @@ ADAPTER = Adapter(
     title="torchdiffeq (PyTorch)",
     packages={"torch": "torch", "torchdiffeq": "torchdiffeq"},
     extra="torch",
-    target="torch",
+    target="torch-arrays",
+    # TorchInductor fuses what is written number by number, and calls a library for each product with a matrix.
+    mode_targets={"compiled": "torch"},
     program="sciml_bench.adapters.torchdiffeq.program:build",
     methods=(*ADAPTIVE, *FIXED),
     sensitivities=("discrete", "backsolve", SEMINORM),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +25,7 @@ class Calls:
 
 
 RightHandSide = Callable[..., Tensor]
-"""``rhs(t, y, p, *networks)``."""
+"""``rhs(t, y, p, *networks)``; in the place of p what the emitted module has prepared of it, where it does."""
 
 
 class Arguments(NamedTuple):
@@ -42,31 +42,29 @@ class Arguments(NamedTuple):
 
 
 class Equation(nn.Module):
-    """y' = f(t, y, p). ``calls`` counts evaluations."""
+    """y' = f(t, y, p). ``calls`` counts evaluations; ``arguments`` are what f takes after t and y."""
 
-    p: Tensor
-
-    def __init__(self, rhs: RightHandSide, arguments: Arguments, calls: Calls):
+    def __init__(self, rhs: RightHandSide, calls: Calls):
         super().__init__()
         self.rhs = rhs
-        self.p, self.networks = arguments
         self.calls = calls
+        self.arguments: tuple[Any, ...] = ()
 
     def forward(self, t: Tensor, y: Tensor) -> Tensor:
         self.calls.evaluations += 1
-        return self.rhs(t, y, self.p, *self.networks)
+        return self.rhs(t, y, *self.arguments)
 
 
 class OneSidedEquation(Equation):
     """y' = f(t, y, p) on a segment that starts or ends at a breakpoint: there f is its limit from inside."""
 
-    def __init__(self, rhs: RightHandSide, arguments: Arguments, calls: Calls, segment: Segment):
-        super().__init__(rhs, arguments, calls)
+    def __init__(self, rhs: RightHandSide, calls: Calls, segment: Segment):
+        super().__init__(rhs, calls)
         self.low, self.high = segment.low, segment.high
 
     def forward(self, t: Tensor, y: Tensor) -> Tensor:
         self.calls.evaluations += 1
-        return self.rhs(t.clamp(self.low, self.high), y, self.p, *self.networks)
+        return self.rhs(t.clamp(self.low, self.high), y, *self.arguments)
 
 
 class _CountsSteps:
@@ -86,17 +84,17 @@ class _CountingOneSidedEquation(_CountsSteps, OneSidedEquation):
     pass
 
 
-def equation(rhs: RightHandSide, arguments: Arguments, calls: Calls, segment: Segment, counts_steps: bool) -> Equation:
+def equation(rhs: RightHandSide, calls: Calls, segment: Segment, counts_steps: bool) -> Equation:
     """The module for one segment; ``counts_steps`` where the method has such a callback."""
     if segment.clipped:
         one_sided = _CountingOneSidedEquation if counts_steps else OneSidedEquation
-        return one_sided(rhs, arguments, calls, segment)
-    return (_CountingEquation if counts_steps else Equation)(rhs, arguments, calls)
+        return one_sided(rhs, calls, segment)
+    return (_CountingEquation if counts_steps else Equation)(rhs, calls)
 
 
-def depends_on_time(rhs: RightHandSide, t0: float, y0: Tensor, arguments: Arguments) -> bool:
+def depends_on_time(rhs: RightHandSide, t0: float, y0: Tensor, arguments: tuple[Any, ...]) -> bool:
     """Whether the right-hand side uses ``t``, other than in comparisons."""
     t = torch.tensor(t0, dtype=y0.dtype, requires_grad=True)
     with torch.enable_grad():
-        value = rhs(t, y0.detach(), arguments.p.detach(), *arguments.networks).sum()
+        value = rhs(t, y0.detach(), *arguments).sum()
     return value.requires_grad and torch.autograd.grad(value, t, allow_unused=True)[0] is not None

@@ -74,6 +74,8 @@ class TorchdiffeqProgram(CompiledProgram):
         self._scale = self._tensor(numbers.atol_scale)
         self._p_scale = self._tensor(numbers.p_scale)
         self._networks = getattr(self._source, "networks", tuple)
+        # What depends on the parameters alone, where the right-hand side takes that: computed once a solve.
+        self._prepared = getattr(self._source, "prepared", _as_it_is)
         # Data of the trajectories, where something is computed around the solve.
         given = getattr(self._source, "GIVEN", None)
         self._given = None if given is None else tuple(self._cast(values) for values in given)
@@ -103,10 +105,7 @@ class TorchdiffeqProgram(CompiledProgram):
             leaves=leaves,
             arguments=arguments,
             y0=y0,
-            equations=tuple(
-                equation(self._rhs, self._of_rhs(arguments), calls, segment, self._counts_steps)
-                for segment in self._segments
-            ),
+            equations=tuple(equation(self._rhs, calls, segment, self._counts_steps) for segment in self._segments),
             tolerances={"rtol": point.rtol, "atol": atol, "method": self._method.name, "options": options},
             adjoint=self._adjoint_options(arguments, point) if self._adjoint else {},
             calls=calls,
@@ -201,8 +200,11 @@ class TorchdiffeqProgram(CompiledProgram):
 
     def _integrate(self, integrate: Callable[..., Any], inputs: Inputs, y0: Tensor, adjoint: dict[str, Any]) -> Tensor:
         refuse_too_many(inputs.n_steps)
+        p, networks = self._of_rhs(inputs.arguments)
+        arguments = (self._prepared(p), *networks)
         y, saved = y0, []
         for segment, times, module in zip(self._segments, self._times, inputs.equations, strict=True):
+            module.arguments = arguments
             ys = integrate(module, y, times, **inputs.tolerances, **adjoint)
             saved.append(ys[1 : 1 + segment.n_saved])
             y = ys[-1]
@@ -241,7 +243,8 @@ class TorchdiffeqProgram(CompiledProgram):
             raise SolverFailure(Outcome.UNSUPPORTED, reason)
         found = tableau.inconsistency(name)
         y0 = self._by_trajectory(self._tensor(self._numbers.y0))
-        arguments = self._of_rhs(self._arguments(self._tensor(self._numbers.p)))
+        p, networks = self._of_rhs(self._arguments(self._tensor(self._numbers.p)))
+        arguments = (self._prepared(p), *networks)
         if found and (self._numbers.breakpoints or depends_on_time(self._source.rhs, self._numbers.t0, y0, arguments)):
             raise SolverFailure(
                 Outcome.UNSUPPORTED,
@@ -260,6 +263,10 @@ class TorchdiffeqProgram(CompiledProgram):
 
     def _tensor(self, values: Any) -> Tensor:
         return torch.tensor(np.asarray(values), dtype=self._dtype)
+
+
+def _as_it_is(p: Tensor) -> Tensor:
+    return p
 
 
 def build(task: Task) -> TorchdiffeqProgram:

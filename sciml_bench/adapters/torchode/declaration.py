@@ -21,7 +21,7 @@ ADAPTER = Adapter(
     title="torchode (PyTorch)",
     packages={"torch": "torch", "torchode": "torchode"},
     extra="torchode",
-    target="torch",
+    target="torch-arrays",
     program="sciml_bench.adapters.torchode.program:build",
     methods=(
         Method("tsit5", family="explicit_rk", order=5, implicit=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +66,8 @@ class TorchodeProgram(Program):
         torch.set_num_threads(task.threads)
         self._numbers = numbers = task.numbers
         self._source = load_source(task)
+        # What depends on the parameters alone, where the right-hand side takes that: computed once a solve.
+        self._prepared: Callable[[Tensor], Any] = getattr(self._source, "prepared", _as_it_is)
         self._method = METHODS[task.cell.method]
         self._segments = split(numbers)
         self._scale = self._by_trajectory(_tensor(numbers.atol_scale))
@@ -129,24 +132,25 @@ class TorchodeProgram(Program):
         return torchode.AutoDiffAdjoint(self._method(term=term), controller, max_steps=MAX_STEPS)
 
     def _right_hand_side(self, segment: Segment) -> Any:
-        """``f(t, y, p)`` of t (batch,) and y (batch, n_states)."""
+        """``f(t, y, p)`` of t (batch,), y (batch, n_states), and what is prepared of p."""
         rhs, alone = self._source.rhs, self._numbers.batch == 1
         low, high = segment.low, segment.high
 
-        def of_one(t: Tensor, y: Tensor, p: Tensor) -> Tensor:
+        def of_one(t: Tensor, y: Tensor, p: Any) -> Tensor:
             return rhs(t[0], y[0], p)[None]
 
-        def clipped(t: Tensor, y: Tensor, p: Tensor) -> Tensor:
+        def clipped(t: Tensor, y: Tensor, p: Any) -> Tensor:
             return (of_one if alone else rhs)(t.clamp(low, high), y, p)
 
         return clipped if segment.clipped else of_one if alone else rhs
 
     def _integrate(self, inputs: Inputs) -> Solved:
         batch, y, saved = self._numbers.batch, inputs.y0, []
+        arguments = self._prepared(inputs.p)
         status, *counts = (torch.zeros(batch, dtype=torch.long) for _ in range(4))
         for segment, times, solver in zip(self._segments, self._times, inputs.solvers, strict=True):
             start, end = (torch.full((batch,), t, dtype=torch.float64) for t in (segment.start, segment.end))
-            found = solver.solve(PROBLEM(y, start, end, times), args=inputs.p)
+            found = solver.solve(PROBLEM(y, start, end, times), args=arguments)
             here = (found.stats[name] for name in ("n_steps", "n_accepted", "n_f_evals"))
             counts = [before + new for before, new in zip(counts, here, strict=True)]
             saved.append(found.ys[:, : segment.n_saved].transpose(0, 1))
@@ -166,7 +170,7 @@ class TorchodeProgram(Program):
     def _refuse_times_of_vectors(self) -> None:
         """Each trajectory has a time of its own; emitted sources take one for all where states are vectors."""
         t = torch.arange(1.0, 1.0 + self._numbers.batch, dtype=torch.float64)
-        y0, p = self._by_trajectory(_tensor(self._numbers.y0)), _tensor(self._numbers.p)
+        y0, p = self._by_trajectory(_tensor(self._numbers.y0)), self._prepared(_tensor(self._numbers.p))
         rhs, last = self._source.rhs, self._numbers.batch - 1
         try:
             found = rhs(t, y0, p)
@@ -204,6 +208,10 @@ def _trajectories(solved: Solved) -> Trajectories | None:
 
 def _tensor(values: Any) -> Tensor:
     return torch.tensor(np.asarray(values), dtype=torch.float64)
+
+
+def _as_it_is(p: Tensor) -> Tensor:
+    return p
 
 
 def build(task: Task) -> TorchodeProgram:

@@ -1,0 +1,71 @@
+"""Right-hand sides of scalar problems in few array operations, for libraries that run each operation by itself.
+
+There an operation costs about a microsecond, however few numbers it computes, and a hundred rates are one operation
+as a vector. Modules have ``prepared(p)``, all that depends on the parameters alone, which a solve computes once, and
+``rhs(t, y, given)``, where ``given`` is its value. Written out number by number is what takes fewer operations so.
+"""
+
+from __future__ import annotations
+
+from sciml_bench.emit.array_writer import ArrayWriter
+from sciml_bench.emit.context import Context, element_symbol
+from sciml_bench.emit.counting import operations
+from sciml_bench.emit.forms import NotArrays
+from sciml_bench.emit.prepared import as_tuple, function, given, printer_of_p, symbols_of
+from sciml_bench.emit.statements import straight_line
+from sciml_bench.problem.model import Problem, symbol
+
+WORTH = 1.25
+"""How many times fewer operations arrays must take: differentiating one takes more than differentiating a number."""
+
+
+def has_arrays(problem: Problem) -> bool:
+    """Whether modules of this problem have ``prepared``: all its quantities are numbers, computed by formulas."""
+    return problem.all_scalar and not problem.networks and not problem.latent and not problem.controls
+
+
+def right_hand_side(context: Context) -> str:
+    """``prepared`` and ``rhs``, with the constants that they need: by arrays or by numbers, whichever costs less."""
+    by_numbers = _by_numbers(context)
+    try:
+        by_arrays = ArrayWriter(context).text()
+    except NotArrays:
+        return by_numbers
+    return by_arrays if operations(by_arrays) * WORTH <= operations(by_numbers) else by_numbers
+
+
+def _by_numbers(context: Context) -> str:
+    """The same functions, number by number."""
+    problem = context.problem
+    named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions]
+    taken = {*context.names.values(), "given"}
+    program = straight_line(named, [context.resolve(expr) for expr in problem.equations.values()], taken).needed()
+    parameters = [
+        item
+        for parameter in problem.parameters
+        for item in (
+            [element_symbol(parameter.name, i) for i in range(parameter.shape[0])]
+            if parameter.name in context.itemised
+            else [symbol(parameter.name)]
+        )
+    ]
+    fixed, here = set(parameters), list[str]()
+    before: list[str] = []
+    printer, of_p = context.printer(), printer_of_p(context)
+    for statement in program.statements:
+        name = printer.code(statement.symbol)
+        if statement.expr.free_symbols <= fixed:
+            fixed.add(statement.symbol)
+            before.append(f"    {name} = {of_p.code(statement.expr)}")
+        else:
+            here.append(f"    {name} = {printer.code(statement.expr)}")
+        printer.same_for_all |= {statement.symbol} if statement.expr.free_symbols <= printer.same_for_all else set()
+    outside = [s for s in program.statements if s.symbol not in fixed]
+    used = {s for e in (*(item.expr for item in outside), *program.outputs) for s in e.free_symbols}
+    wanted = [s for s in (*parameters, *(item.symbol for item in program.statements)) if s in fixed and s in used]
+    names = [context.names.get(s, s.name) for s in wanted]
+    outputs = dict(zip(problem.equations, program.outputs, strict=True))
+    lines = [*given(names), *context.unpack_state(used), *here, *context.pack_state(outputs, printer)]
+    head = context.unpack_parameters(symbols_of(program)) if problem.parameters and (names or before) else []
+    body = [*head, *before, f"    return {as_tuple(names)}"]
+    return "\n\n".join([function("prepared(p)", body), function("rhs(t, y, given)", lines)])
