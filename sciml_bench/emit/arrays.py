@@ -26,15 +26,15 @@ def has_arrays(problem: Problem) -> bool:
 
 def right_hand_side(context: Context) -> str:
     """``prepared`` and ``rhs``, with the constants that they need: by arrays or by numbers, whichever costs less."""
-    by_numbers = _by_numbers(context)
+    numbers = by_numbers(context)
     try:
         by_arrays = ArrayWriter(context).text()
     except NotArrays:
-        return by_numbers
-    return by_arrays if operations(by_arrays) * WORTH <= operations(by_numbers) else by_numbers
+        return numbers
+    return by_arrays if operations(by_arrays) * WORTH <= operations(numbers) else numbers
 
 
-def _by_numbers(context: Context) -> str:
+def by_numbers(context: Context) -> str:
     """The same functions, number by number."""
     problem = context.problem
     named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions]

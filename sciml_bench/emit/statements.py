@@ -66,7 +66,22 @@ def straight_line(named: Sequence[tuple[Symbol, Node]], outputs: Sequence[Node],
     values = [_with_sums(expr, _HiddenSum, sympy.Add) for expr in reduced]
     statements = [Statement(symbol, _with_sums(expr, _HiddenSum, sympy.Add)) for symbol, expr in shared]
     statements += [Statement(symbol, expr) for symbol, expr in zip(targets, values, strict=False)]
-    return Program(_ordered(statements), tuple(values[len(targets) :]), tuple(expander.tables.values()))
+    return _without_numbers(_ordered(statements), values[len(targets) :], tuple(expander.tables.values()))
+
+
+def _without_numbers(
+    statements: Sequence[Statement], outputs: Sequence[Node], tables: tuple[PairTable, ...]
+) -> Program:
+    """The program with numbers in their places: as values of their own they would be no arrays of a target's."""
+    numbers: dict[Symbol, Node] = {}
+    kept: list[Statement] = []
+    for statement in statements:
+        expr = statement.expr.xreplace(numbers) if numbers else statement.expr
+        if expr.is_number:
+            numbers[statement.symbol] = expr
+        else:
+            kept.append(Statement(statement.symbol, expr))
+    return Program(tuple(kept), tuple(expr.xreplace(numbers) for expr in outputs), tables)
 
 
 class _HiddenSum(sympy.Function):
