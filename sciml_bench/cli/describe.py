@@ -96,6 +96,8 @@ def _source(problem: Problem, adapter: str) -> tuple[str, str]:
 
 def facts(problem: Problem) -> dict[str, Any]:
     """What is told of a problem, as plain JSON values; exact numbers are text."""
+    from sciml_bench.problem.switch import shown
+
     return {
         "name": problem.name,
         "title": problem.title,
@@ -108,7 +110,9 @@ def facts(problem: Problem) -> dict[str, Any]:
             "t0": str(problem.t0),
             "t1": str(problem.t1),
             "save_times": [str(t) for t in problem.save_times],
-            "breakpoints": [str(t) for t in problem.breakpoints],
+            "breakpoints": [shown(t) for t in problem.breakpoints],
+            "declared": [shown(t) for t in problem.switching.declared],
+            "found": [{"time": shown(switch.time), "in": switch.origin} for switch in problem.switching.found],
         },
         "equations": dict(problem.equation_texts),
         "implicit": {name: str(terms) for name, terms in problem.implicit.items()},
@@ -149,7 +153,7 @@ def _print(problem: Problem) -> None:
     times = told["time"]
     click.echo(f"\ntime: {times['t0']} to {times['t1']}, saved at {len(times['save_times'])} times")
     if times["breakpoints"]:
-        click.echo(f"the right-hand side jumps at {_some(times['breakpoints'])}")
+        click.echo(f"breakpoints: {_breakpoints(times)}")
     for item in told["data"]:
         click.echo(f"\ndata of each trajectory, {item['name']}: {_shape(item['shape'])}")
     for item in told["control"]:
@@ -197,6 +201,16 @@ def _control_line(told: dict[str, Any]) -> str:
         f"\na Brownian motion drives the equation: {told['name']}, {motion['channels']} channels of {motion['steps']} "
         f"steps from seed {motion['seed']}, joined by straight lines"
     )
+
+
+def _breakpoints(times: dict[str, Any]) -> str:
+    """The breakpoints, and where they come from; of many the ends."""
+    origins = {item["time"]: f"found in {item['in']}" for item in times["found"]}
+    origins |= dict.fromkeys(times["declared"], "declared")
+    groups: dict[str, list[str]] = {}
+    for time in times["breakpoints"]:
+        groups.setdefault(origins.get(time, "of a path"), []).append(time)
+    return ", ".join(f"{_some(members)} ({origin})" for origin, members in groups.items())
 
 
 def _some(items: list[str]) -> str:

@@ -6,17 +6,23 @@ python-flint balls at any precision, doubles, or NumPy arrays of doubles (many p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import sympy
 from sympy import Basic, Expr, Symbol
+from sympy.core.relational import Relational
 
 from sciml_bench.emit.graph import Graph, UnsupportedExpression
 from sciml_bench.emit.scalar import ScalarSystem
+from sciml_bench.problem.decision import Decider, Moving, Switches
+from sciml_bench.problem.roots import Span, Undecided
+from sciml_bench.problem.switch import shown
 
 _INFIX = {"+": "+", "-": "-", "*": "*", "/": "/"}
 _WIDTH = 110
+_UNIT = Span(sympy.S.Zero, sympy.S.One)
 
 
 @dataclass(frozen=True)
@@ -25,32 +31,35 @@ class FlintSource:
 
     ``text`` defines ``rhs(t, y, p)`` (a list of n), ``jacobian(t, y, p)`` (a list of the entries at ``pattern``,
     pairs of row and column) and ``pullback(t, y, p, v)`` (two lists, v·∂f/∂y of n and v·∂f/∂p). ``constants`` maps
-    the global names that the text reads to exact numbers.
+    the global names that the text reads to exact numbers. ``conditions`` are those that the text evaluates, by their
+    numbers: the functions ``above``, ``above_or_at`` and ``sign`` take the number as their second argument.
     """
 
     text: str
     constants: dict[str, Expr] = field(repr=False)
     pattern: tuple[tuple[int, int], ...]
     operations: int
+    conditions: tuple[Basic, ...] = ()
 
 
-def flint_source(system: ScalarSystem, instants: Sequence[Expr] = ()) -> FlintSource:
+def flint_source(system: ScalarSystem, span: Span = _UNIT, values: Sequence[Expr] = ()) -> FlintSource:
     """Emit a scalar system between two breakpoints.
 
     Args:
         system: the problem, component by component.
-        instants: exact times between the two breakpoints, at which conditions on the time are decided.
+        span: the exact times of the breakpoints. Inside, conditions on the time must not change.
+        values: the parameters, as far as conditions on the time have them as factors.
 
     Raises:
         UnsupportedExpression: an expression has no high-precision counterpart, or a condition changes where no
-            breakpoint is declared.
+            breakpoint is.
     """
     n, n_p = len(system.y), len(system.p)
     symbols = {system.t: "t"}
     symbols.update({symbol: f"y{i}" for i, symbol in enumerate(system.y)})
     symbols.update({symbol: f"p{i}" for i, symbol in enumerate(system.p)})
     seeds = {Symbol(f"_seed{i}"): f"v{i}" for i in range(len(system.outputs))}
-    graph = Graph(symbols | seeds, lambda condition: _decide(condition, system.t, instants))
+    graph = Graph(symbols | seeds, _OfTime(system, span, values))
     for target, expr in system.statements:
         graph.define(target, expr)
     outputs = [graph.expression(expr) for expr in system.outputs]
@@ -66,22 +75,67 @@ def flint_source(system: ScalarSystem, instants: Sequence[Expr] = ()) -> FlintSo
             printer.function("pullback", ("t", "y", "p", "v"), [pulled[:n], pulled[n:]]),
         )
     )
-    return FlintSource(text + "\n", printer.constants, tuple(entries), len(graph.reachable(outputs)))
+    operations = len(graph.reachable(outputs))
+    return FlintSource(text + "\n", printer.constants, tuple(entries), operations, tuple(graph.conditions))
 
 
-def _decide(condition: Basic, t: Symbol, instants: Sequence[Expr]) -> bool:
-    """Whether a condition on the time holds at all the instants."""
-    if condition.free_symbols - {t}:
-        raise UnsupportedExpression(
-            f"the condition '{condition}' depends on the state or on parameters: such a right-hand side has no"
-            " breakpoints that could be stepped on exactly"
-        )
-    answers = {bool(condition.subs(t, instant)) for instant in instants or (sympy.S.Zero,)}
-    if len(answers) > 1:
-        raise UnsupportedExpression(
-            f"the condition '{condition}' changes inside a segment: add its time to breakpoints"
-        )
-    return answers.pop()
+class _OfTime:
+    """Settles, inside a span, the conditions that depend on the time alone."""
+
+    def __init__(self, system: ScalarSystem, span: Span, values: Sequence[Expr]):
+        self._span = span
+        self._statements = dict(system.statements)
+        self._states = set(system.y)
+        self._of_states: dict[Symbol, bool] = {}
+        self._decider = Decider(system.t, dict(zip(system.p, values, strict=False)), self._statements)
+
+    def holds(self, condition: Basic) -> bool | None:
+        """Whether a condition holds; ``None`` where it depends on more than the time."""
+        if isinstance(condition, Relational):
+            return self._asked(self._decider.holds, condition)
+        # Parts that hold, or do not, may settle the whole whatever the others depend on.
+        held = [self.holds(part) for part in condition.args]
+        match condition:
+            case sympy.And():
+                return False if False in held else None if None in held else True
+            case sympy.Or():
+                return True if True in held else None if None in held else False
+            case sympy.Not():
+                return None if held[0] is None else not held[0]
+            case _:
+                return bool(condition)
+
+    def sign(self, expr: Expr) -> int | None:
+        """The sign of an expression; ``None`` where it depends on more than the time."""
+        return self._asked(self._decider.sign, expr)
+
+    def _asked(self, question: Callable[[Any, Span], int], about: Basic) -> Any:
+        if self._has_states(about):
+            return None
+        try:
+            return question(about, self._span)
+        except Moving:
+            return None
+        except Switches as switches:
+            times = ", ".join(map(shown, switches.times[:4]))
+            raise UnsupportedExpression(
+                f"'{about}' changes inside a segment, at t = {times}: add its time to breakpoints"
+            ) from None
+        except Undecided as error:
+            raise UnsupportedExpression(f"when '{about}' changes cannot be decided: {error}") from None
+
+    def _has_states(self, expr: Basic) -> bool:
+        """Whether it depends on a state, also through what has been defined before."""
+        return any(self._is_of_states(symbol) for symbol in expr.free_symbols)
+
+    def _is_of_states(self, symbol: Any) -> bool:
+        if symbol in self._states:
+            return True
+        if symbol not in self._statements:
+            return False
+        if symbol not in self._of_states:
+            self._of_states[symbol] = self._has_states(self._statements[symbol])
+        return self._of_states[symbol]
 
 
 class _Printer:
@@ -128,7 +182,10 @@ class _Printer:
             return f"-{operands[0]}", False
         if node.operation == "pow":
             return f"power({operands[0]}, {self._constant(node.value)})", True  # pyright: ignore[reportArgumentType]
-        return f"{node.operation}({', '.join(texts[i][0] for i in node.operands)})", False
+        arguments = [texts[i][0] for i in node.operands]
+        if node.operation in ("above", "above_or_at", "sign"):
+            arguments.append(str(node.value))
+        return f"{node.operation}({', '.join(arguments)})", False
 
     def _constant(self, value: Expr) -> str:
         if value not in self._names:

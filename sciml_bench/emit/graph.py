@@ -6,12 +6,14 @@ Jacobian, backward for the product of a row vector with it, which costs a small 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, Protocol, cast
 
 import sympy
 from sympy import Basic, Expr, Rational, Symbol
+from sympy.core.relational import Relational
+from sympy.logic.boolalg import BooleanAtom
 
 from sciml_bench.problem.operators import Where
 
@@ -31,19 +33,35 @@ class UnsupportedExpression(ValueError):
 @dataclass(frozen=True)
 class Node:
     """One operation. ``operation`` is ``constant``, ``input``, ``+``, ``-``, ``*``, ``/``, ``neg``, ``sqrt``,
-    ``pow`` (constant exponent), ``min``, ``max`` or the name of a function; ``operands`` are indices of nodes."""
+    ``pow`` (constant exponent), ``min``, ``max``, ``above`` or ``above_or_at`` (1 where the operand is positive, or not
+    negative, else 0), ``choose`` (the second operand where the first is 1, else the third) or the name of a function;
+    ``operands`` are indices of nodes. ``value`` is a constant, the name of an input, or of a condition its number."""
 
     operation: str
     operands: tuple[int, ...] = ()
-    value: Expr | str | None = None
+    value: Expr | str | int | None = None
+
+
+class Branches(Protocol):
+    """Settles what depends on the time alone; ``None`` stands for what depends on more."""
+
+    def holds(self, condition: Basic) -> bool | None:
+        """Whether a condition holds."""
+        ...
+
+    def sign(self, expr: Expr) -> int | None:
+        """The sign of an expression: 1, 0 or -1."""
+        ...
 
 
 class Graph:
     """A growing straight-line program; nodes are numbered in an order in which they can be evaluated."""
 
-    def __init__(self, inputs: Mapping[Symbol, str], decide: Callable[[Basic], bool] | None = None):
-        """``inputs`` are the symbols and the names they are printed under; ``decide`` settles conditions."""
-        self._decide = decide
+    def __init__(self, inputs: Mapping[Symbol, str], branches: Branches | None = None):
+        """``inputs`` are the symbols and the names they are printed under; ``branches`` settles conditions."""
+        self._branches = branches
+        #: The conditions that are left to be decided when the program runs, by their numbers.
+        self.conditions: list[Basic] = []
         self.nodes: list[Node] = []
         self._index: dict[Node, int] = {}
         self._known: dict[Expr, int] = {}
@@ -159,14 +177,22 @@ class Graph:
 
     def _build(self, expr: Expr) -> int:
         if isinstance(expr, Where):
-            if self._decide is None:
-                raise UnsupportedExpression(f"the condition '{expr.args[0]}' cannot be decided here")
-            return self.expression(cast(Expr, expr.args[1 if self._decide(expr.args[0]) else 2]))
+            condition, a, b = expr.args
+            held = self._holds(condition)
+            if held is not None:
+                return self.expression(cast(Expr, a if held else b))
+            return self.apply("choose", self._indicator(condition), self.expression(a), self.expression(b))
         if expr.is_Atom and not expr.is_number:
             raise UnsupportedExpression(f"'{expr}' is not a number, a state, a parameter or the time")
+        if isinstance(expr, sympy.Abs | sympy.sign):
+            return self._of_sign(expr, cast(Expr, expr.args[0]))
         # Children are built first: asking a large shared expression for its free symbols would walk it as a tree.
-        if all(self._constant_of(self.expression(cast(Expr, argument))) is not None for argument in expr.args):
-            return self.constant(expr)
+        if isinstance(expr, sympy.Expr) and expr.is_Atom:
+            return self._number_of(expr)
+        children = [self._constant_of(self.expression(cast(Expr, argument))) for argument in expr.args]
+        if all(child is not None for child in children):
+            # Symbols that stand for numbers and decided conditions are put in.
+            return self._number_of(expr.func(*cast(list[Expr], children)))
         if isinstance(expr, sympy.Add):
             return self._sum(expr)
         if isinstance(expr, sympy.Mul):
@@ -183,6 +209,56 @@ class Graph:
                 total = self.apply("min" if isinstance(expr, sympy.Min) else "max", total, operand)
             return total
         raise UnsupportedExpression(f"'{expr.func.__name__}' of '{expr}' has no high-precision counterpart here")
+
+    def _number_of(self, value: Expr) -> int:
+        if value.is_extended_real is False or value.is_finite is False or value is sympy.nan:
+            raise UnsupportedExpression(f"'{value}' is not a finite real number")
+        return self.constant(value)
+
+    def _holds(self, condition: Basic) -> bool | None:
+        if isinstance(condition, BooleanAtom):
+            return bool(condition)
+        return None if self._branches is None else self._branches.holds(condition)
+
+    def _indicator(self, condition: Any) -> int:
+        """A node that is 1 where a condition holds, else 0."""
+        held = self._holds(condition)
+        if held is not None:
+            return self.one if held else self.zero
+        if isinstance(condition, sympy.Not):
+            return self.subtract(self.one, self._indicator(condition.args[0]))
+        if isinstance(condition, sympy.And | sympy.Or):
+            # One holds where not all of the opposites do.
+            opposite = isinstance(condition, sympy.Or)
+            total = self.one
+            for part in sorted(condition.args, key=sympy.default_sort_key):
+                factor = self._indicator(part)
+                total = self.multiply(total, self.subtract(self.one, factor) if opposite else factor)
+            return self.subtract(self.one, total) if opposite else total
+        if not isinstance(condition, Relational):
+            raise UnsupportedExpression(f"'{condition}' is no condition that can be evaluated")
+        name = "above" if condition.func in (sympy.StrictGreaterThan, sympy.StrictLessThan) else "above_or_at"
+        difference = self.subtract(self.expression(condition.gts), self.expression(condition.lts))
+        return self._node(Node(name, (difference,), self._number(condition)))
+
+    def _number(self, condition: Basic) -> int:
+        if condition not in self.conditions:
+            self.conditions.append(condition)
+        return self.conditions.index(condition)
+
+    def _of_sign(self, expr: Expr, argument: Expr) -> int:
+        """A magnitude or a sign."""
+        if expr.is_number:
+            return self.constant(expr)
+        sign = None if self._branches is None else self._branches.sign(argument)
+        if isinstance(expr, sympy.Abs):
+            inner = self.expression(argument)
+            if sign is None:
+                return self.apply("absolute", inner)
+            return self.zero if sign == 0 else inner if sign > 0 else self.negative(inner)
+        if sign is not None:
+            return self.constant(sympy.Integer(sign))
+        return self._node(Node("sign", (self.expression(argument),), self._number(expr)))
 
     def _sum(self, expr: sympy.Add) -> int:
         positive: list[int] = []
@@ -236,6 +312,8 @@ class Graph:
             case ("min" | "max") as name, (a, b):
                 first = self.apply("chosen_" + name, a, b)
                 return [(a, first), (b, self.subtract(self.one, first))]
+            case "choose", (test, a, b):
+                return [(a, test), (b, self.subtract(self.one, test))]
             case "pow", (a,):
                 exponent = cast(Expr, node.value)
                 return [(a, self.multiply(self.constant(exponent), self.power(a, exponent - 1)))]
@@ -272,7 +350,7 @@ class Graph:
             case "acos":
                 return self.negative(self._slope("asin", a, value))
             case "absolute":
-                return self.apply("sign", a)
+                return self.apply("signum", a)
             case _:
                 return self.zero
 

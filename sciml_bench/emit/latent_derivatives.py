@@ -8,6 +8,7 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.derivative import derivative
 from sciml_bench.emit.scalar import ScalarSystem, scalarise_observed, scalarise_start
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.problem.model import Problem, symbol
@@ -57,7 +58,7 @@ def _jacobian(
     wrt: Sequence[Sequence[Symbol]],
 ) -> str:
     """A function that gives the derivatives of the outputs by each of some lists of variables, as matrices."""
-    entries = [sympy.diff(output, x) for variables in wrt for output in outputs for x in variables]
+    entries = [derivative(output, x) for variables in wrt for output in outputs for x in variables]
     program = straight_line([], entries)
     lines = [f"def {name}({', '.join(takes)}):"]
     used = {s for e in (*program.outputs, *(st.expr for st in program.statements)) for s in e.free_symbols}

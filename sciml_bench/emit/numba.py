@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context, parameter_symbols
+from sciml_bench.emit.derivative import derivative
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.errors import UsageError
 from sciml_bench.problem.model import Problem, symbol
@@ -74,7 +74,7 @@ class _Writer:
             (i, j): entry
             for i, equation in enumerate(self.equations)
             for j, variable in enumerate(variables)
-            if (entry := sympy.diff(equation, variable)) != 0
+            if (entry := derivative(equation, variable)) != 0
         }
         lines, codes = self._body([], list(entries.values()))
         lines.append(f"    out = np.zeros((N_STATES, {len(variables)}))")
@@ -89,7 +89,7 @@ class _Writer:
                 (f"{name}[{row}, {i}]", entry)
                 for row, variable in enumerate(variables)
                 for i, equation in enumerate(self.equations)
-                if (entry := sympy.diff(equation, variable)) != 0
+                if (entry := derivative(equation, variable)) != 0
             ]
         lines, codes = self._body([], [entry for _, entry in places])
         lines += ["    f = np.empty(N_STATES)", "    j = np.zeros((N_STATES, N_STATES))"]

@@ -10,6 +10,7 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context, element_symbol, size_of
+from sciml_bench.emit.derivative import derivative
 from sciml_bench.emit.jacobian_block import Block, Variable
 from sciml_bench.emit.operators import matrix_source
 from sciml_bench.emit.statements import straight_line
@@ -165,7 +166,7 @@ class _Function:
             inner = self.derivative(back.get(atom, atom), variable)
             if inner.is_zero:
                 continue
-            factor = sympy.diff(plain, atom).xreplace(back)
+            factor = derivative(plain, atom).xreplace(back)
             if factor == 0:
                 continue
             spread = self._size(back.get(atom, atom)) == 1 and self._size(expr) > 1
@@ -315,7 +316,7 @@ class _Function:
             element = back.get(atom)
             array = atom if element is None else element.args[0]
             inner = self.derivative(array, variable)
-            factor = sympy.diff(plain, atom).xreplace(back)
+            factor = derivative(plain, atom).xreplace(back)
             if inner.is_zero or factor == 0:
                 continue
             if element is not None and element.args[1] == j:

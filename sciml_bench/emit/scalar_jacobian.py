@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context, parameter_symbols
+from sciml_bench.emit.derivative import derivative
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.problem.model import symbol
 from sciml_bench.problem.operators import Node
@@ -31,7 +31,7 @@ def _function(context: Context, name: str, equations: list[Node], variables: lis
     head = f"def {name}(t, y, p):"
     if not variables:
         return f"{head}\n    return np.empty((N_STATES, 0))\n"
-    entries = [sympy.diff(equation, variable) for equation in equations for variable in variables]
+    entries = [derivative(equation, variable) for equation in equations for variable in variables]
     program = straight_line([], entries)
     used = {s for e in (*program.outputs, *(st.expr for st in program.statements)) for s in e.free_symbols}
     lines = [head, *context.unpack_parameters(used), *context.unpack_state(used)]
@@ -58,7 +58,7 @@ def _rows(codes: list[str], columns: int) -> list[str]:
 def _linearised(context: Context, equations: list[Node], states: list[Symbol], parameters: list[Symbol]) -> str:
     """One function for all that the sensitivity equations need in every evaluation; its parts share what they can."""
     n, m = len(states), len(parameters)
-    entries = [sympy.diff(equation, x) for x in (*states, *parameters) for equation in equations]
+    entries = [derivative(equation, x) for x in (*states, *parameters) for equation in equations]
     program = straight_line([], [*equations, *entries])
     used = {s for e in (*program.outputs, *(st.expr for st in program.statements)) for s in e.free_symbols}
     printer = context.printer()

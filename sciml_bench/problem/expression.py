@@ -278,19 +278,27 @@ class Parser:
         match node:
             case ast.Compare() if len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS:
                 left, right = self.visit(node.left), self.visit(node.comparators[0])
-                return _COMPARISONS[type(node.ops[0])](left.expr, right.expr), broadcast(left.shape, right.shape)
+                shape = broadcast(left.shape, right.shape)
+                return self._compared(node, type(node.ops[0]), left.expr, right.expr), shape
             case ast.BoolOp():
                 parts = [self.condition(value) for value in node.values]
-                shape: Shape = ()
+                shape = ()
                 for _, part in parts:
                     shape = broadcast(shape, part)
                 join = sympy.And if isinstance(node.op, ast.And) else sympy.Or
                 return join(*(part for part, _ in parts)), shape
             case ast.UnaryOp(op=ast.Not()):
                 inner, shape = self.condition(node.operand)
-                return sympy.Not(inner), shape
+                # Comparisons are turned around one by one, so that no target has to negate a condition.
+                return sympy.to_nnf(sympy.Not(inner), simplify=False), shape
             case _:
                 raise ExpressionError(f"'{self._piece(node)}' is not a condition (use <, <=, >, >=, and, or, not)")
+
+    def _compared(self, node: ast.expr, how: type[ast.cmpop], left: Node, right: Node) -> Node:
+        try:
+            return _COMPARISONS[how](left, right)
+        except TypeError:
+            raise ExpressionError(f"'{self._piece(node)}' compares what is not real") from None
 
     def _call(self, node: ast.Call) -> Typed:
         if not isinstance(node.func, ast.Name):
@@ -327,13 +335,13 @@ class Parser:
         operands = [self.visit(argument) for argument in args]
         if wanted == 1:
             return Typed(self._defined(node, _FUNCTIONS[name](operands[0].expr)), operands[0].shape)
-        return _extreme(name, *operands)
+        return self._extreme(node, *operands)
 
-
-def _extreme(name: str, a: Typed, b: Typed) -> Typed:
-    shape = broadcast(a.shape, b.shape)
-    test = sympy.StrictLessThan(a.expr, b.expr)
-    if test in (sympy.true, sympy.false):
-        smaller, larger = (a.expr, b.expr) if test == sympy.true else (b.expr, a.expr)
-        return Typed(smaller if name == "min" else larger, shape)
-    return Typed(Where(test, a.expr, b.expr) if name == "min" else Where(test, b.expr, a.expr), shape)
+    def _extreme(self, node: ast.Call, a: Typed, b: Typed) -> Typed:
+        low = isinstance(node.func, ast.Name) and node.func.id == "min"
+        shape = broadcast(a.shape, b.shape)
+        test = self._compared(node, ast.Lt, a.expr, b.expr)
+        if test in (sympy.true, sympy.false):
+            smaller, larger = (a.expr, b.expr) if test == sympy.true else (b.expr, a.expr)
+            return Typed(smaller if low else larger, shape)
+        return Typed(Where(test, a.expr, b.expr) if low else Where(test, b.expr, a.expr), shape)

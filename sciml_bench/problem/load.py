@@ -29,6 +29,7 @@ from sciml_bench.problem.operators import Node
 from sciml_bench.problem.published import load_published, load_published_gradients
 from sciml_bench.problem.quantities import load_constants, load_grids, load_parameters, load_states
 from sciml_bench.problem.reader import Reader
+from sciml_bench.problem.switching import with_switches
 from sciml_bench.problem.training import load_training
 
 SPEC = 1
@@ -76,6 +77,7 @@ def load_problem(path: Path | str) -> Problem:
     t0, t1, save_times, breakpoints = _time(reader)
     controls = load_controls(reader, t0, t1)
     # Solvers stop where a path goes over to another polynomial.
+    declared = breakpoints
     breakpoints = tuple(sorted({*breakpoints, *(t for control in controls for t in control.times[1:-1])}))
     definitions = load_definitions(reader)
     equations, texts = load_equations(reader, states)
@@ -105,6 +107,7 @@ def load_problem(path: Path | str) -> Problem:
     )  # fmt: skip
     if batch.size > 1:
         refuse_unbatched(reader, problem)
+    problem = with_switches(document, problem, declared)
     problem = checked(reader, problem)
     return _with_published(reader, problem)
 

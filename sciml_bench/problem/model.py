@@ -15,6 +15,7 @@ from sciml_bench.problem.given import Given
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, Node
 from sciml_bench.problem.shapes import Shape
+from sciml_bench.problem.switch import NO_SWITCHES, Switching
 from sciml_bench.task import Numbers, Training
 
 if TYPE_CHECKING:
@@ -155,9 +156,10 @@ class Problem:
     The flat state holds the states in the order of the file, fields in C order; so does the flat parameter vector, in
     which the weights of the networks follow the parameters. Scalar constants are part of the expressions; ``constants``
     holds the vectors among them, ``matrices`` the matrices. ``given`` are the data of each trajectory, ``encoding``
-    quantities computed of them and of theta before the solve, ``controls`` paths through them. ``implicit`` holds, for
-    every state, the terms of its equation that an implicit-explicit method takes implicitly; it is empty where the file
-    declares no split.
+    quantities computed of them and of theta before the solve, ``controls`` paths through them. ``breakpoints`` are all
+    the times at which the right-hand side is not smooth, ``switching`` says where they come from. ``implicit`` holds,
+    for every state, the terms of its equation that an implicit-explicit method takes implicitly; it is empty where the
+    file declares no split.
     """
 
     name: str
@@ -190,6 +192,7 @@ class Problem:
     encoding: tuple[Definition, ...] = ()
     controls: tuple[Control, ...] = ()
     training: Training | None = None
+    switching: Switching = NO_SWITCHES
     spec_hash: str = ""
     path: str = ""
     equation_texts: Mapping[str, str] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,11 +10,14 @@ from functools import cached_property
 
 import numpy as np
 from flint import arb, fmpq
-from sympy import Expr
+from sympy import Expr, Symbol
 
 from sciml_bench.emit.graph import UnsupportedExpression
 from sciml_bench.emit.scalar import ScalarSystem, scalarise
-from sciml_bench.problem.model import Problem
+from sciml_bench.problem.decision import Decider
+from sciml_bench.problem.model import Problem, to_double
+from sciml_bench.problem.roots import Span
+from sciml_bench.problem.switch import shown
 from sciml_bench.reference.around import Around
 from sciml_bench.reference.differences import Direction
 from sciml_bench.reference.dynamics import Dynamics, FloatArray
@@ -53,7 +57,8 @@ class Case:
             return
         try:
             self.system: ScalarSystem = scalarise(problem)
-            self.dynamics = Dynamics(self.system, problem.t0, problem.t1, problem.breakpoints)
+            unsettled = "; ".join(map(str, problem.switching.unsettled))
+            self.dynamics = Dynamics(self.system, problem.t0, problem.t1, problem.breakpoints, problem.p, unsettled)
             if problem.latent:
                 self.around = Around(problem)
         except UnsupportedExpression as error:
@@ -129,7 +134,17 @@ class Case:
         system = scalarise(replace(self.problem, equations=self.problem.exact))
         values = dict(zip(system.p, self.problem.p, strict=True))
         outputs = [expr.xreplace(values) for expr in system.rhs]
-        return [[exact(expr.subs(system.t, time)) for expr in outputs] for time in self.problem.save_times]
+        return [[self._at(expr, system.t, time) for expr in outputs] for time in self.problem.save_times]
+
+    def _at(self, expr: Expr, t: Symbol, time: Expr) -> arb:
+        """A function of the time at one time."""
+        span = Span(self.problem.t0, self.problem.t1)
+        try:
+            return exact(Decider(t, {}).resolved(expr.xreplace({t: time}), span))
+        except ValueError as error:
+            raise ReferenceFailure(
+                f"the exact solution of '{self.problem.name}' has no value at t = {shown(time)}: {error}"
+            ) from error
 
     def invariant_digits(self, rows: Sequence[tuple[arb, ...]]) -> dict[str, float]:
         """How many digits each invariant keeps over the saved times, relative to the magnitudes of its terms."""
@@ -149,10 +164,16 @@ class _Function:
     """A scalar function of t, y and p, and the sum of the magnitudes of its first-order terms in y."""
 
     def __init__(self, system: ScalarSystem, problem: Problem):
-        self.segment = Dynamics(system, problem.t0, problem.t1).segments()[0]
+        try:
+            dynamics = Dynamics(system, problem.t0, problem.t1, problem.breakpoints, problem.p)
+        except UnsupportedExpression as error:
+            raise ReferenceFailure(f"an invariant of '{problem.name}' cannot be evaluated: {error}") from error
+        self.segments = dynamics.segments()
+        self.ends = [to_double(end) for end in dynamics.ends]
 
     def __call__(self, t: Expr, y: Sequence[arb], p: Sequence[arb]) -> tuple[arb, arb]:
         time = exact(t)
-        value = self.segment.rhs(time, y, p)[0]
-        slopes, _ = self.segment.pullback(time, y, p, [arb(1)])
+        segment = self.segments[min(bisect.bisect_left(self.ends, to_double(t)), len(self.ends) - 1)]
+        value = segment.rhs(time, y, p)[0]
+        slopes, _ = segment.pullback(time, y, p, [arb(1)])
         return value, sum((abs(a * b) for a, b in zip(slopes, y, strict=True)), arb(0)).mid()

@@ -121,12 +121,13 @@ def integrate(
 
         wanted = [t for t in numbers.save_times if a < t <= b]
         times = sorted({*wanted, b})
-        with np.errstate(all="ignore"):
-            if method == "Radau":
-                jac = jacobian if "jacobian" in functions else None
-                result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols, jac=jac)
-            else:
-                result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols)
+        jac: dict[str, Any] = {"jac": jacobian if "jacobian" in functions else None} if method == "Radau" else {}
+        try:
+            with np.errstate(all="ignore"):
+                result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols, **jac)
+        except (ArithmeticError, ValueError) as error:
+            # Numbers that are not finite, or outside the domain of a function, in the state or in the Jacobian.
+            raise ReferenceFailure(f"{method} fails between t = {a:.6g} and {b:.6g}: {error}") from error
         if not result.success or not np.all(np.isfinite(result.y)):
             reached = result.t[-1] if len(result.t) else a
             raise ReferenceFailure(f"{method} fails at t = {reached:.6g}: {result.message}")

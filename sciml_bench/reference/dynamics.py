@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
-from sympy import Expr, Rational
+from sympy import Expr
 
 from sciml_bench.emit.flint import FlintSource, flint_source
 from sciml_bench.emit.scalar import ScalarSystem
 from sciml_bench.problem.model import to_double
+from sciml_bench.problem.roots import Span
 from sciml_bench.reference.numbers import exact
+from sciml_bench.reference.sides import Sides, choose
 
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 ComplexFunction = Callable[[Any, Any, Any], list[Any]]
-_INSTANTS = (Rational(1, 1009), Rational(1, 2), Rational(1008, 1009))
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,25 @@ class Segment:
 class Dynamics:
     """The right-hand side of a problem on each of its segments; ``at(bits)`` compiles it for one precision."""
 
-    def __init__(self, system: ScalarSystem, t0: Expr, t1: Expr, breakpoints: Sequence[Expr] = ()):
+    def __init__(
+        self,
+        system: ScalarSystem,
+        t0: Expr,
+        t1: Expr,
+        breakpoints: Sequence[Expr] = (),
+        parameters: Sequence[Expr] = (),
+        unsettled: str | None = None,
+    ):
         """Emit every segment.
+
+        Args:
+            system: the right-hand side.
+            t0: start of the time span.
+            t1: its end.
+            breakpoints: the times between them at which it is not smooth.
+            parameters: the parameters' exact values, where conditions on the time have them as factors.
+            unsettled: conditions that depend on more than the time may not change along a solution; what is said of
+                them where one does. ``None`` where there is no solution to follow.
 
         Raises:
             UnsupportedExpression: the right-hand side has no high-precision counterpart.
@@ -52,14 +70,19 @@ class Dynamics:
         self.ends = (*breakpoints, t1)
         starts = (t0, *breakpoints)
         self.sources = tuple(
-            flint_source(system, tuple(start + (end - start) * share for share in _INSTANTS))
-            for start, end in zip(starts, self.ends, strict=True)
+            flint_source(system, Span(start, end), parameters) for start, end in zip(starts, self.ends, strict=True)
         )
         self.operations = max(source.operations for source in self.sources)
+        self.unsettled = unsettled
 
     def segments(self) -> tuple[Segment, ...]:
-        """The segments, with their constants at the current precision."""
-        return tuple(_segment(source, end) for source, end in zip(self.sources, self.ends, strict=True))
+        """The segments, with their constants at the current precision.
+
+        Conditions that depend on the state must stay as they are from one end of the time span to the other: where one
+        changes, a step fails.
+        """
+        sides = Sides(self.unsettled)
+        return tuple(_segment(source, end, sides) for source, end in zip(self.sources, self.ends, strict=True))
 
     def in_doubles(self) -> tuple[Callable[[float, FloatArray, FloatArray], list[float]], ...]:
         """The right-hand sides of the segments, in double precision."""
@@ -77,8 +100,11 @@ def _doubles(source: FlintSource) -> dict[str, Any]:
     return _run(source, _ARRAYS | {name: to_double(value) for name, value in source.constants.items()})
 
 
-def _segment(source: FlintSource, end: Expr) -> Segment:
-    balls = _run(source, _BALLS | {name: exact(value) for name, value in source.constants.items()})
+def _segment(source: FlintSource, end: Expr, sides: Sides) -> Segment:
+    balls = _run(
+        source,
+        _BALLS | sides.functions(source.conditions) | {name: exact(value) for name, value in source.constants.items()},
+    )
     entries = _doubles(source)["jacobian"]
 
     def jacobian(t: FloatArray, y: FloatArray, p: FloatArray) -> FloatArray:
@@ -114,17 +140,22 @@ def _chosen_min(a: Any, b: Any) -> Any:
 _BALLS: dict[str, Any] = {
     "sin": arb.sin, "cos": arb.cos, "tan": arb.tan, "asin": arb.asin, "acos": arb.acos, "atan": arb.atan,
     "sinh": arb.sinh, "cosh": arb.cosh, "tanh": arb.tanh, "exp": arb.exp, "log": arb.log, "sqrt": arb.sqrt,
-    "absolute": abs, "sign": arb.sgn, "power": _ball_power, "min": arb.min, "max": arb.max,
+    "absolute": abs, "signum": arb.sgn, "choose": choose, "power": _ball_power, "min": arb.min, "max": arb.max,
     "chosen_min": lambda a, b: arb(int(a.mid() <= b.mid())), "chosen_max": lambda a, b: arb(int(a.mid() >= b.mid())),
 }  # fmt: skip
 _ARRAYS: dict[str, Any] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
-    "absolute": np.abs, "sign": np.sign, "power": np.power, "min": np.minimum, "max": np.maximum,
-    "chosen_min": _chosen_min, "chosen_max": _chosen_max,
+    "absolute": np.abs, "signum": np.sign, "power": np.power, "min": np.minimum, "max": np.maximum,
+    "chosen_min": _chosen_min, "chosen_max": _chosen_max, "choose": lambda x, a, b: np.where(x > 0.5, a, b),
+    "sign": lambda x, _: np.sign(x), "above": lambda x, _: (x > 0) + 0.0 * x,
+    "above_or_at": lambda x, _: (x >= 0) + 0.0 * x,
 }  # fmt: skip
 _COMPLEX: dict[str, Any] = _ARRAYS | {
-    "absolute": lambda x: x * np.sign(np.real(x)), "sign": lambda x: np.sign(np.real(x)),
+    "absolute": lambda x: x * np.sign(np.real(x)), "signum": lambda x: np.sign(np.real(x)),
+    "sign": lambda x, _: np.sign(np.real(x)), "above": lambda x, _: (np.real(x) > 0) + 0.0 * x,
+    "above_or_at": lambda x, _: (np.real(x) >= 0) + 0.0 * x,
+    "choose": lambda x, a, b: np.where(np.real(x) > 0.5, a, b),
     "min": lambda a, b: np.where(np.real(a) <= np.real(b), a, b),
     "max": lambda a, b: np.where(np.real(a) >= np.real(b), a, b),
 }  # fmt: skip

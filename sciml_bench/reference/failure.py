@@ -7,3 +7,7 @@ from sciml_bench.errors import SciMLBenchError
 
 class ReferenceFailure(SciMLBenchError):
     """No reference could be made or certified; the message names the time reached and the cause."""
+
+
+class StepFailure(Exception):
+    """The stage equations of a step could not be solved; the text says why."""

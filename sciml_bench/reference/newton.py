@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator, SuperLU, gmres, splu
 
 from sciml_bench.reference.dynamics import FloatArray, Segment
+from sciml_bench.reference.failure import StepFailure
 from sciml_bench.reference.tableau import Tableau
 
 #: Systems up to this size are factorised as dense matrices.
@@ -29,10 +30,6 @@ _KRYLOV_TOLERANCE = 1e-10
 _KRYLOV_SPACE = 40
 
 _getrf, _getrs = get_lapack_funcs(("getrf", "getrs"), dtype=np.float64)
-
-
-class StepFailure(Exception):
-    """The stage equations could not be solved; the text says why."""
 
 
 class NewtonMatrix(Protocol):

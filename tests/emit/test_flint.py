@@ -89,11 +89,6 @@ def test_a_condition_without_a_breakpoint_is_refused():
         Dynamics(system_of(Where(sympy.Ge(T, 2), K, S.Zero), A), S.Zero, S(4))
 
 
-def test_a_condition_on_the_state_is_refused():
-    with pytest.raises(UnsupportedExpression, match="depends on the state"):
-        Dynamics(system_of(Where(sympy.Ge(A, 2), K, S.Zero), A), S.Zero, S(4))
-
-
 def test_an_unknown_function_is_refused():
     with pytest.raises(UnsupportedExpression, match="high-precision"):
         flint_source(system_of(sympy.gamma(A), B))

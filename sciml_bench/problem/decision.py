@@ -1,0 +1,178 @@
+"""Decides conditions of the time inside a span: whether they hold, or at which exact times they change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+
+import sympy
+from sympy import Symbol
+from sympy.core.relational import Relational
+from sympy.logic.boolalg import BooleanAtom
+
+from sciml_bench.problem.operators import Node, Operator, Where
+from sciml_bench.problem.roots import Span, sign_changes, sign_inside, sign_of_number
+
+#: What is not smooth where an argument changes its sign.
+OF_SIGNS = (sympy.Abs, sympy.sign)
+_TRUE_FOR = {
+    sympy.StrictGreaterThan: (1,), sympy.GreaterThan: (1, 0), sympy.StrictLessThan: (-1,), sympy.LessThan: (-1, 0),
+}  # fmt: skip
+
+
+class Switches(Exception):
+    """What was to be decided changes inside the span, at the exact ``times``."""
+
+    def __init__(self, times: tuple[Node, ...]):
+        self.times = times
+        super().__init__(f"a condition changes at t = {', '.join(map(str, times[:4]))}")
+
+
+class Moving(ValueError):
+    """When a condition changes depends on more than the time; ``names`` are those of states, parameters, operators."""
+
+    def __init__(self, condition: Node, names: tuple[str, ...]):
+        self.names = names
+        super().__init__(f"'{condition}' depends on {', '.join(names)}")
+
+
+class Decider:
+    """Decides with given values of parameters, which may be factors of a condition but not move its times.
+
+    ``definitions`` are intermediate quantities, each an expression of ``t``, parameters and other definitions.
+    """
+
+    def __init__(self, t: Symbol, values: Mapping[Symbol, Node], definitions: Mapping[Symbol, Node] | None = None):
+        self.t, self.values = t, values
+        self.definitions = {} if definitions is None else definitions
+
+    def sign(self, u: Node, span: Span) -> int:
+        """The sign of an expression inside a span: 1, -1, or 0 where it is zero all over.
+
+        Raises:
+            Switches: it changes.
+            Moving: it depends on states, or changes at times that depend on parameters.
+            Undecided: it cannot be told.
+        """
+        return self._settled(self._sign, u, span)
+
+    def _sign(self, u: Node, span: Span) -> int:
+        u = self.resolved(self.expanded(u), span)
+        constant, varying = self._parts(u)
+        unknown = (varying.free_symbols - {self.t}) | (constant.free_symbols - self.values.keys())
+        if unknown or u.has(Operator):
+            names = sorted(s.name for s in unknown) or sorted({type(x).__name__.lower() for x in u.atoms(Operator)})
+            raise Moving(u, tuple(names))
+        factor = sign_of_number(constant.xreplace(dict(self.values)))
+        if factor == 0 or varying == 1:
+            return factor
+        times = sign_changes(varying, self.t, span)
+        if times:
+            raise Switches(times)
+        return factor * sign_inside(varying, self.t, span)
+
+    def _parts(self, u: Node) -> tuple[Node, Node]:
+        """A factor that does not depend on the time, and what does; 1 where nothing does."""
+        if not u.has(self.t):
+            return u, sympy.S.One
+        constant, varying = u.as_independent(self.t, as_Add=False)
+        if varying.free_symbols - {self.t}:
+            return sympy.factor_terms(u).as_independent(self.t, as_Add=False)
+        return constant, varying
+
+    def holds(self, condition: Node, span: Span) -> bool:
+        """Whether a condition holds inside a span.
+
+        Raises:
+            Switches: it changes.
+            Moving: it depends on states, or changes at times that depend on parameters.
+            Undecided: it cannot be told.
+        """
+        return bool(self._settled(self._holds, condition, span))
+
+    def _settled(self, question: Callable[[Node, Span], int], about: Node, span: Span) -> int:
+        """An answer that holds in all of a span, though parts of what it is about may change inside."""
+        answers = list(self._answers(question, about, span))
+        times = tuple(b[0].start for a, b in pairwise(answers) if a[1] != b[1])
+        if times:
+            raise Switches(times)
+        answer = answers[0][1]
+        if isinstance(answer, tuple):
+            raise Moving(about, answer)
+        return answer
+
+    def _answers(
+        self, question: Callable[[Node, Span], int], about: Node, span: Span
+    ) -> Iterator[tuple[Span, int | tuple[str, ...]]]:
+        """The answers in parts of a span; where it depends on more than the time, the names of what it depends on."""
+        try:
+            yield span, question(about, span)
+        except Moving as moving:
+            yield span, moving.names
+        except Switches as switches:
+            for a, b in pairwise((span.start, *switches.times, span.end)):
+                yield from self._answers(question, about, Span(a, b))
+
+    def _holds(self, condition: Node, span: Span) -> bool:
+        match condition:
+            case BooleanAtom():
+                return bool(condition)
+            case sympy.Not():
+                return not self.holds(condition.args[0], span)
+            case sympy.And() | sympy.Or():
+                return self._joined(condition, span)
+            case Relational():
+                return self._compared(condition, span)
+            case _:
+                raise Moving(condition, (str(condition),))
+
+    def _joined(self, condition: Node, span: Span) -> bool:
+        settling = isinstance(condition, sympy.Or)
+        moving: Moving | None = None
+        for part in sorted(condition.args, key=sympy.default_sort_key):
+            try:
+                if self.holds(part, span) is settling:
+                    return settling
+            except Moving as error:
+                moving = error
+        if moving is not None:
+            raise moving
+        return not settling
+
+    def _compared(self, condition: Node, span: Span) -> bool:
+        left, right = condition.lhs, condition.rhs
+        if left == self.t and all(x.is_Rational for x in (right, *span)):
+            # Paths through data are trees of such conditions, with thousands of times.
+            if span.start < right < span.end:
+                raise Switches((right,))
+            sign = 1 if right <= span.start else -1
+        else:
+            sign = self.sign(left - right, span)
+        return sign in _TRUE_FOR[type(condition)]
+
+    def resolved(self, expr: Node, span: Span) -> Node:
+        """An expression as it is inside a span: the branch that is taken of every condition, without magnitudes.
+
+        Raises:
+            Switches, Moving, Undecided: as :meth:`sign`.
+        """
+        if not expr.has(Where, *OF_SIGNS):
+            return expr
+        match expr:
+            case Where():
+                condition, a, b = expr.args
+                return self.resolved(a if self.holds(condition, span) else b, span)
+            case sympy.Abs():
+                return self.sign(expr.args[0], span) * self.resolved(expr.args[0], span)
+            case sympy.sign():
+                return sympy.Integer(self.sign(expr.args[0], span))
+            case _:
+                return expr.func(*(self.resolved(argument, span) for argument in expr.args))
+
+    def expanded(self, expr: Node) -> Node:
+        """An expression with the definitions put in."""
+        while True:
+            known = {s: self.definitions[s] for s in expr.free_symbols if s in self.definitions}
+            if not known:
+                return expr
+            expr = expr.xreplace(known)

@@ -1,0 +1,49 @@
+"""What is known of a problem's times at which its right-hand side is not smooth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sciml_bench.problem.operators import Node
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A time that was found in an expression; ``origin`` says in which, as ``where(…) of y``."""
+
+    time: Node
+    origin: str
+
+
+@dataclass(frozen=True)
+class Unsettled:
+    """A condition that may change at times that depend on the solution or on parameters.
+
+    ``place`` is the file and line, ``text`` the expression it stands in, ``names`` what it depends on.
+    """
+
+    place: str
+    text: str
+    names: tuple[str, ...]
+    of_states: bool
+
+    def __str__(self) -> str:
+        return f"{self.place}: the condition in '{self.text}' depends on {', '.join(self.names)}"
+
+
+@dataclass(frozen=True)
+class Switching:
+    """The breakpoints that the file declares, the switches that were found, and the conditions that move."""
+
+    declared: tuple[Node, ...] = ()
+    found: tuple[Switch, ...] = ()
+    unsettled: tuple[Unsettled, ...] = ()
+
+
+NO_SWITCHES = Switching()
+
+
+def shown(time: Node) -> str:
+    """An exact time as text: its form where that is short, else fifteen digits."""
+    text = str(time)
+    return text if len(text) <= 24 else f"{time.evalf(15)}"

@@ -1,0 +1,228 @@
+"""Finds every time at which a problem's right-hand side is not smooth, and makes breakpoints of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import sympy
+
+from sciml_bench.problem.canonical import canonical
+from sciml_bench.problem.decision import OF_SIGNS, Decider, Moving, Switches
+from sciml_bench.problem.document import Document
+from sciml_bench.problem.elements import Elements
+from sciml_bench.problem.model import Problem, symbol, to_double
+from sciml_bench.problem.operators import Node, Where
+from sciml_bench.problem.roots import MAX_SWITCHES, Span, Undecided, approximately, same_time
+from sciml_bench.problem.switch import Switch, Switching, Unsettled, shown
+
+#: A declared breakpoint that is so near to a switch, as a fraction of the span, was meant to be it; the second where
+#: a condition that moves may have been meant.
+_NEAR = 1e-3
+_VERY_NEAR = 1e-6
+_T = symbol("t")
+_CURE = (
+    "Write the condition so that its two sides cross, or with times (`t >= 5 and t < 7`); or take a time span in which"
+    " it is defined and switches less often."
+)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """An expression of the file: its table, its key, and its parts that are not smooth, the outermost of them."""
+
+    table: str
+    key: str
+    pieces: tuple[Node, ...]
+
+
+def with_switches(document: Document, problem: Problem, declared: tuple[Node, ...]) -> Problem:
+    """The problem with the switches of its equations among its breakpoints, and its conditions written with them.
+
+    ``declared`` are the breakpoints that the file declares; those of the problem hold more where a path drives it.
+
+    Raises:
+        ProblemError: a condition of the time cannot be decided, or a declared breakpoint lies beside a switch.
+    """
+    places = list(_places(problem))
+    if not places:
+        return problem if not declared else replace(problem, switching=Switching(declared))
+    finder = _Finder(document, problem)
+    for place in places:
+        finder.search(place)
+    times = _merged(document, problem, declared, finder)
+    switching = Switching(declared, tuple(finder.found), tuple(finder.unsettled))
+    problem = replace(problem, breakpoints=times, switching=switching)
+    return canonical(problem, finder.decider) if finder.found else problem
+
+
+def _places(problem: Problem) -> Iterator[_Place]:
+    expressions = [("definitions", item.name, item.expr) for item in problem.definitions]
+    expressions += [("equations", name, expr) for name, expr in problem.equations.items()]
+    expressions += [(f"grids.{grid.name}", "boundary_value", grid.boundary_value) for grid in problem.grids]
+    for table, key, expr in expressions:
+        pieces = tuple(_outermost(expr))
+        if pieces:
+            yield _Place(table, key, pieces)
+
+
+def _outermost(expr: Node) -> Iterator[Node]:
+    walk = sympy.preorder_traversal(expr)
+    for node in walk:
+        if isinstance(node, (Where, *OF_SIGNS)):
+            yield node
+            walk.skip()
+
+
+class _Finder:
+    """Looks for switches one expression after the other."""
+
+    def __init__(self, document: Document, problem: Problem):
+        self.document, self.problem = document, problem
+        self.span = Span(problem.t0, problem.t1)
+        self.elements = Elements(problem)
+        scalars = [parameter for parameter in problem.parameters if not parameter.shape]
+        values = {symbol(parameter.name): parameter.values[0] for parameter in scalars}
+        definitions = {symbol(item.name): item.expr for item in problem.definitions}
+        self.decider = Decider(_T, values, definitions)
+        self._of_states = {symbol(state.name) for state in problem.states}
+        self.found: list[Switch] = []
+        self.unsettled: list[Unsettled] = []
+
+    def search(self, place: _Place) -> None:
+        """Find the switches of one expression of the file."""
+        for piece in place.pieces:
+            self._search(place, piece)
+
+    def _search(self, place: _Place, piece: Node) -> None:
+        spans = [self.span]
+        origin = f"{_called(piece)} of {place.key}"
+        try:
+            while spans:
+                span = spans.pop()
+                try:
+                    self._walk(place, piece, span)
+                except Switches as switches:
+                    self._add([Switch(time, origin) for time in switches.times])
+                    ends = (span.start, *switches.times, span.end)
+                    spans += [Span(a, b) for a, b in pairwise(ends)]
+        except Undecided as error:
+            raise self.document.error(
+                f"in '{place.key}': when '{_text(piece)}' switches cannot be decided: {error}.",
+                place.table, place.key, _CURE,
+            ) from None  # fmt: skip
+        if len(self.found) > MAX_SWITCHES:
+            message = f"in '{place.key}': with '{_text(piece)}' there are more than {MAX_SWITCHES} switches."
+            raise self.document.error(message, place.table, place.key, "Take a shorter time span.")
+
+    def _add(self, switches: list[Switch]) -> None:
+        known = {switch.time for switch in self.found}
+        for switch in switches:
+            if switch.time not in known and not self._is_known(switch.time):
+                self.found.append(switch)
+
+    def _is_known(self, time: Node) -> bool:
+        at, near = approximately(time), 1e-9 * approximately(self.span.end - self.span.start)
+        close = (s for s in self.found if abs(approximately(s.time) - at) <= near)
+        return any(same_time(switch.time, time, self.span) for switch in close)
+
+    def _walk(self, place: _Place, expr: Node, span: Span) -> None:
+        """Decide every part that is not smooth inside a span, but none in branches that are not taken there."""
+        match expr:
+            case Where():
+                condition, a, b = expr.args
+                held = self._decide(place, condition, span)
+                for branch in (a, b) if held is None else (a,) if held else (b,):
+                    self._walk(place, branch, span)
+            case sympy.Abs() | sympy.sign():
+                self._decide(place, expr, span)
+                self._walk(place, expr.args[0], span)
+            case _:
+                for piece in _outermost(expr):
+                    self._walk(place, piece, span)
+
+    def _decide(self, place: _Place, part: Node, span: Span) -> bool | None:
+        """Whether a condition holds; ``None`` where its elements differ, where it moves, and for magnitudes."""
+        answers: set[bool | None] = set()
+        try:
+            for element in self.elements.of(self.decider.expanded(part)):
+                if isinstance(element, OF_SIGNS):
+                    self.decider.sign(element.args[0], span)
+                    answers.add(None)
+                elif not isinstance(element, sympy.Expr):
+                    answers.add(self.decider.holds(element, span))
+        except Moving as error:
+            self._note(place, part, error)
+            return None
+        except ValueError as error:
+            if isinstance(error, Undecided):
+                raise
+            raise Undecided(str(error)) from None
+        return answers.pop() if len(answers) == 1 else None
+
+    def _note(self, place: _Place, part: Node, error: Moving) -> None:
+        free = self.decider.expanded(part).free_symbols
+        of_states = bool(free & self._of_states)
+        if isinstance(part, sympy.Abs):
+            # Its kink makes no jump, so that solutions and gradients follow it wherever it moves.
+            return
+        line = self.document.line(place.table, place.key)
+        text = self.document.table(place.table).get(place.key, part)
+        at = f"{self.document.path}:{line}" if line else f"{self.document.path}"
+        unsettled = Unsettled(at, str(text), error.names, of_states)
+        if unsettled not in self.unsettled:
+            self.unsettled.append(unsettled)
+
+
+def _merged(document: Document, problem: Problem, declared: tuple[Node, ...], finder: _Finder) -> tuple[Node, ...]:
+    """Declared and found times in order, each once; one that is both is written as declared."""
+    span = finder.span
+    times = sorted(problem.breakpoints, key=approximately)
+    exact: list[Switch] = []
+    near = _VERY_NEAR if finder.unsettled else _NEAR
+    width = near * approximately(span.end - span.start)
+    for switch in finder.found:
+        same = [time for time in times if _close(time, switch.time) and same_time(time, switch.time, span)]
+        exact += [switch] if same else []
+        if not same:
+            times.append(switch.time)
+    switching = [switch.time for switch in finder.found]
+    for time in declared:
+        if any(_close(time, other) and same_time(time, other, span) for other in switching):
+            continue
+        for switch in finder.found:
+            if switch in exact:
+                continue
+            if abs(approximately(switch.time) - approximately(time)) < width:
+                raise document.error(
+                    f"the breakpoint {shown(time)} is not the time {shown(switch.time)} at which {switch.origin}"
+                    " switches.",
+                    "time", "breakpoints", f'Write "{shown(switch.time)}", or leave it out: switches are found.',
+                )  # fmt: skip
+    times.sort(key=approximately)
+    for a, b in pairwise((span.start, *times, span.end)):
+        if to_double(a) == to_double(b):
+            message = f"the breakpoints {shown(a)} and {shown(b)} are the same in double precision."
+            raise document.error(message, "time", "breakpoints", "Let it switch at one of these times.")
+    return tuple(times)
+
+
+def _close(a: Node, b: Node) -> bool:
+    x, y = approximately(a), approximately(b)
+    return abs(x - y) <= 1e-12 * max(abs(x), abs(y))
+
+
+def _called(piece: Node) -> str:
+    """What a part that is not smooth is called in the file."""
+    if isinstance(piece, OF_SIGNS):
+        return f"{type(piece).__name__.lower()}(…)"
+    condition, a, b = piece.args
+    if isinstance(condition, sympy.StrictLessThan) and {a, b} == {condition.lhs, condition.rhs}:
+        return "min(…)" if a == condition.lhs else "max(…)"
+    return "where(…)"
+
+
+def _text(piece: Node, width: int = 60) -> str:
+    text = str(piece)
+    return text if len(text) <= width else text[: width - 1] + "…"
