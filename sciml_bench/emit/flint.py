@@ -12,7 +12,6 @@ from typing import Any
 
 import sympy
 from sympy import Basic, Expr, Symbol
-from sympy.core.relational import Relational
 
 from sciml_bench.emit.graph import Graph, UnsupportedExpression
 from sciml_bench.emit.scalar import ScalarSystem
@@ -91,19 +90,21 @@ class _OfTime:
 
     def holds(self, condition: Basic) -> bool | None:
         """Whether a condition holds; ``None`` where it depends on more than the time."""
-        if isinstance(condition, Relational):
-            return self._asked(self._decider.holds, condition)
+        held = self._asked(self._decider.holds, condition)
+        if held is not None or not isinstance(condition, sympy.And | sympy.Or):
+            return held
         # Parts that hold, or do not, may settle the whole whatever the others depend on.
-        held = [self.holds(part) for part in condition.args]
-        match condition:
-            case sympy.And():
-                return False if False in held else None if None in held else True
-            case sympy.Or():
-                return True if True in held else None if None in held else False
-            case sympy.Not():
-                return None if held[0] is None else not held[0]
-            case _:
-                return bool(condition)
+        settling = isinstance(condition, sympy.Or)
+        changing: UnsupportedExpression | None = None
+        for part in condition.args:
+            try:
+                if self.holds(part) is settling:
+                    return settling
+            except UnsupportedExpression as error:
+                changing = error
+        if changing is not None:
+            raise changing
+        return None
 
     def sign(self, expr: Expr) -> int | None:
         """The sign of an expression; ``None`` where it depends on more than the time."""

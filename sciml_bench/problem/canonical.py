@@ -56,11 +56,11 @@ class _Writer:
             return self._relation(expr)
         if isinstance(expr, sympy.sign):
             positive = self._condition([self._sign(expr.args[0], span) for span in self.spans])
-            return expr if positive is None else _branch(positive, sympy.S.One, sympy.S.NegativeOne)
+            return expr if positive is None else Where(positive, sympy.S.One, sympy.S.NegativeOne)
         arguments = tuple(self.written(argument) for argument in expr.args)
         if arguments == expr.args:
             return expr
-        return _branch(*arguments) if isinstance(expr, Where) else expr.func(*arguments)
+        return expr.func(*arguments)
 
     def _relation(self, relation: Node) -> Node:
         t = self.decider.t
@@ -102,9 +102,3 @@ class _Writer:
         if held[-1]:
             windows.append(since)
         return sympy.Or(*windows)
-
-
-def _branch(condition: Node, a: Node, b: Node) -> Node:
-    if condition in (sympy.true, sympy.false):
-        return a if condition == sympy.true else b
-    return Where(condition, a, b)

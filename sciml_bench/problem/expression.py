@@ -329,8 +329,6 @@ class Parser:
             test, shape = self.condition(args[0])
             a, b = self.visit(args[1]), self.visit(args[2])
             shape = broadcast(shape, broadcast(a.shape, b.shape))
-            if isinstance(test, sympy.logic.boolalg.BooleanAtom):
-                return Typed(a.expr if test else b.expr, shape)
             return Typed(Where(test, a.expr, b.expr), shape)
         operands = [self.visit(argument) for argument in args]
         if wanted == 1:

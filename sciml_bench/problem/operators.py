@@ -99,6 +99,12 @@ class PairMatrix(Operator):
 class Where(Operator):
     """``Where(condition, a, b)``: a where the condition holds, else b. Its derivative is taken branch by branch."""
 
+    @classmethod
+    def eval(cls, *args: Node) -> Node | None:
+        """The branch, where the condition has become true or false."""
+        condition, a, b = args
+        return a if condition == sympy.true else b if condition == sympy.false else None
+
     def _eval_derivative(self, s: Node) -> Node:
         condition, a, b = self.args
         da, db = a.diff(s), b.diff(s)

@@ -52,7 +52,8 @@ def with_switches(document: Document, problem: Problem, declared: tuple[Node, ..
     for place in places:
         finder.search(place)
     times = _merged(document, problem, declared, finder)
-    switching = Switching(declared, tuple(finder.found), tuple(finder.unsettled))
+    found = sorted(finder.found, key=lambda switch: approximately(switch.time))
+    switching = Switching(declared, tuple(found), tuple(finder.unsettled))
     problem = replace(problem, breakpoints=times, switching=switching)
     return canonical(problem, finder.decider) if finder.found else problem
 

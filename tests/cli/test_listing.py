@@ -177,7 +177,7 @@ def test_describe_tells_what_motion_drives_an_equation(cli):
     path = str(Path(__file__).parents[2] / "problems" / "neural" / "neural-sde.toml")
     out = cli("describe", path).out
     assert "a Brownian motion drives the equation: W, 2 channels of 64 steps from seed 63, joined by straight" in out
-    assert "the right-hand side jumps at 63 times, 1/32 to 63/32" in out
+    assert "breakpoints: 63 times, 1/32 to 63/32 (of a path)" in out
     assert "W_values" not in out
     (told,) = cli("describe", path, "--json").json["control"]
     assert told["brownian"] == {"channels": 2, "steps": 64, "seed": 63}
