@@ -155,7 +155,7 @@ EXPRESSIONS = st.recursive(SMOOTH, rough, max_leaves=6)
 
 
 @given(equation=EXPRESSIONS, seed=st.integers(0, 2**20))
-@settings(max_examples=300, phases=(Phase.generate,))
+@settings(max_examples=150, phases=(Phase.generate,))
 def test_any_conditions_of_the_time(tmp_path_factory: pytest.TempPathFactory, equation: str, seed: int):
     file = tmp_path_factory.mktemp("conditions") / "one.toml"
     file.write_text(one(f"-k*y + {equation}"))
