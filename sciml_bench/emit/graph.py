@@ -24,6 +24,7 @@ UNARY = {
     sympy.log: "log", sympy.Abs: "absolute", sympy.sign: "sign",
 }  # fmt: skip
 HALF = Rational(1, 2)
+_LEFT_IS_LARGER = (sympy.StrictGreaterThan, sympy.GreaterThan)
 
 
 class UnsupportedExpression(ValueError):
@@ -47,11 +48,9 @@ class Branches(Protocol):
 
     def holds(self, condition: Basic) -> bool | None:
         """Whether a condition holds."""
-        ...
 
     def sign(self, expr: Expr) -> int | None:
         """The sign of an expression: 1, 0 or -1."""
-        ...
 
 
 class Graph:
@@ -225,12 +224,9 @@ class Graph:
         held = self._holds(condition)
         if held is not None:
             return self.one if held else self.zero
-        if isinstance(condition, sympy.Not):
-            return self.subtract(self.one, self._indicator(condition.args[0]))
         if isinstance(condition, sympy.And | sympy.Or):
             # One holds where not all of the opposites do.
-            opposite = isinstance(condition, sympy.Or)
-            total = self.one
+            opposite, total = isinstance(condition, sympy.Or), self.one
             for part in sorted(condition.args, key=sympy.default_sort_key):
                 factor = self._indicator(part)
                 total = self.multiply(total, self.subtract(self.one, factor) if opposite else factor)
@@ -238,7 +234,8 @@ class Graph:
         if not isinstance(condition, Relational):
             raise UnsupportedExpression(f"'{condition}' is no condition that can be evaluated")
         name = "above" if condition.func in (sympy.StrictGreaterThan, sympy.StrictLessThan) else "above_or_at"
-        difference = self.subtract(self.expression(condition.gts), self.expression(condition.lts))
+        larger, smaller = condition.args if condition.func in _LEFT_IS_LARGER else condition.args[::-1]
+        difference = self.subtract(self.expression(cast(Expr, larger)), self.expression(cast(Expr, smaller)))
         return self._node(Node(name, (difference,), self._number(condition)))
 
     def _number(self, condition: Basic) -> int:

@@ -6,6 +6,7 @@ import bisect
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pytest
@@ -151,11 +152,11 @@ def rough(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-EXPRESSIONS = st.recursive(SMOOTH, rough, max_leaves=6)
+EXPRESSIONS = rough(st.recursive(SMOOTH, rough, max_leaves=3))
 
 
 @given(equation=EXPRESSIONS, seed=st.integers(0, 2**20))
-@settings(max_examples=150, phases=(Phase.generate,))
+@settings(max_examples=60, phases=(Phase.generate,))
 def test_any_conditions_of_the_time(tmp_path_factory: pytest.TempPathFactory, equation: str, seed: int):
     file = tmp_path_factory.mktemp("conditions") / "one.toml"
     file.write_text(one(f"-k*y + {equation}"))
@@ -178,10 +179,9 @@ def test_any_conditions_of_the_time(tmp_path_factory: pytest.TempPathFactory, eq
 
 
 def _same_value_beside_every_switch(problem: Problem, equation: str, times: list[float], seed: int) -> None:
-    namespace: dict[str, object] = {}
+    namespace: dict[str, Any] = {}
     exec(source(problem, "numpy"), namespace)
     rhs = namespace["rhs"]
-    assert callable(rhs)
     random = np.random.default_rng(seed)
     places = [*random.uniform(0, 10, 20), *(t + side for t in times for side in (-1e-9, 1e-9))]
     for t in places:

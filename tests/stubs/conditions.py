@@ -32,7 +32,7 @@ def one(equation: str, time: str = "", t1: object = 10, k: object = 0.5, y0: obj
 
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "sin": math.sin, "cos": math.cos, "exp": math.exp, "sqrt": math.sqrt, "atan": math.atan,
-    "abs": abs, "sign": lambda x: math.copysign(1.0, x) if x else 0.0,
+    "abs": math.fabs, "sign": lambda x: math.copysign(1.0, x) if x else 0.0,
 }  # fmt: skip
 
 
