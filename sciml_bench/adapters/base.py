@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sciml_bench.learning import Evaluation
 from sciml_bench.outcome import Outcome, SolverFailure
+from sciml_bench.probed import Probed
 from sciml_bench.task import CALLS, SOLVE, WARM, Cell, Point, Task, Training
 from sciml_bench.trajectories import Trajectories
 
@@ -79,7 +80,8 @@ class Facts:
     tells that the right-hand side differentiates a network, ``latent`` that initial values or the loss are computed of
     theta, or of data of the trajectories, ``controlled`` that paths drive the equation, through such data or of a
     Brownian motion, ``stochastic`` that its drift and the matrix of its noise are known apart, ``arrays`` that states
-    or what is defined of them are vectors or fields. ``layers`` are those of a model.
+    or what is defined of them are vectors or fields. ``layers`` are those of a model. ``stiff`` is the problem's label,
+    ``probed`` what a probe finds, ``None`` where there is none; which methods suit, ``recipes.takes_explicit`` says.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Facts:
     fusion: bool = False
     arrays: bool = False
     layers: tuple[Layer, ...] = ()
+    probed: Probed | None = None
 
     @property
     def n_theta(self) -> int:
@@ -106,13 +109,31 @@ class Facts:
         return self.n_parameters if self.wrt == "parameters" else self.n_states
 
 
+DEFAULT = "default"
+"""The role of a recipe that is what a library does unless it is told otherwise, where its best way is another."""
+
+
 @dataclass(frozen=True)
 class Recipe:
-    """A recommended cell of the idiomatic division: what this library's documentation tells its users to take."""
+    """A recommended cell of the idiomatic division: what this library's documentation tells its users to take.
+
+    The first of an adapter's recipes is its best way. ``role`` is ``DEFAULT`` for the library's default, ``note`` what
+    has to be said of it.
+    """
 
     method: str
     sensitivity: str
     mode: str
+    role: str = field(default="", compare=False)
+    note: str = field(default="", compare=False)
+
+
+Recipes = Callable[[Facts], tuple[Recipe, ...]]
+"""The recipes of an adapter for a problem with these facts, the best first; see :mod:`sciml_bench.adapters.recipes`."""
+
+
+def _no_recipes(_facts: Facts) -> tuple[Recipe, ...]:
+    return ()
 
 
 def _accept_all(_cell: Cell, _facts: Facts) -> str | None:
@@ -134,8 +155,7 @@ class Adapter:
     before anything is started. ``cached_modes`` are the modes whose compiled code the framework can keep on the disk
     and find again in another process. ``variables`` gives what its workers' environment must hold, and ``lacking`` the
     reason, with the cure, why it cannot run here though its packages are installed; both start nothing. ``track`` says
-    which problems are its own; adapters of models have their recipes in ``nonstiff_recipes``.
-    ``network_recipes`` gives those of a problem with networks that is not stiff, where they are others.
+    which problems are its own. ``recipes`` gives the ways that are recommended for a problem, the best first.
     ``compiles_long`` tells that it compiles for a minute or more in every process, however easy the problem.
     """
 
@@ -150,9 +170,7 @@ class Adapter:
     modes: tuple[str, ...]
     precisions: tuple[str, ...] = ("float64",)
     devices: tuple[str, ...] = ("cpu",)
-    stiff_recipes: tuple[Recipe, ...] = ()
-    nonstiff_recipes: tuple[Recipe, ...] = ()
-    network_recipes: Callable[[Facts], tuple[Recipe, ...]] | None = None
+    recipes: Recipes = _no_recipes
     refusal: Callable[[Cell, Facts], str | None] = _accept_all
     cached_modes: tuple[str, ...] = ()
     variables: Callable[[], dict[str, str]] = dict[str, str]

@@ -12,6 +12,7 @@ from sciml_bench.cli import exits
 from sciml_bench.cli.options import json_option, measuring_options, selection_options
 
 if TYPE_CHECKING:
+    from sciml_bench.plan.cells import Planned
     from sciml_bench.plan.plan import Plan
 
 
@@ -72,17 +73,25 @@ def _change_text(change: float | None) -> str:
     return f"{100 * change:.2g} %" if change < 0.995 else f"factor {1 + change:.2g}"
 
 
+def _division(item: Planned) -> str:
+    """Its division, and its role there."""
+    return f"{item.division}, {item.role}" if item.role else item.division
+
+
 def _print(made: Plan, design: dict[str, Any]) -> None:
     from sciml_bench.cli.output import print_table
     from sciml_bench.cli.progress import announcement
+    from sciml_bench.plan.notes import notes
     from sciml_bench.report.account import grouped
     from sciml_bench.report.quantities import rough_duration
 
     rows = [
-        [item.cell.label, item.division, item.group or "-", rough_duration(cost_s)]
+        [item.cell.label, _division(item), item.group or "-", rough_duration(cost_s)]
         for item, cost_s in zip(made.planned, made.costs_s, strict=True)
     ]
     print_table(["cell", "division", "matched as", "per process"], rows)
+    for note in notes(made):
+        click.echo(note)
     click.echo()
     for reason, count in grouped(item.reason for item in made.skipped).items():
         click.echo(f"skipped {count}: {reason}")

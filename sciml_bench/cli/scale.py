@@ -84,15 +84,20 @@ def _of_gradients(selection: dict[str, Any], made: Family) -> dict[str, Any]:
     """Every kind of gradient of each adapter's first recommended method, unless the user has said what to take."""
     from sciml_bench.adapters.base import SOLVERS
     from sciml_bench.adapters.registry import adapters
+    from sciml_bench.plan.cells import recipes_of
+    from sciml_bench.plan.entry import Entry
     from sciml_bench.task import Cell
 
     if selection["methods"] or selection["sensitivities"] or selection["cells"]:
         return selection
-    stiff = made.base.suite == "stiff" or "stiff" in made.base.tags
+    base = made.base
+    entry = Entry(base.name, base.title, base.suite, base.tier, base.tags, Path(base.path), loaded=base)
     labels: list[str] = []
     for name, adapter in adapters().items():
-        recipes = adapter.stiff_recipes if stiff else adapter.nonstiff_recipes
-        if adapter.track != SOLVERS or not recipes or name not in (selection["adapters"] or (name,)):
+        if adapter.track != SOLVERS or name not in (selection["adapters"] or (name,)):
+            continue
+        recipes = recipes_of(adapter, entry)
+        if not recipes:
             continue
         modes = selection["modes"] or (recipes[0].mode,)
         labels += [

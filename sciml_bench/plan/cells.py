@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from sciml_bench.adapters.base import SOLVERS, WITHOUT_GRADIENTS, Adapter, Recipe
+from sciml_bench.adapters.base import DEFAULT, SOLVERS, WITHOUT_GRADIENTS, Adapter, Recipe
+from sciml_bench.adapters.recipes import contradicted, takes_explicit
 from sciml_bench.adapters.registry import missing
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.entry import Entry
@@ -20,6 +21,9 @@ _SENSITIVITY_FAMILY = {"checkpointed": "discrete"}
 # What follows names the means, such as how vector–Jacobian products are computed (``gauss-reversediff``).
 _MEANS = "-"
 
+BEST = "best"
+"""The role of the first recipe of an adapter that can run on a problem."""
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -27,12 +31,16 @@ class Planned:
 
     ``division`` is ``idiomatic`` for a library's recommended cell, ``matched`` for one that is there to be set
     against another library's, else ``other``. ``group`` names the method family, order and sensitivity that the cell
-    shares with a cell of another adapter on the same problem; empty when it shares them with none.
+    shares with a cell of another adapter on the same problem; empty when it shares them with none. ``role`` is
+    ``best`` for the library's best way, ``default`` for what it does unless it is told otherwise, where that is another
+    one; ``note`` is what has to be said of it.
     """
 
     cell: Cell
     division: str
     group: str = ""
+    role: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ def choose(
             if isinstance(verdict, Skipped):
                 skipped.append(verdict)
             else:
-                planned.append(Planned(cell, verdict))
+                planned.append(_with_role(Planned(cell, verdict), entry, adapters[cell.adapter]))
     return _with_groups(planned, adapters), tuple(skipped)
 
 
@@ -77,7 +85,7 @@ def _verdicts(
             refusal = absent.reason if absent else adapter.refusal(_cold(cell), entry.facts)
             if refusal:
                 yield cell, Skipped(cell, Outcome.UNSUPPORTED, refusal)
-            elif _recipe(cell) in _recipes(adapter, entry):
+            elif _recipe(cell) in recipes_of(adapter, entry):
                 yield cell, "idiomatic"
             else:
                 yield cell, "matched" if cell in partners else "other"
@@ -89,12 +97,27 @@ def _all_cells(entry: Entry, adapter: Adapter) -> Iterator[Cell]:
         yield Cell(entry.name, adapter.name, method.name, sensitivity, mode, precision, device)
 
 
-def _recipes(adapter: Adapter, entry: Entry) -> tuple[Recipe, ...]:
-    if entry.stiff:
-        return adapter.stiff_recipes
-    if adapter.network_recipes and entry.facts.n_weights:
-        return adapter.network_recipes(entry.facts)
-    return adapter.nonstiff_recipes
+def recipes_of(adapter: Adapter, entry: Entry) -> tuple[Recipe, ...]:
+    """The recipes of an adapter that can run on a problem here, the best first; all of them where none can."""
+    known = entry.recipes.get(adapter.name)
+    if known is None:
+        declared = adapter.recipes(entry.facts)
+        able = tuple(recipe for recipe in declared if _runs(recipe, adapter, entry))
+        known = entry.recipes[adapter.name] = able or declared
+    return known
+
+
+def _runs(recipe: Recipe, adapter: Adapter, entry: Entry) -> bool:
+    cell = Cell(entry.name, adapter.name, recipe.method, recipe.sensitivity, recipe.mode, entry.precisions[0])
+    return not missing(adapter, cell.mode) and not adapter.refusal(cell, entry.facts)
+
+
+def _with_role(planned: Planned, entry: Entry, adapter: Adapter) -> Planned:
+    """A recommended cell with the role of its recipe; cells with warm caches have none."""
+    for place, recipe in enumerate(recipes_of(adapter, entry)):
+        if recipe == _recipe(planned.cell):
+            return replace(planned, role=BEST if place == 0 else recipe.role, note=recipe.note)
+    return planned
 
 
 def _recipe(cell: Cell) -> Recipe:
@@ -105,7 +128,7 @@ def trains(cell: Cell, entry: Entry, adapter: Adapter) -> bool:
     """Whether theta is trained in this cell: the first recommended one of its adapter, in the main precision."""
     if cell.sensitivity in WITHOUT_GRADIENTS:
         return False
-    return cell.precision == entry.precisions[0] and _recipe(cell) in _recipes(adapter, entry)[:1]
+    return cell.precision == entry.precisions[0] and _recipe(cell) in recipes_of(adapter, entry)[:1]
 
 
 def _cold(cell: Cell) -> Cell:
@@ -124,14 +147,14 @@ def _outside(
     if cell.precision not in entry.precisions or cell.device != "cpu":
         return f"{cell.precision} on {cell.device}"
     if cell.caches == "warm" and cell.mode not in selection.modes:
-        first = _recipes(adapter, entry)[:1]
+        first = recipes_of(adapter, entry)[:1]
         wanted = profile.warm_caches and _recipe(_cold(cell)) in first
         return "" if wanted else "warm compile caches only of the first recommended cell, in standard and rigorous"
     if cell in partners or _in_breadth(cell, entry, adapter, selection, profile):
         return ""
     return {
-        "first": "first recommended cell of each adapter only",
-        "matched": "first recommended cell of each adapter and its matches only",
+        "first": "best and default cell of each adapter only",
+        "matched": "best and default cell of each adapter and their matches only",
         "recommended": "recommended cells and their matches only",
         "suited": "method not suited to the problem, or not a recommended combination",
     }[_breadth(entry, profile)]
@@ -144,23 +167,30 @@ def _breadth(entry: Entry, profile: Profile) -> str:
 
 
 def _taken(adapter: Adapter, entry: Entry, profile: Profile) -> tuple[Recipe, ...]:
-    """The recommended cells that a profile measures on a problem."""
-    recipes = _recipes(adapter, entry)
-    return recipes[:1] if _breadth(entry, profile) in ("first", "matched") else recipes
+    """The recommended cells that a profile measures on a problem: the best one and the default, or all."""
+    recipes = recipes_of(adapter, entry)
+    if _breadth(entry, profile) not in ("first", "matched"):
+        return recipes
+    return tuple(recipe for place, recipe in enumerate(recipes) if place == 0 or recipe.role == DEFAULT)
 
 
 def _in_breadth(cell: Cell, entry: Entry, adapter: Adapter, selection: Selection, profile: Profile) -> bool:
     """Whether the profile measures this cell. An axis that the user names is free; the others follow a recipe."""
     free = (bool(selection.methods), bool(selection.sensitivities), bool(selection.modes))
-    recipes = _recipes(adapter, entry) if any(free) else _taken(adapter, entry, profile)
+    recipes = recipes_of(adapter, entry) if any(free) else _taken(adapter, entry, profile)
     if any(_follows(cell, recipe, free) for recipe in recipes):
         return True
     if _breadth(entry, profile) != "suited":
         return False
     if any(cell.method == recipe.method for recipe in recipes):
         return True
-    suited = adapter.method(cell.method).stiff == entry.stiff and adapter.method(cell.method).adaptive
-    return suited and any(_follows(cell, recipe, (True, *free[1:])) for recipe in recipes)
+    return _suited(cell, entry, adapter) and any(_follows(cell, recipe, (True, *free[1:])) for recipe in recipes)
+
+
+def _suited(cell: Cell, entry: Entry, adapter: Adapter) -> bool:
+    """Whether a method is of the kind that a problem takes; of both, where the probe contradicts the label."""
+    method = adapter.method(cell.method)
+    return method.adaptive and (contradicted(entry.facts) or method.stiff != takes_explicit(entry.facts))
 
 
 def _follows(cell: Cell, recipe: Recipe, free: tuple[bool, bool, bool]) -> bool:
@@ -179,13 +209,12 @@ def _partners(
 
     A recipe that cannot run on the problem asks for no match.
     """
-    if _breadth(entry, profile) == "first":
+    if _breadth(entry, profile) == "first" or not (entry.named or entry.tier in profile.tiers):
         return set()
     partners: set[Cell] = set()
     for name, adapter in adapters.items():
         for recipe in _taken(adapter, entry, profile):
-            cell = Cell(entry.name, name, recipe.method, recipe.sensitivity, recipe.mode, entry.precisions[0])
-            if missing(adapter, cell.mode) or adapter.refusal(cell, entry.facts):
+            if not _runs(recipe, adapter, entry):
                 continue
             wanted = _kind(adapter, recipe.method, recipe.sensitivity)
             for other_name, other in adapters.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sciml_bench.adapters.base import Facts, Method
+from sciml_bench.adapters.recipes import takes_explicit
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.task import CALLS, GRADIENT, Cell, Sampling
 
@@ -70,9 +71,9 @@ BACKSOLVE_SOLVES = 5.0
 CALLS_TO_SETTLE = 10
 
 
-def hopeless(method: Method, stiff: bool) -> bool:
+def hopeless(method: Method, facts: Facts) -> bool:
     """Whether a cell is expected to run into its time limit, once: what fails in its solver is not repeated."""
-    return stiff and not method.implicit
+    return not method.implicit and not takes_explicit(facts)
 
 
 def estimate_s(
@@ -98,7 +99,7 @@ def estimate_s(
     startup_s = _startup_s(cell, calls)
     if cell.caches == "warm":
         startup_s *= 2
-    if hopeless(method, facts.stiff):
+    if hopeless(method, facts):
         return startup_s + timeout_s
     loops = len(calls) * n_points
     each_s = (_loop_s(_call_s(cell, call, facts), profile.sampling, loops) for call in calls)

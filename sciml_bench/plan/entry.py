@@ -8,12 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sciml_bench.adapters.base import CONVENTIONAL, SOLVERS, Facts
+from sciml_bench.adapters.base import CONVENTIONAL, SOLVERS, Facts, Recipe
 from sciml_bench.errors import ProblemError, UsageError
 from sciml_bench.plan.selection import Selection, check_names
 from sciml_bench.problem import catalog
 
 if TYPE_CHECKING:
+    from sciml_bench.probed import Probed
     from sciml_bench.problem import Problem
     from sciml_bench.problem.architecture.model import Architecture
     from sciml_bench.task import Training
@@ -31,6 +32,8 @@ class Entry:
     path: Path
     named: bool = False
     loaded: Problem | Architecture | None = field(default=None, compare=False)
+    # What is recommended of each adapter, once it was asked for.
+    recipes: dict[str, tuple[Recipe, ...]] = field(default_factory=dict[str, "tuple[Recipe, ...]"], compare=False)
 
     @property
     def track(self) -> str:
@@ -93,7 +96,7 @@ class Entry:
 
     @property
     def stiff(self) -> bool:
-        """Whether methods for stiff problems are the recommended ones."""
+        """Whether its file calls it stiff. Which methods suit it, a probe says: ``recipes.takes_explicit``."""
         return self.suite == "stiff" or "stiff" in self.tags
 
     @cached_property
@@ -118,6 +121,7 @@ class Entry:
             controlled=bool(problem.controls),
             stochastic=_stochastic(problem),
             arrays=not problem.all_scalar,
+            probed=_probed(problem),
         )
 
     def _facts_of_model(self) -> Facts:
@@ -135,6 +139,12 @@ class Entry:
             fusion=self.fusion,
             layers=model.layers,
         )
+
+
+def _probed(problem: Problem) -> Probed | None:
+    from sciml_bench.reference.probe import probed
+
+    return probed(problem)
 
 
 def _stochastic(problem: Problem) -> bool:

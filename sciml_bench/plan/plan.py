@@ -13,6 +13,7 @@ from typing import Any
 
 from sciml_bench import __version__
 from sciml_bench.adapters.base import CONVENTIONAL, Adapter, Facts, Method
+from sciml_bench.adapters.recipes import takes_explicit
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import Slot, blocks
 from sciml_bench.plan.cells import Planned, Skipped, choose
@@ -106,7 +107,7 @@ class Plan:
 
     def _hopeless(self, slot: Slot) -> bool:
         item = self.planned[slot.index]
-        return hopeless(self._method(item), self._facts(item).stiff)
+        return hopeless(self._method(item), self._facts(item))
 
     def _facts(self, item: Planned) -> Facts:
         return self.material.entries[item.cell.problem].facts
@@ -135,6 +136,8 @@ class Plan:
                     "cell_id": cell_id,
                     "division": item.division,
                     "group": item.group,
+                    **({} if not item.role else {"role": item.role}),
+                    **({} if not item.note else {"note": item.note}),
                     "estimated_s": round(cost_s, 1),
                     **({} if training is None else {"training": dataclasses.asdict(training)}),
                     **({} if (calls := self.material.calls(item.cell)) == CALLS else {"calls": list(calls)}),
@@ -226,7 +229,9 @@ def _problem(entry: Entry) -> dict[str, Any]:
         "n_theta": entry.facts.n_theta,
         "wrt": entry.problem.wrt,
         "batch": entry.problem.batch.size,
-        "stiff": entry.stiff,
+        "stiff": not takes_explicit(entry.facts),
+        "labelled_stiff": entry.stiff,
+        "probe": None if entry.facts.probed is None else entry.facts.probed.to_dict(),
         "file": str(entry.path) if entry.loaded is not None else None,
     }
 

@@ -142,6 +142,7 @@ def _row(row: Row) -> dict[str, Any]:
         **dataclasses.asdict(cell.cell),
         "division": cell.division,
         "group": cell.group,
+        "role": cell.role,
         "processes": len(cell.processes),
         "first_gradient_from_process_s": _spread(cell.first_gradient_process),
         "first_gradient_from_built_s": _spread(cell.first_gradient_built),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from sciml_bench.adapters.base import DEFAULT
 from sciml_bench.outcome import Outcome
 from sciml_bench.report import quantities
 from sciml_bench.report.rows import Row, Time
@@ -40,10 +41,11 @@ class Facts:
 def facts(row: Row) -> Facts:
     """Every number of a row as text."""
     cell = row.summary.cell
+    which = [cell.method, cell.sensitivity, cell.mode]
     first, built = row.summary.first_gradient_process, row.summary.first_gradient_built
     ok, failed = _points(row.summary)
     return Facts(
-        names=[cell.adapter, cell.method, cell.sensitivity, cell.mode],
+        names=[cell.adapter + (f" ({DEFAULT})" if row.summary.is_default else ""), *which],
         first_gradient=(quantities.duration(first.median if first else None), quantities.duration_range(first)),
         from_built=(quantities.duration(built.median if built else None), quantities.duration_range(built)),
         solve=_time(row.solve),

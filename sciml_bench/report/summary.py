@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from sciml_bench.adapters.base import DEFAULT
 from sciml_bench.measure.point import Drifts, PointResult, Scores
 from sciml_bench.measure.trained import Trained
 from sciml_bench.outcome import Outcome
@@ -141,6 +142,12 @@ class CellSummary:
     group: str
     processes: list[ProcessSummary] = field(default_factory=list[ProcessSummary])
     cell_id: str = ""
+    role: str = ""
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is what its library does unless it is told otherwise, where its best way is another."""
+        return self.role == DEFAULT
 
     def keep(self, process: ProcessSummary) -> None:
         """Add a process; one that was measured again takes the place of its earlier record, by the fixed rule."""
@@ -233,7 +240,9 @@ class RunSummary:
 def summarise(plan: Mapping[str, Any], records: Iterable[Record]) -> RunSummary:
     """Reduce the records of a run. Records of cells that the plan does not know are left out."""
     cells = {
-        (name := entry["cell_id"]): CellSummary(Cell(**entry["cell"]), entry["division"], entry["group"], cell_id=name)
+        (name := entry["cell_id"]): CellSummary(
+            Cell(**entry["cell"]), entry["division"], entry["group"], cell_id=name, role=entry.get("role", "")
+        )
         for entry in plan["cells"]
     }
     for record in records:

@@ -10,7 +10,11 @@ from sciml_bench.report.summary import CellSummary
 
 # Divisions are never mixed in one table.
 DIVISIONS: tuple[tuple[str, str, Callable[[CellSummary], bool]], ...] = (
-    ("idiomatic", "each library's recommended way", lambda cell: cell.division == "idiomatic"),
+    (
+        "idiomatic",
+        "each library's best way, and its default where that is another",
+        lambda cell: cell.division == "idiomatic",
+    ),
     ("matched", "same method family, order and sensitivity", lambda cell: bool(cell.group)),
     ("other", "further combinations", lambda cell: cell.division == "other" and not cell.group),
 )

@@ -10,7 +10,7 @@ from adapters.findings import findings
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.diffrax import ADAPTER
-from sciml_bench.adapters.diffrax.declaration import SPLIT, STOCHASTIC, network_recipes
+from sciml_bench.adapters.diffrax.declaration import SPLIT, STOCHASTIC
 from sciml_bench.task import Cell
 
 
@@ -44,7 +44,7 @@ def test_methods_for_noise_need_a_stochastic_equation():
         assert "stochastic" in (ADAPTER.refusal(cell(method.name), facts(split=True)) or "")
         assert ADAPTER.refusal(cell(method.name), noisy) is None
         assert "BacksolveAdjoint" in (ADAPTER.refusal(cell(method.name, "backsolve"), noisy) or "")
-    assert {recipe.method for recipe in network_recipes(noisy)} == {"tsit5", "heun"}
+    assert {recipe.method for recipe in ADAPTER.recipes(noisy)} == {"tsit5", "heun"}
 
 
 def test_steps_through_noise_are_those_of_its_motion_or_parts_of_them(found):

@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from sciml_bench.adapters import registry
-from sciml_bench.adapters.base import Adapter
+from sciml_bench.adapters.base import Adapter, Facts
 from sciml_bench.errors import UsageError
 
 THIRD_PARTY = """
@@ -59,15 +59,28 @@ def test_declarations_import_no_framework():
     assert done.stdout.strip() == "[]"
 
 
+FACTS = [
+    Facts("any", "any", n_states, n_theta, 0, "parameters", stiff, n_weights=n_weights, stochastic=noisy)
+    for n_states, n_theta, n_weights in ((3, 3, 0), (3, 300, 299), (300, 3, 0))
+    for stiff in (True, False)
+    for noisy in (True, False)
+]
+
+
 @pytest.mark.parametrize("name", sorted(registry.BUILT_IN))
 def test_declarations_are_consistent(name):
     adapter = registry.adapter(name)
     assert adapter.name == name
     assert len({method.name for method in adapter.methods}) == len(adapter.methods)
-    for recipe in (*adapter.stiff_recipes, *adapter.nonstiff_recipes):
-        assert adapter.method(recipe.method)
-        assert recipe.sensitivity in adapter.sensitivities
-        assert recipe.mode in adapter.modes
+    for facts in FACTS:
+        recipes = adapter.recipes(facts)
+        assert recipes
+        assert len(set(recipes)) == len(recipes)
+        assert recipes[0].role == ""
+        for recipe in recipes:
+            assert adapter.method(recipe.method)
+            assert recipe.sensitivity in adapter.sensitivities
+            assert recipe.mode in adapter.modes
 
 
 def test_a_third_party_adapter_is_found(installed):

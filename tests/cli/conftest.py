@@ -21,6 +21,7 @@ from sciml_bench.adapters import registry
 from sciml_bench.cli.main import main
 from sciml_bench.engine import lock
 from sciml_bench.problem import catalog
+from sciml_bench.reference import probe
 
 TESTS = Path(stubs.__path__[0]).parent
 
@@ -46,6 +47,8 @@ Cli = Callable[..., Done]
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Cli]:
     """Runs one command in an empty folder and returns what it did."""
     use_catalog(write_catalog(tmp_path / "catalog"), monkeypatch)
+    # What is recommended of stubs goes by the label alone.
+    monkeypatch.setattr(probe, "probed", lambda problem: None)
     monkeypatch.setattr(registry, "_all", stub_adapters)
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "host.lock")
     monkeypatch.setenv("PYTHONPATH", str(TESTS))

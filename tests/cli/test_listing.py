@@ -99,11 +99,11 @@ def test_show_tells_of_damaged_lines(cli):
 def test_plan(cli):
     done = cli("plan", "--suite", "nonstiff", *SMOKE)
     assert done.out == (
-        "cell                                        division   matched as                   per process\n"
-        "calm/alpha/fine/discrete/eager/float64/cpu  idiomatic  esdirk of order 1, discrete  7 s\n"
-        "calm/beta/fine/discrete/eager/float64/cpu   idiomatic  esdirk of order 1, discrete  7 s\n"
+        "cell                                        division         matched as                   per process\n"
+        "calm/alpha/fine/discrete/eager/float64/cpu  idiomatic, best  esdirk of order 1, discrete  7 s\n"
+        "calm/beta/fine/discrete/eager/float64/cpu   idiomatic, best  esdirk of order 1, discrete  7 s\n"
         "\n"
-        "skipped 54: not in profile smoke (first recommended cell of each adapter only)\n"
+        "skipped 54: not in profile smoke (best and default cell of each adapter only)\n"
         "planned 56 = to run 2 + skipped 54\n"
         "profile smoke: 2 cells on 1 problem, 1 process each, about 14 s; phase limit 30 s\n"
         "\n"

@@ -7,7 +7,7 @@ import types
 from pathlib import Path
 
 import pytest
-from stubs.suite import problem_text, stub_adapter
+from stubs.suite import labelled, problem_text, stub_adapter
 
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Method, Recipe
@@ -24,7 +24,7 @@ def sweeping(cli, monkeypatch):
     methods = tuple(Method(name, "esdirk", order, True, stiff=True) for order, name in ((4, "modest"), (5, "hungry")))
     adapter = stub_adapter(
         "alpha", program="stubs.sweep_programs:build", methods=methods,
-        stiff_recipes=(Recipe("modest", "discrete", "eager"),),
+        recipes=labelled(Recipe("modest", "discrete", "eager")),
     )  # fmt: skip
     monkeypatch.setattr(registry, "_all", lambda: {"alpha": adapter})
     truth = types.ModuleType("truth")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from stubs.suite import stub_adapter
+from stubs.suite import FINE, FINER, labelled, stub_adapter
 
-from sciml_bench.adapters.base import Method, Recipe
+from sciml_bench.adapters.base import DEFAULT, Method, Recipe
 from sciml_bench.errors import UsageError
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.cells import choose
@@ -38,6 +38,22 @@ def test_smoke_takes_the_first_recommended_cell_of_each_adapter(suite):
     assert labels(planned) == {"decay/alpha/fine/discrete/eager", "decay/beta/fine/discrete/eager"}
 
 
+@pytest.mark.parametrize("profile", [SMOKE, QUICK])
+def test_smoke_and_quick_take_the_best_and_the_default_of_each_library(suite, profile):
+    usual = Recipe("limited", "discrete", "eager", DEFAULT, "it is limited")
+    alpha = dataclasses.replace(suite["alpha"], recipes=labelled(FINE, FINER, usual))
+    planned, _ = chosen({"alpha": alpha}, profile, suites=("stiff",))
+    roles = {(item.cell.method, item.role, item.note, item.division) for item in planned}
+    assert roles == {("fine", "best", "", "idiomatic"), ("limited", "default", "it is limited", "idiomatic")}
+
+
+def test_the_best_way_is_the_first_that_can_run_here(suite):
+    away = dataclasses.replace(FINE, mode="compiled")
+    alpha = dataclasses.replace(suite["alpha"], recipes=labelled(away, FINER), mode_extras={"compiled": "no_such"})
+    planned, _ = chosen({"alpha": alpha}, SMOKE, suites=("stiff",))
+    assert [(item.cell.method, item.cell.mode, item.role) for item in planned] == [("finer", "eager", "best")]
+
+
 def of(planned):
     return {(item.cell.adapter, item.cell.method, item.division) for item in planned}
 
@@ -47,7 +63,7 @@ FIRST = {("alpha", "fine", "idiomatic"), ("beta", "fine", "idiomatic")}
 
 def test_quick_takes_the_first_recommended_cells_and_their_matches_on_core_problems(suite):
     first = Recipe("finer", "discrete", "eager")
-    beta = dataclasses.replace(suite["beta"], stiff_recipes=(first,))
+    beta = dataclasses.replace(suite["beta"], recipes=labelled(first))
     planned, _ = chosen({**suite, "beta": beta}, QUICK, suites=("stiff",))
     assert of(planned) == {
         ("alpha", "fine", "idiomatic"),
@@ -62,7 +78,7 @@ def test_quick_takes_the_first_recommended_cells_and_their_matches_on_core_probl
     "lacking", [{"refusal": lambda _cell, _facts: "no such problems"}, {"packages": {"no_such": "x"}}]
 )
 def test_recipes_that_cannot_run_ask_for_no_match(suite, lacking):
-    beta = dataclasses.replace(suite["beta"], stiff_recipes=(Recipe("finer", "discrete", "eager"),), **lacking)
+    beta = dataclasses.replace(suite["beta"], recipes=labelled(FINER), **lacking)
     planned, _ = chosen({**suite, "beta": beta}, QUICK, suites=("stiff",))
     assert of(planned) == {("alpha", "fine", "idiomatic")}
 
@@ -86,7 +102,7 @@ def test_cells_with_a_counterpart_carry_the_name_of_their_group(suite):
 
 def test_checkpointed_and_discrete_gradients_are_of_one_family(suite):
     recipe = Recipe("fine", "checkpointed", "eager")
-    gamma = stub_adapter("gamma", sensitivities=("checkpointed",), stiff_recipes=(recipe,))
+    gamma = stub_adapter("gamma", sensitivities=("checkpointed",), recipes=labelled(recipe))
     planned, _ = chosen({"beta": suite["beta"], "gamma": gamma}, QUICK, problems=("decay",))
     assert {item.group for item in planned} == {"esdirk of order 1, discrete"}
 
@@ -180,15 +196,15 @@ def test_other_precisions_and_devices_are_skipped_with_a_reason(suite):
 
 
 def test_nonstiff_problems_take_the_nonstiff_recipes(suite):
-    alpha = dataclasses.replace(suite["alpha"], nonstiff_recipes=(Recipe("limited", "discrete", "eager"),))
+    alpha = dataclasses.replace(suite["alpha"], recipes=labelled(nonstiff=(Recipe("limited", "discrete", "eager"),)))
     planned, _ = chosen({"alpha": alpha}, SMOKE, suites=("nonstiff",))
     assert labels(planned) == {"calm/alpha/limited/discrete/eager"}
 
 
 def with_caches(suite):
     """``alpha`` can keep what it compiles, and compiling is the mode of its recipes."""
-    recipes = tuple(dataclasses.replace(recipe, mode="compiled") for recipe in suite["alpha"].stiff_recipes)
-    return {**suite, "alpha": stub_adapter("alpha", cached_modes=("compiled",), stiff_recipes=recipes)}
+    recipes = tuple(dataclasses.replace(recipe, mode="compiled") for recipe in (FINE, FINER))
+    return {**suite, "alpha": stub_adapter("alpha", cached_modes=("compiled",), recipes=labelled(*recipes))}
 
 
 def warm(planned):

@@ -7,7 +7,7 @@ from typing import Any
 
 from stubs.dispatch import METHODS
 
-from sciml_bench.adapters.base import Adapter, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Method, Recipe, Recipes
 from sciml_bench.problem import catalog
 
 PROBLEM = """\
@@ -75,6 +75,14 @@ def _refusal(cell: Any, facts: Any) -> str | None:
     return None
 
 
+FINE, FINER = (Recipe(method, "discrete", "eager") for method in ("fine", "finer"))
+
+
+def labelled(*stiff: Recipe, nonstiff: tuple[Recipe, ...] = (FINE,)) -> Recipes:
+    """Recipes by the label of a problem: its decays are none too stiff for anything."""
+    return lambda facts: stiff if facts.stiff else nonstiff
+
+
 def stub_adapter(name: str, **changes: Any) -> Adapter:
     """An adapter whose methods are the stub programs; those called fine and finer are recommended."""
     declared: dict[str, Any] = {
@@ -89,8 +97,7 @@ def stub_adapter(name: str, **changes: Any) -> Adapter:
         ),
         "sensitivities": ("discrete", "backsolve"),
         "modes": ("eager", "compiled"),
-        "stiff_recipes": (Recipe("fine", "discrete", "eager"), Recipe("finer", "discrete", "eager")),
-        "nonstiff_recipes": (Recipe("fine", "discrete", "eager"),),
+        "recipes": labelled(FINE, FINER),
         "refusal": _refusal,
     }
     return Adapter(name=name, **(declared | changes))
@@ -98,5 +105,5 @@ def stub_adapter(name: str, **changes: Any) -> Adapter:
 
 def stub_adapters() -> dict[str, Adapter]:
     """Two adapters: ``alpha`` recommends fine and finer, ``beta`` only fine."""
-    beta = stub_adapter("beta", stiff_recipes=(Recipe("fine", "discrete", "eager"),))
+    beta = stub_adapter("beta", recipes=labelled(FINE))
     return {"alpha": stub_adapter("alpha"), "beta": beta}

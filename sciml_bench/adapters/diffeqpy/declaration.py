@@ -16,6 +16,7 @@ from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Facts, Method, Recip
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.manifest import ManifestError, direct_dependencies
 from sciml_bench.adapters.julia.optional import absence
+from sciml_bench.adapters.recipes import by_work, contradicting, default, distinct
 from sciml_bench.task import Cell
 
 PART = "diffeqpy"
@@ -58,6 +59,13 @@ def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {**installation.worker_variables(found), "PATH": path}
 
 
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """SciML's guides as for Julia itself, with a Julia function first; by default its users write a Python one."""
+    explicit, implicit = (Recipe(method, NO_GRADIENT, "compiled") for method in ("tsit5", "rodas5p"))
+    best = by_work(facts, explicit, implicit)
+    return distinct(best, *contradicting(facts, explicit, implicit), default(best.method, NO_GRADIENT, "eager"))
+
+
 ADAPTER = Adapter(
     name="diffeqpy",
     title="diffeqpy (Julia from Python)",
@@ -73,8 +81,7 @@ ADAPTER = Adapter(
     sensitivities=(NO_GRADIENT,),
     modes=("eager", "compiled"),
     mode_targets={"compiled": "julia"},
-    stiff_recipes=(Recipe("rodas5p", NO_GRADIENT, "eager"), Recipe("rodas5p", NO_GRADIENT, "compiled")),
-    nonstiff_recipes=(Recipe("tsit5", NO_GRADIENT, "eager"), Recipe("tsit5", NO_GRADIENT, "compiled")),
+    recipes=recipes,
     refusal=refusal,
     variables=variables,
     lacking=lacking,

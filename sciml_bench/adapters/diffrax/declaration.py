@@ -9,6 +9,7 @@ steps, with the increments of the motion that drives them; the other methods sto
 from __future__ import annotations
 
 from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.recipes import by_size, by_work, contradicting, default, distinct
 from sciml_bench.task import Cell
 
 EXPLICIT = (
@@ -50,23 +51,33 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
     return None
 
 
-_NONSTIFF = (Recipe("tsit5", "checkpointed", "compiled"), Recipe("dopri8", "checkpointed", "compiled"))
+VERY_CHORD = "its root finder calls slow convergence divergence in Diffrax 0.7.2, see docs/diffrax-verychord.md"
 
 
-def network_recipes(facts: Facts) -> tuple[Recipe, ...]:
-    """What networks that are not stiff get: in an equation with noise one of Diffrax's methods for these, too.
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """Methods in the order of Diffrax's guide, gradients by the one rule, and the default root finder and adjoint.
 
-    Its table of solvers has ``Heun`` among those for equations in the sense of Stratonovich, its page on neural
-    stochastic equations takes ``ReversibleHeun``.
+    "How to choose a solver": Tsit5 is "a good general-purpose solver", "if you need accurate solutions at tight
+    tolerances then try Dopri8", "for stiff problems then try the Kvaerno3, Kvaerno4, Kvaerno5 family"; its author
+    recommends Kvaerno5 for stiff problems in general. The page on adjoints recommends ForwardMode and, "for most
+    problems the preferred technique", RecursiveCheckpointAdjoint, and not BacksolveAdjoint and DirectAdjoint. "Your
+    entire computation should be wrapped in a single jax.jit": there is no other mode. Its table of solvers has ``Heun``
+    among those for equations with noise in the sense of Stratonovich.
     """
-    return (_NONSTIFF[0], Recipe("heun", "checkpointed", "compiled")) if facts.stochastic else _NONSTIFF
+    gradient = by_size(facts, "forward", "checkpointed")
+    explicit, implicit = (Recipe(method, gradient, "compiled") for method in ("tsit5", "kvaerno5-newton"))
+    noisy = (Recipe("heun", "checkpointed", "compiled"),) if facts.stochastic else ()
+    accurate = Recipe("dopri8", gradient, "compiled")
+    usual = by_work(
+        facts,
+        default("tsit5", "checkpointed", "compiled"),
+        default("kvaerno5", "checkpointed", "compiled", VERY_CHORD),
+    )
+    best = by_work(facts, explicit, implicit)
+    other = by_work(facts, noisy or (accurate,), (Recipe("kvaerno5-newton", "checkpointed", "compiled"),))
+    return distinct(best, *other, *contradicting(facts, explicit, implicit), usual)
 
 
-# Diffrax's guide "How to choose a solver": Tsit5 is "a good general-purpose solver", "if you need accurate solutions
-# at tight tolerances then try Dopri8", "for stiff problems then try the Kvaerno3, Kvaerno4, Kvaerno5 family"; its
-# author recommends Kvaerno5 for stiff problems in general. RecursiveCheckpointAdjoint is "for most problems the
-# preferred technique", BacksolveAdjoint and DirectAdjoint are "not recommended". "Your entire computation should be
-# wrapped in a single jax.jit": there is no other mode.
 ADAPTER = Adapter(
     name="diffrax",
     title="Diffrax (JAX)",
@@ -78,12 +89,7 @@ ADAPTER = Adapter(
     sensitivities=("checkpointed", "discrete", "backsolve", "forward"),
     modes=("compiled",),
     precisions=("float64", "float32"),
-    stiff_recipes=(
-        Recipe("kvaerno5", "checkpointed", "compiled"),
-        Recipe("kvaerno5-newton", "checkpointed", "compiled"),
-    ),
-    nonstiff_recipes=_NONSTIFF,
-    network_recipes=network_recipes,
+    recipes=recipes,
     refusal=refusal,
     cached_modes=("compiled",),
 )

@@ -9,15 +9,25 @@ import jax.numpy as jnp
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.trajectories import Trajectories
 
-# Index in this table + 1 is the status that a compiled program returns; 0 is success, -1 any other result.
-_FAILURES = (
-    (diffrax.RESULTS.max_steps_reached, Outcome.MAX_STEPS, "the maximum number of steps was reached"),
-    (diffrax.RESULTS.dt_min_reached, Outcome.STEP_UNDERFLOW, "the step size went to zero"),
-    (diffrax.RESULTS.nonlinear_divergence, Outcome.STEP_UNDERFLOW, "the stages' equations could not be solved"),
-    (diffrax.RESULTS.nonlinear_max_steps_reached, Outcome.STEP_UNDERFLOW, "the stages' equations were not solved"),
-    (diffrax.RESULTS.singular, Outcome.STEP_UNDERFLOW, "the stages' linear equations are singular"),
-    (diffrax.RESULTS.nonfinite, Outcome.NONFINITE, "a stage is not finite"),
+_KNOWN = (
+    ("max_steps_reached", Outcome.MAX_STEPS, "the maximum number of steps was reached"),
+    ("dt_min_reached", Outcome.STEP_UNDERFLOW, "the step size went to zero"),
+    ("nonlinear_divergence", Outcome.STEP_UNDERFLOW, "the stages' equations could not be solved"),
+    ("nonlinear_max_steps_reached", Outcome.STEP_UNDERFLOW, "the stages' equations were not solved"),
+    ("singular", Outcome.STEP_UNDERFLOW, "the stages' linear equations are singular"),
+    # Since Optimistix 0.1.0.
+    ("nonfinite", Outcome.NONFINITE, "a stage is not finite"),
 )
+
+# Index in this table + 1 is the status that a compiled program returns; 0 is success, -1 any other result.
+_FAILURES = tuple(
+    (getattr(diffrax.RESULTS, name), outcome, reason)
+    for name, outcome, reason in _KNOWN
+    if hasattr(diffrax.RESULTS, name)
+)
+
+MAX_STEPS_REACHED = 1
+"""The status of a solve that was ended by the bound on its steps."""
 
 
 def status(result: diffrax.RESULTS) -> jax.Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 # Diffrax's guide to comparing it with others: run-time checks of arguments off. What they would check is checked
@@ -20,6 +21,7 @@ import optimistix
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
 from sciml_bench.adapters.diffrax import failure, solvers
+from sciml_bench.adapters.diffrax.gradients import Gradients, Inputs
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task, Training
@@ -51,7 +53,7 @@ class Solved(NamedTuple):
     report: jax.Array
 
 
-Integrate = Callable[[Values, str], Solved]
+Integrate = Callable[[Values, str, int], Solved]
 
 
 class DiffraxProgram(Program):
@@ -73,20 +75,23 @@ class DiffraxProgram(Program):
         # Data of the trajectories, where something is computed around the solve.
         self._given: tuple[jax.Array, ...] | None = getattr(self._source, "GIVEN", None)
         self._solver = solvers.solver(task.cell.method)
+        self._bounds = solvers.bounds(task.cell.sensitivity, numbers)
         self._traces = 0
         self._compile_times = CompileTimes(("solve", "gradient"))
         self._cache_hits = CacheHits()
         self._compiled_solve = jax.jit(_named("solve", self._solve))
-        self._compiled_gradient = jax.jit(_named("gradient", self._gradient))
+        self._gradients = Gradients(
+            [jax.jit(_named("gradient", partial(self._gradient, most=most))) for most in self._bounds], self._ran_out
+        )
 
-    def prepare(self, theta: FloatArray, point: Point) -> jax.Array:
-        return jax.block_until_ready(jnp.asarray([*theta, point.rtol, point.atol], self._dtype))
+    def prepare(self, theta: FloatArray, point: Point) -> Inputs:
+        return Inputs(jax.block_until_ready(jnp.asarray([*theta, point.rtol, point.atol], self._dtype)), point.rtol)
 
-    def solve(self, inputs: jax.Array) -> jax.Array:
-        return self._compiled_solve(inputs)
+    def solve(self, inputs: Inputs) -> jax.Array:
+        return self._compiled_solve(inputs.values)
 
-    def gradient(self, inputs: jax.Array) -> jax.Array:
-        return self._compiled_gradient(inputs)
+    def gradient(self, inputs: Inputs) -> jax.Array:
+        return self._gradients(inputs)
 
     def synchronise(self, output: jax.Array) -> None:
         output.block_until_ready()
@@ -99,7 +104,7 @@ class DiffraxProgram(Program):
         return Solution(ys, _statistics(reports), _trajectories(reports))
 
     def read_gradient(self, output: jax.Array) -> Gradient:
-        values, reports = self._split(output)
+        values, reports = self._split(self._gradients.complete(output))
         *gradient, loss = values
         if not np.all(np.isfinite(values)):
             backwards = "; its solve backwards in time may have failed" * (self._cell.sensitivity == "backsolve")
@@ -115,19 +120,28 @@ class DiffraxProgram(Program):
             message = f'Optax cannot be imported ({error}); run: pip install "sciml-bench[jax]"'
             raise SolverFailure(Outcome.UNSUPPORTED, message) from error
         inputs = self.prepare(np.asarray(self._numbers.theta), training.point)
-        return DiffraxTrainer(training, inputs, self._gradient, self.read_gradient)
+        # A training that needs more steps than these ends with the outcome max_steps.
+        gradient = partial(self._gradient, most=self._bounds[0])
+        return DiffraxTrainer(training, inputs.values, gradient, self.read_gradient)
+
+    def _ran_out(self, output: jax.Array) -> bool:
+        """Whether a solve was ended by the bound on its steps."""
+        return bool(np.any(self._reports(np.asarray(output))[:, 0] == failure.MAX_STEPS_REACHED))
+
+    def _reports(self, values: FloatArray) -> FloatArray:
+        return values[-N_REPORT * self._numbers.batch :].reshape(-1, N_REPORT)
 
     def _split(self, output: jax.Array) -> tuple[FloatArray, FloatArray]:
         """The result, and what Diffrax says of the solve of each trajectory, (batch, N_REPORT).
 
         Raises a typed failure when one of them failed.
         """
-        values, size = np.asarray(output, dtype=np.float64), N_REPORT * self._numbers.batch
-        reports = values[-size:].reshape(-1, N_REPORT)
+        values = np.asarray(output, dtype=np.float64)
+        reports = self._reports(values)
         failed = reports[reports[:, 0] != 0]
         if len(failed):
             failure.check(int(failed[0, 0]), int(failed[0, 1]), len(failed), _trajectories(reports))
-        return values[:-size], reports
+        return values[: -reports.size], reports
 
     def _by_time(self, values: FloatArray) -> FloatArray:
         """States at the saved times, those of all trajectories side by side, (n_times, batch * n_states)."""
@@ -193,16 +207,18 @@ class DiffraxProgram(Program):
 
     def _solve(self, inputs: jax.Array) -> jax.Array:
         # Without a gradient every adjoint is the same plain loop, but for DirectAdjoint, whose loop costs more.
-        solved = self._integrated(self._integrate, self._values(inputs[:-2], inputs[-2:]), "checkpointed")
+        values = self._values(inputs[:-2], inputs[-2:])
+        solved = self._integrated(self._integrate, values, "checkpointed", solvers.MAX_STEPS)
         return jnp.concatenate([solved.ys.ravel(), solved.report.ravel()])
 
-    def _gradient(self, inputs: jax.Array) -> jax.Array:
+    def _gradient(self, inputs: jax.Array, most: int) -> jax.Array:
+        """The gradient, the loss and the report, with at most so many steps."""
         sensitivity = self._cell.sensitivity
         integrate = self._integrate_scaled if sensitivity == "backsolve" else self._integrate
 
         def loss(theta: jax.Array) -> tuple[jax.Array, jax.Array]:
             values = self._values(theta, inputs[-2:])
-            solved = self._integrated(integrate, values, sensitivity)
+            solved = self._integrated(integrate, values, sensitivity, most)
             value = self._loss(solved.ys, values)
             return value, jnp.append(value, solved.report)
 
@@ -235,20 +251,21 @@ class DiffraxProgram(Program):
         used = getattr(self._source, "RHS_NETWORKS", range(len(networks)))
         return (named, *(networks[i] for i in used))
 
-    def _integrated(self, integrate: Integrate, values: Values, sensitivity: str) -> Solved:
+    def _integrated(self, integrate: Integrate, values: Values, sensitivity: str, most: int) -> Solved:
         """One solve, or of a batch all of them in one loop, each with steps of its own."""
         controls = getattr(self._source, "controls", None)
         given = self._given or ()
         if self._numbers.batch == 1:
-            return integrate(values if controls is None else values._replace(controls=controls(*given)), sensitivity)
+            driven_by = () if controls is None else controls(*given)
+            return integrate(values._replace(controls=driven_by), sensitivity, most)
         y0 = values.y0.reshape(self._numbers.batch, -1)
         if controls is not None:
             # Each trajectory is driven by a path of its own.
             def driven(start: jax.Array, *given: jax.Array) -> Solved:
-                return integrate(values._replace(y0=start, controls=controls(*given)), sensitivity)
+                return integrate(values._replace(y0=start, controls=controls(*given)), sensitivity, most)
 
             return jax.vmap(driven)(y0, *given)
-        return jax.vmap(lambda start: integrate(values._replace(y0=start), sensitivity))(y0)
+        return jax.vmap(lambda start: integrate(values._replace(y0=start), sensitivity, most))(y0)
 
     def _loss(self, ys: jax.Array, values: Values) -> jax.Array:
         if self._given is not None:
@@ -261,10 +278,10 @@ class DiffraxProgram(Program):
             return jnp.sum(each) + values.penalty
         return self._source.loss(ys) if self._numbers.batch == 1 else jnp.sum(jax.vmap(self._source.loss)(ys))
 
-    def _integrate(self, values: Values, sensitivity: str) -> Solved:
-        return self._run(self._terms(values), values, values.atol * self._scale, sensitivity)
+    def _integrate(self, values: Values, sensitivity: str, most: int) -> Solved:
+        return self._run(self._terms(values), values, values.atol * self._scale, solvers.adjoint(sensitivity, most))
 
-    def _integrate_scaled(self, values: Values, sensitivity: str) -> Solved:
+    def _integrate_scaled(self, values: Values, sensitivity: str, most: int) -> Solved:
         """The same for z = y / atol_scale and parameters in units of their nominal size.
 
         The state of the adjoint equation has y, its adjoint and the parameters' gradient as parts, for which the
@@ -272,12 +289,15 @@ class DiffraxProgram(Program):
         that of the loss over a typical y, or a typical parameter.
         """
         scaled = values._replace(y0=values.y0 / self._scale, p=values.p / self._p_scale)
-        solved = self._run(diffrax.ODETerm(self._scaled_right_hand_side), scaled, values.atol, sensitivity)
+        terms = diffrax.ODETerm(self._scaled_right_hand_side)
+        solved = self._run(terms, scaled, values.atol, solvers.adjoint(sensitivity, most))
         return solved._replace(ys=solved.ys * self._scale)
 
-    def _run(self, terms: diffrax.AbstractTerm, values: Values, atol: jax.Array, sensitivity: str) -> Solved:
+    def _run(
+        self, terms: diffrax.AbstractTerm, values: Values, atol: jax.Array, taken: tuple[diffrax.AbstractAdjoint, int]
+    ) -> Solved:
         numbers = self._numbers
-        adjoint, max_steps = solvers.adjoint(sensitivity)
+        adjoint, max_steps = taken
         solution = diffrax.diffeqsolve(
             terms,
             self._solver,

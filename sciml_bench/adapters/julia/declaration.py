@@ -35,9 +35,11 @@ taken with dual numbers, which a compiled tape of numbers cannot hold, so that S
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
 from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.recipes import by_size, by_work, contradicting, distinct
 from sciml_bench.task import Cell
 
 ADJOINTS = ("interpolating", "gauss", "quadrature", "backsolve")
@@ -45,9 +47,6 @@ PRODUCTS = ("reversediff", "enzyme", "zygote")
 
 # The emitter writes no function that returns its result, which Zygote wants, for larger states.
 _LARGEST_FOR_ZYGOTE = 20
-
-_FEW_PARAMETERS = 100
-"""Below it "ForwardDiffSensitivity is the fastest" (SciMLSensitivity's manual)."""
 
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
@@ -78,21 +77,32 @@ def _parts(cell: Cell) -> Iterator[str]:
         yield "sundials"
 
 
-def network_recipes(facts: Facts) -> tuple[Recipe, ...]:
-    """What SciMLSensitivity's manual and benchmarks recommend for networks, by the number of parameters.
+_SMALL = 50
+"""Up to so many states a Rosenbrock method, beyond them one of many steps: SciML's guide says "small" and "large"."""
 
-    "``ReverseDiffVJP(compile = true)`` works well for small Lux neural networks", which those of our problems are;
-    "using ``ZygoteVJP`` is faster than other vjp choices for larger neural networks".
+
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """SciML's guides, gradients by the one rule.
+
+    Stiff systems: Rosenbrock23 or Rodas5P for small ones, FBDF and QNDF for large ones. Non-stiff: "Tsit5 is the
+    go-to", "Vern9 for high accuracy". Gradients: "ForwardDiffSensitivity is the fastest for small numbers of parameters
+    (< 100)"; else "GaussAdjoint should be generally preferred", with ReverseDiffVJP(true) "the most efficient after
+    Enzyme" for functions that mutate and have no branches; it also "works well for small Lux neural networks", which
+    those of our problems are; "using ``ZygoteVJP`` is faster than other vjp choices for larger neural networks". What
+    SciML does unless it is told otherwise, a switch of methods and a sensitivity by size, is none of the cells.
     """
-    adjoints = (Recipe("tsit5", "gauss-reversediff", "compiled"), Recipe("tsit5", "gauss-zygote", "compiled"))
-    few = facts.n_parameters < _FEW_PARAMETERS
-    return (Recipe("tsit5", "forward", "compiled"), adjoints[0]) if few else adjoints
+    gradient = by_size(facts, "forward", "gauss-reversediff")
+    further = by_size(facts, "gauss-reversediff", "gauss-zygote" if facts.n_weights else "forward")
+    small = facts.n_states <= _SMALL
+    explicit = Recipe("tsit5", gradient, "compiled")
+    implicit = Recipe("rodas5p" if small else "fbdf", gradient, "compiled")
+    accurate = () if facts.n_weights else (Recipe("vern9", gradient, "compiled"),)
+    stiff = (Recipe("fbdf" if small else "rodas5p", gradient, "compiled"), replace(implicit, sensitivity=further))
+    networks = (replace(explicit, sensitivity=further),) if facts.n_weights else ()
+    best, others = by_work(facts, (explicit, (*accurate, *networks)), (implicit, stiff))
+    return distinct(best, *others, *contradicting(facts, explicit, implicit))
 
 
-# SciML's guides. Stiff systems: Rosenbrock23 or Rodas5P for small ones, FBDF and QNDF for large ones. Non-stiff:
-# "Tsit5 is the go-to", "Vern9 for high accuracy". Gradients: "ForwardDiffSensitivity is the fastest for small numbers
-# of parameters (< 100)"; else "GaussAdjoint should be generally preferred", with ReverseDiffVJP(true) "the most
-# efficient after Enzyme" for functions that mutate and have no branches.
 ADAPTER = Adapter(
     name="julia",
     title="DifferentialEquations.jl (Julia)",
@@ -115,13 +125,7 @@ ADAPTER = Adapter(
     ),
     sensitivities=("forward", *(f"{adjoint}-{product}" for adjoint in ADJOINTS for product in PRODUCTS), "enzyme"),
     modes=("compiled", "in-place"),
-    stiff_recipes=(
-        Recipe("rodas5p", "forward", "compiled"),
-        Recipe("fbdf", "forward", "compiled"),
-        Recipe("rodas5p", "gauss-reversediff", "compiled"),
-    ),
-    nonstiff_recipes=(Recipe("tsit5", "forward", "compiled"), Recipe("vern9", "forward", "compiled")),
-    network_recipes=network_recipes,
+    recipes=recipes,
     refusal=refusal,
     variables=installation.variables,
     lacking=installation.lacking,

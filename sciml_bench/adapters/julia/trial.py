@@ -86,9 +86,9 @@ def _model_task(part: str) -> str:
     from sciml_bench.task import Cell, Sampling, Task
 
     declared, model = adapter(part), load_architecture(catalog.path(MODEL))
-    recipe = declared.nonstiff_recipes[0]
+    way = (declared.methods[0].name, declared.sensitivities[0], declared.modes[0])
     return Task(
-        cell=Cell(MODEL, part, recipe.method, recipe.sensitivity, recipe.mode, "float32", "cpu"),
+        cell=Cell(MODEL, part, *way, "float32", "cpu"),
         program=declared.program,
         source=source(model, declared.target),
         numbers=model.numbers(),

@@ -32,7 +32,7 @@ ADAPTER = Adapter(
     modes=("graph", "xla", "eager"),
     precisions=("float32", "float64", "bfloat16"),
     devices=("cpu", "gpu"),
-    network_recipes=_recipes,
+    recipes=_recipes,
     refusal=model_refusal,
     track=CONVENTIONAL,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Facts, Recipe
 from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.recipes import always
 from sciml_bench.task import Cell
 
 
@@ -32,7 +33,7 @@ ADAPTER = Adapter(
     modes=("compiled",),
     precisions=("float32", "float64", "bfloat16"),
     devices=("cpu", "gpu"),
-    nonstiff_recipes=(Recipe("network", "reverse", "compiled"),),
+    recipes=always(Recipe("network", "reverse", "compiled")),
     refusal=refusal,
     variables=installation.variables,
     lacking=installation.lacking,

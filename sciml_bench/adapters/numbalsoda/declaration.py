@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.recipes import by_work
 from sciml_bench.task import Cell
 
 
@@ -15,7 +16,12 @@ def refusal(_cell: Cell, facts: Facts) -> str | None:
     return None
 
 
-# Its own guide shows lsoda for stiff problems, and dop853 beside it for those that are not.
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """Its own guide shows lsoda, which finds out by itself what is stiff, and dop853 beside it for what is not."""
+    lsoda, dop853 = (Recipe(method, NO_GRADIENT, "compiled") for method in ("lsoda", "dop853"))
+    return by_work(facts, (lsoda, dop853), (lsoda,))
+
+
 ADAPTER = Adapter(
     name="numbalsoda",
     title="numbalsoda (Numba)",
@@ -30,7 +36,6 @@ ADAPTER = Adapter(
     ),
     sensitivities=(NO_GRADIENT,),
     modes=("compiled",),
-    stiff_recipes=(Recipe("lsoda", NO_GRADIENT, "compiled"),),
-    nonstiff_recipes=(Recipe("lsoda", NO_GRADIENT, "compiled"), Recipe("dop853", NO_GRADIENT, "compiled")),
+    recipes=recipes,
     refusal=refusal,
 )

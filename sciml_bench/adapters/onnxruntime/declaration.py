@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters.base import CONVENTIONAL, INFERENCE, NETWORK, Adapter, Recipe
+from sciml_bench.adapters.recipes import always
 from sciml_bench.adapters.refusing import model_refusal
 
 ADAPTER = Adapter(
@@ -18,7 +19,7 @@ ADAPTER = Adapter(
     # Its kernels for the CPU have no convolution and no error function of doubles.
     precisions=("float32",),
     devices=("cpu", "gpu"),
-    nonstiff_recipes=(Recipe("network", INFERENCE, "graph"),),
+    recipes=always(Recipe("network", INFERENCE, "graph")),
     refusal=model_refusal,
     track=CONVENTIONAL,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.recipes import by_work, default, distinct
 from sciml_bench.task import Cell
 
 
@@ -22,9 +23,26 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
     return None
 
 
-# SciPy's guide: "explicit Runge-Kutta methods should be used for non-stiff problems and implicit methods ('Radau',
-# 'BDF') for stiff problems. Among Runge-Kutta methods, 'DOP853' is recommended for solving with high precision",
-# and "'LSODA' can also be a good universal choice".
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """LSODA first, which finds out by itself whether a problem is stiff; in its older interface, whose loop is Fortran.
+
+    SciPy's guide: "explicit Runge-Kutta methods should be used for non-stiff problems and implicit methods ('Radau',
+    'BDF') for stiff problems. Among Runge-Kutta methods, 'DOP853' is recommended for solving with high precision", and
+    "'LSODA' can also be a good universal choice". ``solve_ivp`` takes RK45 unless it is told otherwise. Where Numba is
+    missing, or a problem is not for it, the next one is the best.
+    """
+    implicit = (Recipe("radau", "forward", "eager"), Recipe("bdf", "forward", "eager"))
+    further = by_work(facts, (Recipe("dop853", "forward", "eager"),), implicit)
+    usual = by_work(facts, (default("rk45", "forward", "eager"),), ())
+    return distinct(
+        Recipe("odeint", "forward", "compiled"),
+        Recipe("odeint", "forward", "eager"),
+        Recipe("lsoda", "forward", "eager"),
+        *further,
+        *usual,
+    )
+
+
 ADAPTER = Adapter(
     name="scipy",
     title="SciPy solve_ivp",
@@ -47,11 +65,6 @@ ADAPTER = Adapter(
     modes=("eager", "compiled"),
     mode_targets={"compiled": "numba"},
     mode_extras={"compiled": "numba"},
-    stiff_recipes=(
-        Recipe("radau", "forward", "eager"),
-        Recipe("bdf", "forward", "eager"),
-        Recipe("lsoda", "forward", "eager"),
-    ),
-    nonstiff_recipes=(Recipe("rk45", "forward", "eager"), Recipe("dop853", "forward", "eager")),
+    recipes=recipes,
     refusal=refusal,
 )

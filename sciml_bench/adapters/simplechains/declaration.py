@@ -9,6 +9,7 @@ from __future__ import annotations
 from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Facts, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.optional import lacking_part
+from sciml_bench.adapters.recipes import always
 from sciml_bench.task import Cell
 
 PART = "simplechains"
@@ -43,7 +44,7 @@ ADAPTER = Adapter(
     modes=("compiled",),
     precisions=("float32", "float64", "bfloat16"),
     devices=("cpu", "gpu"),
-    nonstiff_recipes=(Recipe("network", "reverse", "compiled"),),
+    recipes=always(Recipe("network", "reverse", "compiled")),
     refusal=refusal,
     variables=installation.variables,
     lacking=lacking,

@@ -11,6 +11,7 @@ hundreds of small operations a step, take minutes without it. Single precision i
 from __future__ import annotations
 
 from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.recipes import by_work, contradicting, default, distinct
 from sciml_bench.task import Cell
 
 BDF = Method("bdf", family="bdf", order=5, implicit=True, stiff=True)
@@ -39,6 +40,17 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
     return None
 
 
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """The guide names BDF for stiff and DormandPrince for other equations; gradients are by the adjoint equation.
+
+    XLA comes first: it is the documented way to make a graph of many small operations fast, here by a factor of a
+    hundred. A ``tf.function`` without it is the default.
+    """
+    explicit, implicit = (Recipe(method.name, BACKSOLVE, "xla") for method in (DORMAND_PRINCE, BDF))
+    best = by_work(facts, explicit, implicit)
+    return distinct(best, *contradicting(facts, explicit, implicit), default(best.method, BACKSOLVE, "graph"))
+
+
 ADAPTER = Adapter(
     name="tensorflow",
     title="TensorFlow Probability (TensorFlow)",
@@ -56,8 +68,5 @@ ADAPTER = Adapter(
     refusal=refusal,
     # TensorFlow's persistent cache of XLA programs. It does not tell of hits; that it adds no file shows them.
     cached_modes=("xla",),
-    # The guide names BDF for stiff and DormandPrince for non-stiff equations. XLA comes first: it is the documented
-    # way to make a graph of many small operations fast, here by a factor of a hundred.
-    stiff_recipes=(Recipe("bdf", "backsolve", "xla"), Recipe("bdf", "backsolve", "graph")),
-    nonstiff_recipes=(Recipe("dormand_prince", "backsolve", "xla"), Recipe("dormand_prince", "backsolve", "graph")),
+    recipes=recipes,
 )

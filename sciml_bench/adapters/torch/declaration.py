@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Recipe
+from sciml_bench.adapters.recipes import always
 from sciml_bench.adapters.refusing import model_refusal
 
 ADAPTER = Adapter(
@@ -17,7 +18,7 @@ ADAPTER = Adapter(
     modes=("eager", "compiled"),
     precisions=("float32", "float64", "bfloat16"),
     devices=("cpu", "gpu"),
-    nonstiff_recipes=(Recipe("network", "reverse", "eager"), Recipe("network", "reverse", "compiled")),
+    recipes=always(Recipe("network", "reverse", "eager"), Recipe("network", "reverse", "compiled")),
     refusal=model_refusal,
     cached_modes=("compiled",),
     track=CONVENTIONAL,

@@ -10,6 +10,7 @@ import importlib.util
 from pathlib import Path
 
 from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.recipes import default, distinct, takes_explicit
 from sciml_bench.task import Cell
 
 SEMINORM = "backsolve-seminorm"
@@ -78,8 +79,23 @@ def _has_error_control(method: str) -> bool:
     return any(item.name == method for item in ADAPTIVE)
 
 
-# The library's own default is dopri5; its guide shows odeint and odeint_adjoint side by side. It names no method for
-# stiff problems: they are run with its default and with its implicit method of highest stiff order.
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """The default, dopri5, where an explicit method succeeds; else the implicit method of highest stiff order.
+
+    Its guide shows ``odeint`` and ``odeint_adjoint`` side by side, and names no method for stiff problems; dopri5
+    stands beside the implicit one, and is all there is in releases that have none. There are no forward sensitivities.
+    """
+    usual = Recipe("dopri5", "discrete", "eager")
+    if not takes_explicit(facts):
+        return distinct(Recipe("radauIIA5", "discrete", "eager"), default("dopri5", "discrete", "eager"))
+    return distinct(
+        usual,
+        Recipe("dopri5", "discrete", "compiled"),
+        Recipe("dopri5", "backsolve", "eager"),
+        Recipe("dopri5", "backsolve", "compiled"),
+    )
+
+
 ADAPTER = Adapter(
     name="torchdiffeq",
     title="torchdiffeq (PyTorch)",
@@ -93,13 +109,7 @@ ADAPTER = Adapter(
     sensitivities=("discrete", "backsolve", SEMINORM),
     modes=("eager", "compiled"),
     precisions=("float64", "float32"),
-    stiff_recipes=(Recipe("dopri5", "discrete", "eager"), Recipe("radauIIA5", "discrete", "eager")),
-    nonstiff_recipes=(
-        Recipe("dopri5", "discrete", "eager"),
-        Recipe("dopri5", "discrete", "compiled"),
-        Recipe("dopri5", "backsolve", "eager"),
-        Recipe("dopri5", "backsolve", "compiled"),
-    ),
+    recipes=recipes,
     refusal=_refusal,
     cached_modes=("compiled",),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.recipes import always
 from sciml_bench.task import Cell
 
 
@@ -15,7 +16,8 @@ def refusal(_cell: Cell, facts: Facts) -> str | None:
     return None
 
 
-# Its guide takes Dopri5 and Tsit5 with the controller that is used here.
+# Its guide takes Dopri5 and Tsit5 with the controller that is used here. It has nothing for stiff problems, and no
+# forward sensitivities.
 ADAPTER = Adapter(
     name="torchode",
     title="torchode (PyTorch)",
@@ -29,7 +31,6 @@ ADAPTER = Adapter(
     ),
     sensitivities=("discrete",),
     modes=("eager",),
-    stiff_recipes=(Recipe("tsit5", "discrete", "eager"),),
-    nonstiff_recipes=(Recipe("tsit5", "discrete", "eager"), Recipe("dopri5", "discrete", "eager")),
+    recipes=always(Recipe("tsit5", "discrete", "eager"), Recipe("dopri5", "discrete", "eager")),
     refusal=refusal,
 )

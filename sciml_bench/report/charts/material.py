@@ -102,6 +102,7 @@ def label(cell: CellSummary) -> str:
     """A cell's name within its problem."""
     which = cell.cell
     words = [which.adapter, which.method, which.sensitivity, which.mode]
+    words += [f"({cell.role})"] if cell.is_default else []
     words += [value for axis, usual in _USUAL.items() if (value := getattr(which, axis)) != usual]
     return clean(" ".join(words), 64)
 

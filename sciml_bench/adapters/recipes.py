@@ -1,0 +1,84 @@
+"""The one rule by which every adapter recommends cells of its library, and where it comes from.
+
+An adapter names what its library has, in the order of that library's own documentation; which of it stands first on a
+problem, these functions decide, for all libraries alike.
+
+- **Methods.** Explicit ones where a probe succeeds with one, implicit ones where it does not
+  (:mod:`sciml_bench.probed`). The label ``stiff`` decides only where the probe cannot tell. Where probe and label
+  contradict each other, the first method of the other kind is recommended as well, after the rest, so that the
+  difference can be seen.
+- **Gradients.** Forward sensitivities up to ``FEW`` components of state and theta together, adjoints and
+  back-propagation beyond. Ma, Dixit, Innes, Guo and Rackauckas, "A Comparison of Automatic Differentiation and
+  Continuous Sensitivity Analysis for Derivatives of Differential Equation Solutions" (arXiv 1812.01892): forward
+  methods are ahead below about a hundred parameters and states. SciMLSensitivity's manual: "ForwardDiffSensitivity is
+  the fastest for small numbers of parameters (< 100)". PEtab.jl's defaults: forward-mode differentiation up to 20
+  parameters and 15 states, forward sensitivities in between, adjoints for large models. Diffrax's page on adjoints:
+  ``ForwardMode`` and ``RecursiveCheckpointAdjoint`` are the two recommended choices. MEASURED
+- **A root finder that works.** Newton's method in Diffrax, whose default takes slow convergence for divergence in
+  0.7.2, see ``docs/diffrax-verychord.md``.
+- **Solvers with a compiled loop first.** SciPy's guide: LSODA "can also be a good universal choice"; ``odeint`` is the
+  same solver, whose loop is Fortran.
+- **The default beside the best.** What a library does unless it is told otherwise is a recipe of its own where it
+  differs from the best one, named default. An explicit default is left out where the probe finds that it gets nowhere
+  and the library has another method.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from sciml_bench.adapters.base import DEFAULT, Facts, Recipe, Recipes
+
+FEW = 100
+"""Up to so many components of state and theta together, gradients are taken forward."""
+
+Value = TypeVar("Value")
+
+
+def takes_explicit(facts: Facts) -> bool:
+    """Whether explicit methods are the recommended ones: as probed, or as labelled where the probe cannot tell."""
+    found = None if facts.probed is None else facts.probed.suits_explicit
+    return not facts.stiff if found is None else found
+
+
+def contradicted(facts: Facts) -> bool:
+    """Whether the probe contradicts the problem's label."""
+    return takes_explicit(facts) == facts.stiff
+
+
+def is_small(facts: Facts) -> bool:
+    """Whether gradients are taken forward."""
+    return facts.n_states + facts.n_theta <= FEW
+
+
+def by_work(facts: Facts, explicit: Value, implicit: Value) -> Value:
+    """What suits the work that the probe found."""
+    return explicit if takes_explicit(facts) else implicit
+
+
+def by_size(facts: Facts, few: Value, many: Value) -> Value:
+    """What suits the number of components."""
+    return few if is_small(facts) else many
+
+
+def contradicting(facts: Facts, explicit: Recipe, implicit: Recipe) -> tuple[Recipe, ...]:
+    """The first recipe of the other kind of method, where the probe contradicts the label."""
+    return (by_work(facts, implicit, explicit),) if contradicted(facts) else ()
+
+
+def default(method: str, sensitivity: str, mode: str, note: str = "") -> Recipe:
+    """What a library does unless it is told otherwise."""
+    return Recipe(method, sensitivity, mode, DEFAULT, note)
+
+
+def distinct(*recipes: Recipe) -> tuple[Recipe, ...]:
+    """Each recipe once. A default that is the best way is no recipe of its own; another one keeps its name."""
+    best = recipes[0]
+    others = [recipe for recipe in recipes[1:] if recipe != best]
+    named = {recipe: recipe for recipe in others} | {recipe: recipe for recipe in others if recipe.role}
+    return (best, *named.values())
+
+
+def always(*recipes: Recipe) -> Recipes:
+    """The same recipes for every problem."""
+    return lambda _facts: recipes

@@ -1,0 +1,170 @@
+"""Probes a problem: RK45 and Radau of SciPy at one tolerance, limited by counts of evaluations.
+
+Findings for the catalog are kept in ``probes.json`` beside it, by the hash of the mathematics; those of other problems
+in the user's cache. ``python -m sciml_bench.reference.probe`` writes the catalog's anew.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sciml_bench.probed import RTOL, Probed, factor
+from sciml_bench.problem import catalog
+
+if TYPE_CHECKING:
+    from sciml_bench.problem import Problem
+
+#: Most evaluations of the explicit method, and most numbers that they may compute together.
+EXPLICIT, NUMBERS = 100_000, 20_000_000
+#: Most evaluations of the implicit method, and up to how many states its dense Jacobians are affordable.
+IMPLICIT, DENSE = 10_000, 200
+
+FILE = "probes.json"
+_NAMES = ("explicit", "implicit", "limit", "suits_explicit")
+
+
+def probed(problem: Problem) -> Probed | None:
+    """What is known of a problem, or is found now and kept; ``None`` where it cannot be probed.
+
+    Of a batch the first trajectory is probed.
+    """
+    key = problem.spec_hash
+    known = _kept(catalog.folder() / FILE).get(key)
+    if known is not None:
+        return known
+    path = _cache_path(key)
+    try:
+        return _read(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    found = probe(problem)
+    _keep(path, found)
+    return found
+
+
+def probe(problem: Problem) -> Probed | None:
+    """Count the work of both methods; ``None`` where the equation cannot be evaluated by itself."""
+    # Imported when something is probed: most plans find all that they need in the file.
+    import numpy as np
+    from scipy.integrate import RK45, Radau
+
+    cap = min(EXPLICIT, NUMBERS // problem.n_states)
+    try:
+        with np.errstate(all="ignore"):
+            spans = tuple(_spans(next(problem.trajectories())))
+            implicit = _work(Radau, spans, IMPLICIT) if problem.n_states <= DENSE else None
+            enough = cap if implicit is None else int(factor(problem.n_states) * implicit)
+            limit = min(cap, enough)
+            explicit = _work(RK45, spans, limit)
+    except Exception:
+        # Whatever a strange equation does in doubles, a plan is made all the same: then its label decides.
+        return None
+    undecided = implicit is None or limit < enough
+    return Probed(explicit, implicit, limit, True if explicit is not None else None if undecided else False)
+
+
+def _spans(problem: Problem) -> Iterator[tuple[Callable[..., Any], float, float, Any, Any]]:
+    """The right-hand side on each stretch between breakpoints, its ends, the initial state and the tolerances."""
+    import numpy as np
+
+    from sciml_bench.reference.double import emitted_numpy
+
+    numbers, functions = problem.numbers(), emitted_numpy(problem)
+    p = np.array(numbers.p)
+    arguments = tuple(functions["arguments"](p)) if problem.networks else (p,)
+    y0 = np.array(numbers.y0)
+    if problem.latent:
+        given: Any = functions["GIVEN"]
+        found: Any = functions["initial_state"](*given, *arguments)
+        y0 = found[0] if isinstance(found, tuple) else found
+        used = [network in problem.rhs_networks for network in problem.networks]
+        arguments = (arguments[0], *(weights for weights, yes in zip(arguments[1:], used, strict=True) if yes))
+    ends = (numbers.t0, *numbers.breakpoints, numbers.t1)
+    atol = RTOL * np.array(numbers.atol_scale)
+    for start, end in itertools.pairwise(ends):
+        # A jump belongs to neither side.
+        low = np.nextafter(start, np.inf) if start in numbers.breakpoints else start
+        high = np.nextafter(end, -np.inf) if end in numbers.breakpoints else end
+
+        def rhs(t: float, y: Any, low: float = low, high: float = high) -> Any:
+            return functions["rhs"](min(max(t, low), high), y, *arguments)
+
+        yield rhs, start, end, y0, atol
+
+
+def _work(method: Any, spans: tuple[Any, ...], most: int) -> int | None:
+    """Evaluations of a method from the first to the last end; ``None`` where it fails or takes more than ``most``."""
+    import numpy as np
+
+    y, work = spans[0][3], 0
+    for rhs, start, end, _, atol in spans:
+        solver = method(rhs, start, y, end, rtol=RTOL, atol=atol)
+        while solver.status == "running":
+            solver.step()
+            if work + solver.nfev > most:
+                return None
+        if solver.status != "finished" or not np.all(np.isfinite(solver.y)):
+            return None
+        y, work = solver.y, work + solver.nfev
+    return work
+
+
+@cache
+def _kept(path: Path) -> dict[str, Probed | None]:
+    if not path.is_file():
+        return {}
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return {item["spec_hash"]: _read(item) for item in content.values()}
+
+
+def _read(content: dict[str, Any]) -> Probed | None:
+    if content["limit"] is None:
+        return None
+    explicit, implicit, limit, suits = (content[name] for name in _NAMES)
+    if not all(type(count) is int or count is None for count in (explicit, implicit)) or type(limit) is not int:
+        raise ValueError("a count is a whole number")
+    if suits not in (True, False, None) or (explicit is not None) != (suits is True):
+        raise ValueError("the finding contradicts the counts")
+    return Probed(explicit, implicit, limit, suits)
+
+
+def _content(found: Probed | None) -> dict[str, int | bool | None]:
+    return dict.fromkeys(_NAMES) if found is None else {name: getattr(found, name) for name in _NAMES}
+
+
+def _cache_path(key: str) -> Path:
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "sciml-bench" / "probes" / f"{key}.json"
+
+
+def _keep(path: Path, found: Probed | None) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_text(json.dumps(_content(found)), encoding="utf-8")
+        temporary.replace(path)
+    except OSError:
+        # Without a cache it is found again the next time.
+        return
+
+
+def renew() -> None:
+    """Probe every differential equation of the catalog, and write the file beside it."""
+    lines: list[str] = []
+    for name in catalog.equation_names():
+        problem = catalog.load(name)
+        found = {"spec_hash": problem.spec_hash, **_content(probe(problem))}
+        print(name, found)
+        lines.append(f"  {json.dumps(name)}: {json.dumps(found)}")
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    (catalog.folder() / FILE).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    renew()

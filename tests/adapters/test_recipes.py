@@ -1,0 +1,92 @@
+"""The one rule of recommended cells, in all libraries alike."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from sciml_bench.adapters import registry
+from sciml_bench.adapters.base import DEFAULT, NO_GRADIENT, SOLVERS, Facts, Recipe
+from sciml_bench.adapters.recipes import FEW, contradicted, default, distinct, takes_explicit
+from sciml_bench.probed import Probed
+
+LIBRARIES = {name: adapter for name, adapter in registry.adapters().items() if adapter.track == SOLVERS}
+EASY, HARD, UNKNOWN = Probed(600, 1985, 19850, True), Probed(None, 1577, 15770, False), Probed(None, None, 9765, None)
+IMPLICIT = ("diffrax", "tensorflow", "julia", "diffeqpy")
+"""The libraries that have adaptive methods of both kinds, and none that finds out by itself."""
+
+
+def facts(probed: Probed | None, stiff: bool = True, n_theta: int = 3, n_states: int = 3) -> Facts:
+    return Facts("any", "any", n_states, n_theta, 0, "parameters", stiff, probed=probed)
+
+
+def best(name: str, problem: Facts) -> Recipe:
+    return LIBRARIES[name].recipes(problem)[0]
+
+
+@pytest.mark.parametrize("stiff", [True, False])
+def test_a_probe_decides_whatever_the_label_says(stiff):
+    assert takes_explicit(facts(EASY, stiff))
+    assert not takes_explicit(facts(HARD, stiff))
+    for name in IMPLICIT:
+        assert not LIBRARIES[name].method(best(name, facts(EASY, stiff)).method).implicit
+        assert LIBRARIES[name].method(best(name, facts(HARD, stiff)).method).implicit
+
+
+@pytest.mark.parametrize("probed", [None, UNKNOWN])
+def test_a_label_decides_where_the_probe_cannot_tell(probed):
+    assert takes_explicit(facts(probed, stiff=False))
+    assert not takes_explicit(facts(probed, stiff=True))
+    assert not any(contradicted(facts(probed, stiff)) for stiff in (True, False))
+
+
+def test_where_probe_and_label_differ_the_other_kind_of_method_stands_beside():
+    for name in IMPLICIT:
+        kinds = [
+            {LIBRARIES[name].method(recipe.method).implicit for recipe in LIBRARIES[name].recipes(facts(found, stiff))}
+            for found, stiff in ((EASY, True), (HARD, False), (EASY, False), (HARD, True))
+        ]
+        assert kinds == [{True, False}, {True, False}, {False}, {True}], name
+
+
+@pytest.mark.parametrize("probed", [EASY, HARD])
+def test_every_library_with_both_takes_few_components_forward_and_many_backward(probed):
+    few, many = facts(probed, n_theta=FEW - 3), facts(probed, n_theta=FEW - 2)
+    for name in ("diffrax", "julia"):
+        assert best(name, few).sensitivity == "forward"
+        assert best(name, many).sensitivity != "forward"
+    # States count too: a tangent has as many components.
+    assert best("diffrax", facts(probed, n_states=FEW)).sensitivity == "checkpointed"
+
+
+def test_a_default_stands_beside_the_best_where_it_is_another():
+    def found(name: str, problem: Facts) -> list[str]:
+        return ["/".join((r.method, r.sensitivity, r.mode)) for r in LIBRARIES[name].recipes(problem) if r.role]
+
+    assert found("diffrax", facts(HARD)) == ["kvaerno5/checkpointed/compiled"]
+    assert found("diffrax", facts(EASY)) == ["tsit5/checkpointed/compiled"]
+    # Here the best way is the default.
+    assert found("diffrax", facts(EASY, n_theta=300)) == []
+    assert found("scipy", facts(EASY)) == ["rk45/forward/eager"]
+    # It would take more evaluations than anyone waits for, and SciPy has other methods.
+    assert found("scipy", facts(HARD)) == []
+    assert found("tensorflow", facts(HARD)) == ["bdf/backsolve/graph"]
+    assert found("torchdiffeq", facts(HARD)) == ["dopri5/discrete/eager"]
+
+
+def test_the_broken_root_finder_is_never_the_best_and_says_so():
+    for problem in (facts(HARD), facts(HARD, n_theta=300), facts(None)):
+        recipes = LIBRARIES["diffrax"].recipes(problem)
+        assert recipes[0].method == "kvaerno5-newton"
+        (usual,) = [recipe for recipe in recipes if recipe.role == DEFAULT]
+        assert "docs/diffrax-verychord.md" in usual.note
+
+
+def test_recipes_are_distinct_and_a_default_keeps_its_name():
+    one, other = Recipe("a", NO_GRADIENT, "eager"), Recipe("b", NO_GRADIENT, "eager")
+    usual = default("b", NO_GRADIENT, "eager")
+    assert [recipe.role for recipe in distinct(one, other, usual)] == ["", DEFAULT]
+    assert distinct(other, one, usual) == (other, one)
+    assert [recipe.role for recipe in distinct(other, one, usual)] == ["", ""]
+    assert dataclasses.replace(usual, role="") == usual
