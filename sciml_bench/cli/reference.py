@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 _SHOWN = 12
 
 limit_option = click.option(
-    "--limit", "limit_s", type=Seconds(), metavar="S", help="Give a problem up when it takes longer, in seconds."
+    "--limit",
+    "limit_s",
+    type=Seconds(),
+    metavar="S",
+    help="Give a problem up when it takes longer, in seconds of processor time.",
 )
 
 
@@ -158,22 +162,24 @@ def _state(problem: Problem) -> str:
 
 
 def _compute_one(problem: Problem, output: Path | None, limit_s: float | None) -> bool:
-    from sciml_bench.reference.batch import certified
     from sciml_bench.reference.case import Case
-    from sciml_bench.reference.cost import estimate_s
-    from sciml_bench.reference.store import keep, stored_reference, write
+    from sciml_bench.reference.cost import describe_s, try_estimate_s
+    from sciml_bench.reference.making import make
+    from sciml_bench.reference.store import keep, write
 
-    began = time.perf_counter()
+    began = time.process_time()
     try:
         with _progress(problem.name) as say:
-            cost_s = problem.batch.size * estimate_s(Case(next(problem.trajectories())))
-            say("computing" + (f", about {max(1.0, cost_s):.0f} s" if cost_s < float("inf") else ", cost unknown"))
-            stored = stored_reference(problem, certified(problem, say, limit_s or float("inf")))
+            one_s = try_estimate_s(Case(next(problem.trajectories())))
+            say("computing" + ("" if one_s is None else f", {describe_s(problem.batch.size * one_s)}"))
+            stored, missing = make(problem, say, limit_s or float("inf"))
     except SciMLBenchError as error:
         click.echo(f"{problem.name}: FAILED: {error}")
         return False
     place = write(stored, output) if output is not None else keep(stored, problem)
-    click.echo(f"{problem.name}: {_digits_text(stored)}, {time.perf_counter() - began:.1f} s, {place}")
+    click.echo(f"{problem.name}: {_digits_text(stored)}, {time.process_time() - began:.1f} s, {place}")
+    if missing:
+        click.echo(f"  {missing}")
     return True
 
 
@@ -243,6 +249,8 @@ def _show_all(as_json: bool) -> None:
 
 
 def _print(stored: StoredReference) -> None:
+    from sciml_bench.reference.making import NO_GRADIENT
+
     click.echo(f"{stored.problem}: {_digits_text(stored)}")
     click.echo(
         f"spec {stored.spec_hash[:12]}, made by `{stored.command}` with python-flint {stored.versions['python-flint']}"
@@ -255,6 +263,8 @@ def _print(stored: StoredReference) -> None:
     if "exact_solution_digits" in stored.certificate:
         click.echo(f"  the exact solution agrees to {stored.certificate['exact_solution_digits']} digits")
     gradient = stored.certificate.get("gradient")
+    if NO_GRADIENT in stored.certificate:
+        click.echo(f"  no gradient: {stored.certificate[NO_GRADIENT]}")
     if gradient:
         click.echo(f"  gradient: {gradient['method']}; {gradient['directions']} directions ({gradient['kind']})")
     click.echo("  processor time: " + ", ".join(f"{name} {value:g} s" for name, value in stored.seconds.items()))

@@ -7,18 +7,20 @@ from pathlib import Path
 
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.problem import load_problem
-from sciml_bench.reference.batch import certified
-from sciml_bench.reference.store import stored_reference, write
+from sciml_bench.reference.making import make
+from sciml_bench.reference.store import write
 
 
 def main(problem_file: str, output: str, limit_s: str) -> int:
-    """Compute, certify, write; 1 and a message when that fails."""
+    """Compute, certify, write; 1 and a message when that fails, 0 and a message where the gradient is missing."""
     try:
-        problem = load_problem(problem_file)
-        write(stored_reference(problem, certified(problem, limit_s=float(limit_s))), Path(output))
+        stored, missing = make(load_problem(problem_file), limit_s=float(limit_s))
+        write(stored, Path(output))
     except SciMLBenchError as error:
         print(error, file=sys.stderr)
         return 1
+    if missing:
+        print(missing, file=sys.stderr)
     return 0
 
 

@@ -113,7 +113,7 @@ def _difference_complaints(case: Case, stored: StoredReference, again: Computati
         case.start,
         case.random_directions(1, SEED + 1),
         case.objective,
-        watch.during("differences, step"),
+        watch.during("differences, t"),
     )[0]
     with precision(_COMPARE_BITS):
         theta = [arb(value) for value in stored.gradient]

@@ -55,9 +55,11 @@ def central_differences(
     start: Start,
     directions: Sequence[Direction],
     objective: Objective,
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[float, int], object] | None = None,
 ) -> list[Difference]:
     """Differentiate an objective along each direction: (value at +δ − value at −δ) / 2δ.
+
+    ``progress`` is called with the time reached and the number of steps taken.
 
     Raises:
         ReferenceFailure: a perturbed trajectory cannot be followed on the given mesh.
@@ -78,7 +80,7 @@ def central_differences(
                 place = float(step.place.t)
                 raise ReferenceFailure(f"the central differences stop at t = {place:.12g}: {failure}") from failure
             if progress is not None:
-                progress(count + 1)
+                progress(float(step.place.t), count + 1)
         values = [pair.difference(objective) for pair in pairs]
         terms = [sign * value for sign, value in zip(signs, values, strict=True)]
         # Against the magnitudes of the terms, which may cancel.

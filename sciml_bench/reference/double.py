@@ -1,14 +1,19 @@
 """A tight double-precision solution: what is left when no certified reference is affordable, and marked as such.
 
-Two integrations at different tolerances, by SciPy's Radau where the problem is stiff and DOP853 where it is not. The
-digits are those that both have in common.
+Two integrations at different tolerances, by DOP853 where explicit steps work and by SciPy's Radau where they do not.
+The digits are those that both have in common, with another family of methods too, and with a run whose steps are so
+short, and that starts anew wherever the right-hand side changes suddenly with time, that it sees what steps of any
+length may pass over.
 """
 
 from __future__ import annotations
 
 import bisect
+import itertools
+import math
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,45 +21,125 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from sciml_bench.emit import source
+from sciml_bench.emit.scalar import scalarise
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.dynamics import FloatArray
-from sciml_bench.reference.failure import ReferenceFailure
+from sciml_bench.reference.failure import LimitReached, ReferenceFailure
 
 _TOLERANCES = ((1e-10, 1e-12), (1e-12, 1e-14))
 _MOST_DIGITS = 14.0
+#: The other family that a method is held against.
+_OTHERS = {"DOP853": "Radau", "Radau": "LSODA"}
+#: Times at which the right-hand side is sampled for sudden changes, and the largest share of a step of the last run.
+_SAMPLES = 20_000
+_SHORT = 2000
+#: A change between two samples is sudden when it is this share of all changes.
+_SUDDEN = 50 / _SAMPLES
+_MOST_STOPS = 200
+
+
+class EvaluationLimit(LimitReached):
+    """A double-precision integration was given up at its limit of evaluations."""
 
 
 @dataclass(frozen=True)
 class DoubleSolution:
-    """States at the saved times (n_times, n_states), digits per component, and the evaluations it took."""
+    """States at the saved times (n_times, n_states), digits per component, and the evaluations it took.
+
+    ``compared`` says what agrees to these digits.
+    """
 
     rows: FloatArray
     digits: FloatArray
     evaluations: int
+    compared: str = ""
 
 
 def double_solution(problem: Problem, limit_s: float) -> DoubleSolution:
-    """Solve twice at tight tolerances and compare.
+    """Solve at two tight tolerances, by another family and in short steps, and compare.
+
+    Args:
+        problem: of one trajectory.
+        limit_s: processor time; once there is a solution, what it is compared with besides may take as long again.
 
     Raises:
-        ReferenceFailure: neither method gets to the end within the limit.
+        ReferenceFailure: neither method gets to the end within the limit, or a run in short steps is needed and does
+            not.
     """
     functions = emitted_numpy(problem)
-    deadline = time.process_time() + limit_s
+    began = time.process_time()
+    failure = None
     for method in ("DOP853", "Radau"):
         # Explicit steps are cheap where they work at all; a stiff problem is given up after a tenth of the time.
-        share = time.process_time() + (0.1 if method == "DOP853" else 1.0) * (deadline - time.process_time())
+        share = (0.1 if method == "DOP853" else 1.0) * (began + limit_s - time.process_time())
+        until = time.process_time() + share
         try:
-            coarse, fine = (integrate(problem, functions, method, *pair, share) for pair in _TOLERANCES)
-        except ReferenceFailure:
+            coarse, fine = (integrate(problem, functions, method, *pair, until) for pair in _TOLERANCES)
+        except ReferenceFailure as error:
+            failure = error
             continue
-        error = np.max(np.abs(coarse[0] - fine[0]), axis=0)
-        size = np.max(np.abs(fine[0]), axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            digits = np.where(error > 0, -np.log10(error / size), _MOST_DIGITS)
-        return DoubleSolution(fine[0], np.clip(digits, 0.0, _MOST_DIGITS), fine[1])
-    raise ReferenceFailure(f"no double-precision solution of '{problem.name}' is reached within {limit_s:.0f} s")
+        digits = _digits(coarse[0], fine[0])
+        compared = [f"{method} at two tolerances"]
+        until = time.process_time() + limit_s
+        if depends_on_time(problem):
+            # A force can act between the steps of all the other runs.
+            stops = sudden_changes(problem, functions, fine[0])
+            short = integrate(problem, functions, method, *_TOLERANCES[0], until, stops=stops, share=1 / _SHORT)
+            digits = np.minimum(digits, _digits(short[0], fine[0]))
+            compared.append("short steps")
+        try:
+            other = integrate(problem, functions, _OTHERS[method], *_TOLERANCES[1], until)
+        except ReferenceFailure:
+            pass
+        else:
+            digits = np.minimum(digits, _digits(other[0], fine[0]))
+            compared.append(_OTHERS[method])
+        return DoubleSolution(fine[0], digits, fine[1], ", ".join(compared))
+    raise ReferenceFailure(
+        f"no double-precision solution is reached within {limit_s:.4g} s of processor time: {failure}"
+    ) from failure
+
+
+def _digits(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Digits that two solutions have in common over all times, relative to the largest value, per component."""
+    error = np.max(np.abs(one - other), axis=0)
+    size = np.max(np.abs(other), axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        digits = np.where(error > 0, -np.log10(error / size), _MOST_DIGITS)
+    return np.clip(digits, 0.0, _MOST_DIGITS)
+
+
+def depends_on_time(problem: Problem) -> bool:
+    """Whether the time stands in the right-hand side."""
+    if problem.controls:
+        return True
+    system = scalarise(problem)
+    return any(system.t in expr.free_symbols for expr in (*system.outputs, *(expr for _, expr in system.statements)))
+
+
+def sudden_changes(problem: Problem, functions: dict[str, Callable[..., FloatArray]], rows: FloatArray) -> list[float]:
+    """Times around which the right-hand side changes suddenly with time alone.
+
+    It is sampled at many times, with the state of the last saved time before each; a seeded shift of each keeps regular
+    features from falling between all of them.
+    """
+    numbers = problem.numbers()
+    y0, arguments = _start(problem, functions)
+    shifts = np.random.default_rng(_SAMPLES).uniform(0, 1, _SAMPLES)
+    times = numbers.t0 + (numbers.t1 - numbers.t0) * (np.arange(_SAMPLES) + shifts) / _SAMPLES
+    places = np.searchsorted(np.array(numbers.save_times), times)
+    states = np.vstack([y0[None], rows])
+    changes = np.zeros((_SAMPLES - 1, problem.n_states))
+    with np.errstate(all="ignore"):
+        for k, (early, late) in enumerate(itertools.pairwise(times)):
+            y = states[places[k]]
+            # The same state at both times: what differs is due to the time.
+            changes[k] = np.abs(functions["rhs"](late, y, *arguments) - functions["rhs"](early, y, *arguments))
+        changes[~np.isfinite(changes)] = 0.0
+        shares = np.max(np.nan_to_num(changes / changes.sum(axis=0)), axis=1)
+    chosen = [int(k) for k in np.argsort(shares)[::-1][:_MOST_STOPS] if shares[k] > _SUDDEN]
+    return sorted({float(times[k + side]) for k in chosen for side in (0, 1)})
 
 
 def emitted_numpy(problem: Problem) -> dict[str, Callable[..., FloatArray]]:
@@ -83,6 +168,19 @@ def _driven(problem: Problem) -> dict[str, Callable[..., Any]]:
     }
 
 
+def _start(problem: Problem, functions: dict[str, Callable[..., FloatArray]]) -> tuple[FloatArray, Sequence[Any]]:
+    """The initial state, and what the right-hand side takes besides time and state."""
+    numbers = problem.numbers()
+    arguments: Any = functions["arguments"](np.array(numbers.p)) if problem.networks else (np.array(numbers.p),)
+    if not problem.latent:
+        return np.array(numbers.y0), arguments
+    data: Any = functions["GIVEN"]
+    found = functions["initial_state"](*data, *arguments)
+    used = [network in problem.rhs_networks for network in problem.networks]
+    weights = (weights for weights, yes in zip(arguments[1:], used, strict=True) if yes)
+    return found[0] if isinstance(found, tuple) else found, (arguments[0], *weights)
+
+
 def integrate(
     problem: Problem,
     functions: dict[str, Callable[..., FloatArray]],
@@ -90,30 +188,46 @@ def integrate(
     rtol: float,
     atol: float,
     deadline: float,
+    evaluations: int | None = None,
+    stops: Sequence[float] = (),
+    share: float = math.inf,
 ) -> tuple[FloatArray, int]:
     """One SciPy integration, stopping at breakpoints: states at the saved times and the number of evaluations.
 
+    Args:
+        problem: of one trajectory.
+        functions: its emitted functions.
+        method: a method of SciPy's ``solve_ivp``.
+        rtol: relative tolerance.
+        atol: absolute tolerance, in units of the declared scales.
+        deadline: processor time of this process at which it is given up.
+        evaluations: the most evaluations of the right-hand side.
+        stops: more times to start anew at.
+        share: the longest step as a share of the time span.
+
     Raises:
-        ReferenceFailure: the deadline passes, or the method fails.
+        LimitReached: the deadline passes, or the evaluations do not do (:class:`EvaluationLimit`).
+        ReferenceFailure: the method fails.
     """
     numbers = problem.numbers()
-    arguments = functions["arguments"](np.array(numbers.p)) if problem.networks else (np.array(numbers.p),)
     atols = atol * np.array(numbers.atol_scale)
-    y, evaluations, rows = np.array(numbers.y0), 0, []
-    if problem.latent:
-        data: Any = functions["GIVEN"]
-        found = functions["initial_state"](*data, *arguments)
-        y = found[0] if isinstance(found, tuple) else found
-        used = [network in problem.rhs_networks for network in problem.networks]
-        arguments = (arguments[0], *(weights for weights, yes in zip(arguments[1:], used, strict=True) if yes))
-    ends = [*numbers.breakpoints, numbers.t1]
-    for a, b in zip([numbers.t0, *numbers.breakpoints], ends, strict=True):
+    y, arguments = _start(problem, functions)
+    calls, rows = 0, []
+    limit_s = deadline - time.process_time()
+    inner = sorted({*numbers.breakpoints, *(stop for stop in stops if numbers.t0 < stop < numbers.t1)})
+    ends = [*inner, numbers.t1]
+    for a, b in zip([numbers.t0, *inner], ends, strict=True):
         low = np.nextafter(a, np.inf) if a in numbers.breakpoints else a
         high = np.nextafter(b, -np.inf) if b in numbers.breakpoints else b
 
         def rhs(t: float, y: FloatArray, low: float = low, high: float = high) -> FloatArray:
+            nonlocal calls
+            calls += 1
+            if evaluations is not None and calls > evaluations:
+                raise EvaluationLimit(f"{method} was given up after {evaluations} evaluations, at t = {t:.6g}")
             if time.process_time() > deadline:
-                raise ReferenceFailure(f"{method} was given up at t = {t:.6g}")
+                limit = f"its limit of {limit_s:.4g} s of processor time"
+                raise LimitReached(f"{method} was given up at {limit}, at t = {t:.6g}")
             return functions["rhs"](min(max(t, low), high), y, *arguments)
 
         def jacobian(t: float, y: FloatArray, low: float = low, high: float = high) -> FloatArray:
@@ -121,10 +235,14 @@ def integrate(
 
         wanted = [t for t in numbers.save_times if a < t <= b]
         times = sorted({*wanted, b})
-        jac: dict[str, Any] = {"jac": jacobian if "jacobian" in functions else None} if method == "Radau" else {}
+        more: dict[str, Any] = {"max_step": share * (numbers.t1 - numbers.t0)}
+        if method in ("Radau", "LSODA"):
+            more["jac"] = jacobian if "jacobian" in functions else None
         try:
-            with np.errstate(all="ignore"):
-                result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols, **jac)
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                # LSODA warns of the failure that its result tells as well.
+                warnings.simplefilter("ignore", UserWarning)
+                result = solve_ivp(rhs, (a, b), y, method, t_eval=times, rtol=rtol, atol=atols, **more)
         except (ArithmeticError, ValueError) as error:
             # Numbers that are not finite, or outside the domain of a function, in the state or in the Jacobian.
             raise ReferenceFailure(f"{method} fails between t = {a:.6g} and {b:.6g}: {error}") from error
@@ -132,5 +250,5 @@ def integrate(
             reached = result.t[-1] if len(result.t) else a
             raise ReferenceFailure(f"{method} fails at t = {reached:.6g}: {result.message}")
         rows += [result.y[:, k] for k, t in enumerate(times) if t in wanted]
-        y, evaluations = result.y[:, -1], evaluations + result.nfev
-    return np.array(rows), evaluations
+        y = result.y[:, -1]
+    return np.array(rows), calls

@@ -11,3 +11,7 @@ class ReferenceFailure(SciMLBenchError):
 
 class StepFailure(Exception):
     """The stage equations of a step could not be solved; the text says why."""
+
+
+class LimitReached(ReferenceFailure):
+    """A computation was given up at its limit; the message says which limit it was and how far it got."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator, SuperLU, gmres, splu
@@ -61,17 +62,17 @@ def factorise(tableau: Tableau, h: float, entries: FloatArray, segment: Segment,
         raise StepFailure("the Jacobian is not finite")
     if tableau.stages * n <= DENSE_UNKNOWNS or len(segment.rows) > _DENSE_SHARE * n * n:
         return _Dense(tableau, h, entries, segment, n)
-    if tableau.stages * n * (tableau.stages * _bandwidth(segment, n)) ** 2 <= _SPARSE_WORK:
+    if tableau.stages * n * (tableau.stages * bandwidth(segment.rows, segment.columns, n)) ** 2 <= _SPARSE_WORK:
         return _Sparse(tableau, h, entries, segment, n)
     return _Krylov(tableau, h, entries, segment, n)
 
 
-def _bandwidth(segment: Segment, n: int) -> int:
-    """Half the bandwidth of the Jacobian when its unknowns are ordered well."""
-    pattern = scipy.sparse.csr_matrix((np.ones(len(segment.rows)), (segment.rows, segment.columns)), shape=(n, n))
+def bandwidth(rows: NDArray[np.intp], columns: NDArray[np.intp], n: int) -> int:
+    """Half the bandwidth of a Jacobian with these entries when its unknowns are ordered well."""
+    pattern = scipy.sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, n))
     place = np.empty(n, dtype=np.intp)
     place[reverse_cuthill_mckee(scipy.sparse.csr_matrix(pattern + pattern.T), symmetric_mode=True)] = np.arange(n)
-    return int(np.max(np.abs(place[segment.rows] - place[segment.columns]), initial=0)) + 1
+    return int(np.max(np.abs(place[rows] - place[columns]), initial=0)) + 1
 
 
 class _Dense:

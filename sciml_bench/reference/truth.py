@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+
+import numpy as np
 
 from sciml_bench.problem.model import Problem, to_double
 from sciml_bench.reference.failure import ReferenceFailure
@@ -14,9 +17,11 @@ from sciml_bench.reference.store import StoredReference, cache_path, find
 from sciml_bench.reference.threads import ONE_THREAD
 from sciml_bench.task import Reference
 
-#: A certified reference is computed on the way where it is estimated to take no longer than this.
+#: A certified reference is computed on the way where its counted work is no more than what takes so long.
 AFFORDABLE_S = 60.0
-#: Limit of the double-precision solution that stands in where it would.
+#: Processor time after which it is given up, as a multiple of that: counts are right to a factor of some three.
+_GENEROUS = 10.0
+#: Limit of the double-precision solution that stands in where it would, in processor time.
 DOUBLE_S = 60.0
 _EXACT_DIGITS = 30.0
 
@@ -30,8 +35,9 @@ def _to_stderr(line: str) -> None:
 def truth(problem: Problem, affordable_s: float = AFFORDABLE_S, announce: Announce = _to_stderr) -> Reference | None:
     """The truth of a problem: certified, exact, published or a tight double-precision solution, in this order.
 
-    A certified reference is read from its file. Where there is none, it is computed if that is estimated to take at
-    most ``affordable_s`` seconds (0: never), and kept; the estimate is announced before it starts.
+    A certified reference is read from its file. Where there is none, it is computed if its counted work is that of at
+    most ``affordable_s`` seconds (0: never), and kept; the count is announced before it starts. Neither the count nor
+    the limits, which are of processor time, hang on what else the machine does.
 
     Raises:
         StoreError: there is a reference file, but it is stale or was changed.
@@ -43,9 +49,6 @@ def truth(problem: Problem, affordable_s: float = AFFORDABLE_S, announce: Announ
         computed = _computed(problem, affordable_s, announce)
         if computed is not None:
             return computed
-    if problem.batch.size > 1:
-        announce(f"reference of {problem.name}: there is none of the whole batch, so its errors are not scored")
-        return None
     if problem.exact:
         return _exact(problem)
     published = _published(problem)
@@ -70,32 +73,40 @@ def _computed(problem: Problem, affordable_s: float, announce: Announce) -> Refe
     """A certified reference computed now and kept in the cache, when it is affordable and can be certified."""
     # The engine is only loaded when something is computed.
     from sciml_bench.reference.case import Case
-    from sciml_bench.reference.cost import estimate_s
+    from sciml_bench.reference.cost import describe_s, try_estimate_s
 
     try:
-        cost_s = problem.batch.size * estimate_s(Case(next(problem.trajectories())))
+        one_s = try_estimate_s(Case(next(problem.trajectories())))
     except ReferenceFailure as failure:
         announce(f"reference of {problem.name}: {failure}")
         return None
-    if not cost_s <= affordable_s:
-        about = f"about {cost_s:.0f} s" if cost_s < float("inf") else "too long to estimate"
-        announce(f"reference of {problem.name}: a certified one would take {about}; it is not computed here")
+    cost_s = None if one_s is None else problem.batch.size * one_s
+    command = f"`sciml-bench reference compute {problem.path}`"
+    if cost_s is not None and not cost_s <= affordable_s:
+        announce(
+            f"reference of {problem.name}: a certified one is not computed here: {describe_s(cost_s)};"
+            f" {command} makes one"
+        )
         return None
-    announce(f"reference of {problem.name}: computing a certified one, about {max(cost_s, 1):.0f} s")
-    complaint = compute_apart(problem, cache_path(problem), 10 * affordable_s)
+    about = "its cost is not known" if cost_s is None else describe_s(cost_s)
+    announce(f"reference of {problem.name}: computing a certified one, {about}")
+    limit_s = affordable_s if cost_s is None else _GENEROUS * affordable_s
+    complaint = compute_apart(problem, cache_path(problem), limit_s)
     if complaint:
         announce(f"reference of {problem.name}: {complaint}")
-        return None
     stored = find(problem)
     return None if stored is None else from_stored(stored)
 
 
 def compute_apart(problem: Problem, path: Path, limit_s: float) -> str:
-    """Compute a reference in a process of its own, which has one thread; what went wrong, empty when it is written."""
+    """Compute a reference in a process of its own, which has one thread; what went wrong, empty when nothing did.
+
+    ``limit_s`` is processor time. A gradient that cannot be certified goes wrong, and the solution is written without.
+    """
     environment = {**os.environ, **ONE_THREAD}
     command = [sys.executable, "-m", "sciml_bench.reference", problem.path, str(path), str(limit_s)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
+    if done.returncode == 0 and not done.stderr.strip():
         return ""
     return (done.stderr.strip().splitlines() or ["the engine ended without a word"])[-1]
 
@@ -139,17 +150,24 @@ def _published(problem: Problem) -> Reference | None:
 
 
 def _double(problem: Problem, announce: Announce) -> Reference | None:
+    """Every trajectory twice in double precision, and what agrees."""
     from sciml_bench.reference.double import double_solution
 
-    announce(f"reference of {problem.name}: solving twice in double precision, at most {DOUBLE_S:.0f} s")
+    announce(
+        f"reference of {problem.name}: solving twice in double precision, at most {DOUBLE_S:.0f} s of processor time"
+    )
+    until = time.process_time() + DOUBLE_S
     try:
-        found = double_solution(problem, DOUBLE_S)
+        found = [double_solution(part, until - time.process_time()) for part in problem.trajectories()]
     except ReferenceFailure as failure:
         announce(f"reference of {problem.name}: {failure}; its errors are not scored")
         return None
+    rows = np.concatenate([part.rows for part in found], axis=1)
+    digits = np.concatenate([part.digits for part in found])
+    announce(f"reference of {problem.name}: {found[0].compared} agree to {digits.min():.1f} digits; no gradient")
     return Reference(
         kind="double",
-        rows=tuple(range(len(found.rows))),
-        solution=tuple(tuple(float(value) for value in row) for row in found.rows),
-        solution_digits=tuple(float(value) for value in found.digits),
+        rows=tuple(range(len(rows))),
+        solution=tuple(tuple(float(value) for value in row) for row in rows),
+        solution_digits=tuple(float(value) for value in digits),
     )

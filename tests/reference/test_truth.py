@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import time
 from pathlib import Path
 
 import pytest
@@ -10,10 +13,12 @@ from stubs.small_problems import ORBIT, Load
 from sciml_bench.errors import StoreError
 from sciml_bench.problem import catalog
 from sciml_bench.problem.model import Problem
+from sciml_bench.reference import making
 from sciml_bench.reference import truth as module
 from sciml_bench.reference.case import Case
-from sciml_bench.reference.certificate import certify
-from sciml_bench.reference.cost import estimate_s
+from sciml_bench.reference.certificate import Certified, certify
+from sciml_bench.reference.cost import describe_s, estimate_s
+from sciml_bench.reference.failure import LimitReached, ReferenceFailure
 from sciml_bench.reference.store import cache_path, reference_path, stored_reference, write
 from sciml_bench.reference.truth import truth
 
@@ -71,7 +76,8 @@ def test_what_is_too_dear_is_said_and_the_exact_solution_stands_in(orbit: Proble
     assert found is not None
     assert found.kind == "exact"
     assert found.solution[-1] == pytest.approx((0.377977742713, 0.925814682328), abs=1e-8)
-    assert "would take about" in said[0]
+    assert "is not computed here: about 1 s of processor time" in said[0]
+    assert f"`sciml-bench reference compute {orbit.path}`" in said[0]
 
 
 def test_published_digits_cover_the_times_they_are_for(load: Load):
@@ -135,6 +141,54 @@ def test_what_the_engine_cannot_evaluate_falls_back(load: Load):
 
 def test_the_estimate_is_of_the_right_order(orbit: Problem):
     assert 0.01 < estimate_s(Case(orbit)) < 60
+
+
+def test_the_estimate_is_counted_not_measured(orbit: Problem, monkeypatch: pytest.MonkeyPatch):
+    calm = estimate_s(Case(orbit))
+    ticks = itertools.count(0.0, 1000.0)
+    for clock in ("time", "monotonic", "perf_counter", "process_time"):
+        monkeypatch.setattr(time, clock, lambda: next(ticks))
+    assert estimate_s(Case(orbit)) == calm
+
+
+def test_a_problem_that_would_take_for_ever_costs_no_more_to_estimate(load: Load):
+    text = plain(ORBIT).replace("w = 1.7", "w = 1e9")
+    assert estimate_s(Case(load(text))) == math.inf
+    assert "too long" in describe_s(math.inf)
+
+
+def test_the_limit_is_of_processor_time_and_says_how_far_it_got(robertson: Problem):
+    with pytest.raises(LimitReached, match=r"its limit of 0\.01 s of processor time \(.* t = [\d.e+-]+\)"):
+        certify(Case(robertson), limit_s=0.01)
+
+
+def test_time_that_others_use_strikes_no_limit(orbit: Problem, monkeypatch: pytest.MonkeyPatch):
+    ticks = itertools.count(0.0, 1000.0)
+    for clock in ("time", "monotonic", "perf_counter"):
+        monkeypatch.setattr(time, clock, lambda: next(ticks))
+    assert float(certify(Case(orbit), limit_s=100.0).row_digits.min()) > 20
+
+
+def test_a_solution_is_kept_where_only_its_gradient_is_not_certified(orbit: Problem, monkeypatch: pytest.MonkeyPatch):
+    def refused(*_: object) -> Certified:
+        raise ReferenceFailure("adjoint and differences disagree")
+
+    monkeypatch.setattr(making, "certified", refused)
+    stored, missing = making.make(orbit)
+    assert "adjoint and differences disagree" in missing
+    assert "solution is certified" in missing
+    write(stored, reference_path(orbit))
+    found = truth(orbit, affordable_s=0)
+    assert found is not None
+    assert found.kind == "certified"
+    assert found.gradient is None
+    assert min(found.solution_digits) > 20
+
+
+def test_what_has_no_certified_solution_either_fails_with_the_first_reason(load: Load):
+    text = 'spec = 1\nname = "burst"\ntitle = "Burst"\n[time]\nt1 = 2\n[states]\ny = 1\n[equations]\ny = "y**2"\n'
+    with pytest.raises(ReferenceFailure, match="blows up"):
+        making.make(load(text))
 
 
 def test_an_engine_that_dies_is_reported(orbit: Problem, monkeypatch: pytest.MonkeyPatch):

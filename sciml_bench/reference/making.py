@@ -1,0 +1,44 @@
+"""A reference made from scratch: with its gradient, or, where only that cannot be certified, without."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from sciml_bench.problem.model import Problem
+from sciml_bench.reference.batch import certified
+from sciml_bench.reference.case import Case
+from sciml_bench.reference.certificate import Say, certify
+from sciml_bench.reference.failure import LimitReached, ReferenceFailure
+from sciml_bench.reference.store import StoredReference, stored_reference
+
+#: In a certificate: why there is no gradient.
+NO_GRADIENT = "no_gradient"
+
+
+def make(problem: Problem, say: Say = lambda _: None, limit_s: float = float("inf")) -> tuple[StoredReference, str]:
+    """The reference of a problem as it is to be stored, and what is missing in it, empty where nothing is.
+
+    Args:
+        problem: the problem, with all trajectories of its batch.
+        say: called with a line of progress now and then.
+        limit_s: processor time after which it is given up.
+
+    Raises:
+        ReferenceFailure: the solution cannot be certified.
+    """
+    began = time.process_time()
+    try:
+        return stored_reference(problem, certified(problem, say, limit_s)), ""
+    except ReferenceFailure as failure:
+        if problem.batch.size > 1:
+            raise
+        left_s = limit_s - (time.process_time() - began)
+        # A limit that the gradient has used up leaves a little for the solution, which is the smaller part.
+        left_s = max(left_s, limit_s / 2) if isinstance(failure, LimitReached) else left_s
+        try:
+            alone = certify(Case(problem), say, left_s, gradients=False)
+        except ReferenceFailure:
+            raise failure from None
+        alone = replace(alone, evidence={**alone.evidence, NO_GRADIENT: str(failure)})
+        return stored_reference(problem, alone), f"the solution is certified, its gradient is not: {failure}"
