@@ -1,8 +1,8 @@
 """The truth for perturbed parameters, on which the stability of solvers is tried.
 
-Each parameter is multiplied by 2**u, u uniform on [-1, 1), which is log-uniform within a factor of two. One run of
-the reference engine is the truth: not certified by a second one, but far better than the bound of a thousand
-tolerances that separates a right solution from a wrong one.
+Each parameter is multiplied by 2**u, u uniform on [-1, 1), which is log-uniform within a factor of two. Two runs of
+the reference engine with different stages, meshes and arithmetic make the truth: its digits are those that both have in
+common, and where these are few it is none.
 """
 
 from __future__ import annotations
@@ -17,30 +17,35 @@ from sympy import Rational
 
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference.case import Case
-from sciml_bench.reference.certificate import opening_settings
-from sciml_bench.reference.engine import solve
-from sciml_bench.reference.failure import ReferenceFailure
-from sciml_bench.reference.newton import StepFailure
+from sciml_bench.reference.certificate import compare, opening_settings
+from sciml_bench.reference.engine import NEGLIGIBLE, solve
+from sciml_bench.reference.failure import LimitReached, ReferenceFailure, StepFailure
+from sciml_bench.reference.numbers import precision
 from sciml_bench.task import Draw, Reference
 
-#: Digits that one run of the engine is trusted to have; workers compare in double precision.
-DIGITS = 13.0
+#: More digits than these are of no use: workers compare in double precision. Fewer than the others are no truth.
+DIGITS = 15.0
+LEAST_DIGITS = 10.0
+_COMPARE_BITS = 256
 _LARGEST_FACTOR_LOG2 = 1.0
 
 
 def draws(problem: Problem, count: int, seed: int, limit_s: float, announce: Callable[[str], object]) -> list[Draw]:
     """Up to ``count`` perturbed parameter vectors with their solutions; none where there are no parameters, or a batch.
 
-    A draw whose solution the engine cannot follow is left out. So are those that are still to come when ``limit_s``
-    has passed; both are announced.
+    A draw whose solution the engine cannot follow, or that its two runs do not agree on, is left out. So are those that
+    are still to come when ``limit_s`` seconds of processor time have passed; both are announced.
     """
     if problem.wrt != "parameters" or problem.batch.size > 1:
         return []
-    until_s = time.monotonic() + limit_s
+    until_s = time.process_time() + limit_s
     found: list[Draw] = []
     for index in range(count):
-        if time.monotonic() > until_s:
-            announce(f"stability of {problem.name}: {len(found)} of {count} perturbed references within {limit_s:g} s")
+        if time.process_time() > until_s:
+            announce(
+                f"stability of {problem.name}: {len(found)} of {count} perturbed references within {limit_s:g} s of"
+                " processor time"
+            )
             break
         theta = _perturbed(problem, seed, index)
         try:
@@ -60,18 +65,26 @@ def _perturbed(problem: Problem, seed: int, index: int) -> tuple[float, ...]:
 
 def _solution(problem: Problem, theta: tuple[float, ...], until_s: float) -> Reference:
     case = Case(_with_parameters(problem, theta))
-    settings = opening_settings(case)[0]
 
     def progress(at: float, _steps: int) -> None:
-        if time.monotonic() > until_s:
-            raise ReferenceFailure(f"the reference was given up at t = {at:.6g}")
+        if time.process_time() > until_s:
+            raise LimitReached(f"its limit of processor time struck at t = {at:.6g}")
 
-    trajectory = solve(case.dynamics, case.start, problem.t0, problem.save_times, settings, progress=progress)
+    first, second = (
+        solve(case.dynamics, case.start, problem.t0, problem.save_times, settings, progress=progress)
+        for settings in opening_settings(case)
+    )
+    with precision(_COMPARE_BITS):
+        negligible = 10 * (NEGLIGIBLE * second.largest + case.smallest * case.scale)
+        digits = compare(first.saved, second.saved, negligible).min(axis=0)
+    if not digits.min() >= LEAST_DIGITS:
+        label = problem.state_labels[int(digits.argmin())]
+        raise ReferenceFailure(f"two runs agree to {digits.min():.1f} digits only, in {label}")
     return Reference(
         kind="engine",
         rows=tuple(range(len(problem.save_times))),
-        solution=tuple(tuple(float(value) for value in row) for row in trajectory.saved),
-        solution_digits=(DIGITS,) * problem.n_states,
+        solution=tuple(tuple(float(value) for value in row) for row in second.saved),
+        solution_digits=tuple(float(value) for value in np.minimum(digits, DIGITS)),
     )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import time
 
 import numpy as np
 import pytest
 from stubs.small_problems import Load
 
 from sciml_bench.problem.model import Problem
+from sciml_bench.reference import perturbed
 from sciml_bench.reference.perturbed import draws
 
 
@@ -32,6 +35,35 @@ def test_solutions_belong_to_their_parameters(orbit: Problem):
         assert [row[0] for row in draw.reference.solution] == pytest.approx(
             [math.cos(rate * t) for t in times], abs=1e-13
         )
+
+
+def test_digits_are_those_that_two_runs_have_in_common(robertson: Problem, monkeypatch: pytest.MonkeyPatch):
+    original = perturbed.solve
+    runs: list[int] = []
+
+    def off(dynamics, start, t0, times, settings, **more):
+        found = original(dynamics, start, t0, times, settings, **more)
+        runs.append(settings.stages)
+        if settings.stages > min(runs):
+            found.saved = [(row[0], row[1] * (1 + error), row[2]) for row in found.saved]
+        return found
+
+    monkeypatch.setattr(perturbed, "solve", off)
+    error = 1e-12
+    (draw,) = draws(robertson, 1, 7, 60.0, refuse)
+    assert len(set(runs)) == 2
+    assert draw.reference.solution_digits == (15.0, pytest.approx(12.0, abs=0.1), 15.0)
+    said: list[str] = []
+    error = 1e-6
+    assert draws(robertson, 1, 7, 60.0, said.append) == []
+    assert "perturbation 1 is left out: two runs agree to 6.0 digits only, in y2" in said[0]
+
+
+def test_time_that_others_use_strikes_no_limit(orbit: Problem, monkeypatch: pytest.MonkeyPatch):
+    ticks = itertools.count(0.0, 1000.0)
+    for clock in ("time", "monotonic", "perf_counter"):
+        monkeypatch.setattr(time, clock, lambda: next(ticks))
+    assert len(draws(orbit, 2, 0, 60.0, refuse)) == 2
 
 
 def test_what_takes_too_long_is_left_out_and_said(robertson: Problem):
