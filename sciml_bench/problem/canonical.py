@@ -19,7 +19,7 @@ from sciml_bench.problem.operators import Node, Where
 from sciml_bench.problem.roots import Span, Undecided
 
 #: Conditions that switch more often stay as they are: that many comparisons would cost more than they mend.
-_MOST_SWITCHES = 16
+_MOST_SWITCHES = 64
 _MOST_SPANS = 400
 
 

@@ -11,7 +11,7 @@ from sympy.core.relational import Relational
 from sympy.logic.boolalg import BooleanAtom
 
 from sciml_bench.problem.operators import Node, Operator, Where
-from sciml_bench.problem.roots import Span, sign_changes, sign_inside, sign_of_number
+from sciml_bench.problem.roots import Span, compared, sign_changes, sign_inside, sign_of_number
 
 #: What is not smooth where an argument changes its sign.
 OF_SIGNS = (sympy.Abs, sympy.sign)
@@ -141,11 +141,12 @@ class Decider:
 
     def _compared(self, condition: Node, span: Span) -> bool:
         left, right = condition.lhs, condition.rhs
-        if left == self.t and all(x.is_Rational for x in (right, *span)):
+        if left == self.t and right.is_number:
             # Paths through data are trees of such conditions, with thousands of times.
-            if span.start < right < span.end:
+            place = compared(right, span)
+            if place == 0:
                 raise Switches((right,))
-            sign = 1 if right <= span.start else -1
+            sign = -place
         else:
             sign = self.sign(left - right, span)
         return sign in _TRUE_FOR[type(condition)]

@@ -137,9 +137,25 @@ def same_time(a: Node, b: Node, span: Span) -> bool:
         return bool(abs(value(a) - value(b)) < _smallest(span))
 
 
+@lru_cache(maxsize=1 << 16)
 def approximately(time: Node) -> float:
     """A time as a double, for ordering and messages."""
     return float(time) if time.is_Rational else float(value(time).mid())
+
+
+def compared(time: Node, span: Span) -> int:
+    """-1 where a time lies before a span or at its start, 0 inside, 1 where it lies at its end or after it."""
+    at, start, end = (approximately(x) for x in (time, *span))
+    margin = 1e-12 * (abs(at) + abs(start) + abs(end))
+    if at < start - margin or at > end + margin:
+        return -1 if at < start else 1
+    if start + margin < at < end - margin:
+        return 0
+    if same_time(time, span.start, span) or same_time(time, span.end, span):
+        return -1 if abs(at - start) <= margin and same_time(time, span.start, span) else 1
+    with bits(_HIGH_BITS):
+        here = value(time)
+        return -1 if here < value(span.start) else 1 if here > value(span.end) else 0
 
 
 def _sorting_key(time: Node) -> arb:
@@ -216,16 +232,7 @@ def _zeros(g: Node, t: Symbol, span: Span) -> list[Node]:
         times = [-offset / slope]
     else:
         times = [simple_form(time) for time in _Search(g, t, span).zeros()]
-    return [time for time in times if _is_inside(time, span)]
-
-
-def _is_inside(time: Node, span: Span) -> bool:
-    if any(same_time(time, end, span) for end in span):
-        return False
-    if time.is_Rational and span.start.is_Rational and span.end.is_Rational:
-        return bool(span.start < time < span.end)
-    with bits(_HIGH_BITS):
-        return bool(value(span.start) < value(time) < value(span.end))
+    return [time for time in times if compared(time, span) == 0]
 
 
 def simple_form(time: arb) -> Node:

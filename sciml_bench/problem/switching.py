@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -89,6 +90,7 @@ class _Finder:
         self.decider = Decider(_T, values, definitions)
         self._of_states = {symbol(state.name) for state in problem.states}
         self.found: list[Switch] = []
+        self._times = _Times(self.span)
         self.unsettled: list[Unsettled] = []
 
     def search(self, place: _Place) -> None:
@@ -118,15 +120,9 @@ class _Finder:
             raise self.document.error(message, place.table, place.key, "Take a shorter time span.")
 
     def _add(self, switches: list[Switch]) -> None:
-        known = {switch.time for switch in self.found}
         for switch in switches:
-            if switch.time not in known and not self._is_known(switch.time):
+            if self._times.add(switch.time):
                 self.found.append(switch)
-
-    def _is_known(self, time: Node) -> bool:
-        at, near = approximately(time), 1e-9 * approximately(self.span.end - self.span.start)
-        close = (s for s in self.found if abs(approximately(s.time) - at) <= near)
-        return any(same_time(switch.time, time, self.span) for switch in close)
 
     def _walk(self, place: _Place, expr: Node, span: Span) -> None:
         """Decide every part that is not smooth inside a span, but none in branches that are not taken there."""
@@ -179,29 +175,26 @@ class _Finder:
 def _merged(document: Document, problem: Problem, declared: tuple[Node, ...], finder: _Finder) -> tuple[Node, ...]:
     """Declared and found times in order, each once; one that is both is written as declared."""
     span = finder.span
-    times = sorted(problem.breakpoints, key=approximately)
-    exact: list[Switch] = []
+    known = _Times(span)
+    for time in problem.breakpoints:
+        known.add(time)
     near = _VERY_NEAR if finder.unsettled else _NEAR
     width = near * approximately(span.end - span.start)
+    undeclared = [switch for switch in finder.found if known.add(switch.time)]
+    switching = _Times(span)
     for switch in finder.found:
-        same = [time for time in times if _close(time, switch.time) and same_time(time, switch.time, span)]
-        exact += [switch] if same else []
-        if not same:
-            times.append(switch.time)
-    switching = [switch.time for switch in finder.found]
+        switching.add(switch.time)
     for time in declared:
-        if any(_close(time, other) and same_time(time, other, span) for other in switching):
+        if not switching.add(time):
             continue
-        for switch in finder.found:
-            if switch in exact:
-                continue
+        for switch in undeclared:
             if abs(approximately(switch.time) - approximately(time)) < width:
                 raise document.error(
                     f"the breakpoint {shown(time)} is not the time {shown(switch.time)} at which {switch.origin}"
                     " switches.",
                     "time", "breakpoints", f'Write "{shown(switch.time)}", or leave it out: switches are found.',
                 )  # fmt: skip
-    times.sort(key=approximately)
+    times = known.times
     for a, b in pairwise((span.start, *times, span.end)):
         if to_double(a) == to_double(b):
             message = f"the breakpoints {shown(a)} and {shown(b)} are the same in double precision."
@@ -209,9 +202,23 @@ def _merged(document: Document, problem: Problem, declared: tuple[Node, ...], fi
     return tuple(times)
 
 
-def _close(a: Node, b: Node) -> bool:
-    x, y = approximately(a), approximately(b)
-    return abs(x - y) <= 1e-12 * max(abs(x), abs(y))
+class _Times:
+    """Exact times in order, each once."""
+
+    def __init__(self, span: Span):
+        self.times: list[Node] = []
+        self._span = span
+
+    def add(self, time: Node) -> bool:
+        """Add a time; whether it is new."""
+        at = approximately(time)
+        margin = 1e-12 * abs(at)
+        first = bisect.bisect_left(self.times, at - margin, key=approximately)
+        last = bisect.bisect_right(self.times, at + margin, key=approximately)
+        if any(same_time(other, time, self._span) for other in self.times[first:last]):
+            return False
+        self.times.insert(bisect.bisect_right(self.times, at, key=approximately), time)
+        return True
 
 
 def _called(piece: Node) -> str:
