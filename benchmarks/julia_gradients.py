@@ -72,7 +72,7 @@ def measured(problem: str, method: str, sensitivity: str) -> dict[str, Any]:
     from sciml_bench.adapters import registry
     from sciml_bench.adapters.julia.failure import JuliaException
     from sciml_bench.emit import source
-    from sciml_bench.measure.scoring import gradient_scores
+    from sciml_bench.measure.gradient_scoring import gradient_scores
     from sciml_bench.outcome import SolverFailure
     from sciml_bench.problem import catalog
     from sciml_bench.reference.truth import truth
@@ -97,7 +97,7 @@ def measured(problem: str, method: str, sensitivity: str) -> dict[str, Any]:
         return {**row, "failure": f"{failed.outcome}: {failed}"}
     except JuliaException as raised:
         return {**row, "failure": f"Julia raised {raised}"}
-    scores, _ = gradient_scores(found.gradient, numbers.theta, reference, BOUND)
+    scores, _ = gradient_scores(found.gradient, loaded.theta, reference, task.points[0], task.cell.precision, BOUND)
     inside = program.inside(output)
     assert scores is not None
     assert inside is not None
@@ -110,7 +110,7 @@ def show(row: dict[str, Any]) -> bool:
     if "failure" in row:
         print(f"{start} {row['failure']}", flush=True)
         return False
-    errors = [row["scores"]["relative_error"], row["scores"]["log_relative_error"]]
+    errors = [row["scores"]["norm_error"], row["scores"]["error"]]
     good = max(errors) <= BOUND
     print(f"{start} {errors[0]:9.1e} {errors[1]:9.1e} {row['steps']:7.0f} {row['s']:9.4f}"
           f"{'' if good else '  past the bound'}", flush=True)  # fmt: skip

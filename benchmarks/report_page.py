@@ -225,7 +225,7 @@ def made_point(rtol: float, cell: Cell, process: float, generator: random.Random
         first_solve_ns=int(9 * ns), first_gradient_ns=int(20 * ns), solve_ns=calls(ns), gradient_ns=calls(3 * ns),
         warm_up_solve_ns=(int(2 * ns),) * 3, warm_up_gradient_ns=(int(6 * ns),) * 3,
         solve_scores={"scd": 3.0, "trajectory_error": error, "below_reference": False},
-        gradient_scores={"relative_error": 10 * error, "below_reference": False},
+        gradient_scores={"error": 10 * error, "below_reference": False},
         solve_statistics={"n_steps": steps}, gradient_statistics={"n_steps": steps, "n_rhs_evaluations": 8 * steps},
         memory_growth_bytes=0, solve_steady={"class": "flat", "start": 0, "changepoints": []},
         gradient_steady={"class": "warm_up", "start": 2, "changepoints": [2]},

@@ -13,11 +13,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from sciml_bench.learning import Learning
+from sciml_bench.theta import Theta
 
 WARM = "-warm"
 """Ends the mode of a cell whose framework finds its compile cache filled on the disk."""
 
 GRADIENT, SOLVE = "gradient", "solve"
+
+ERROR_BOUND_FACTOR = 1000.0
+"""A solution whose mixed error is past so many times the loosest tolerance is not a solution."""
+
+LARGEST_ERROR_BOUND = 0.1
+"""Nor is one whose mixed error is past this, whatever the tolerance."""
+
+GRADIENT_ERROR_BOUND = 0.1
+"""A gradient that is 10 % wrong is no use to an optimiser that relies on it."""
 
 CALLS = (GRADIENT, SOLVE)
 """What a worker calls at every point, unless its task asks for less."""
@@ -116,7 +126,8 @@ class Reference:
     A component of the solution is ``None`` where it is not known: published tables often list a few of many.
 
     ``kind`` is ``certified``, ``exact``, ``published`` or ``double`` (a tight double-precision solve).
-    ``solution_digits`` per component and ``gradient_digits`` say how far it can be trusted.
+    ``solution_digits`` and ``gradient_digits`` say how far each component can be trusted; a component of the gradient
+    with 0 digits is not certified. ``loss`` is what the gradient is the derivative of, where it is known.
     ``rows`` are the saved times it covers, as indices into ``Numbers.save_times``.
     """
 
@@ -125,7 +136,8 @@ class Reference:
     solution: tuple[tuple[float | None, ...], ...]
     solution_digits: tuple[float, ...]
     gradient: tuple[float, ...] | None = None
-    gradient_digits: float = 0.0
+    gradient_digits: tuple[float, ...] = ()
+    loss: float | None = None
 
 
 @dataclass(frozen=True)
@@ -221,7 +233,8 @@ class Task:
     ``draws`` are solved once at every point, in at most ``stability_s`` seconds, to see how dependable the solver is.
     With ``training``, theta is trained after the points. ``learning`` is there for models of the conventional track.
     ``invariants`` is the NumPy source of what the exact solution keeps, see ``measure.invariants``. ``calls`` are the
-    kinds of calls that are measured: a cell of which only the solves are wanted never takes a gradient.
+    kinds of calls that are measured: a cell of which only the solves are wanted never takes a gradient. ``theta`` names
+    and measures the components that gradients have.
     """
 
     cell: Cell
@@ -242,6 +255,7 @@ class Task:
     invariants: str = ""
     calls: tuple[str, ...] = CALLS
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
+    theta: Theta | None = None
 
     @property
     def reference_kind(self) -> str | None:
@@ -283,6 +297,7 @@ class Task:
             invariants=data.get("invariants", ""),
             calls=tuple(data.get("calls", CALLS)),
             options=data["options"],
+            theta=None if data.get("theta") is None else Theta.from_dict(data["theta"]),
         )
 
 
@@ -298,5 +313,6 @@ def _reference(data: dict[str, Any]) -> Reference:
         solution=tuple(tuple(row) for row in data["solution"]),
         solution_digits=tuple(data["solution_digits"]),
         gradient=None if data["gradient"] is None else tuple(data["gradient"]),
-        gradient_digits=data["gradient_digits"],
+        gradient_digits=tuple(data["gradient_digits"]),
+        loss=data["loss"],
     )

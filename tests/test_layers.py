@@ -26,7 +26,7 @@ LAYERS = (
     {"emit"},
     {"problem"},
     # The vocabulary that every layer may use.
-    {"", "errors", "learning", "outcome", "probed", "task", "trajectories"},
+    {"", "errors", "learning", "outcome", "probed", "task", "theta", "trajectories"},
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 

@@ -22,7 +22,8 @@ MAX_STORED_COMPONENTS = 100
 
 STEADY_CLASSES = ("flat", "warm_up", "slow_down", "none")
 
-Scores = dict[str, float | bool | None]
+Scores = dict[str, Any]
+"""Numbers, names and truths, as the scorer that made them says."""
 Drifts = dict[str, dict[str, float | None]]
 """Of each invariant its value at t0, ``initial``, and its largest change over the saved times, ``drift``."""
 

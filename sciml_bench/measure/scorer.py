@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Protocol
 
 from sciml_bench.adapters.base import FloatArray, Gradient
+from sciml_bench.measure.gradient_scoring import gradient_scores
 from sciml_bench.measure.parity import BOUNDS, gradient_parity, output_scores, slopes_of
 from sciml_bench.measure.point import Scores
-from sciml_bench.measure.scoring import gradient_scores, solve_scores
+from sciml_bench.measure.scoring import solve_scores
 from sciml_bench.task import Point, Task
+from sciml_bench.theta import Theta
 
 Judged = tuple[Scores | None, str]
 """Scores, ``None`` without a reference, and the reason why they miss their bound, empty where they do not."""
@@ -49,7 +51,9 @@ class _SolverScorer:
         task = self._task
         if task.reference is None:
             return None, ""
-        return gradient_scores(gradient.gradient, task.numbers.theta, task.reference, task.gradient_error_bound)
+        theta = task.theta or Theta.unnamed(task.numbers.theta)
+        precision, bound = task.cell.precision, task.gradient_error_bound
+        return gradient_scores(gradient.gradient, theta, task.reference, point, precision, bound)
 
     def slopes(self, gradient: Gradient) -> FloatArray | None:
         return None

@@ -1,4 +1,4 @@
-"""Scores of a solution and of a gradient against the reference, never better than the reference itself.
+"""Scores of a solution against the reference, never better than the reference itself.
 
 Significant correct digits (scd) and their mixed form (mescd) are those of the Test Set for IVP Solvers (Mazzia and
 Magherini, release 2.4, 2008), with the component's scale in the place of the tolerance.
@@ -52,31 +52,6 @@ def solve_scores(
     return scores, reason
 
 
-def gradient_scores(
-    gradient: FloatArray, theta: tuple[float, ...], reference: Reference, bound: float
-) -> tuple[Scores | None, str]:
-    """Scores of a gradient (n_theta,) against the reference's, and the reason why they miss the bound.
-
-    ``log_relative_error`` is the relative error of d loss / d log theta, which weighs parameters of every size alike.
-    """
-    if reference.gradient is None:
-        return None, ""
-    truth = np.asarray(reference.gradient, dtype=np.float64)
-    error = np.asarray(gradient, dtype=np.float64) - truth
-    scale = np.asarray(theta, dtype=np.float64)
-    floor = float(_floor(np.asarray(reference.gradient_digits)))
-    relative = _norm_ratio(error, truth)
-    scores: Scores = {
-        "relative_error": _capped(relative, floor),
-        "worst_component_error": _capped(_worst(np.abs(error), np.abs(truth)), floor),
-        "log_relative_error": _capped(_norm_ratio(scale * error, scale * truth), floor),
-        "below_reference": relative is not None and relative <= floor,
-    }
-    if relative is None or relative <= bound + floor:
-        return scores, ""
-    return scores, f"the relative gradient error is {relative:.1e}, its bound {bound:.1e}"
-
-
 def _floor(digits: np.ndarray) -> np.ndarray:
     """Relative uncertainty of a truth with so many digits that travels in double precision."""
     return np.maximum(10.0**-digits, _EPSILON)
@@ -97,20 +72,3 @@ def _miss(name: str, error: np.ndarray, floor: np.ndarray, bound: float) -> str:
     if np.all(error <= bound + floor):
         return ""
     return f"the {name} is {np.max(error):.1e}, its bound {bound:.1e}"
-
-
-def _worst(error: np.ndarray, truth: np.ndarray) -> float | None:
-    counted = truth > 0
-    return float(np.max(error[counted] / truth[counted])) if np.any(counted) else None
-
-
-def _norm_ratio(error: np.ndarray, truth: np.ndarray) -> float | None:
-    # Scaled before squaring: gradients of stiff problems reach 1e200 and more.
-    largest = float(np.max(np.abs(truth), initial=0.0))
-    if largest == 0.0:
-        return None
-    return float(np.linalg.norm(error / largest) / np.linalg.norm(truth / largest))
-
-
-def _capped(error: float | None, floor: float) -> float | None:
-    return None if error is None else finite(max(error, floor))

@@ -17,17 +17,22 @@ from sciml_bench.plan.blocks import input_seed
 from sciml_bench.plan.cells import trains
 from sciml_bench.plan.entry import Entry
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.task import CALLS, Cell, Draw, Numbers, Point, Reference, Task, Training
-
-# A solution whose mixed error is past a thousand times the loosest tolerance is not a solution.
-ERROR_BOUND_FACTOR = 1000.0
-LARGEST_ERROR_BOUND = 0.1
+from sciml_bench.task import (
+    CALLS,
+    ERROR_BOUND_FACTOR,
+    GRADIENT_ERROR_BOUND,
+    LARGEST_ERROR_BOUND,
+    Cell,
+    Draw,
+    Numbers,
+    Point,
+    Reference,
+    Task,
+    Training,
+)
 
 # Perturbed references of one problem are computed in at most this time.
 DRAWS_S = 20.0
-
-# A gradient that is 10 % wrong as a vector is no use to an optimiser that relies on it.
-GRADIENT_ERROR_BOUND = 0.1
 
 
 @dataclass
@@ -91,6 +96,7 @@ class Material:
             training=self.training(cell),
             invariants=self._invariants_of(cell.problem),
             calls=self.calls(cell),
+            theta=self.entries[cell.problem].problem.theta,
         )
 
     def _model_task(self, cell: Cell, block: int) -> Task:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, No
 from sciml_bench.problem.shapes import Shape
 from sciml_bench.problem.switch import NO_SWITCHES, Switching
 from sciml_bench.task import Numbers, Training
+from sciml_bench.theta import Block, Theta
 
 if TYPE_CHECKING:
     from sciml_bench.problem.control import Control
@@ -276,6 +278,33 @@ class Problem:
         if self.n_parameters:
             return self.parameter_labels
         return tuple(f"{label}(0)" for label in self.state_labels)
+
+    @cached_property
+    def theta_sizes(self) -> tuple[Node, ...]:
+        """The exact size of each component of theta: its magnitude, or where that is zero its declared scale.
+
+        The declared scale of an initial value is that of its state; of a parameter it is 1.
+        """
+        values = self.p if self.n_parameters else self.y0
+        scales = [scale for state in self.states for scale in state.scale]
+        typical = [1.0] * len(values) if self.n_parameters else scales
+        pairs = zip(values, typical, strict=True)
+        return tuple(abs(value) if value != 0 else sympy.Rational(size) for value, size in pairs)
+
+    @cached_property
+    def theta(self) -> Theta:
+        """The components of theta in double precision, with their names and sizes, by which gradients are scored."""
+        sizes = list(_doubles(self.theta_sizes))
+        blocks: list[Block] = []
+        start = self.n_named
+        for network in self.networks:
+            weights = network.weights
+            size = math.sqrt(sum(weight * weight for weight in weights) / len(weights)) or 1.0
+            sizes[start : start + len(weights)] = [size] * len(weights)
+            for name, count in network.blocks:
+                blocks.append(Block(name, start, start + count))
+                start += count
+        return Theta(self.theta_labels, tuple(sizes), tuple(blocks))
 
     @cached_property
     def shapes(self) -> dict[Symbol, Shape]:

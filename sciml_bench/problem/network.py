@@ -60,6 +60,18 @@ class Network:
         return self.layers[-1].outputs
 
     @property
+    def blocks(self) -> list[tuple[str, int]]:
+        """Name and number of weights of each kernel and bias, in the order of the weights."""
+        return [
+            block
+            for number, layer in enumerate(self.layers, start=1)
+            for block in (
+                (f"{self.name}.weight{number}", layer.outputs * layer.inputs),
+                (f"{self.name}.bias{number}", layer.outputs),
+            )
+        ]
+
+    @property
     def labels(self) -> list[str]:
         """A label for each weight: ``f.weight1[i,j]``, ``f.bias1[i]``; layers are counted from 1."""
         return [

@@ -89,11 +89,9 @@ class Case:
 
     @cached_property
     def theta_sizes(self) -> tuple[arb, ...]:
-        """Size of each component of theta: its magnitude, or where it is zero the declared scale (1 for parameters)."""
-        values = self.start.p if self.problem.wrt == "parameters" else self.start.y0
-        typical = np.ones(len(values)) if self.problem.wrt == "parameters" else self.scale
-        pairs = zip(values, typical, strict=True)
-        return tuple(abs(value) if value != 0 else arb(float(size)) for value, size in pairs)
+        """Size of each component of theta, as the problem says, at more precision than any computation uses."""
+        with precision(_START_BITS):
+            return tuple(exact(size) for size in self.problem.theta_sizes)
 
     @property
     def smallest(self) -> float:

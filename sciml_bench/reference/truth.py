@@ -65,7 +65,8 @@ def from_stored(stored: StoredReference) -> Reference:
         solution=tuple(tuple(float(value) for value in row) for row in stored.solution),
         solution_digits=tuple(stored.solution_digits),
         gradient=tuple(float(value) for value in stored.gradient) if stored.gradient else None,
-        gradient_digits=min(stored.gradient_digits, default=0.0),
+        gradient_digits=tuple(stored.gradient_digits),
+        loss=float(stored.loss),
     )
 
 

@@ -153,6 +153,8 @@ def _row(row: Row) -> dict[str, Any]:
         "solve_error_capped_by_reference": row.solve_capped,
         "gradient_error": row.gradient_error,
         "gradient_error_capped_by_reference": row.gradient_capped,
+        "gradient_worst_component": row.worst_component,
+        "gradient_worst_component_error": row.worst_component_error,
         "point_outcomes": dict(cell.point_outcomes),
         "peak_rss_bytes": cell.peak_rss_bytes,
         "where_time_went_s": None if stacked is None else {"wall": stacked.total_s, **stacked.parts_s},

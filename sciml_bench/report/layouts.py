@@ -33,6 +33,7 @@ class Facts:
     scd: str
     mescd: str
     gradient_error: str
+    worst_component: str
     ok: str
     failed: str
     memory: str
@@ -53,6 +54,7 @@ def facts(row: Row) -> Facts:
         scd=(">" if row.solve_capped else "") + quantities.digits(row.scd),
         mescd=(">" if row.solve_capped else "") + quantities.digits(row.mescd),
         gradient_error=("<" if row.gradient_capped else "") + quantities.error(row.gradient_error),
+        worst_component=_worst(row),
         ok=ok,
         failed=failed,
         memory=quantities.size(row.summary.peak_rss_bytes),
@@ -169,6 +171,12 @@ def plain(rows: Sequence[Row]) -> Layout:
 
 
 TABLES: tuple[Callable[[Sequence[Row]], Layout], ...] = (wide, narrow)
+
+
+def _worst(row: Row) -> str:
+    if row.worst_component is None or row.worst_component_error is None:
+        return ""
+    return f"{row.worst_component} {quantities.error(row.worst_component_error)}"
 
 
 def _time(time: Time) -> tuple[str, str]:

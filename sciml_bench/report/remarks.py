@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from sciml_bench.report import quantities
 from sciml_bench.report.choice import Best, Overtaking, choice
 from sciml_bench.report.rows import Row
+from sciml_bench.report.scoring import scoring
 from sciml_bench.report.standing import QUANTITIES, Standing, Standings
 from sciml_bench.report.summary import RunSummary
 from sciml_bench.stats.verdict import Verdict
@@ -52,7 +53,8 @@ def doubts(summary: RunSummary) -> Iterator[str]:
     noisy = [process for process in processes if process.noisy]
     points = [point for process in processes for point in process.points]
     unsteady = sum(point.unsteady for point in points)
-    if noisy or unsteady:
+    scores = list(scoring(summary))
+    if noisy or unsteady or scores:
         yield ""
     if noisy:
         kinds = Counter(reason.partition(":")[0] for process in noisy for reason in process.noisy)
@@ -63,6 +65,7 @@ def doubts(summary: RunSummary) -> Iterator[str]:
         yield f"measured again after a disturbance: {again} of {len(processes)} processes; the second attempt counts"
     if unsteady:
         yield f"never settled: {unsteady} of {len(points)} points; all their calls count"
+    yield from scores
 
 
 def bridges(summary: RunSummary) -> Iterator[str]:

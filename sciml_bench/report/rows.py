@@ -41,7 +41,7 @@ class Time:
 @dataclass(frozen=True)
 class Row:
     """One cell's line. ``scd``, ``mescd`` and ``gradient_error`` are the best of its points; ``..._capped`` that the
-    reference itself is no better."""
+    reference itself is no better. ``worst_component`` is that of the point with the best ``gradient_error``."""
 
     summary: CellSummary
     solve: Time
@@ -51,6 +51,8 @@ class Row:
     solve_capped: bool
     gradient_error: float | None
     gradient_capped: bool
+    worst_component: str | None = None
+    worst_component_error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ def _row(cell: CellSummary, solve_target: Target, gradient_target: Target) -> Ro
     points = cell.points
     mescd = max((point.mescd for point in points if point.mescd is not None), default=None)
     error = min((point.gradient_error for point in points if point.gradient_error is not None), default=None)
+    best = next((point for point in points if error is not None and point.gradient_error == error), None)
     return Row(
         summary=cell,
         solve=_time(cell, solve_target, lambda point: point.solve_work, lambda point: point.solve_s),
@@ -111,6 +114,8 @@ def _row(cell: CellSummary, solve_target: Target, gradient_target: Target) -> Ro
         solve_capped=any(point.mescd == mescd and point.solve_below_reference for point in points),
         gradient_error=error,
         gradient_capped=any(point.gradient_error == error and point.gradient_below_reference for point in points),
+        worst_component=best.worst_component if best else None,
+        worst_component_error=best.worst_component_error if best else None,
     )
 
 

@@ -21,9 +21,9 @@ from sciml_bench.report.energy import joules_per_call, why_not_measured
 from sciml_bench.report.loops import Loop, longest_loop
 from sciml_bench.stats.front import WorkPoint
 from sciml_bench.stats.processes import Spread, process_median, spread
-from sciml_bench.store import Record
+from sciml_bench.store import SCORED_BY_COMPONENT, Record
 from sciml_bench.store.counting import supersedes
-from sciml_bench.task import Cell
+from sciml_bench.task import GRADIENT_ERROR_BOUND, Cell
 from sciml_bench.trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ class PointSummary:
     ``measure.steady``), ``None`` where they were too short. ``memory_growth_bytes`` is that over its steady loops,
     ``*_working_bytes`` what one warm call holds at its peak beyond what the process held before;
     ``batch`` is that of a model, whose errors against its reference are ``parity``, also where they miss their bounds.
+    ``gradient_error`` is that of d loss / d log p, ``worst_component_error`` that of one component, of its own size.
+    ``unresolved`` and ``uncertified`` name components that are not judged by their own size, or not at all (see
+    ``measure.gradient_scoring``).
     ``*_joules`` are per call, ``None`` where they were not measurable. ``*_bridge_s`` is what crossing a bridge to the
     framework cost a call, ``None`` where there is none.
     """
@@ -74,6 +77,10 @@ class PointSummary:
     solve_bridge_s: float | None = None
     gradient_bridge_s: float | None = None
     batch: int | None = None
+    worst_component: str | None = None
+    worst_component_error: float | None = None
+    unresolved: tuple[str, ...] = ()
+    uncertified: tuple[str, ...] = ()
     parity: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
 
     @cached_property
@@ -85,7 +92,7 @@ class PointSummary:
 
     @cached_property
     def gradient_work(self) -> WorkPoint | None:
-        """Digits of the gradient (−log10 of its relative error) against time, where both are known."""
+        """Digits of the gradient (−log10 of its error) against time, where both are known."""
         digits = _digits(self.gradient_error)
         if self.gradient_s is None or digits is None or self.gradient_below_reference:
             return None
@@ -110,7 +117,8 @@ class TrainingSummary:
 @dataclass(frozen=True)
 class ProcessSummary:
     """One record, reduced. Times in seconds. ``trials`` counts those of each kind, ``trials_at`` for each tolerance
-    and kind. ``loop`` and ``curve``, the training with its losses, are kept for the first process of a cell only."""
+    and kind. ``earlier_scoring``: its gradients were scored before components were held against a bound. ``loop`` and
+    ``curve``, the training with its losses, are kept for the first process of a cell only."""
 
     block: int
     outcome: Outcome
@@ -131,6 +139,7 @@ class ProcessSummary:
     no_energy: str = ""
     training: TrainingSummary | None = None
     curve: Trained | None = None
+    earlier_scoring: bool = False
 
 
 @dataclass
@@ -280,6 +289,7 @@ def reduce_record(record: Record) -> ProcessSummary:
         no_energy=why_not_measured(record.energy),
         training=_training(record),
         curve=record.training,
+        earlier_scoring=record.schema < SCORED_BY_COMPONENT,
     )
 
 
@@ -316,6 +326,10 @@ def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummar
     solved = point.solve_outcome is Outcome.OK
     differentiated = point.gradient_outcome is Outcome.OK
     solve, gradient = point.solve_scores or {}, point.gradient_scores or {}
+    error = _score(gradient, "error")
+    # Records of earlier schemas were accepted by the error of the raw gradient.
+    if error is not None and error > GRADIENT_ERROR_BOUND and not gradient.get("below_reference"):
+        differentiated = False
     classes = _class(point.solve_steady), _class(point.gradient_steady)
     return PointSummary(
         rtol=point.rtol,
@@ -326,7 +340,7 @@ def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummar
         gradient_s=_seconds(process_median(point.counted_gradient_ns)) if differentiated else None,
         scd=_score(solve, "scd") if solved else None,
         mescd=_digits(_score(solve, "trajectory_error")) if solved else None,
-        gradient_error=_score(gradient, "relative_error") if differentiated else None,
+        gradient_error=error if differentiated else None,
         solve_below_reference=bool(solve.get("below_reference")),
         gradient_below_reference=bool(gradient.get("below_reference")),
         solve_counts=point.solve_statistics,
@@ -346,6 +360,10 @@ def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummar
         solve_bridge_s=_seconds(point.solve_bridge_ns),
         gradient_bridge_s=_seconds(point.gradient_bridge_ns),
         batch=point.batch,
+        worst_component=gradient.get("worst_component") if differentiated else None,
+        worst_component_error=_score(gradient, "worst_component_error") if differentiated else None,
+        unresolved=tuple(gradient.get("unresolved", ())),
+        uncertified=tuple(gradient.get("uncertified", ())),
         parity={}
         if point.batch is None
         else {name: _score({**solve, **gradient}, name) for name in {**solve, **gradient}},

@@ -5,12 +5,13 @@ from __future__ import annotations
 from sciml_bench.store.counting import counting_records, supersedes
 from sciml_bench.store.environment import environment_facts, environment_hash
 from sciml_bench.store.lines import DamagedLine
-from sciml_bench.store.migration import SCHEMA
+from sciml_bench.store.migration import SCHEMA, SCORED_BY_COMPONENT
 from sciml_bench.store.record import Placement, Record, read_records
 from sciml_bench.store.run import Run
 
 __all__ = [
     "SCHEMA",
+    "SCORED_BY_COMPONENT",
     "DamagedLine",
     "Placement",
     "Record",

@@ -3,6 +3,11 @@
 Schema 2 (from 1): cold and warm compile caches are told apart, phases do not contain each other, and conditions,
 disturbances, energy and the attempt are recorded. All cells of schema 1 were cold and measured once; what frameworks
 did inside a first call was not told, so that call's phase is still whole.
+
+Schema 3 (from 2): the error of a gradient is that of d loss / d log p with no component left out, and the worst
+component has a name. Before, points were accepted by the relative error of the raw gradient, now ``norm_error``; the
+relative error of d loss / d log p was kept beside it and is read as ``error``. In it all components were one group,
+each weight of a network was measured by its own magnitude, and components of theta that are zero did not count.
 """
 
 from __future__ import annotations
@@ -10,8 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-SCHEMA = 2
+SCHEMA = 3
 """The schema in which records are written."""
+
+SCORED_BY_COMPONENT = 3
+"""The first schema whose gradients were held against their bound component by component."""
 
 
 def migrated(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,4 +66,28 @@ def _from_1(record: dict[str, Any]) -> dict[str, Any]:
     return added | record
 
 
-_STEPS: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = (_from_1,)
+_SCORES_OF_2 = {
+    "log_relative_error": "error",
+    "relative_error": "norm_error",
+    "worst_component_error": "worst_component_error",
+    "below_reference": "below_reference",
+}
+
+
+def _from_2(record: dict[str, Any]) -> dict[str, Any]:
+    points = record.get("points", [])
+    if isinstance(points, list) and all(isinstance(point, dict) for point in points):
+        record = record | {"points": [_rescored(point) for point in points]}
+    return record
+
+
+def _rescored(point: dict[str, Any]) -> dict[str, Any]:
+    scores = point.get("gradient_scores")
+    # Those of models are other ones, and have not changed.
+    if not isinstance(scores, dict) or "relative_error" not in scores:
+        return point
+    again = {name: scores.get(old) for old, name in _SCORES_OF_2.items()}
+    return point | {"gradient_scores": again | {"worst_component": None}}
+
+
+_STEPS: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = (_from_1, _from_2)

@@ -83,7 +83,7 @@ def test_good_program():
     assert first.solve_scores is not None
     assert first.gradient_scores is not None
     assert first.solve_scores["scd"] == pytest.approx(5.0, abs=0.01)
-    assert first.gradient_scores["relative_error"] == pytest.approx(1e-5)
+    assert first.gradient_scores["error"] == pytest.approx(1e-5)
     assert last.solve_scores is not None
     assert last.solve_scores["scd"] == pytest.approx(9.0, abs=0.01)
     assert first.solve_statistics == {"steps": 7.0}
@@ -149,7 +149,7 @@ def test_failure_before_the_points(program: str, outcome: Outcome, phase: str, m
         ("ReturnsNaN", Outcome.NONFINITE, Outcome.OK, "first_solve", "6 of 6 values that are not finite"),
         ("ReturnsWrongShape", Outcome.BUILD_ERROR, Outcome.OK, "first_solve", "shape (2, 2), expected (3, 2)"),
         ("WrongSolution", Outcome.INACCURATE, Outcome.OK, "first_solve", "mixed error at t1 is"),
-        ("WrongGradient", Outcome.OK, Outcome.INACCURATE, "first_gradient", "relative gradient error is 2.0e+00"),
+        ("WrongGradient", Outcome.OK, Outcome.INACCURATE, "first_gradient", "the gradient error is 2.0e+00"),
         ("Recompiles", Outcome.RECOMPILED, Outcome.OK, "steady_solve", "3 more times within 3 timed solve calls"),
     ],
 )

@@ -7,18 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from sciml_bench.measure.scoring import gradient_scores, solve_scores
+from sciml_bench.measure.scoring import solve_scores
 from sciml_bench.task import Reference
 
 TRUTH = ((1.0, 0.0, 100.0), (2.0, 0.0, 1e-6))
 
 
-def reference(
-    *, rows: tuple[int, ...] = (0, 1), digits: float = 15.0, gradient: tuple[float, ...] | None = None
-) -> Reference:
-    return Reference(
-        "exact", rows, tuple(TRUTH[row] for row in rows), (digits,) * 3, gradient=gradient, gradient_digits=digits
-    )
+def reference(*, rows: tuple[int, ...] = (0, 1), digits: float = 15.0) -> Reference:
+    return Reference("exact", rows, tuple(TRUTH[row] for row in rows), (digits,) * 3)
 
 
 def test_digits_of_the_solution():
@@ -88,49 +84,3 @@ def test_a_component_that_is_not_known_does_not_make_the_others_look_uncertain()
     known = Reference("published", (1,), ((2.0, None, 1e-6),), (15.0, 0.0, 15.0))
     scores, _ = solve_scores(np.array(TRUTH), known, (0.0, 0.0, 0.0), 1e-3)
     assert scores["scd"] == pytest.approx(15.0)
-
-
-def test_errors_of_the_gradient():
-    scores, reason = gradient_scores(
-        np.array([3.0, 4.0 + 0.5, 0.1]), (1.0, 0.1, 0.0), reference(gradient=(3.0, 4.0, 0.0)), 0.2
-    )
-    assert scores is not None
-    assert scores["relative_error"] == pytest.approx(math.hypot(0.5, 0.1) / 5.0)
-    assert scores["worst_component_error"] == pytest.approx(0.125)  # the third reference component is zero
-    assert scores["log_relative_error"] == pytest.approx(0.05 / math.hypot(3.0, 0.4))
-    assert scores["below_reference"] is False
-    assert reason == ""
-
-
-def test_wrong_gradient_misses_its_bound():
-    _, reason = gradient_scores(np.array([-3.0, 4.0]), (1.0, 1.0), reference(gradient=(3.0, 4.0)), 0.2)
-    assert reason == "the relative gradient error is 1.2e+00, its bound 2.0e-01"
-
-
-def test_gradient_score_is_never_better_than_the_reference():
-    scores, _ = gradient_scores(np.array([3.0, 4.0]), (1.0, 1.0), reference(digits=6.0, gradient=(3.0, 4.0)), 0.2)
-    assert scores is not None
-    assert scores["relative_error"] == scores["worst_component_error"] == scores["log_relative_error"] == 1e-6
-    assert scores["below_reference"] is True
-
-
-def test_huge_gradients_do_not_overflow():
-    scores, reason = gradient_scores(np.array([3e250, 4e250]), (1.0, 1.0), reference(gradient=(3e250, 4.1e250)), 0.2)
-    assert scores is not None
-    assert scores["relative_error"] == pytest.approx(0.1 / math.hypot(3.0, 4.1))
-    assert reason == ""
-
-
-def test_no_gradient_reference_gives_no_scores():
-    assert gradient_scores(np.array([1.0]), (1.0,), reference(), 0.1) == (None, "")
-
-
-def test_reference_gradient_of_zero_gives_no_relative_error():
-    scores, reason = gradient_scores(np.array([1.0]), (1.0,), reference(gradient=(0.0,)), 0.1)
-    assert scores == {
-        "relative_error": None,
-        "worst_component_error": None,
-        "log_relative_error": None,
-        "below_reference": False,
-    }
-    assert reason == ""

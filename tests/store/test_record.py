@@ -47,7 +47,7 @@ def test_record_survives_its_line():
     record = stub_record()
     line = record.to_json()
     assert "\n" not in line
-    assert line.startswith('{"schema":2,')
+    assert line.startswith('{"schema":3,')
     assert Record.from_json(line) == record
 
 
@@ -87,9 +87,31 @@ def test_migration_gives_every_field_of_the_newest_schema():
     assert set(data["points"][0]) == {item.name for item in dataclasses.fields(PointResult)}
 
 
+@pytest.mark.parametrize("path", [OLD, SECOND])
+def test_scores_of_earlier_schemas_are_read_under_the_names_of_today(path: Path):
+    written = json.loads(path.read_text())
+    written["points"][0]["gradient_scores"]["log_relative_error"] = 0.25
+    record = Record.from_dict(written)
+    assert record.points[0].gradient_scores == {
+        "error": 0.25,
+        "norm_error": 1e-3,
+        "worst_component": None,
+        "worst_component_error": 2e-3,
+        "below_reference": False,
+    }
+    assert record.points[1].gradient_scores is None
+    assert Record.from_json(record.to_json()) == record
+
+
+def test_scores_of_models_are_left_as_they_were():
+    written = json.loads(SECOND.read_text())
+    written["points"][0]["gradient_scores"] = {"loss_error": 1e-6, "slope_error": 1e-7}
+    assert Record.from_dict(written).points[0].gradient_scores == {"loss_error": 1e-6, "slope_error": 1e-7}
+
+
 def test_record_of_the_second_schema_can_be_read():
     (record,) = read_records(SECOND)
-    assert record.schema == SCHEMA == 2
+    assert record.schema == 2
     assert (record.caches, record.cell.mode, record.attempt) == ("warm", "compiled-warm", 1)
     assert record.noisy == ("other_load: other processes kept 0.9 processors busy (limit 0.25)",)
     assert record.compile_cache_hits == 2
@@ -99,6 +121,7 @@ def test_record_of_the_second_schema_can_be_read():
     # What came after this line was written has a default and takes nothing away.
     written, read = json.loads(SECOND.read_text()), json.loads(record.to_json())
     written_points, read_points = written.pop("points"), read.pop("points")
+    del written_points[0]["gradient_scores"]
     assert written.items() <= read.items()
     assert all(old.items() <= new.items() for old, new in zip(written_points, read_points, strict=True))
     assert (read["waited_s"], read_points[0]["solve_inside"]) == (0.0, None)
@@ -120,7 +143,7 @@ def test_unknown_keys_are_ignored():
     [
         (b"[1, 2]\n", "not a JSON object"),
         (b"{}\n", "no schema version"),
-        (b'{"schema": 99}\n', r"written by a newer version \(schema 99, known up to 2\)"),
+        (b'{"schema": 99}\n', r"written by a newer version \(schema 99, known up to 3\)"),
         (b'{"schema": 1}\n', "'cell' is missing"),
         (b'{"schema": 1, "cell": 3}\n', "not a record"),
         (b'{"schema": 1, "points": [3]}\n', "not a record"),

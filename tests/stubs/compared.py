@@ -54,7 +54,7 @@ def points(
             solve_scores={"scd": 3.0, "trajectory_error": 10 ** -(3.0 + 2 * index + digits), "below_reference": False}
             if reference
             else None,
-            gradient_scores={"relative_error": 10 ** -(2.0 + 2 * index + digits), "below_reference": False}
+            gradient_scores={"error": 10 ** -(2.0 + 2 * index + digits), "below_reference": False}
             if reference
             else None,
             solve_statistics={"steps": steps * (index + 1)},

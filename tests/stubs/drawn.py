@@ -90,7 +90,7 @@ def points(which: Cell, factor: float, generator: random.Random, calls: int) -> 
                 warm_up_solve_ns=_loop(generator, 2e6 * process, 2),
                 warm_up_gradient_ns=_loop(generator, 6e6 * process, 2),
                 solve_scores={"scd": 4.0, "trajectory_error": 10.0 ** -(3 + 2 * place), "below_reference": place == 2},
-                gradient_scores={"relative_error": 10.0 ** -(2 + 2 * place), "below_reference": False},
+                gradient_scores={"error": 10.0 ** -(2 + 2 * place), "below_reference": False},
                 solve_statistics={"steps": 10.0 * (place + 1)},
                 memory_growth_bytes=4096,
                 **changes,

@@ -29,9 +29,11 @@ def stub_measurement(**changes: Any) -> Measurement:
         warm_up_gradient_ns=(4_500_000,),
         solve_scores={"scd": 4.2, "mescd": 4.6, "trajectory_error": 1e-4, "below_reference": False},
         gradient_scores={
-            "relative_error": 1e-3,
+            "error": None,
+            "worst_group": None,
+            "worst_component": "p[1]",
             "worst_component_error": 2e-3,
-            "log_relative_error": None,
+            "norm_error": 1e-3,
             "below_reference": False,
         },
         solve_statistics={"steps": 12.0},

@@ -50,7 +50,7 @@ def point(
         else {"scd": mescd - 1, "trajectory_error": 10.0**-mescd, "below_reference": below_reference},
         gradient_scores=None
         if gradient_error is None
-        else {"relative_error": gradient_error, "below_reference": below_reference},
+        else {"error": gradient_error, "below_reference": below_reference},
         **changes,
     )
 

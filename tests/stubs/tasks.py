@@ -22,7 +22,7 @@ def reference(digits: float = 15.0) -> Reference:
         solution=solution,
         solution_digits=(digits, digits),
         gradient=gradient,
-        gradient_digits=digits,
+        gradient_digits=(digits,) * len(gradient),
     )
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from stubs.records import stub_measurement
 from stubs.tasks import TIMES, reference, stub_task
 
+from sciml_bench.measure.gradient_scoring import gradient_scores
 from sciml_bench.measure.point import PointResult
-from sciml_bench.measure.scoring import gradient_scores, solve_scores
+from sciml_bench.measure.scoring import solve_scores
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import blocks, input_seed
 from sciml_bench.plan.cells import Planned
@@ -26,6 +27,7 @@ from sciml_bench.report.verification.known import KnownProblem
 from sciml_bench.report.verification.verify import Verification, verify
 from sciml_bench.store import Placement, Record, environment_hash
 from sciml_bench.task import Cell, Task
+from sciml_bench.theta import Theta
 
 SOURCE = "def rhs(t, y, p): ..."
 SPEC = "5bec" * 16
@@ -142,7 +144,7 @@ def _point(task: Task, index: int, generator: random.Random) -> PointResult:
     gradient = np.sum(-2.0 * np.asarray(TIMES)[:, None] * exact**2, axis=0) * (1.0 + 0.1 * point.rtol)
     truth = reference()
     solved, _ = solve_scores(ys, truth, numbers.atol_scale, 0.1)
-    differentiated, _ = gradient_scores(gradient, numbers.theta, truth, 0.1)
+    differentiated, _ = gradient_scores(gradient, Theta.unnamed(theta.tolist()), truth, point, "float64", 0.1)
 
     def samples(count: int, ns: int) -> tuple[int, ...]:
         return tuple(generator.randrange(ns, ns + ns // 10) for _ in range(count))

@@ -103,18 +103,22 @@ def _solution_is_right(task: Task, program: Program) -> str:
 
 
 def _gradient_is_right(task: Task, program: Program) -> str:
-    """Loss and gradient, each parameter's derivative times its value, relative to the largest of these."""
+    """The gradient: every component relative to its own size, so that none hides behind a larger one."""
     assert task.reference is not None
     assert task.reference.gradient is not None
     theta, expected = _theta(task), np.array(task.reference.gradient)
     found = _differentiate(task, program, theta)
     if found.gradient.shape != expected.shape:
         raise CheckFailed(f"the gradient has shape {found.gradient.shape}, not (n_theta,) = {expected.shape}")
-    error = np.linalg.norm(theta * (found.gradient - expected)) / np.linalg.norm(theta * expected)
+    errors = np.abs(found.gradient - expected) / np.abs(expected)
     bound = min(GRADIENT_FACTOR * task.points[0].rtol, 0.5)
-    if not error <= bound:
-        raise CheckFailed(f"the gradient is {found.gradient}, not {expected}: error {error:.1e}, bound {bound:.1e}")
-    return f"error {error:.1e}"
+    worst = int(np.argmax(errors))
+    if not errors[worst] <= bound:
+        raise CheckFailed(
+            f"the gradient is {found.gradient}, not {expected}: component {worst} is off by {errors[worst]:.1e} of its "
+            f"size, bound {bound:.1e}"
+        )
+    return f"largest error of a component {errors[worst]:.1e}"
 
 
 def _gradient_is_the_slope(task: Task, program: Program) -> str:

@@ -108,7 +108,7 @@ def _reference(expected: Expected, numbers: Numbers) -> Reference | None:
         solution=expected.solution,
         solution_digits=(9.0,) * len(numbers.y0),
         gradient=expected.gradient,
-        gradient_digits=9.0,
+        gradient_digits=(9.0,) * len(expected.gradient or ()),
     )
 
 

@@ -286,8 +286,10 @@ def _error_columns() -> Iterator[tuple[Column, _Get]]:
     yield _column("scd", _NUMBER, "correct digits at the end time, best point", of("scd"))
     yield _column("mescd", _NUMBER, "digits of the mixed error over all saved times, best point", of("mescd"))
     yield _column("solution_error_is_a_bound", _TRUTH, "the reference is no better", of("solve_capped"))
-    yield _column("gradient_error", _NUMBER, "relative error of the gradient, best point", of("gradient_error"))
+    yield _column("gradient_error", _NUMBER, "relative error of d loss / d log p, best point", of("gradient_error"))
     yield _column("gradient_error_is_a_bound", _TRUTH, "the reference is no better", of("gradient_capped"))
+    yield _column("gradient_worst_component", _TEXT, "component that is worst there", of("worst_component"))
+    yield _column("gradient_worst_component_error", _NUMBER, "its error, of itself", of("worst_component_error"))
 
 
 def _resource_columns() -> Iterator[tuple[Column, _Get]]:

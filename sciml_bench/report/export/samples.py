@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.point import PointResult, Scores
 from sciml_bench.measure.steady import Steady
 from sciml_bench.measure.trained import Trained
 from sciml_bench.report.export.column import Column, Kind, Row, Value
@@ -44,7 +44,7 @@ COLUMNS = (
     Column("point_outcome", _TEXT, "how the point, or the training, ended"),
     Column("message", _TEXT, "what was said about a failure"),
     Column("solution_error", _NUMBER, "largest mixed error over the saved times"),
-    Column("gradient_error", _NUMBER, "relative error of the gradient"),
+    Column("gradient_error", _NUMBER, "relative error of d loss / d log p"),
     Column("call", _TEXT, "solve, gradient or training"),
     Column("loop", _TEXT, "first, warm_up or steady; steps of a training"),
     Column("number", _INTEGER, "the place of the call in its loop, from 1"),
@@ -121,7 +121,7 @@ def _of_record(run: str, record: Record, counts: bool) -> Iterator[Row]:
 def _of_point(head: Row, place: int, point: PointResult) -> Iterator[Row]:
     described: Row = (
         place, point.rtol, point.atol, point.outcome.value, point.message or None,
-        _score(point.solve_scores, "trajectory_error"), _score(point.gradient_scores, "relative_error"),
+        _score(point.solve_scores, "trajectory_error"), _score(point.gradient_scores, "error"),
     )  # fmt: skip
     empty = True
     for calls in _loops(point):
@@ -175,6 +175,6 @@ def _start(found: Steady | None) -> int:
     return found["start"] if found else 0
 
 
-def _score(scores: dict[str, float | bool | None] | None, name: str) -> Value:
+def _score(scores: Scores | None, name: str) -> Value:
     value = (scores or {}).get(name)
     return None if value is None else float(value)

@@ -12,14 +12,15 @@ from typing import Any
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.learning import ModelTruth
 from sciml_bench.task import Cell, Numbers, Reference
+from sciml_bench.theta import Theta
 
 
 @dataclass(frozen=True)
 class KnownProblem:
     """A problem as it is today. ``reference`` is the one that is stored, exact or published; none is computed here.
 
-    A model has a ``model_truth`` instead. ``source_hash`` gives the hash of the source that is emitted for a cell,
-    ``None`` where that is not known.
+    ``theta`` names the components of gradients. A model has a ``model_truth`` instead. ``source_hash`` gives the hash
+    of the source that is emitted for a cell, ``None`` where that is not known.
     """
 
     spec_hash: str
@@ -27,6 +28,7 @@ class KnownProblem:
     reference: Reference | None
     model_truth: ModelTruth | None
     source_hash: Callable[[Cell], str | None]
+    theta: Theta | None = None
 
 
 Known = Callable[[str], KnownProblem | str]
@@ -72,4 +74,5 @@ def _load(name: str, file: str | None) -> KnownProblem | str:
 
     model_truth = stored(problem) if isinstance(problem, Architecture) else None
     reference = None if isinstance(problem, Architecture) else truth(problem, 0.0)
-    return KnownProblem(problem.spec_hash, problem.numbers(), reference, model_truth, source_hash)
+    theta = None if isinstance(problem, Architecture) else problem.theta
+    return KnownProblem(problem.spec_hash, problem.numbers(), reference, model_truth, source_hash, theta)

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sciml_bench.measure.gradient_scoring import gradient_scores
 from sciml_bench.measure.point import PointResult, Scores
-from sciml_bench.measure.scoring import gradient_scores, solve_scores
+from sciml_bench.measure.scoring import solve_scores
 from sciml_bench.outcome import Outcome
-from sciml_bench.plan.tasks import ERROR_BOUND_FACTOR, GRADIENT_ERROR_BOUND, LARGEST_ERROR_BOUND
 from sciml_bench.report.verification import of_model
 from sciml_bench.report.verification.evidence import Intent
 from sciml_bench.report.verification.known import KnownProblem
-from sciml_bench.store import Record
+from sciml_bench.store import SCORED_BY_COMPONENT, Record
+from sciml_bench.task import ERROR_BOUND_FACTOR, GRADIENT_ERROR_BOUND, LARGEST_ERROR_BOUND, Point
+from sciml_bench.theta import Theta
 
 # The reference's own uncertainty is granted to a solver. Where the reference is not at hand, so much of the bound is.
 _GRANTED = 0.1
@@ -36,8 +38,7 @@ def accuracy(record: Record, intent: Intent) -> Iterator[str]:
         if point.solve_outcome is Outcome.OK:
             yield from _within(point, "solution", point.solve_scores, _solution_error(point.solve_scores), bound)
         if point.gradient_outcome is Outcome.OK and point.gradient_scores is not None:
-            error = point.gradient_scores.get("relative_error")
-            yield from _within(point, "gradient", point.gradient_scores, error, GRADIENT_ERROR_BOUND)
+            yield from _gradient_within(point, point.gradient_scores, record.schema)
 
 
 def scores(record: Record, intent: Intent, known: KnownProblem) -> Iterator[str]:
@@ -51,7 +52,7 @@ def scores(record: Record, intent: Intent, known: KnownProblem) -> Iterator[str]
         if point.solve_outcome is Outcome.OK:
             yield from _solution(point, known, bound)
         if point.gradient_outcome is Outcome.OK:
-            yield from _gradient(point, known)
+            yield from _gradient(point, record, known)
 
 
 def catalog(record: Record, _intent: Intent, known: KnownProblem) -> Iterator[str]:
@@ -93,6 +94,16 @@ def _within(point: PointResult, what: str, given: Scores | None, error: object, 
         yield f"at rtol {point.rtol:g} the {what} is ok with an error of {error:.1e}, its bound is {bound:.1e}"
 
 
+def _gradient_within(point: PointResult, given: Scores, schema: int) -> Iterator[str]:
+    error = given.get("error")
+    # Nothing to be relative to: no component is resolved, or, in earlier schemas, all of theta is zero.
+    if error is None and (
+        schema < SCORED_BY_COMPONENT or given.get("unresolved_count") or given.get("uncertified_count")
+    ):
+        return
+    yield from _within(point, "gradient", given, error, GRADIENT_ERROR_BOUND)
+
+
 def _solution_error(given: Scores | None) -> float | None:
     """The mixed error that the bound is about: at the end time, or over all times where the end is not covered."""
     if given is None:
@@ -124,7 +135,7 @@ def _solution(point: PointResult, known: KnownProblem, bound: float) -> Iterator
         yield f"at rtol {point.rtol:g} the solution is ok, but {reason}"
 
 
-def _gradient(point: PointResult, known: KnownProblem) -> Iterator[str]:
+def _gradient(point: PointResult, record: Record, known: KnownProblem) -> Iterator[str]:
     reference = known.reference
     if reference is None or reference.gradient is None or point.gradient_size > len(point.gradient):
         return
@@ -132,14 +143,23 @@ def _gradient(point: PointResult, known: KnownProblem) -> Iterator[str]:
         yield f"at rtol {point.rtol:g} the gradient is ok, but {len(reference.gradient)} finite values are needed"
         return
     values = np.asarray(point.gradient, dtype=np.float64)
-    again, reason = gradient_scores(values, known.numbers.theta, reference, GRADIENT_ERROR_BOUND)
-    given = (point.gradient_scores or {}).get("relative_error")
-    computed = None if again is None else again["relative_error"]
+    theta, precision = known.theta or Theta.unnamed(known.numbers.theta), record.cell.precision
+    at = Point(point.rtol, point.atol)
+    again, reason = gradient_scores(values, theta, reference, at, precision, GRADIENT_ERROR_BOUND)
+    # Records of earlier schemas have only the error of the raw gradient in common with those of today.
+    name = "norm_error" if record.schema < SCORED_BY_COMPONENT else "error"
+    given, computed = ((scores or {}).get(name) for scores in (point.gradient_scores, again))
     # Near zero the sum of cancelled digits depends on the processor; a relative error of the error is enough.
-    if given is None or computed is None or abs(given - computed) > _ERROR_TOLERANCE * max(given, computed):
+    if _far(given, computed):
         yield f"at rtol {point.rtol:g} gradient error {_number(given)}, computed again {_number(computed)}"
     if reason:
         yield f"at rtol {point.rtol:g} the gradient is ok, but {reason}"
+
+
+def _far(given: float | None, again: float | None) -> bool:
+    if given is None or again is None:
+        return (given is None) != (again is None)
+    return abs(given - again) > _ERROR_TOLERANCE * max(given, again)
 
 
 def _differ(given: float | None, again: float | None, tolerance: float) -> bool:

@@ -67,7 +67,7 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
         first["solve_scores"] = first["solve_scores"] | {"scd": 9.0, "mescd": 9.0, "trajectory_error": 1e-9}
 
     def pretend_a_gradient() -> None:
-        first["gradient_scores"] = first["gradient_scores"] | {"relative_error": 1e-12}
+        first["gradient_scores"] = first["gradient_scores"] | {"error": 1e-12}
 
     def other_solution() -> None:
         first["end_state"] = [value * 1.5 for value in first["end_state"]]
@@ -117,7 +117,7 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
         "an ok point has no score": ("accuracy", lambda: first.update(solve_scores=None)),
         "an inaccurate point is called ok": (
             "accuracy",
-            lambda: first["gradient_scores"].update(relative_error=0.9),
+            lambda: first["gradient_scores"].update(error=0.9),
         ),
         "scores are invented": ("scores", pretend),
         "the score of a gradient is invented": ("scores", pretend_a_gradient),

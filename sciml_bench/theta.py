@@ -1,0 +1,40 @@
+"""What gradients are taken with respect to: the names of its components, their sizes, and which are weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Block:
+    """The kernel or the bias of one layer: the components from ``start`` up to, but not including, ``stop``."""
+
+    name: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Theta:
+    """The components of theta, in order, as gradients are scored by.
+
+    ``labels`` name them. ``sizes`` are what each is measured in: of a parameter or an initial value its magnitude, or
+    its declared scale where it is zero; of a network's weight the root mean square of all weights of the network.
+    ``blocks`` are the weights of networks, layer by layer; components in no block are parameters or initial values.
+    """
+
+    labels: tuple[str, ...]
+    sizes: tuple[float, ...]
+    blocks: tuple[Block, ...] = ()
+
+    @classmethod
+    def unnamed(cls, values: Sequence[float]) -> Theta:
+        """Components of which only the values are known: their magnitudes are their sizes, 1 stands for zeros."""
+        return cls(tuple(f"theta[{i}]" for i in range(len(values))), tuple(abs(value) or 1.0 for value in values))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Theta:
+        """Inverse of ``dataclasses.asdict``, also of what has been through JSON."""
+        return cls(tuple(data["labels"]), tuple(data["sizes"]), tuple(Block(**block) for block in data["blocks"]))
