@@ -209,7 +209,7 @@ def _norm_error(gradient: np.ndarray, reference: Reference) -> float | None:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         error = np.linalg.norm(gradient / largest - truth / largest) / np.linalg.norm(truth / largest)
-    return finite(error)
+    return finite(float(error))
 
 
 def _root_mean_square(values: np.ndarray) -> float:
