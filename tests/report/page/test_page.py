@@ -215,7 +215,7 @@ def test_an_empty_run_says_so(tmp_path):
 
 def test_a_run_whose_records_none_can_read_says_so(tmp_path):
     run = paged.run(tmp_path, blocks=1)
-    text = run.records_path.read_text(encoding="utf-8").replace('{"schema": 2,', '{"schema": 99,')
+    text = run.records_path.read_text(encoding="utf-8").replace('{"schema": 3,', '{"schema": 99,')
     run.records_path.write_text(text, encoding="utf-8")
     words = Reader(report([run], NOW)).words
     assert "No record of this run can be read (written by a newer version (schema 99" in words
