@@ -210,6 +210,9 @@ class Context:
         states = self.problem.states
         if all(state.shape == () for state in states):
             rows = [printer.component(outputs[state.name]) for state in states]
+            if self.target.name == "numpy" and not self.problem.networks:
+                # Python's own floats: solvers make an array of them faster than it is made here and looked at there.
+                return [f"    return ({joined(rows)}{',' * (len(rows) == 1)})"]
             return [f"    return {self.target.stack.format(joined(rows))}"]
         if self.target.name == "numpy":
             return self._pack_in_place(outputs, printer)

@@ -1,7 +1,9 @@
 """Functions of scalar problems that Numba compiles: every value a number, every array written in place.
 
-``derivative(t, y, dy, p)`` is what solvers in C call through a function pointer; ``rhs`` wraps it for SciPy. Division
-by zero gives infinity, as in NumPy and in the solvers, not an exception.
+``derivative(t, y, dy, p)`` is what solvers in C call through a function pointer. No function returns an array: handing
+one to Python costs twice as much as the whole of a small function. Those with sensitivities take as many of them as
+their arrays have room for, the first of which is to theta's component ``first``; so a few can be solved for at a time.
+Division by zero gives infinity, as in NumPy and in the solvers, not an exception.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ from collections.abc import Iterable, Sequence
 
 from sympy import Symbol
 
-from sciml_bench.emit.context import Context, parameter_symbols
-from sciml_bench.emit.derivative import derivative
+from sciml_bench.emit.context import Context
+from sciml_bench.emit.scalar_jacobian import entries_of_jacobian
 from sciml_bench.emit.statements import straight_line
+from sciml_bench.emit.variation import Named, Tangent, Variation
 from sciml_bench.errors import UsageError
-from sciml_bench.problem.model import Problem, symbol
+from sciml_bench.problem.model import Problem
 from sciml_bench.problem.operators import Node
 
 _COMPILED = '@njit(error_model="numpy")'
@@ -35,81 +38,134 @@ def refuse_arrays(problem: Problem, target: str = "numba") -> None:
 
 
 def numba_functions(context: Context) -> list[str]:
-    """``derivative``, ``rhs``, ``jacobian``, ``parameter_jacobian`` and ``linearised``, see :mod:`.source`."""
-    writer = _Writer(context)
-    functions = [
-        writer.derivative(),
-        f"{_COMPILED}\ndef rhs(t, y, p):\n    dy = np.empty(N_STATES)\n    derivative(t, y, dy, p)\n    return dy\n",
-        writer.matrix("jacobian", writer.states),
-    ]
-    if writer.parameters:
-        functions.append(writer.matrix("parameter_jacobian", writer.parameters))
-    return [*functions, writer.linearised()]
+    """``derivative``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, see :mod:`.source`."""
+    variation = Variation(context)
+    writer = _Writer(context, variation)
+    functions = [writer.derivative(), writer.jacobian(), writer.augmented()]
+    if variation.has_second:
+        functions.append(writer.augmented_jacobian())
+    return ["\n".join([entries_of_jacobian(variation), *writer.tables, ""]), *functions]
 
 
 class _Writer:
-    """Writes functions of the flat arrays y and p; only what a function uses is read from them."""
+    """Writes functions of the flat arrays y and p; only what a function uses is read from them.
 
-    def __init__(self, context: Context):
-        self.context = context
-        problem = context.problem
-        self.states = [symbol(state.name) for state in problem.states]
-        self.parameters = parameter_symbols(problem)
-        self.named = [(symbol(item.name), context.resolve(item.expr)) for item in problem.definitions]
-        values: dict[Symbol, Node] = {}
-        for target, expr in self.named:
-            values[target] = expr.xreplace(values)
-        self.equations = [context.resolve(expr).xreplace(values) for expr in problem.equations.values()]
+    What goes into scattered places is put into a list ``values`` and then distributed by a table of places: a statement
+    for each place takes Numba several times as long to compile, 20 seconds for 50 states and 100 parameters.
+    """
+
+    def __init__(self, context: Context, variation: Variation):
+        self.context, self.variation = context, variation
+        self.n = len(variation.states)
+        self.tables: list[str] = []
 
     def derivative(self) -> str:
         """The right-hand side, written into ``dy``."""
-        outputs = [self.context.resolve(expr) for expr in self.context.problem.equations.values()]
-        lines, codes = self._body(self.named, outputs)
-        lines += [f"    dy[{i}] = {code}" for i, code in enumerate(codes)]
-        return self._function("derivative(t, y, dy, p)", lines)
+        lines, values = self._body(*self.variation.steps)
+        return _function("derivative(t, y, dy, p)", [*lines, *self._assigned("dy", enumerate(values))])
 
-    def matrix(self, name: str, variables: Sequence[Symbol]) -> str:
-        """The derivatives of all equations by these variables; entries that are always zero are not written."""
-        entries = {
-            (i, j): entry
-            for i, equation in enumerate(self.equations)
-            for j, variable in enumerate(variables)
-            if (entry := derivative(equation, variable)) != 0
-        }
-        lines, codes = self._body([], list(entries.values()))
-        lines.append(f"    out = np.zeros((N_STATES, {len(variables)}))")
-        lines += [f"    out[{i}, {j}] = {code}" for (i, j), code in zip(entries, codes, strict=True)]
-        return self._function(f"{name}(t, y, p)", [*lines, "    return out"])
+    def jacobian(self) -> str:
+        """The Jacobian, written into ``out``, which has it row by row; what is always zero is not written."""
+        entries = self.variation.jacobian
+        lines, values = self._body([], list(entries.values()))
+        places = (i * self.n + k for i, k in entries)
+        return _function("jacobian(t, y, out, p)", [*lines, *self._assigned("out", zip(places, values, strict=True))])
 
-    def linearised(self) -> str:
-        """The right-hand side with both Jacobians, transposed; all that the sensitivity equations need."""
-        places: list[tuple[str, Node]] = [(f"f[{i}]", equation) for i, equation in enumerate(self.equations)]
-        for name, variables in (("j", self.states), ("f_p", self.parameters)):
-            places += [
-                (f"{name}[{row}, {i}]", entry)
-                for row, variable in enumerate(variables)
-                for i, equation in enumerate(self.equations)
-                if (entry := derivative(equation, variable)) != 0
+    def augmented(self) -> str:
+        """The right-hand side and then its sensitivities, written into ``out``."""
+        variation, n = self.variation, self.n
+        statements, outputs = variation.steps
+        tangent, forcing = variation.tangent, variation.by_theta
+        read = variation.tangent.read
+        lines, values = self._body([*statements, *variation.slopes], [*outputs, *forcing.values(), *read])
+        known = dict(zip(read, values[n + len(forcing) :], strict=True))
+        printer = self.context.printer()
+        lines += self._assigned("out", enumerate(values[:n]))
+        lines += ["    for j in range(N_STATES, out.size, N_STATES):", *self._read_along(tangent)]
+        lines += [f"        {target} = {printer.code(expr.xreplace(known))}" for target, expr in tangent.named]
+        for i, expr in enumerate(tangent.outputs):
+            lines.append(f"        out[{_after_j(i)}] = {printer.operand(expr.xreplace(known))}")
+        if forcing:
+            lines += self._listed(values[n : n + len(forcing)])
+            lines += [
+                "    last = first + out.size//N_STATES - 1",
+                f"    for k in range({len(forcing)}):",
+                f"        i, j = {self._table('FORCED', forcing)}[k]",
+                "        if first <= j < last:",
+                "            out[N_STATES*(1 + j - first) + i] += values[k]",
             ]
-        lines, codes = self._body([], [entry for _, entry in places])
-        lines += ["    f = np.empty(N_STATES)", "    j = np.zeros((N_STATES, N_STATES))"]
-        lines += [f"    f_p = np.zeros(({len(self.parameters)}, N_STATES))"] if self.parameters else []
-        lines += [f"    {place} = {code}" for (place, _), code in zip(places, codes, strict=True)]
-        returned = "f, j, f_p" if self.parameters else "f, j, None"
-        return self._function("linearised(t, y, p)", [*lines, f"    return {returned}"])
+        return _function("augmented(t, y, out, p, first)", lines)
 
-    def _body(self, named: Sequence[tuple[Symbol, Node]], outputs: Sequence[Node]) -> tuple[list[str], list[str]]:
-        """The lines that compute what the outputs share, and the code of each output."""
-        program = straight_line(named, outputs, avoid=("out",)).needed()
+    def augmented_jacobian(self) -> str:
+        """Its derivatives, written into the flat ``out``: those of the Jacobian where ``diagonal[block, entry]`` says,
+        and those that couple a sensitivity with the state where ``below[sensitivity, entry]`` says."""
+        variation = self.variation
+        entries, curvature, mixed = variation.jacobian, variation.curvature, variation.mixed
+        lines, values = self._body([], [*entries.values(), *curvature.values(), *mixed.values()])
+        lines += self._listed(values)
+        lines += [
+            "    for block in range(diagonal.shape[0]):",
+            f"        for k in range({len(entries)}):",
+            "            out[diagonal[block, k]] = values[k]",
+            "    for block in range(below.shape[0]):",
+            f"        for k in range({len(entries)}):",
+            "            out[below[block, k]] = 0.0",
+        ]
+        if curvature:
+            lines += [
+                f"        for k in range({len(curvature)}):",
+                f"            entry, state = {self._table('CURVED', curvature)}[k]",
+                "            direction = y[N_STATES*(1 + block) + state]",
+                f"            out[below[block, entry]] += values[{len(entries)} + k]*direction",
+            ]
+        if mixed:
+            lines += [
+                "    last = first + below.shape[0]",
+                f"    for k in range({len(mixed)}):",
+                f"        entry, j = {self._table('MIXED', mixed)}[k]",
+                "        if first <= j < last:",
+                f"            out[below[j - first, entry]] += values[{len(entries) + len(curvature)} + k]",
+            ]
+        return _function("augmented_jacobian(t, y, out, p, first, diagonal, below)", lines)
+
+    def _listed(self, values: Sequence[Node]) -> list[str]:
+        return [f"    values = np.empty({len(values)})", *self._assigned("values", enumerate(values))]
+
+    def _table(self, name: str, places: Iterable[tuple[int, int]]) -> str:
+        """The name of a table of the module with these places. No quantity has a name that starts like it."""
+        self.tables.append(f"_{name} = np.array({[list(place) for place in places]})")
+        return f"_{name}"
+
+    def _body(self, named: Sequence[Named], outputs: Sequence[Node]) -> tuple[list[str], list[Node]]:
+        """The lines that compute what the outputs share, and the outputs."""
+        tangent = self.variation.tangent
+        own = (*tangent.direction, *(target for target, _ in tangent.named))
+        taken = {*self.variation.taken, *(s.name for s in own)}
+        program = straight_line(named, outputs, avoid=taken).needed().without_aliases()
         used = {s for e in (*program.outputs, *(item.expr for item in program.statements)) for s in e.free_symbols}
         printer = self.context.printer()
-        lines = [*self._read(self.parameters, "p", used), *self._read(self.states, "y", used)]
+        lines = [*self._read(self.variation.parameters, "p", used), *self._read(self.variation.states, "y", used)]
         lines += [f"    {printer.code(item.symbol)} = {printer.code(item.expr)}" for item in program.statements]
-        return lines, [printer.operand(output) for output in program.outputs]
+        return lines, list(program.outputs)
 
     def _read(self, symbols: Iterable[Symbol], array: str, used: set[Symbol]) -> list[str]:
         names = self.context.names
         return [f"    {names.get(s, s.name)} = {array}[{i}]" for i, s in enumerate(symbols) if s in used]
 
-    def _function(self, head: str, lines: Sequence[str]) -> str:
-        return "\n".join([_COMPILED, f"def {head}:", *lines]) + "\n"
+    def _read_along(self, tangent: Tangent) -> list[str]:
+        """The sensitivities of one column, those that are used."""
+        expressions = (*tangent.outputs, *(expr for _, expr in tangent.named))
+        used = {s for expr in expressions for s in expr.free_symbols}
+        return [f"        {s} = y[{_after_j(i)}]" for i, s in enumerate(tangent.direction) if s in used]
+
+    def _assigned(self, array: str, values: Iterable[tuple[int, Node]]) -> list[str]:
+        printer = self.context.printer()
+        return [f"    {array}[{index}] = {printer.operand(value)}" for index, value in values]
+
+
+def _after_j(i: int) -> str:
+    return f"j + {i}" if i else "j"
+
+
+def _function(head: str, lines: Sequence[str]) -> str:
+    return "\n".join([_COMPILED, f"def {head}:", *lines]) + "\n"

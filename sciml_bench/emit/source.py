@@ -43,13 +43,16 @@ def source(problem: Problem | Architecture, target: str) -> str:
     take y of shape (batch, n_states) and ys of shape (n_times, batch, n_states). Modules of problems that compute
     something around the solve have ``initial_state`` too, and a loss of more arguments, see :mod:`.latent`. NumPy
     modules also have ``jacobian(t, y, p)`` (n_states, n_states), ``parameter_jacobian(t, y, p)`` (n_states,
-    n_parameters) and ``loss_gradient(ys)`` (n_times, n_states), and those of scalar problems ``linearised(t, y, p)``,
-    which gives at once the right-hand side as numbers and both Jacobians transposed, the second ``None`` without
-    parameters. TensorFlow modules of scalar problems have ``jacobian``; JAX modules of problems with a split have
-    ``explicit_terms(t, y, p)`` and ``implicit_terms(t, y, p)``, whose sum is ``rhs``, and those of stochastic equations
-    ``drift`` and ``diffusion``, see :mod:`.control`. Numba's have the functions of NumPy's, compiled, and
-    ``derivative(t, y, dy, p)``, which writes into ``dy``; plain Python's have ``f(dy, y, p, t)``, which does the same,
-    in the place of all functions but the loss. Julia's is another kind of
+    n_parameters) and ``loss_gradient(ys)`` (n_times, n_states). Those of scalar problems give the right-hand side as a
+    tuple of numbers, tell in ``ENTRIES`` the rows and columns where their Jacobian is not always zero, and have, in
+    small systems, ``augmented(t, y, p)``, the same for the states followed by their sensitivities, with
+    ``augmented_jacobian(t, y, p)``; in larger ones ``linearised(t, y, p)``, which gives at once the right-hand side and
+    both Jacobians transposed, the second ``None`` without parameters, and ``second_derivatives(t, y, p)``. TensorFlow
+    modules of scalar problems have ``jacobian``; JAX modules of problems with a split have ``explicit_terms(t, y, p)``
+    and ``implicit_terms(t, y, p)``, whose sum is ``rhs``, and those of stochastic equations ``drift`` and
+    ``diffusion``, see :mod:`.control`. Numba's have functions that write into an array, see :mod:`.numba`:
+    ``derivative(t, y, dy, p)``, ``jacobian``, ``augmented`` and ``augmented_jacobian``; plain Python's have
+    ``f(dy, y, p, t)``, in the place of all functions but the loss. Julia's is another kind of
     module, see :func:`~sciml_bench.emit.julia.julia_source`.
 
     Raises:

@@ -38,6 +38,18 @@ class Program:
                 wanted |= statement.expr.free_symbols
         return replace(self, statements=tuple(reversed(kept)))
 
+    def without_aliases(self) -> Program:
+        """The same without statements that give a symbol another name."""
+        names: dict[Symbol, Symbol] = {}
+        kept: list[Statement] = []
+        for statement in self.statements:
+            expr = statement.expr.xreplace(names)
+            if isinstance(expr, Symbol):
+                names[statement.symbol] = expr
+            else:
+                kept.append(replace(statement, expr=expr))
+        return replace(self, statements=tuple(kept), outputs=tuple(output.xreplace(names) for output in self.outputs))
+
 
 @dataclass(frozen=True)
 class PairTable:

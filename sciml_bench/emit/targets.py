@@ -76,7 +76,7 @@ TARGETS = {
         unpack="{}.tolist()", stack="np.array([{}])", concatenate="np.concatenate([{}])",
         constant="{}", array="{}", total="np.sum({})", row_sum="np.sum({}, axis=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="np.full({1}, {0})",
-        functions=_functions("np"), traced=False,
+        functions=_functions("np"), traced=False, reserved=frozenset({"ENTRIES", "out"}),
     ),
     # A function of Python's own numbers that writes into an array of whatever library calls it.
     "python": Target(
@@ -90,7 +90,11 @@ TARGETS = {
         name="numba", module="np", imports=("import math", "import numpy as np", "from numba import njit"),
         unpack="{}", stack="np.array([{}])", concatenate="", constant="{}", array="{}", total="np.sum({})",
         row_sum="", gather="", reshape="", fill="",
-        functions=_functions("np"), traced=False, reserved=frozenset({"njit", "derivative", "out"}),
+        functions=_functions("np"), traced=False,
+        reserved=frozenset({
+            "njit", "derivative", "out", "values", "first", "last", "block", "entry", "state", "direction", "i", "k",
+            "diagonal", "below", "ENTRIES",
+        }),
     ),
     "jax": Target(
         name="jax", module="jnp", imports=("import jax.numpy as jnp", "import numpy as np"),

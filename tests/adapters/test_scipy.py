@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from adapters.cells import catalog_task, source_task
 from scipy.integrate import solve_ivp
 
 from sciml_bench.adapters.base import Facts
-from sciml_bench.adapters.scipy import ADAPTER, newton, sensitivity
+from sciml_bench.adapters.scipy import ADAPTER, sensitivity
 from sciml_bench.adapters.scipy.program import METHODS, build
 from sciml_bench.cli.main import main
 from sciml_bench.emit import source
@@ -59,7 +58,7 @@ def test_steps_are_counted_anew_for_every_call(method):
     solver: Any = METHODS[method]
     free = solve_ivp(
         system.rhs, (numbers.t0, numbers.t1), system.start, method=solver, rtol=system.rtol, atol=system.atol,
-        **system.options,
+        args=system.args or None, **system.options,
     )  # fmt: skip
     first, second = (solved(program, np.array(numbers.theta), point).statistics["n_accepted"] for _ in range(2))
     assert first == second == len(free.t) - 1
@@ -71,7 +70,8 @@ def test_sensitivities_are_the_published_ones(method):
     program = scipy_program("lotka-volterra", method)
     numbers = catalog.load("lotka-volterra").numbers()
     inputs = program.prepare(np.array(numbers.theta), Point(1e-9, 1e-11))
-    last = program._integrate(inputs.augmented).values[-1].reshape(5, 2)
+    (augmented,) = inputs.augmented
+    last = program._integrate(augmented).values[-1].reshape(5, 2)
     published = [
         [1.026344767575089, 0.9096910781360416],
         [2.160557523562618, -6.256770517220816],
@@ -89,80 +89,13 @@ def test_sensitivities_to_the_initial_state_start_at_the_identity():
     theta = np.array(problem.numbers().theta)
     inputs = program.prepare(theta, Point(1e-9, 1e-11))
     n = len(theta)
-    np.testing.assert_array_equal(inputs.augmented.start.reshape(n + 1, n), np.vstack([theta, np.eye(n)]))
+    (augmented,) = inputs.augmented
+    np.testing.assert_array_equal(augmented.start.reshape(n + 1, n), np.vstack([theta, np.eye(n)]))
     direction = np.cos(np.arange(n))
     h = 1e-7
     ahead, behind = (differentiated(program, theta + s * h * direction, Point(1e-12, 1e-13)).loss for s in (1, -1))
     slope = differentiated(program, theta, Point(1e-10, 1e-12)).gradient @ direction
     assert slope == pytest.approx((ahead - behind) / (2 * h), rel=1e-3)
-
-
-@pytest.mark.parametrize("problem", ["robertson", "brusselator-1d", "medical-akzo-nobel"])
-def test_the_newton_matrix_is_the_jacobian_of_the_whole_system(problem):
-    """Against central differences of Z' along random directions."""
-    program = scipy_program(problem, "radau")
-    numbers = catalog.load(problem).numbers()
-    random = np.random.default_rng(0)
-    inputs = program.prepare(np.array(numbers.theta), Point(1e-6, 1e-8)).augmented
-    n, rows = len(numbers.y0), 1 + len(numbers.theta)
-    z = np.concatenate([np.array(numbers.y0) + 0.1, random.normal(size=n * (rows - 1))])
-    matrix = inputs.options["jac"](0.3, z)
-    for block in range(rows):
-        # A step that suits one block row by row: states and sensitivities have other sizes.
-        direction = np.zeros_like(z)
-        direction[block * n : (block + 1) * n] = random.normal(size=n)
-        step = 1e-5
-        difference = (inputs.rhs(0.3, z + step * direction) - inputs.rhs(0.3, z - step * direction)) / (2 * step)
-        product = matrix @ direction
-        np.testing.assert_allclose(product, difference, rtol=1e-4, atol=1e-5 * np.max(np.abs(difference)))
-
-
-def test_the_sparse_and_the_dense_newton_matrix_are_the_same():
-    program = scipy_program("robertson", "bdf")
-    numbers = catalog.load("robertson").numbers()
-    source = program._source
-    shape = newton.structure(source, numbers)
-    z = np.random.default_rng(0).normal(size=12)
-    dense, sparse = (
-        newton.Coupled(source.jacobian, source.parameter_jacobian, shape, 3, kind).matrix(
-            list(numbers.p), np.full(3, 1e-8)
-        )(0.0, z)
-        for kind in (False, True)
-    )
-    np.testing.assert_array_equal(sparse.toarray(), dense)
-
-
-@pytest.mark.parametrize(("problem", "method"), [("brusselator-1d", "bdf"), ("brusselator-2d", "radau")])
-def test_fields_leave_the_coupling_out(problem, method):
-    program = scipy_program(problem, method)
-    numbers = catalog.load(problem).numbers()
-    inputs = program.prepare(np.array(numbers.theta), Point(1e-6, 1e-8))
-    blocks = 1 + len(numbers.theta)
-    z = np.tile(np.array(numbers.y0) + 0.1, blocks)
-    block = newton._dense(inputs.state.options["jac"](0.3, z[: len(numbers.y0)]))
-    np.testing.assert_array_equal(inputs.augmented.options["jac"](0.3, z).toarray(), np.kron(np.eye(blocks), block))
-
-
-def test_a_band_holds_the_diagonal_blocks():
-    jacobian = np.diag([1.0, 2.0, 3.0, 4.0]) + np.diag([5.0, 6.0, 7.0], -1) + np.diag([8.0, 9.0], 2)
-    source = ModuleType("source")
-    setattr(source, "jacobian", lambda _t, _y, _p: jacobian)  # noqa: B010 - a module has no such attribute to type
-    shape = newton.structure(source, Numbers((1.0,) * 4, (), 0.0, 1.0, (1.0,), (), (1.0,) * 4, "initial_state"))
-    assert (shape.lower, shape.upper) == (1, 2)
-    options = newton._banded(lambda _t, _y: jacobian, shape, 2)
-    assert (options["lband"], options["uband"]) == (1, 2)
-    band = options["jac"](0.0, np.ones(8))
-    full = np.array([[band[2 + i - j, j] if -2 <= i - j <= 1 else 0.0 for j in range(8)] for i in range(8)])
-    np.testing.assert_array_equal(full, np.kron(np.eye(2), jacobian))
-
-
-def test_columns_of_one_group_share_no_row():
-    program = scipy_program("pollution", "radau")
-    shape = newton.structure(program._source, catalog.load("pollution").numbers())
-    for group in range(shape.n_groups):
-        rows = shape.rows[shape.group[shape.columns] == group]
-        assert len(rows) == len(set(rows.tolist()))
-    assert shape.n_groups < shape.n
 
 
 @pytest.mark.parametrize("method", ["bdf", "lsoda", "odeint"])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import OdeSolver, solve_ivp
 
+from sciml_bench.adapters.scipy.failure import STALLED_AFTER, stalled
 from sciml_bench.adapters.segments import Segment
 
 Vector = NDArray[np.float64]
@@ -27,9 +28,10 @@ class Result(NamedTuple):
 
 
 Integrate = Callable[
-    [Callable[[float, Vector], Any], Segment, Vector, Vector, float, Vector, Mapping[str, Any]], Result
+    [Callable[..., Any], Segment, Vector, Vector, float, Vector, Mapping[str, Any], tuple[Any, ...]], Result
 ]
-"""The right-hand side, the segment, its times, the state at its start, both tolerances, and options of the method."""
+"""The right-hand side, the segment, its times, the state at its start, both tolerances, options of the method, and what
+the right-hand side and the Jacobian take besides."""
 
 
 class StepCounter(OdeSolver):
@@ -43,10 +45,19 @@ def counting_steps(solver: type[OdeSolver]) -> type[StepCounter]:
 
     class Counting(solver):
         steps = 0
+        standing = 0
 
         def step(self) -> str | None:
             Counting.steps += 1
-            return super().step()
+            before = self.t
+            message = super().step()
+            if self.t != before:
+                self.standing = 0
+            elif (standing := self.standing + 1) > STALLED_AFTER:
+                raise stalled(before)
+            else:
+                self.standing = standing
+            return message
 
     return Counting  # pyright: ignore[reportReturnType]
 
@@ -57,13 +68,14 @@ def by_solve_ivp(solver: type[OdeSolver]) -> Integrate:
     counting: Any = counting_steps(solver)
 
     def integrate(
-        rhs: Callable[[float, Vector], Any], segment: Segment, times: Vector, start: Vector, rtol: float, atol: Vector,
-        options: Mapping[str, Any],
+        rhs: Callable[..., Any], segment: Segment, times: Vector, start: Vector, rtol: float, atol: Vector,
+        options: Mapping[str, Any], args: tuple[Any, ...],
     ) -> Result:  # fmt: skip
         counting.steps = 0
         found: Any = solve_ivp(
-            rhs, (segment.start, segment.end), start, method=counting, t_eval=times, rtol=rtol, atol=atol, **options
-        )
+            rhs, (segment.start, segment.end), start, method=counting, t_eval=times, rtol=rtol, atol=atol,
+            args=args or None, **options,
+        )  # fmt: skip
         return Result(found.y, found.status, found.message, counting.steps, found.nfev, found.njev, found.nlu)
 
     return integrate

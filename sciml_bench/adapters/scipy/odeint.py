@@ -23,13 +23,14 @@ _DONE = "Integration successful."
 
 
 def integrate(
-    rhs: Callable[[float, Vector], Any],
+    rhs: Callable[..., Any],
     segment: Segment,
     times: Vector,
     start: Vector,
     rtol: float,
     atol: Vector,
     options: Mapping[str, Any],
+    args: tuple[Any, ...],
 ) -> Result:
     """One segment. ``options`` are those of ``solve_ivp`` with LSODA: ``jac``, and ``lband`` and ``uband`` of a band.
 
@@ -40,7 +41,7 @@ def integrate(
         # What it warns of is in its message, too.
         warnings.simplefilter("ignore", ODEintWarning)
         found: Any = odeint(
-            rhs, start, grid, tfirst=True, full_output=True, rtol=rtol, atol=atol, mxstep=MAX_STEPS,
+            rhs, start, grid, args, tfirst=True, full_output=True, rtol=rtol, atol=atol, mxstep=MAX_STEPS,
             Dfun=options.get("jac"), ml=options.get("lband"), mu=options.get("uband"),
             tcrit=[segment.end] if segment.clipped else None,
         )  # fmt: skip

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
-from sciml_bench.adapters.scipy import failure, newton, odeint, sensitivity
+from sciml_bench.adapters.scipy import failure, odeint, sensitivity
 from sciml_bench.adapters.scipy.ivp import Integrate, Result, by_solve_ivp
+from sciml_bench.adapters.scipy.structure import Parameters
+from sciml_bench.adapters.scipy.system import System, Systems
 from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task
@@ -25,25 +27,14 @@ if TYPE_CHECKING:
 
 Vector = NDArray[np.float64]
 METHODS = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": LSODA}
-EXPLICIT = ("rk45", "dop853")
-
-
-class System(NamedTuple):
-    """One initial value problem, with the options of its method as ``solve_ivp`` takes them."""
-
-    rhs: Callable[[float, Vector], Vector]
-    start: Vector
-    rtol: float
-    atol: Vector
-    options: dict[str, Any]
 
 
 class Inputs(NamedTuple):
     """The inputs of one call: the problem itself, and with its sensitivities."""
 
-    p: newton.Parameters
+    p: Parameters
     state: System
-    augmented: System
+    augmented: list[System]
 
 
 class Counts(NamedTuple):
@@ -87,49 +78,43 @@ class SciPyProgram(Program):
         self._given: tuple[Any, ...] | None = getattr(self._source, "GIVEN", None)
         self._n_states, self._n_theta = len(numbers.y0), len(numbers.theta)
         self._scale = np.asarray(numbers.atol_scale)
-        if self._method in EXPLICIT:
-            self._state_options = self._augmented_options = _no_options
-        else:
-            method, source, wrt = self._method, self._source, numbers.wrt
-            shape = newton.structure(source, numbers, self._parameters)
-            self._state_options = newton.state_options(method, source, shape)
-            self._augmented_options = newton.sensitivity_options(method, source, shape, self._n_theta, wrt)
+        self._systems = Systems(self._source, numbers, self._method, compiled)
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
-        numbers, rhs = self._numbers, self._source.rhs
+        numbers = self._numbers
         values = np.array(theta, dtype=np.float64)
         parameters = numbers.wrt == "parameters"
         p = self._parameters(values if parameters else np.asarray(numbers.p))
         y0 = np.asarray(numbers.y0) if parameters else values
-        atol = point.atol * self._scale
         start = sensitivity.initial(y0, self._n_theta, numbers.wrt)
         if self._given is not None:
             y0, start = self._start(p, self._given)
+        atol = point.atol * self._scale
+        atol_of_all = sensitivity.absolute_tolerance(atol, values, numbers)
         return Inputs(
             p=p,
-            state=System(lambda t, y: rhs(t, y, p), y0, point.rtol, atol, self._state_options(p, atol)),
-            augmented=System(
-                sensitivity.right_hand_side(self._source, p, self._n_states, self._n_theta, numbers.wrt),
-                start,
-                point.rtol,
-                sensitivity.absolute_tolerance(atol, values, numbers),
-                self._augmented_options(p, atol),
-            ),
+            state=self._systems.state(p, y0, point.rtol, atol),
+            augmented=self._systems.augmented(p, start, point.rtol, atol_of_all),
         )
 
     def solve(self, inputs: Inputs) -> Solved:
         return self._integrate(inputs.state)
 
     def gradient(self, inputs: Inputs) -> Differentiated:
-        values, counts = self._integrate(inputs.augmented)
-        rows = values.reshape(len(values), 1 + self._n_theta, self._n_states)
-        ys = rows[:, 0]
+        solved = [self._integrate(system) for system in inputs.augmented]
+        # The state is in each of them.
+        ys = solved[0].values[:, : self._n_states]
         loss, by_state, directly = self._loss(ys, inputs.p)
-        # One product of a (n_theta, n_states) matrix and a vector for each saved time, then their sum.
-        gradient = np.matmul(rows[:, 1:], by_state[:, :, None]).sum(axis=0)[:, 0]
+        gradient = np.empty(self._n_theta)
+        counts = Counts(0, 0, 0, 0)
+        for system, (values, told) in zip(inputs.augmented, solved, strict=True):
+            rows = values.reshape(len(values), -1, self._n_states)[:, 1:]
+            # One product of a (columns, n_states) matrix and a vector for each saved time, then their sum.
+            gradient[system.columns] = np.matmul(rows, by_state[:, :, None]).sum(axis=0)[:, 0]
+            counts = Counts(*map(operator.add, counts, told))
         return Differentiated(float(loss), gradient + directly, counts)
 
-    def _parameters(self, p: Vector) -> newton.Parameters:
+    def _parameters(self, p: Vector) -> Parameters:
         """The parameters as the emitted functions take them.
 
         What Python runs takes Python floats, not NumPy scalars: it computes with them one by one, three times as fast.
@@ -142,13 +127,13 @@ class SciPyProgram(Program):
 
         return CompileTimes(vars(self._source).values())
 
-    def _start(self, p: newton.Parameters, given: tuple[Any, ...]) -> tuple[Vector, Vector]:
+    def _start(self, p: Parameters, given: tuple[Any, ...]) -> tuple[Vector, Vector]:
         """The initial state as the parameters decide it, and the same followed by its sensitivities."""
         found = self._source.initial_state(*given, np.asarray(p))
         y0 = found[0] if isinstance(found, tuple) else found
         return y0, np.concatenate([y0, self._source.initial_jacobian(*given, p).T.ravel()])
 
-    def _loss(self, ys: Vector, p: newton.Parameters) -> tuple[float, Vector, Vector | float]:
+    def _loss(self, ys: Vector, p: Parameters) -> tuple[float, Vector, Vector | float]:
         """The loss, its derivatives by the states, and those by the parameters while the states stay."""
         source, given = self._source, self._given
         if given is None:
@@ -201,20 +186,20 @@ class SciPyProgram(Program):
             if result.status != 0:
                 raise failure.unfinished(result.message, [str(warning.message) for warning in said], segment.start)
             start = result.y[:, -1]
-            saved.append(result.y.T[: segment.n_saved])
+            ys = result.y.T[: segment.n_saved]
+            saved.append(ys if system.place is None else ys[:, system.place])
             here = (result.n_steps, result.nfev, result.njev, result.nlu)
             counts = Counts(*map(operator.add, counts, here))
         return Solved(saved[0] if len(saved) == 1 else np.concatenate(saved), counts)
 
     def _one_segment(self, system: System, segment: Segment, times: Vector, start: Vector) -> Result:
-        options = system.options
-        rhs = _clipped(system.rhs, segment) if segment.clipped else system.rhs
-        if self._method in newton.LSODA:
-            rhs = failure.watched(rhs)
-        if segment.clipped and "jac" in options:
-            options = {**options, "jac": _clipped(options["jac"], segment)}
+        rhs, options = system.rhs, system.options
+        if segment.clipped:
+            rhs = _clipped(rhs, segment)
+            if "jac" in options:
+                options = {**options, "jac": _clipped(options["jac"], segment)}
         try:
-            return self._integrate_segment(rhs, segment, times, start, system.rtol, system.atol, options)
+            return self._integrate_segment(rhs, segment, times, start, system.rtol, system.atol, options, system.args)
         except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:
             known = failure.raised(error)
             if known is None:
@@ -227,13 +212,9 @@ def build(task: Task) -> SciPyProgram:
     return SciPyProgram(task)
 
 
-def _no_options(_p: newton.Parameters, _atol: Vector) -> dict[str, Any]:
-    return {}
-
-
-def _clipped(function: Callable[[float, Vector], Any], segment: Segment) -> Callable[[float, Vector], Any]:
+def _clipped(function: Callable[..., Any], segment: Segment) -> Callable[..., Any]:
     low, high = segment.low, segment.high
-    return lambda t, y: function(min(max(t, low), high), y)
+    return lambda t, y, *args: function(min(max(t, low), high), y, *args)
 
 
 def _statistics(counts: Counts) -> dict[str, float]:

@@ -35,11 +35,12 @@ def absolute_tolerance(atol: Vector, theta: Vector, numbers: Numbers) -> Vector:
 
 
 def right_hand_side(
-    source: ModuleType, p: list[float] | Vector, n_states: int, n_theta: int, wrt: str
+    source: ModuleType, p: list[float] | Vector, n_states: int, columns: slice, wrt: str
 ) -> Callable[..., Vector]:
-    """The flat Z' as a function of t and the flat Z."""
+    """The flat Z' as a function of t and the flat Z, which has the sensitivities to these components of theta."""
     rhs, jacobian, forcing = source.rhs, source.jacobian, source.parameter_jacobian
-    n, size, shape = n_states, n_states * (1 + n_theta), (n_theta, n_states)
+    n, n_columns = n_states, columns.stop - columns.start
+    size, shape = n * (1 + n_columns), (n_columns, n)
 
     def initial_state(t: float, z: Vector) -> Vector:
         y = z[:n]
@@ -51,7 +52,7 @@ def right_hand_side(
     def parameters(t: float, z: Vector) -> Vector:
         y = z[:n]
         product = jacobian(t, y, p).dot(z[n:].reshape(shape).T)
-        product += forcing(t, y, p)
+        product += forcing(t, y, p)[:, columns]
         out = np.empty(size)
         out[:n] = rhs(t, y, p)
         out[n:] = product.T.ravel()
@@ -60,8 +61,8 @@ def right_hand_side(
     def linearised(t: float, z: Vector) -> Vector:
         f, j, f_p = source.linearised(t, z[:n], p)
         sensitivities = z[n:].reshape(shape).dot(j)
-        if wrt == "parameters":
-            sensitivities += f_p
+        if f_p is not None:
+            sensitivities += f_p[columns]
         out = np.empty(size)
         out[:n] = f
         out[n:] = sensitivities.ravel()

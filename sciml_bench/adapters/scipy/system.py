@@ -1,0 +1,280 @@
+"""The initial value problems that SciPy solves for a cell: the equations, and the equations with sensitivities.
+
+What a solver calls hundreds of times is made here once for each point, of as few Python frames and new arrays as the
+solver allows. ``odeint`` copies what it is given, so that one array serves all its calls; the solvers of ``solve_ivp``
+keep what they are given, and get a new one each time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import cached_property
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sciml_bench.adapters.scipy import layout, newton, sensitivity
+from sciml_bench.adapters.scipy.layout import Layout
+from sciml_bench.adapters.scipy.structure import Band, Parameters, Structure, band, entries_of_factors, structure
+from sciml_bench.task import Numbers
+
+Vector = NDArray[np.float64]
+Function = Callable[..., Any]
+
+EXPLICIT = ("rk45", "dop853")
+LSODA = ("lsoda", "odeint")
+"""Both ways to ODEPACK's LSODA: by ``solve_ivp``, and by ``odeint``."""
+
+# From this many equations on, a sparse factorisation of the system with sensitivities beats a dense one.
+SPARSE_FROM = 200
+# With many states (discretised fields) BDF does as well without the coupling, and its factors are half as large; so
+# does Radau where they are large anyway. Measured on the catalog's pde suite; kinetics have fewer states.
+MANY_STATES = 64
+LARGE_FACTORS = 20_000
+# With so many of them LSODA is given the largest systems as a band, too: a full matrix of more takes minutes.
+DENSE_UP_TO = 600
+
+
+# A full matrix of fewer states is factorised in the time that it takes to put the values into another order.
+BAND_FROM = 20
+# LSODA factorises a full matrix, whose cost grows with the cube of the equations: of more than these, sensitivities are
+# solved for a share at a time, with the state each time. Measured on hires (88 in one, 1.2 to 3 times as fast as in
+# shares) and pollution (520 in shares of 100, 3 to 5 times as fast as in one). Equations of
+# vectors cost more themselves.
+TOGETHER = 100
+
+
+class System(NamedTuple):
+    """One initial value problem, with the options of its method as ``solve_ivp`` takes them.
+
+    ``rhs`` and the option ``jac`` take t, the values and ``args``. Value k stands at ``place[k]`` of what the solver
+    has, where its order is another one than ours. With sensitivities, these are to the ``columns`` of theta.
+    """
+
+    rhs: Function
+    start: Vector
+    rtol: float
+    atol: Vector
+    options: dict[str, Any]
+    args: tuple[Any, ...] = ()
+    columns: slice = slice(0, 0)
+    place: NDArray[np.intp] | None = None
+
+    def ordered(self, order: NDArray[np.int64] | None) -> System:
+        """The same with values in this order, if another one is given; ``rhs`` and ``jac`` take no arguments more."""
+        if order is None or np.array_equal(order, np.arange(len(order))):
+            return self
+        place, rhs, options = np.argsort(order), self.rhs, dict(self.options)
+        if (jac := options.get("jac")) is not None:
+            options["jac"] = lambda t, x: jac(t, x[place])
+        return self._replace(
+            rhs=lambda t, x: np.asarray(rhs(t, x[place]))[order],
+            start=self.start[order],
+            atol=self.atol[order],
+            options=options,
+            place=place,
+        )
+
+
+class Systems:
+    """The systems of one cell. A module that is compiled has functions that write into an array."""
+
+    def __init__(self, source: ModuleType, numbers: Numbers, method: str, is_compiled: bool):
+        self._source, self._numbers, self._method, self._is_compiled = source, numbers, method, is_compiled
+        self._n, self._n_theta = len(numbers.y0), len(numbers.theta)
+        self._reuses = method == "odeint"
+
+    def state(self, p: Parameters, start: Vector, rtol: float, atol: Vector) -> System:
+        """The problem itself."""
+        source, n = self._source, self._n
+        chosen = self._state_layout
+        if not self._is_compiled and chosen is None:
+            options = {} if self._method in EXPLICIT else {"jac": source.jacobian}
+            if self._method in LSODA and self._shape.is_sparse:
+                options = {"jac": lambda t, y, p: source.jacobian(t, y, p).toarray()}
+            return System(source.rhs, start, rtol, atol, options, (p,))
+        if self._is_compiled:
+            rhs = _writing(source.derivative, p, n, self._reuses)
+            options = {} if self._method in EXPLICIT else {"jac": self._compiled_jacobian(p)}
+        else:
+            rhs, options = (lambda t, y: source.rhs(t, y, p)), {}
+        if chosen is not None:
+            options = self._options(chosen, self._fill_of_state(chosen, p))
+        return System(rhs, start, rtol, atol, options).ordered(None if chosen is None else chosen.order)
+
+    def augmented(self, p: Parameters, start: Vector, rtol: float, atol: Vector) -> list[System]:
+        """The problem with its sensitivities, of that start and tolerance; one, or several that share them out."""
+        return [self._with(columns, p, start, rtol, atol) for columns in self._shares]
+
+    def _with(self, columns: slice, p: Parameters, start: Vector, rtol: float, atol: Vector) -> System:
+        source, size = self._source, self._n * (1 + columns.stop - columns.start)
+        start, atol = (self._part(values, columns) for values in (start, atol))
+        if not self._is_compiled and hasattr(source, "augmented"):
+            options = {} if self._method in EXPLICIT else self._own_jacobian()
+            return System(source.augmented, start, rtol, atol, options, (p,), columns)
+        if self._is_compiled:
+            rhs = _writing_from(source.augmented, p, columns.start, size, self._reuses)
+        else:
+            rhs = sensitivity.right_hand_side(source, p, self._n, columns, self._numbers.wrt)
+        if self._method in EXPLICIT:
+            return System(rhs, start, rtol, atol, {}, (), columns)
+        chosen = self._layout_with(columns.stop - columns.start)
+        fill = self._fill(chosen, columns, p, atol[: self._n])
+        options = self._options(chosen, fill)
+        return System(rhs, start, rtol, atol, options, (), columns).ordered(chosen.order)
+
+    def _compiled_jacobian(self, p: Parameters) -> Function:
+        n, kernel = self._n, self._source.jacobian
+        nowhere = np.empty((0, 0), dtype=np.int64)
+        whole = Layout(n * n, lambda numbers: numbers.reshape(n, n), nowhere, nowhere)
+        return _matrix(whole, lambda t, y, numbers: kernel(t, y, numbers, p), self._reuses)
+
+    def _part(self, values: Vector, columns: slice) -> Vector:
+        rows = values.reshape(1 + self._n_theta, self._n)
+        return np.concatenate([rows[:1], rows[1:][columns]]).ravel()
+
+    def _own_jacobian(self) -> dict[str, Any]:
+        """The matrix that the module writes out, if it does; otherwise the solver takes differences."""
+        return {"jac": self._source.augmented_jacobian} if hasattr(self._source, "augmented_jacobian") else {}
+
+    @cached_property
+    def _shares(self) -> list[slice]:
+        """The components of theta that each system has sensitivities to."""
+        n, m = self._n, self._n_theta
+        at_once = m
+        if self._method in LSODA and hasattr(self._source, "ENTRIES") and not self._is_interleaved:
+            at_once = min(m, max(1, TOGETHER // n - 1))
+        parts = -(-m // at_once)
+        ends = [m * part // parts for part in range(parts + 1)]
+        return [slice(start, end) for start, end in itertools.pairwise(ends)]
+
+    @cached_property
+    def _shape(self) -> Structure:
+        return structure(self._source, self._numbers, lambda p: p if self._is_compiled else p.tolist())
+
+    @cached_property
+    def _band(self) -> Band:
+        return band(self._shape)
+
+    @cached_property
+    def _state_layout(self) -> Layout | None:
+        """A band, for LSODA, where that is narrow; nothing where a matrix as it is emitted will do."""
+        if self._method not in LSODA or not _is_narrow(self._band.width, self._n):
+            return None
+        if self._is_compiled and not hasattr(self._source, "augmented_jacobian"):
+            return None
+        return layout.banded_blocks(self._shape, 0, self._band)
+
+    def _layout_with(self, n_columns: int) -> Layout:
+        """Where the matrix of a system with so many sensitivities is stored."""
+        shape, size = self._shape, self._n * (1 + n_columns)
+        if self._method in LSODA:
+            if self._n >= MANY_STATES and (size > DENSE_UP_TO or _is_narrow(self._band.width, self._n)):
+                return layout.banded_blocks(shape, n_columns, self._band)
+            if self._is_interleaved:
+                return layout.banded(shape, n_columns, self._band)
+            return layout.dense(shape, n_columns)
+        return layout.sparse(shape, n_columns) if size >= SPARSE_FROM else layout.dense(shape, n_columns)
+
+    @property
+    def _is_interleaved(self) -> bool:
+        """Whether LSODA is given a band in which each state stands before its sensitivities."""
+        return self._n < MANY_STATES and _is_narrow(self._band.width, self._n)
+
+    def _fill_of_state(self, chosen: Layout, p: Parameters) -> newton.Fill | None:
+        if self._is_compiled:
+            return newton.compiled(self._source, chosen, p, slice(0, 0))
+        # What a sparse matrix costs, differences along a narrow band cost less.
+        return None if self._shape.is_sparse else newton.uncoupled(self._source.jacobian, chosen, p, self._shape)
+
+    def _fill(self, chosen: Layout, columns: slice, p: Parameters, atol: Vector) -> newton.Fill | None:
+        source, shape = self._source, self._shape
+        if self._is_compiled:
+            has = hasattr(source, "augmented_jacobian")
+            return newton.compiled(source, chosen, p, columns) if has else None
+        if hasattr(source, "second_derivatives"):
+            return newton.written_out(source, chosen, p, self._n, columns)
+        if not self._is_coupled(chosen, columns):
+            return newton.uncoupled(source.jacobian, chosen, p, shape)
+        forcing = source.parameter_jacobian if self._numbers.wrt == "parameters" else None
+        return newton.Differences(source.jacobian, forcing, chosen, shape, columns).fill(p, atol)
+
+    def _is_coupled(self, chosen: Layout, columns: slice) -> bool:
+        """Whether the matrix is to have the coupling."""
+        n_columns = columns.stop - columns.start
+        if len(chosen.below) < n_columns:
+            return False
+        if self._method in LSODA or self._n < MANY_STATES or self._n * (1 + n_columns) < SPARSE_FROM:
+            return True
+        return self._method != "bdf" and entries_of_factors(self._shape) * (1 + n_columns) <= LARGE_FACTORS
+
+    def _options(self, chosen: Layout, fill: newton.Fill | None) -> dict[str, Any]:
+        """What the solver is given for its Newton iteration; without ``fill`` it takes differences."""
+        options: dict[str, Any] = {} if chosen.lower is None else {"lband": chosen.lower, "uband": chosen.upper}
+        return options if fill is None else {**options, "jac": _matrix(chosen, fill, self._reuses)}
+
+
+def _is_narrow(width: int, size: int) -> bool:
+    """Whether a band pays: its factors need room for the lower part once more, and are made in smaller pieces."""
+    return size >= BAND_FROM and 3 * width + 1 < size / 2
+
+
+def _writing(kernel: Function, p: Parameters, size: int, reuses: bool) -> Function:
+    """A function of t and y that returns what the kernel writes."""
+    if not reuses:
+
+        def made(t: float, y: Vector) -> Vector:
+            out = np.empty(size)
+            kernel(t, y, out, p)
+            return out
+
+        return made
+    kept = np.empty(size)
+
+    def evaluate(t: float, y: Vector) -> Vector:
+        kernel(t, y, kept, p)
+        return kept
+
+    return evaluate
+
+
+def _writing_from(kernel: Function, p: Parameters, first: int, size: int, reuses: bool) -> Function:
+    """The same of a kernel that is told the first component of theta, too."""
+    if not reuses:
+
+        def made(t: float, z: Vector) -> Vector:
+            out = np.empty(size)
+            kernel(t, z, out, p, first)
+            return out
+
+        return made
+    kept = np.empty(size)
+
+    def evaluate(t: float, z: Vector) -> Vector:
+        kernel(t, z, kept, p, first)
+        return kept
+
+    return evaluate
+
+
+def _matrix(chosen: Layout, fill: newton.Fill, reuses: bool) -> Function:
+    """The matrix as a function of t and the flat Z."""
+    if not reuses:
+
+        def made(t: float, z: Vector) -> Any:
+            numbers = np.zeros(chosen.stored)
+            fill(t, z, numbers)
+            return chosen.matrix(numbers)
+
+        return made
+    numbers = np.zeros(chosen.stored)
+    kept = chosen.matrix(numbers)
+
+    def evaluate(t: float, z: Vector) -> Any:
+        fill(t, z, numbers)
+        return kept
+
+    return evaluate

@@ -1,0 +1,184 @@
+"""First and second derivatives of a problem's equations, for the system of its states with their sensitivities.
+
+Along a direction s of the states the right-hand side f changes by J s. It is followed through the statements that f is
+computed by, which is how one writes it by hand: a reaction's rate is differentiated once, and then goes into every
+equation that it is part of. Entries that are always zero are nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+
+import sympy
+from sympy import Symbol
+
+from sciml_bench.emit.context import Context, parameter_symbols
+from sciml_bench.emit.derivative import derivative
+from sciml_bench.emit.statements import straight_line
+from sciml_bench.problem.model import symbol
+from sciml_bench.problem.operators import Node
+
+Named = tuple[Symbol, Node]
+# Names that the functions have for things of their own.
+_LOCALS = ("t", "y", "p", "dy", "f", "j", "f_p", "by_state", "by_theta", "out")
+#: More second derivatives than these are not written out, as the text grows with the cube of the states.
+SECOND_DERIVATIVES = 4000
+
+
+@dataclass(frozen=True)
+class Tangent:
+    """J s for one direction s: ``named`` and then ``outputs`` in terms of ``direction`` and the slopes."""
+
+    direction: tuple[Symbol, ...]
+    named: tuple[Named, ...]
+    outputs: tuple[Node, ...]
+
+    @property
+    def read(self) -> list[Symbol]:
+        """What it reads besides the direction: slopes, and symbols of the right-hand side."""
+        own = {*self.direction, *(target for target, _ in self.named)}
+        expressions = (*self.outputs, *(expr for _, expr in self.named))
+        return sorted({s for expr in expressions for s in expr.free_symbols} - own, key=lambda s: s.name)
+
+    def along(self, suffix: str, taken: set[str]) -> Tangent:
+        """The same with other names, for one of several directions in one function."""
+        names = (*self.direction, *(target for target, _ in self.named))
+        renamed = {name: _fresh(f"{name.name}_{suffix}", taken) for name in names}
+        return Tangent(
+            tuple(renamed[name] for name in self.direction),
+            tuple((renamed[target], expr.xreplace(renamed)) for target, expr in self.named),
+            tuple(expr.xreplace(renamed) for expr in self.outputs),
+        )
+
+
+class Variation:
+    """What changes the right-hand side; ``theta`` are the parameters that sensitivities are to, none of them where
+    they are to the initial state."""
+
+    def __init__(self, context: Context):
+        problem = context.problem
+        self.states = [symbol(state.name) for state in problem.states]
+        self.parameters = parameter_symbols(problem)
+        self.theta = self.parameters if problem.wrt == "parameters" else []
+        self.n_theta = len(self.theta) or len(self.states)
+        self._named = [(symbol(item.name), context.resolve(item.expr)) for item in problem.definitions]
+        values: dict[Symbol, Node] = {}
+        for target, expr in self._named:
+            values[target] = expr.xreplace(values)
+        self._resolved = [context.resolve(expr) for expr in problem.equations.values()]
+        #: The right-hand sides in t, the states and the parameters alone.
+        self.equations = [expr.xreplace(values) for expr in self._resolved]
+        #: Names that a new symbol cannot have.
+        self.taken = {s.name for s in (*context.names, *self.parameters)} | set(context.names.values())
+        self.taken |= {*context.target.reserved, *_LOCALS}
+
+    @cached_property
+    def jacobian(self) -> dict[tuple[int, int], Node]:
+        """(i, l) → df_i/dy_l."""
+        return derivatives(dict(enumerate(self.equations)), self.states)
+
+    @cached_property
+    def by_theta(self) -> dict[tuple[int, int], Node]:
+        """(i, j) → df_i/dtheta_j."""
+        return derivatives(dict(enumerate(self.equations)), self.theta)
+
+    @cached_property
+    def curvature(self) -> dict[tuple[int, int], Node]:
+        """(q, k) → the derivative of the Jacobian's entry q, in the order of ``jacobian``, by y_k."""
+        return derivatives(dict(enumerate(self.jacobian.values())), self.states)
+
+    @cached_property
+    def mixed(self) -> dict[tuple[int, int], Node]:
+        """(q, j) → the derivative of the Jacobian's entry q by theta_j."""
+        return derivatives(dict(enumerate(self.jacobian.values())), self.theta)
+
+    def coupling(self, j: int, direction: Sequence[Symbol]) -> dict[tuple[int, int], Node]:
+        """(i, k) → the derivative by y_k of what the sensitivity to theta_j, called ``direction``, changes y_i by."""
+        found: dict[tuple[int, int], Node] = {}
+        for q, place in enumerate(self.jacobian):
+            terms = [self.curvature[q, k] * s for k, s in enumerate(direction) if (q, k) in self.curvature]
+            entry = sympy.Add(*terms, self.mixed.get((q, j), sympy.S.Zero))
+            if entry != 0:
+                found[place] = entry
+        return found
+
+    @cached_property
+    def has_second(self) -> bool:
+        """Whether the second derivatives are few enough to be written out."""
+        variables = {*self.states, *self.theta}
+        return sum(len(entry.free_symbols & variables) for entry in self.jacobian.values()) <= SECOND_DERIVATIVES
+
+    @cached_property
+    def steps(self) -> tuple[list[Named], list[Node]]:
+        """The statements that the right-hand side is computed by, and its components after them."""
+        program = straight_line(self._named, self._resolved, avoid=self.taken).needed()
+        self.taken |= {item.symbol.name for item in program.statements}
+        return [(item.symbol, item.expr) for item in program.statements], list(program.outputs)
+
+    @cached_property
+    def slopes(self) -> list[Named]:
+        """What :attr:`tangent` multiplies with, the same for every direction."""
+        return self._tangent[0]
+
+    @cached_property
+    def tangent(self) -> Tangent:
+        """J s for one direction."""
+        return self._tangent[1]
+
+    @cached_property
+    def _tangent(self) -> tuple[list[Named], Tangent]:
+        statements, outputs = self.steps
+        slopes: dict[Node, Symbol] = {}
+        direction = [_fresh(f"s{i}", self.taken) for i in range(len(self.states))]
+        along: dict[Symbol, Node] = dict(zip(self.states, direction, strict=True))
+        named: list[Named] = []
+
+        def change(expr: Node) -> Node:
+            terms: list[Node] = []
+            for variable in sorted(expr.free_symbols & along.keys(), key=lambda s: s.name):
+                slope = derivative(expr, variable)
+                if slope != 0 and along[variable] != 0:
+                    terms.append(self._short(slope, slopes) * along[variable])
+            return sympy.Add(*terms)
+
+        for target, expr in statements:
+            changed = change(expr)
+            if changed == 0 or changed.is_Symbol:
+                along[target] = changed
+            else:
+                along[target] = _fresh(f"d_{target.name}", self.taken)
+                named.append((along[target], changed))
+        ends = tuple(change(expr) for expr in outputs)
+        return [(name, slope) for slope, name in slopes.items()], Tangent(tuple(direction), tuple(named), ends)
+
+    def _short(self, slope: Node, slopes: dict[Node, Symbol]) -> Node:
+        """The slope itself where it is a number or a name, otherwise a name for it, or minus that."""
+        negative = slope.could_extract_minus_sign()
+        size = -slope if negative else slope
+        if size.is_Atom:
+            return slope
+        if size not in slopes:
+            slopes[size] = _fresh(f"by{len(slopes)}", self.taken)
+        return -slopes[size] if negative else slopes[size]
+
+
+def derivatives(expressions: dict[int, Node], variables: Sequence[Symbol]) -> dict[tuple[int, int], Node]:
+    """(index, variable's index) → derivative, those that are not always zero."""
+    found: dict[tuple[int, int], Node] = {}
+    for index, expr in expressions.items():
+        free = expr.free_symbols
+        for j, variable in enumerate(variables):
+            if variable in free and (entry := derivative(expr, variable)) != 0:
+                found[index, j] = entry
+    return found
+
+
+def _fresh(name: str, taken: set[str]) -> Symbol:
+    """A new symbol of this name, or of one like it."""
+    names: Iterable[str] = (name, *()) if name not in taken else (f"{name}_{k}" for k in count(2))
+    chosen = next(candidate for candidate in names if candidate not in taken)
+    taken.add(chosen)
+    return Symbol(chosen, real=True)
