@@ -114,6 +114,7 @@ def facts(problem: Problem) -> dict[str, Any]:
             "declared": [shown(t) for t in problem.switching.declared],
             "found": [{"time": shown(switch.time), "in": switch.origin} for switch in problem.switching.found],
         },
+        **_probed(problem),
         "equations": dict(problem.equation_texts),
         "implicit": {name: str(terms) for name, terms in problem.implicit.items()},
         "n_states": problem.n_states,
@@ -139,6 +140,16 @@ def facts(problem: Problem) -> dict[str, Any]:
     }
 
 
+def _probed(problem: Problem) -> dict[str, str | None]:
+    """What a probe finds, in words, and which methods are recommended for that."""
+    from sciml_bench.reference.probe import probed
+
+    found = probed(problem)
+    if found is None or found.suits_explicit is None:
+        return {"probe": None, "recommended": None}
+    return {"probe": found.told, "recommended": "explicit" if found.suits_explicit else "implicit"}
+
+
 def _print(problem: Problem) -> None:
     told = facts(problem)
     click.echo(f"{told['name']}: {told['title']}")
@@ -152,6 +163,8 @@ def _print(problem: Problem) -> None:
         click.echo(f"  implicit-explicit methods take implicitly in d{name}/dt: {text}")
     times = told["time"]
     click.echo(f"\ntime: {times['t0']} to {times['t1']}, saved at {len(times['save_times'])} times")
+    if told["probe"] is not None:
+        click.echo(f"{told['recommended']} methods are recommended: {told['probe']}")
     if times["breakpoints"]:
         click.echo(f"breakpoints: {_breakpoints(times)}")
     for item in told["data"]:

@@ -25,7 +25,7 @@ class Profile:
 
     ``breadth`` says which cells of an included problem are measured:
 
-    - ``first``: the first recommended cell of each adapter,
+    - ``first``: the best cell of each adapter, and its default where that is another,
     - ``matched``: these, and the cells of other adapters that match them,
     - ``recommended``: all recommended cells, and the cells of other adapters that match them,
     - ``suited``: all methods suited to the problem, and every sensitivity and mode of the recommended methods.

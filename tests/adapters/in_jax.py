@@ -85,6 +85,26 @@ def stochastic() -> dict[str, Any]:
     return {"n_steps": steps, "errors": errors}
 
 
+STEEP = TIME_DEPENDENT.replace("p[0]*t**3", "-1e4*p[0]*(y[0] - jnp.cos(t))")
+"""An explicit method takes steps of 3.3e-4/p, so some 6000 p of them."""
+
+
+def bounds() -> dict[str, list[float]]:
+    """Steps and gradients at p of 0.1, 1 and 0.1 again, each by a fresh program and by one that has 0.1 behind it."""
+    task = source_task(STEEP, one_state(), cell("tsit5"))
+
+    def taken(program: Any, p: float) -> list[float]:
+        found = program.read_gradient(program.gradient(program.prepare(np.array([p]), Point(1e-5, 1e-5))))
+        return [found.statistics["n_steps"], float(found.gradient[0])]
+
+    used = build(task)
+    return {
+        "used": [number for p in (0.1, 1.0, 1.0, 0.1) for number in taken(used, p)],
+        "fresh": taken(build(task), 1.0),
+        "forward": taken(build(source_task(STEEP, one_state(), cell("tsit5", "forward"))), 1.0),
+    }
+
+
 def findings() -> dict[str, Any]:
     """Everything, by name."""
     return {
@@ -107,6 +127,7 @@ def findings() -> dict[str, Any]:
             for sensitivity in ("checkpointed", "backsolve")
         },
         "phases": phases(),
+        "bounds": bounds(),
     }
 
 

@@ -13,6 +13,9 @@ from sciml_bench.adapters.diffrax import ADAPTER
 from sciml_bench.adapters.diffrax.declaration import SPLIT, STOCHASTIC
 from sciml_bench.task import Cell
 
+KEPT = 4096
+"""As many steps are kept whole; ``solvers.KEPT_STEPS`` imports Diffrax."""
+
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
@@ -98,6 +101,18 @@ def test_a_stiff_equation_exhausts_an_explicit_method(found, sensitivity):
     outcome, message = found["stiff"][sensitivity]
     assert outcome == "max_steps"
     assert "maximum number of steps" in message
+
+
+def test_a_gradient_that_needs_more_steps_than_are_kept_gets_them(found):
+    """At the first call of a tolerance, and at a later one whose theta needs more; both are what forward mode gives."""
+    steps, gradients = found["bounds"]["used"][::2], found["bounds"]["used"][1::2]
+    assert steps[0] < KEPT < steps[1]
+    assert steps[1:] == [steps[1], steps[1], steps[0]]
+    for fresh in (found["bounds"]["fresh"], found["bounds"]["forward"]):
+        assert fresh[0] == steps[1]
+        assert fresh[1] == pytest.approx(gradients[1], rel=1e-6)
+    assert gradients[2] == pytest.approx(gradients[1], rel=1e-6)
+    assert gradients[3] == pytest.approx(gradients[0], rel=1e-6)
 
 
 @pytest.mark.parametrize("sensitivity", ADAPTER.sensitivities)
