@@ -38,14 +38,15 @@ class Suite:
 def recommended(library: str, problem: str) -> Suite | str:
     """The cell that the suite recommends first of a library for a problem, built; or the reason why there is none."""
     from sciml_bench.adapters import registry
+    from sciml_bench.plan.cells import BEST
     from sciml_bench.plan.plan import Settings, make_plan
     from sciml_bench.plan.profiles import profile_named
     from sciml_bench.plan.selection import Selection
 
     adapters = {library: registry.adapter(library)}
-    # The first profile takes the first recommended cell of each adapter, and nothing else.
+    # The first profile takes the best cell of each adapter, and a default beside it where that is another.
     plan = make_plan(Selection(problems=(problem,)), adapters, profile_named("smoke"), Settings())
-    first = [index for index, item in enumerate(plan.planned) if getattr(item, "role", "best") == "best"]
+    first = [index for index, item in enumerate(plan.planned) if item.role == BEST]
     if not first:
         reasons = {item.reason for item in plan.skipped if item.outcome is not None}
         return "; ".join(sorted(reasons)) or "the suite recommends no cell"
