@@ -22,5 +22,5 @@ def erf(x: np.ndarray) -> np.ndarray:
         total += term
         if not np.any(np.abs(term) > np.finfo(x.dtype).eps * np.abs(total) / 4):
             break
-    pi = x.dtype.type("3.141592653589793238462643383279502884")
+    pi = np.real(x).dtype.type("3.141592653589793238462643383279502884")
     return 2 / np.sqrt(pi) * np.exp(-squared) * total

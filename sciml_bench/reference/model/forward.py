@@ -112,7 +112,7 @@ def _windows(x: Array, size: int) -> Array:
 def _normal(x: Array, axis: int) -> Array:
     centred = x - x.mean(axis=axis, keepdims=True)
     variance = (centred**2).mean(axis=axis, keepdims=True)
-    return centred / np.sqrt(variance + x.dtype.type(str(EPSILON)))
+    return centred / np.sqrt(variance + np.real(x).dtype.type(str(EPSILON)))
 
 
 def _attention(x: Array, weight: Callable[[str], Array], heads: int, causal: bool) -> Array:
