@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sciml_bench.measure.point import MAX_STORED_COMPONENTS
 from sciml_bench.report.summary import CellSummary, RunSummary
 
 _MOST_NAMED = 5
@@ -32,10 +33,10 @@ def scoring(summary: RunSummary) -> Iterator[str]:
     )
     if earlier:
         yield (
-            f"gradients of {earlier} points were scored by an earlier version: their errors are read as those of "
-            "d loss / d log p, of all components as one vector, weights of networks each by its own size, without "
-            "components of theta that are zero; which component was worst was not kept, and the bound was that of the "
-            "raw gradient"
+            f"the gradients of {earlier} point{'s' * (earlier != 1)} were scored by an earlier version: their errors "
+            "are those of d loss / d log p, of all components as one vector, weights of networks each by its own size, "
+            "without components of theta that are zero; which component was worst was not kept, and the bound was that "
+            "of the raw gradient"
         )
 
 
@@ -45,6 +46,8 @@ def _names(cells: list[CellSummary], kind: str) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    # A record keeps so many names at most, and there may be more.
+    least = "at least " if len(names) >= MAX_STORED_COMPONENTS else ""
+    more = f" and {least}{len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     word = "component" if len(names) == 1 else "components"
     return f"{word} {', '.join(names[:_MOST_NAMED])}{more}"

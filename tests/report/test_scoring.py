@@ -41,6 +41,12 @@ def test_components_that_are_not_judged_alike_are_named():
     assert told[1].startswith("robertson: component y2(0) of the gradient: zero, or below what the arithmetic resolves")
 
 
+def test_names_that_a_record_does_not_keep_are_not_counted_as_none():
+    names = [f"f.weight1[{i},0]" for i in range(100)]
+    (told,) = scoring(of(record(cell(), [scored(unresolved=names, unresolved_count=246)])))
+    assert "f.weight1[4,0] and at least 95 more of the gradient" in told
+
+
 def test_worst_component_of_the_best_point_is_in_its_row():
     made = record(cell(), [scored(worst_component="k2", worst_component_error=3e-5)])
     (row,) = compare("robertson", of(made).of_problem("robertson")).rows
@@ -53,7 +59,7 @@ def test_points_of_earlier_schemas_show_the_error_in_log_p_and_say_so():
     )
     summary = of(made)
     (told,) = scoring(summary)
-    assert told.startswith("gradients of 1 points were scored by an earlier version")
+    assert told.startswith("the gradients of 1 point were scored by an earlier version")
     (row,) = compare("robertson", summary.of_problem("robertson")).rows
     assert (row.gradient_error, row.worst_component, row.worst_component_error) == (3e-4, None, 2e-3)
 
