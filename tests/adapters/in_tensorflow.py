@@ -14,7 +14,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from adapters.cells import build, catalog_task, lotka_volterra_error, outcome, robertson_errors, steady_traces
 
+from sciml_bench.measure.scoring import solve_scores
 from sciml_bench.problem import catalog
+from sciml_bench.reference.truth import truth
 from sciml_bench.task import Cell, Point
 
 TIME_DEPENDENT = """
@@ -43,6 +45,17 @@ def failed_adjoint() -> list[str]:
         return ["ok", str(program.read_gradient(program.gradient(inputs)))]
     except Exception as raised:
         return [str(getattr(raised, "outcome", type(raised).__name__)), str(raised)]
+
+
+def bdf_work() -> list[float]:
+    """The correct digits (mescd) of Robertson's solution by BDF, and its evaluations of the right-hand side."""
+    problem = catalog.load("robertson")
+    numbers, reference = problem.numbers(), truth(problem, affordable_s=0)
+    assert reference is not None
+    program = build(catalog_task("robertson", "tensorflow", "bdf", "backsolve", "xla"))
+    found = program.read_solution(program.solve(program.prepare(np.array(numbers.theta), Point(1e-6, 1e-6))))
+    scores, _ = solve_scores(found.ys, reference, numbers.atol_scale, 1.0)
+    return [float(scores["mescd"] or 0.0), found.statistics["n_rhs_evaluations"]]
 
 
 def fixed_gradients() -> dict[str, list[list[float]]]:
@@ -76,6 +89,7 @@ def findings() -> dict[str, Any]:
         "uncompilable": outcome(UNCOMPILABLE, cell("dormand_prince")),
         "errors": {method: lotka_volterra_error(cell(method), rtol) for method, rtol in (*both, ("rk4", 1e-8))},
         "component_errors": robertson_errors(cell("bdf"), 1e-11),
+        "bdf_work": bdf_work(),
         "failed_adjoint": failed_adjoint(),
         "traces": steady_traces("lotka-volterra", cell("dormand_prince"), (1e-4, 1e-6, 1e-8)),
     }

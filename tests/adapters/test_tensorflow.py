@@ -57,6 +57,13 @@ def test_gradients_are_right(found, method):
     assert found["errors"][method] < 1e-4
 
 
+def test_bdf_is_given_tolerances_that_suit_it(found):
+    """With an absolute tolerance as large as the relative one it takes some 1000 evaluations for as many digits."""
+    digits, evaluations = found["bdf_work"]
+    assert digits > 6.4
+    assert evaluations < 920
+
+
 def test_fixed_steps_are_the_same_in_a_loop_and_written_out(found):
     gradients = found["fixed_gradients"]
     assert gradients["graph"] == pytest.approx(np.array(gradients["unrolled"]), rel=1e-12)

@@ -115,3 +115,19 @@ def test_vectors_and_networks_stay_as_they_are() -> None:
     for name in ("pleiades", "heat", "spiral-node"):
         problem = catalog.load(name)
         assert source(problem, TARGET) == source(problem, "torch")
+
+
+def test_a_parameter_that_is_a_whole_vector_is_prepared_whole(load: Callable[[str], Problem]) -> None:
+    text = '[parameters]\nk = [1, 2, 3]\n[states]\nx = 1\nz = 2\n[equations]\nx = "-sum(k)*x*z"\nz = "x*z - k[1]*z"\n'
+    emitted = source(load(text), TARGET)
+    prepared = emitted[emitted.index("def prepared") : emitted.index("def rhs")]
+    assert "    k = p\n" in prepared, emitted
+    assert "    return (k,)\n" in prepared, emitted
+
+
+def test_numbers_are_never_put_together_as_arrays(load: Callable[[str], Problem]) -> None:
+    """A definition that is a number is one of Python's, which ``torch.stack`` refuses."""
+    problem = load('[definitions]\nd = "2*3"\n[states]\nx = 1\nz = 2\n[equations]\nx = "d*x"\nz = "d"\n')
+    emitted = source(problem, "torch")
+    assert "d = " not in emitted[emitted.index("def rhs") :]
+    assert "torch.full((), 6.0, dtype=y.dtype)" in emitted
