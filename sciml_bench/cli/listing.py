@@ -34,7 +34,14 @@ def problems(suites: tuple[str, ...], as_json: bool) -> None:
         for h in headers
         if not suites or h.suite in suites
     ]
+    reasons = {h.name: h.heavy for h in headers if h.heavy and (not suites or h.suite in suites)}
+    if as_json:
+        rows = [{**row, "heavy": reasons[row["name"]]} if row["name"] in reasons else row for row in rows]
     _print(rows, as_json)
+    if reasons and not as_json:
+        click.echo("\nHeavy problems are in no profile and run only when they are named:")
+        for name, reason in reasons.items():
+            click.echo(f"  {name}: {reason}")
 
 
 @listing.command(epilog=_example("sciml-bench list suites"))

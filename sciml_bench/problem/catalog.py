@@ -23,7 +23,10 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Header:
-    """What a listing shows of a problem; read without parsing its equations."""
+    """What a listing shows of a problem; read without parsing its equations.
+
+    ``heavy`` says why a problem of that tier is in no profile and runs only when it is named.
+    """
 
     name: str
     title: str
@@ -31,6 +34,7 @@ class Header:
     tier: str
     tags: tuple[str, ...]
     path: Path
+    heavy: str = ""
 
 
 def folder() -> Path:
@@ -98,4 +102,5 @@ def header(name: str) -> Header:
         tier=data.get("tier", "standard"),
         tags=tuple(data.get("tags", ())),
         path=path(name),
+        heavy=data.get("heavy", ""),
     )

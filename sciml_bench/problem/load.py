@@ -36,9 +36,9 @@ SPEC = 1
 SUITES = ("stiff", "nonstiff", "pde", "neural")
 TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
-    "spec", "name", "title", "suite", "tags", "tier", "description", "source", "time", "constants", "parameters",
-    "grids", "networks", "data", "encoding", "control", "states", "definitions", "equations", "implicit", "invariants",
-    "exact", "loss", "batch", "training", "published", "published_gradient",
+    "spec", "name", "title", "suite", "tags", "tier", "heavy", "description", "source", "time", "constants",
+    "parameters", "grids", "networks", "data", "encoding", "control", "states", "definitions", "equations", "implicit",
+    "invariants", "exact", "loss", "batch", "training", "published", "published_gradient",
 )  # fmt: skip
 TIME_KEYS = ("t0", "t1", "save", "breakpoints")
 SAVE_KEYS = ("spacing", "first", "count", "times")

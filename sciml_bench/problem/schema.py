@@ -44,7 +44,7 @@ _WIDTH: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_WIDTH}
 _KINDS: dict[str, Schema] = {
     "spec": {"const": SPEC}, "suite": {"enum": list(SUITES)}, "tier": {"enum": list(TIERS)},
     "tags": {"type": "array", "items": _STRING}, "name": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,60}$"},
-    "title": _STRING, "description": _STRING, "citation": _STRING, "url": _STRING, "note": _STRING,
+    "title": _STRING, "heavy": _STRING, "description": _STRING, "citation": _STRING, "url": _STRING, "note": _STRING,
     "t0": _NUMBER, "t1": _NUMBER, "save": _SAVE, "breakpoints": {"type": "array", "items": _NUMBER},
     "points": {"type": "integer", "minimum": 3}, "first": _NUMBER, "last": _NUMBER, "step": _NUMBER,
     "boundary": {"enum": list(BOUNDARIES)}, "boundary_value": _EXPRESSION,

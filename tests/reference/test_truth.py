@@ -199,3 +199,11 @@ def test_an_engine_that_dies_is_reported(orbit: Problem, monkeypatch: pytest.Mon
     assert found is not None
     assert found.kind == "exact"
     assert "without a word" in said[-1]
+
+
+def test_a_problem_of_the_catalog_without_a_reference_says_why():
+    for name in catalog.equation_names():
+        header = catalog.header(name)
+        assert (header.tier == "heavy") == bool(header.heavy), name
+        if not header.heavy:
+            assert header.path.with_name(f"{name}.reference.json").is_file(), name
