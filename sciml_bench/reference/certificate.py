@@ -291,7 +291,7 @@ def _certified_gradient(
     with precision(_COMPARE_BITS):
         loss, adjoint = b.derivatives.value, theta_part(case, a.derivatives)
         evidence: dict[str, object] = {
-            "method": "central differences with Richardson extrapolation on the second mesh, adjoint on the first",
+            "method": "central differences on the second mesh, adjoint on the first",
             "directions": len(directions), "kind": "components of theta" if single else f"random, seed {SEED}",
         }  # fmt: skip
         if single:
