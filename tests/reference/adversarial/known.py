@@ -1,0 +1,72 @@
+"""What the engine does not do yet, by name, with the reason; and what takes it long."""
+
+from __future__ import annotations
+
+#: Well-posed files that are refused, and why.
+REFUSED: dict[str, str] = {
+    "cascade-through-1e-35": "an intermediate below the floor of what is followed",
+    "delayed-growth-50": "falls below what is followed",
+    "delayed-growth-200": "falls below what doubles hold",
+    "gradient-loss-zero": "the gradient is zero but for rounding, and so is the loss",
+    "gradient-opposite": "differences lose the digits of which both components cancel",
+    "near-a-pole": "the perturbed trajectory blows up before the end",
+    "scale-1e-200": "below what is followed of a declared scale of one",
+    "seed-1e-300": "the adjoint runs over 300 decades",
+}
+#: Files on which the engine works for long.
+DEAR: dict[str, str] = {
+    "window-sine-fast": "318 switches",
+    "constraint-in-the-limit": "computed again for digits that the stiffness costs",
+    "delayed-growth-50": "computed again for digits that are not to be had",
+    "delayed-growth-200": "computed again for digits that are not to be had",
+    "seed-1e-100": "computed again for digits that growth costs",
+    "window-accumulating": "a search among switches without end",
+    "stiffness-switched-on": "thousands of steps",
+    "prothero-robinson-1e15-from-2": "a gradient that vanishes in the first steps",
+    "slave-1e20": "stiffness of 1e20",
+    "symmetry-upright-pendulum": "rounding grows from pi",
+    "pulse-hidden-by-stiffness": "digits are lost to a cancellation of 1e14",
+}
+#: Files on which it is wrong today; they are held against their truths once it is not.
+UNDER_WAY: dict[str, str] = {
+    "delayed-growth-20": "a component is not followed below its floor",
+    "extinct-species-invades": "the last digit that is claimed is wrong: two runs agree better than either is",
+    "flame-from-1e-7": "the last digit that is claimed is wrong: two runs agree better than either is",
+    "front-tanh-1e-3": "the last digit that is claimed is wrong: two runs agree better than either is",
+    "gradient-decades": "a derivative below 1e-18 of the loss is stored as zero",
+    "gradient-of-1e-868": "a derivative below 1e-18 of the loss is stored as zero",
+    "gradient-trace-1e-10": "a derivative below 1e-18 of the loss is stored as zero",
+    "gradient-trace-1e-150": "a derivative below 1e-18 of the loss is stored as zero",
+    "gradient-trace-1e-20": "a derivative below 1e-18 of the loss is stored as zero",
+    "gradient-trace-1e-50": "a derivative below 1e-18 of the loss is stored as zero",
+    "ill-pole-in-time-even": "a pole between the steps",
+    "ill-pole-in-time-tiny": "a pole between the steps",
+    "log-of-a-seed": "the last digit that is claimed is wrong: two runs agree better than either is",
+    "pitchfork-ramped-1000": "a component is not followed below its floor",
+    "pulse-comb": "the last digit that is claimed is wrong: two runs agree better than either is",
+    "pulse-fermi": "a pulse that no step sees",
+    "pulse-gauss-1e-3": "a pulse that no step sees",
+    "pulse-gauss-1e-4": "a pulse that no step sees",
+    "pulse-gauss-1e-5": "a pulse that no step sees",
+    "pulse-gauss-1e-6": "a pulse that no step sees",
+    "pulse-gauss-1e-8": "a pulse that no step sees",
+    "pulse-gauss-coefficient-1e-5": "a pulse that no step sees",
+    "pulse-gauss-near-saved-time": "a pulse that no step sees",
+    "pulse-gauss-opposite": "a pulse that no step sees",
+    "pulse-gauss-train": "a pulse that no step sees",
+    "pulse-gauss-weak": "a pulse that no step sees",
+    "pulse-right-after-the-start": "a pulse that no step sees",
+    "pulse-sech-1e-6": "a pulse that no step sees",
+    "pulse-seen-through-decay": "a pulse that no step sees",
+    "pulse-with-a-carrier": "a pulse that no step sees",
+    "pulse-zero-net-1e-5": "a pulse that no step sees",
+    "singular-root": "the last digit that is claimed is wrong: two runs agree better than either is",
+    "van-der-pol-30": "the last digit that is claimed is wrong: two runs agree better than either is",
+    "window-1e-12": "the last digit that is claimed is wrong: two runs agree better than either is",
+    "window-1e-6": "the last digit that is claimed is wrong: two runs agree better than either is",
+    "window-negligible-then-growing": "a component is not followed below its floor",
+    "window-power-5-2": "the last digit that is claimed is wrong: two runs agree better than either is",
+    "pulse-faint-1e-9-1e-3": "a pulse that no step sees",
+    "pulse-faint-1e-7-1e-6": "a pulse that no step sees",
+    "pulse-faint-1e-15-1e-3": "a pulse that no step sees",
+}
