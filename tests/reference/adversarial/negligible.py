@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mpmath import cos, exp, expm1, log, mpf, sin, sinh
+from mpmath import cos, erf, exp, expm1, log, mpf, pi, sin, sinh, sqrt
 from reference.adversarial.attack import OUTSIDE, Attack, Real
 from reference.adversarial.taylor import followed
 
@@ -86,6 +86,21 @@ def _left_manifold(t: Real, theta: Sequence[Real]) -> list[Real]:
     """x' = 60 x + q with x(0) = 0 and q = 1e-100."""
     (q,) = theta
     return [q * expm1(60 * t) / 60]
+
+
+def _drift(t: Real, theta: Sequence[Real]) -> list[Real]:
+    """y' = q, x' = 40 x + y − 1: what y gains is below the digits of 1."""
+    (q,) = theta
+    return [1 + q * t, q * (expm1(40 * t) - 40 * t) / 1600]
+
+
+def _kicked(t: Real, theta: Sequence[Real]) -> list[Real]:
+    """y' = q k exp(−((t − a) / w)²), x' = 40 x + y − 1: x is the response to the pulse twice integrated."""
+    (k,), a, w, q = theta, mpf("1.2345"), mpf("1e-3"), mpf("1e-26")
+    gain = k * q * w * sqrt(pi) / 2 * (erf((t - a) / w) - erf(-a / w))
+    shift = 20 * w
+    grown = k * q * w * sqrt(pi) / 2 * exp(40 * (t - a) + shift**2) * (erf((t - a) / w + shift) - erf(-a / w + shift))
+    return [1 + gain, (grown - gain) / 40]
 
 
 def _cascade(t: Real, theta: Sequence[Real]) -> list[Real]:
@@ -199,6 +214,12 @@ ATTACKS = [
            {"q": "1e-100"}, saved=("1", "3.8", "4"), solution=_left_manifold),
     Attack("log-of-a-seed", "the logarithm of a seed, as a state", {"u": "-200"}, {"u": "r*(1 - exp(u))"}, {"r": "1"},
            saved=("50", "195", "210"), solution=_logs),
+    *(Attack(f"drift-of-{q}", "a drift below the digits of 1, and a growth that sees it", {"y": "1", "x": "0"},
+             {"y": "q", "x": "40*x + y - 1"}, {"q": q}, saved=("0.5", "2", "5"), solution=_drift)
+      for q in ("1e-28", "1e-43", "1e-60", "1e-80")),
+    Attack("drift-by-a-pulse-of-1e-26", "a faint pulse, and a growth that sees it", {"y": "1", "x": "0"},
+           {"y": "k*1e-26*exp(-((t - 1.2345)/1e-3)**2)", "x": "40*x + y - 1"}, {"k": "1"}, saved=("0.5", "2", "5"),
+           solution=_kicked),
     Attack("symmetry-zero", "an unstable equilibrium at zero", {"y": "0"}, {"y": "k*(y - y**3)"}, {"k": "100"},
            saved=("1", "10"), solution=_still("0")),
     Attack("symmetry-one", "an unstable equilibrium at one", {"y": "1"}, {"y": "k*(y**3 - y)"}, {"k": "20"},

@@ -145,7 +145,7 @@ def _modulated(t: Real, theta: Sequence[Real]) -> list[Real]:
 ATTACKS = [
     *(_gauss("pulse-gauss-" + w.replace(".", ""), (size, A, w))
       for w, size in (("0.1", "10"), ("1e-2", "100"), ("1e-3", "1e3"), ("1e-4", "1e4"), ("1e-5", "1e5"), 
-                      ("1e-6", "1e6"), ("1e-8", "1e8"))),
+                      ("1e-6", "1e6"), ("1e-8", "1e8"), ("1e-16", "1e16"))),
     _gauss("pulse-gauss-weak", ("1", "7.654321", "1e-3")),
     _gauss("pulse-gauss-at-saved-time", ("1e4", "4", "1e-4")),
     _gauss("pulse-gauss-near-saved-time", ("1e5", "4.0001", "1e-5")),

@@ -158,6 +158,8 @@ ATTACKS = [
            solution=_brief),
     Attack("time-to-1e15", "the span is 1e15", {"y": "1"}, {"y": "-k*y"}, {"k": "1e-15"}, saved=("1", "1e15"),
            solution=_brief),
+    Attack("time-saved-twice-in-doubles", "saved times that are the same double", {"y": "1"}, {"y": "-k*y"}, {"k": "1"},
+           saved=("1", "1.00000000000000000001", "2"), solution=_brief, status=OUTSIDE),
     Attack("time-through-zero", "t0 is negative", {"y": "1", "x": "0"}, {"y": "-k*y", "x": "t**3"}, {"k": "1"}, t0="-3",
            saved=("-1", "0", "2"), solution=_history),
     Attack("time-saved-unevenly", "saved times over 15 decades", {"y": "1", "z": "1"}, {"y": "-a*y", "z": "-b*z"},

@@ -140,6 +140,9 @@ ATTACKS = [
           _steps((("2.5", -1), ("2.501", 1)), 1), switches=("2.5", "2.501")),
     _term("sign-twice-equal", "a sign with a double zero", "sign((t - 2.5)**2)", lambda t: t),
     _term("abs-of-a-sine", "kinks at every root of a sine", "abs(sin(3*t))", lambda t: _rectified(3 * t) / 3),
+    _term("triangle-wave", "kinks of asin(sin(t))", "asin(sin(3*t))", lambda t: _triangle_wave(3 * t) / 3,
+          status=OUTSIDE),
+    _term("sawtooth", "jumps of atan(tan(t))", "atan(tan(3*t))", lambda t: _sawtooth(3 * t) / 3, status=OUTSIDE),
     _term("cubed", "a kink in the third derivative", "max(t - 5, 0)**3", lambda t: _plus(t - 5) ** 4 / 4,
           switches=("5",)),
     _term("power-5-2", "a kink in a high derivative", "max(t - 5, 0)**2.5",
@@ -172,3 +175,15 @@ def _rectified(x: Real) -> Real:
 
     turns = floor(x / pi)
     return 2 * turns + 1 - cos(x - turns * pi)
+
+
+def _sawtooth(x: Real) -> Real:
+    """∫ atan(tan) from 0 to x."""
+    return (x - floor(x / pi + mpf(0.5)) * pi) ** 2 / 2
+
+
+def _triangle_wave(x: Real) -> Real:
+    """∫ asin(sin) from 0 to x."""
+    turns = floor(x / pi + mpf(0.5))
+    rest = (x - turns * pi) ** 2 / 2
+    return rest if turns % 2 == 0 else pi**2 / 4 - rest
