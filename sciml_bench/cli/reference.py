@@ -184,15 +184,12 @@ def _compute_one(problem: Problem, output: Path | None, limit_s: float | None) -
 
 
 def _check_one(problem: Problem, stored: StoredReference, limit_s: float | None) -> bool:
-    from sciml_bench.reference.batch import first_trajectory
-    from sciml_bench.reference.case import Case
     from sciml_bench.reference.check import check as check_reference
 
     began = time.perf_counter()
     try:
         with _progress(problem.name) as say:
-            case, part = Case(next(problem.trajectories())), first_trajectory(stored, problem)
-            found = check_reference(case, part, say, limit_s or float("inf"))
+            found = check_reference(problem, stored, say, limit_s or float("inf"))
     except SciMLBenchError as error:
         click.echo(f"{problem.name}: FAILED: {error}")
         return False

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from flint import arb
 
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference.case import Case
-from sciml_bench.reference.certificate import Certified, Say, certify
+from sciml_bench.reference.certificate import Certified, certify
 from sciml_bench.reference.dynamics import FloatArray
 from sciml_bench.reference.numbers import precision
-from sciml_bench.reference.store import StoredReference
+from sciml_bench.reference.watch import Say
 
 _BITS = 256
 _MOST_DIGITS = 32.0
@@ -22,8 +21,8 @@ _MOST_DIGITS = 32.0
 def certified(problem: Problem, say: Say = lambda _: None, limit_s: float = float("inf")) -> Certified:
     """The certified reference of a problem, with all trajectories of its batch side by side.
 
-    The gradient of the first trajectory is held against central differences; those of the others are gradients of the
-    same equations by the same adjoint, each computed on two meshes.
+    The gradient of every trajectory is held against central differences: of the first along every component as a
+    problem of one trajectory has it, of the others along one random direction.
 
     Raises:
         ReferenceFailure: a trajectory cannot be certified.
@@ -36,7 +35,7 @@ def certified(problem: Problem, say: Say = lambda _: None, limit_s: float = floa
         say(f"trajectory {index + 1} of {problem.batch.size}")
         case = Case(trajectory, like=first)
         first = first or case
-        parts.append(certify(case, say, limit_s, differences=index == 0))
+        parts.append(certify(case, say, limit_s, every_component=index == 0))
     return _together(parts)
 
 
@@ -69,19 +68,3 @@ def _digits_of_sums(values: Sequence[Sequence[arb]], digits: Sequence[Sequence[f
         total = abs(float(sum(column, arb(0))))
         found.append(_MOST_DIGITS if uncertain == 0 else -np.log10(uncertain / total) if total > 0 else 0.0)
     return np.clip(found, 0.0, _MOST_DIGITS)
-
-
-def first_trajectory(stored: StoredReference, problem: Problem) -> StoredReference:
-    """The part of a stored reference that is of the batch's first trajectory: its solution."""
-    if problem.batch.size == 1:
-        return stored
-    n = problem.n_states
-    return replace(
-        stored,
-        states=stored.states[:n],
-        solution=[row[:n] for row in stored.solution],
-        solution_digits=stored.solution_digits[:n],
-        negligible=stored.negligible[:n],
-        gradient=[],
-        gradient_digits=[],
-    )

@@ -1,44 +1,59 @@
-"""Certified references: computed twice with different stage counts and meshes, and held against all that is known.
+"""Certified references: what two methods of different families agree on, and what the engine knows of it besides.
 
-The solution is certified to the digits that two computations have in common at every saved time. The gradient is
-certified to the digits that central differences on one mesh and the adjoint on the other have in common. Invariants
-and an exact solution, where the problem declares them, must agree; published digits are compared and reported.
+The engine solves every problem twice, with different stage counts, arithmetic and meshes; the digits of a certificate
+are those that both runs have in common at every saved time. One run looks for what might happen between its stages, the
+other is shaken where a component is too small to be followed. A method of another family then confirms the solution,
+see :mod:`sciml_bench.reference.second_method`. The gradient is certified to the digits that central differences on one
+mesh and the adjoint on the other have in common, each component by itself. Invariants and an exact solution, where the
+problem declares them, must agree; published digits are compared and reported.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from flint import arb
 
 from sciml_bench.reference.adjoint import Derivatives, gradient
+from sciml_bench.reference.agreement import (
+    COMPARE_BITS,
+    FULLY,
+    compare,
+    directional_digits,
+    gradient_digits,
+    theta_part,
+)
 from sciml_bench.reference.case import LARGE, Case
-from sciml_bench.reference.differences import Direction, central_differences
+from sciml_bench.reference.differences import central_differences
 from sciml_bench.reference.dynamics import FloatArray
-from sciml_bench.reference.engine import NEGLIGIBLE, Settings, Trajectory, solve
+from sciml_bench.reference.engine import Settings, Trajectory, solve
 from sciml_bench.reference.failure import LimitReached, ReferenceFailure
-from sciml_bench.reference.numbers import exact, matching_digits, precision
+from sciml_bench.reference.numbers import matching_digits, precision
+from sciml_bench.reference.second_method import Confirmation, confirm
+from sciml_bench.reference.watch import Say, Watch
 
 SOLUTION_DIGITS = 20.0
 GRADIENT_DIGITS = 12.0
-#: Up to this many components of theta are differenced one by one; more along random directions.
-SINGLE_DIRECTIONS = 30
+#: Up to this many components of theta are differenced one by one; of more, the largest and the smallest ones, and
+#: random directions.
+SINGLE_DIRECTIONS = 200
 RANDOM_DIRECTIONS = 8
+EXTREMES = 2
 SEED = 20_001
-_MARGIN = 0.4
+#: Two computations differ by the sum of their errors; either may have most of it.
+_CLAIMED_LESS = 1.0
+_MARGIN = 1.4
 #: Components of a field share their units: small ones need not be followed as closely as large ones at first.
 _FIELD_FLOOR = 1e-6
 _ATTEMPTS = 6
-_COMPARE_BITS = 256
-#: Digits of two values that are both negligible.
-_FULLY = 32.0
-#: A derivative this small against the loss, whose digits do not agree, is zero.
-_ZERO_DERIVATIVE = 1e-18
-
-Say = Callable[[str], object]
+#: How small a component is followed relative to itself, attempt by attempt: where two runs part, it may be for want of
+#: that.
+_NEGLIGIBLE = (1e-30, 1e-30, 1e-150, 1e-290)
+#: Against the loss, derivatives this small are below the noise of the differences; the adjoint follows them still.
+_BELOW_DIFFERENCES, _NOISE = 1e-9, 1e-21
 
 
 @dataclass(frozen=True)
@@ -77,21 +92,23 @@ def certify(
     say: Say = lambda _: None,
     limit_s: float = float("inf"),
     gradients: bool = True,
-    differences: bool = True,
+    every_component: bool = True,
 ) -> Certified:
     """Compute the reference of a problem with its certificate.
 
     Args:
         case: the problem.
         say: called with a line of progress now and then.
-        limit_s: give up when the computation has taken longer, in processor time of this process.
+        limit_s: give up after so much processor time of this process.
         gradients: also certify the gradient of the declared loss.
-        differences: hold that gradient against central differences, beside the adjoint on two meshes.
+        every_component: hold every component of the gradient (the extremes of many) against central differences, or,
+            without, the whole of it along one random direction.
 
     Raises:
         ReferenceFailure: the solution cannot be followed, or the certificate cannot be given; nothing is certified.
+        LimitReached: the limit has passed.
     """
-    watch = Watch(say, limit_s, case)
+    watch = Watch(say, limit_s)
     first, second = opening_settings(case)
     digits = np.zeros((1, 1))
     for attempt in range(_ATTEMPTS):
@@ -103,23 +120,28 @@ def certify(
             # A looser run may meet a singularity that a tighter one shows to be none.
             if attempt > 0:
                 raise
-            first, second = (replace(_tightened(s, 2.0), floor=_FIELD_FLOOR) for s in (first, second))
+            first, second = (replace(_tightened(s, 2.0, 0), floor=_FIELD_FLOOR) for s in (first, second))
             continue
-        with precision(_COMPARE_BITS):
-            negligible = 10 * (NEGLIGIBLE * b.trajectory.largest + case.smallest * case.scale)
+        with precision(COMPARE_BITS):
+            negligible = 10 * (b.settings.negligible * b.trajectory.largest + _smallest(case, b) * case.scale)
             digits = compare(a.trajectory.saved, b.trajectory.saved, negligible)
         missing = SOLUTION_DIGITS + _MARGIN - float(digits.min())
-        if missing <= 0 and gradients:
-            rough = _adjoint_digits(case, a, b)
-            missing = GRADIENT_DIGITS + 1 + _MARGIN - float(rough.min())
+        if missing <= 0 and gradients and attempt < 2:
+            # A component that cancels never has digits: two attempts are enough to tell it from one that is hard.
+            missing = GRADIENT_DIGITS + _MARGIN - float(_adjoint_digits(case, a, b).min())
         if missing <= 0:
-            return _certified(case, a, b, digits, negligible, watch, gradients, differences)
+            return _certified(case, a, b, digits, negligible, watch, gradients, every_component)
         watch.say(f"{digits.min():.1f} digits agree; computing again with smaller steps")
-        first, second = _tightened(first, missing), _tightened(second, missing)
+        first, second = (_tightened(s, missing, attempt + 1) for s in (first, second))
     raise ReferenceFailure(
-        f"no reference is certified for '{case.problem.name}': after {_ATTEMPTS} attempts two computations agree to"
-        f" {digits.min():.1f} digits only"
+        f"no reference is certified for '{case.problem.name}': after {_ATTEMPTS} attempts two computations of the"
+        f" solution agree to {digits.min():.1f} digits only, in {case.problem.state_labels[int(digits.min(axis=0).argmin())]}"
     )
+
+
+def _smallest(case: Case, finest: Computation) -> float:
+    """The fraction of its declared scale below which a component counts as zero."""
+    return min(case.smallest, finest.settings.floor) if case.problem.n_states <= LARGE else case.smallest
 
 
 def opening_settings(case: Case) -> tuple[Settings, Settings]:
@@ -128,42 +150,26 @@ def opening_settings(case: Case) -> tuple[Settings, Settings]:
     Many unknowns get fewer stages, because there the linear algebra is the cost.
     """
     if case.problem.n_states > LARGE:
-        return Settings(12, 1e-15, 38, _FIELD_FLOOR), Settings(15, 1e-16, 45, _FIELD_FLOOR)
-    return Settings(18, 5e-19), Settings(22, 2e-19, 45)
+        return (
+            Settings(12, 1e-15, 38, _FIELD_FLOOR, resolved=True),
+            Settings(15, 1e-16, 45, _FIELD_FLOOR, shaken=True, resolved=True),
+        )
+    return Settings(18, 5e-19, resolved=True), Settings(22, 2e-19, 45, shaken=True, resolved=True)
 
 
-def _tightened(settings: Settings, missing: float) -> Settings:
+def _tightened(settings: Settings, missing: float, attempt: int) -> Settings:
     """Settings for more digits: the tail of a step's polynomial buys a little more than its own size."""
+    negligible = _NEGLIGIBLE[min(attempt, len(_NEGLIGIBLE) - 1)]
     return replace(
         settings,
         stages=settings.stages + (2 if missing > 2 else 0),
         tail=settings.tail * 10 ** -(0.7 * min(missing, 12.0) + 0.3),
         digits=settings.digits + (19 if settings.digits < 57 else 10),
-        floor=settings.floor * 10**-missing,
+        floor=min(settings.floor * 10**-missing, negligible)
+        if settings.floor < _FIELD_FLOOR
+        else settings.floor * 10**-missing,
+        negligible=negligible,
     )
-
-
-class Watch:
-    """Progress on the way, and a limit of processor time: what others do on the machine does not count."""
-
-    def __init__(self, say: Say, limit_s: float, case: Case):
-        self.say, self.limit_s = say, limit_s
-        self.t0, self.t1 = (float(exact(value)) for value in (case.problem.t0, case.problem.t1))
-        self.started = self.spoken = time.process_time()
-
-    def during(self, what: str) -> Callable[..., None]:
-        """A progress callback that speaks every two seconds and enforces the limit."""
-
-        def progress(at: float, steps: int = 0) -> None:
-            now = time.process_time()
-            if now - self.started > self.limit_s:
-                limit = f"its limit of {self.limit_s:.4g} s of processor time"
-                raise LimitReached(f"the reference was given up at {limit} ({what} = {at:.6g})")
-            if now - self.spoken > 2.0:
-                self.spoken = now
-                self.say(f"{what}: {at:.6g}" + (f", {steps} steps" if steps else ""))
-
-        return progress
 
 
 def compute(case: Case, settings: Settings, watch: Watch, gradients: bool) -> Computation:
@@ -182,39 +188,9 @@ def compute(case: Case, settings: Settings, watch: Watch, gradients: bool) -> Co
     return Computation(settings, trajectory, solved - began, derivatives, time.process_time() - solved)
 
 
-def compare(a: Sequence[Sequence[arb]], b: Sequence[Sequence[arb]], negligible: FloatArray) -> FloatArray:
-    """Matching digits of two solutions, shape (n_times, n_states); what both hold to be negligible matches fully."""
-    digits = np.empty((len(b), len(negligible)))
-    for k, (row_a, row_b) in enumerate(zip(a, b, strict=True)):
-        for i, (x, y) in enumerate(zip(row_a, row_b, strict=True)):
-            none = abs(float(x)) <= negligible[i] and abs(float(y)) <= negligible[i]
-            digits[k, i] = _FULLY if none else matching_digits(x, y)
-    return digits
-
-
-def theta_part(case: Case, derivatives: Derivatives) -> tuple[arb, ...]:
-    """The derivatives with respect to theta."""
-    return derivatives.p if case.problem.wrt == "parameters" else derivatives.y0
-
-
 def _adjoint_digits(case: Case, a: Computation, b: Computation) -> FloatArray:
-    with precision(_COMPARE_BITS):
-        coarse, fine = theta_part(case, a.derivatives), theta_part(case, b.derivatives)
-        return gradient_digits(case, coarse, fine, b.derivatives.value)
-
-
-def gradient_digits(case: Case, a: Sequence[arb], b: Sequence[arb], loss: arb) -> FloatArray:
-    """Matching digits of two gradients, shape (n_theta,); a component that is noise in both is zero and matches."""
-    digits = np.empty(len(b))
-    for i, (x, y) in enumerate(zip(a, b, strict=True)):
-        zero = all(_is_noise(case, i, value, loss) for value in (x, y))
-        matching = matching_digits(x, y)
-        digits[i] = SOLUTION_DIGITS if zero and matching < GRADIENT_DIGITS + 2 else matching
-    return digits
-
-
-def _is_noise(case: Case, i: int, value: arb, loss: arb) -> bool:
-    return bool(abs(value) * case.theta_sizes[i] <= _ZERO_DERIVATIVE * abs(loss))
+    with precision(COMPARE_BITS):
+        return gradient_digits(theta_part(case, a.derivatives), theta_part(case, b.derivatives))
 
 
 def _certified(
@@ -225,35 +201,44 @@ def _certified(
     negligible: FloatArray,
     watch: Watch,
     gradients: bool,
-    differences: bool,
+    every_component: bool,
 ) -> Certified:
     began = time.process_time()
+    confirmation = confirm(case, b.trajectory, negligible, watch)
+    confirmed = time.process_time()
     values, theta_digits, evidence = [], np.zeros(0), {}
     if gradients:
-        values, theta_digits, evidence = _certified_gradient(case, a, b, watch, differences)
-    differences_s = time.process_time() - began
-    with precision(_COMPARE_BITS):
+        values, theta_digits, evidence = _certified_gradient(case, a, b, watch, every_component)
+    ended = time.process_time()
+    with precision(COMPARE_BITS):
         rows = [
             [arb(0) if abs(float(x)) <= negligible[i] else x for i, x in enumerate(row)] for row in b.trajectory.saved
         ]
-        evidence = {"solution": [_described(a), _described(b)], **_known(case, rows, negligible), **evidence}
         return Certified(
-            rows=rows, row_digits=digits, negligible=negligible,
-            loss=b.derivatives.value, loss_digits=matching_digits(a.derivatives.value, b.derivatives.value),
-            gradient=values, gradient_digits=theta_digits, evidence=evidence,
+            rows=rows, row_digits=np.maximum(digits - _CLAIMED_LESS, 0.0), negligible=negligible,
+            loss=b.derivatives.value, loss_digits=min(matching_digits(a.derivatives.value, b.derivatives.value), FULLY),
+            gradient=values, gradient_digits=theta_digits,
+            evidence={**_evidence(a, b, confirmation), **_known(case, rows, negligible), **evidence},
             seconds={
-                "solve": round(a.solve_s + b.solve_s, 3), "adjoint": round(a.adjoint_s + b.adjoint_s, 3),
-                "differences": round(differences_s, 3),
+                "solve": round(a.solve_s + b.solve_s, 3), "second_method": round(confirmed - began, 3),
+                "adjoint": round(a.adjoint_s + b.adjoint_s, 3), "differences": round(ended - confirmed, 3),
             },
         )  # fmt: skip
+
+
+def _evidence(a: Computation, b: Computation, confirmation: Confirmation) -> dict[str, object]:
+    return {
+        "proof": "two methods agree", "solution": [_described(a), _described(b)],
+        "second_method": confirmation.described(),
+    }  # fmt: skip
 
 
 def _described(computation: Computation) -> dict[str, object]:
     settings, trajectory = computation.settings, computation.trajectory
     return {
         "method": "Radau IIA", "stages": settings.stages, "tail": settings.tail, "arithmetic_digits": settings.digits,
-        "floor": settings.floor, "steps": trajectory.n_steps, "rejected_steps": trajectory.n_rejected,
-        "newton_iterations": trajectory.n_iterations,
+        "floor": settings.floor, "negligible": settings.negligible, "steps": trajectory.n_steps,
+        "rejected_steps": trajectory.n_rejected, "newton_iterations": trajectory.n_iterations,
     }  # fmt: skip
 
 
@@ -277,48 +262,73 @@ def _known(case: Case, rows: list[list[arb]], negligible: FloatArray) -> dict[st
 
 
 def _certified_gradient(
-    case: Case, a: Computation, b: Computation, watch: Watch, differences: bool
+    case: Case, a: Computation, b: Computation, watch: Watch, every_component: bool
 ) -> tuple[list[arb], FloatArray, dict[str, object]]:
-    """Central differences on the second mesh against the adjoint on the first; or the adjoint on both."""
-    if not differences:
-        values = list(theta_part(case, b.derivatives))
-        return values, _adjoint_digits(case, a, b), {"gradient": {"method": "adjoint on both meshes"}}
-    single = len(case.theta_sizes) <= SINGLE_DIRECTIONS
-    directions = case.unit_directions() if single else case.random_directions(RANDOM_DIRECTIONS, SEED)
+    """Central differences on the second mesh against the adjoint on the first, each component by itself."""
+    adjoint_digits = _adjoint_digits(case, a, b)
+    fine = list(theta_part(case, b.derivatives))
+    units = case.unit_directions() if every_component else []
+    single = every_component and len(units) <= SINGLE_DIRECTIONS
+    chosen = list(range(len(units))) if single else _extremes(case, fine) if every_component else []
+    directions = [units[i] for i in chosen]
+    if not single:
+        directions += case.random_directions(RANDOM_DIRECTIONS if every_component else 1, SEED)
     watch.say(f"central differences along {len(directions)} directions")
-    loss_function, progress = case.objective, watch.during("differences, t")
-    found = central_differences(case.dynamics, b.trajectory, case.start, directions, loss_function, progress)
-    with precision(_COMPARE_BITS):
-        loss, adjoint = b.derivatives.value, theta_part(case, a.derivatives)
+    progress = watch.during("central differences, t")
+    found = central_differences(case.dynamics, b.trajectory, case.start, directions, case.objective, progress)
+    with precision(COMPARE_BITS):
+        coarse, loss = theta_part(case, a.derivatives), b.derivatives.value
+        digits, by_adjoint = adjoint_digits.copy(), []
+        for i, along in zip(chosen, found, strict=False):
+            value = along.value / case.theta_sizes[i]
+            matching = float(gradient_digits([coarse[i]], [value])[0])
+            if matching >= GRADIENT_DIGITS:
+                digits[i] = min(digits[i], matching) if not single else matching
+                fine[i] = value if single else fine[i]
+            elif _is_below_differences(case, i, fine[i], value, loss):
+                by_adjoint.append(case.problem.theta_labels[i])
+            else:
+                digits[i] = 0.0
         evidence: dict[str, object] = {
             "method": "central differences on the second mesh, adjoint on the first",
-            "directions": len(directions), "kind": "components of theta" if single else f"random, seed {SEED}",
+            "directions": len(directions),
+            "kind": "components of theta"
+            if single
+            else f"random, seed {SEED}" + (", and the largest and smallest components" if chosen else ""),
         }  # fmt: skip
-        if single:
-            values = [found[i].value / size for i, size in enumerate(case.theta_sizes)]
-            digits = gradient_digits(case, adjoint, values, loss)
-        else:
-            values = list(theta_part(case, b.derivatives))
-            digits = gradient_digits(case, adjoint, values, loss)
-            agreement = min(directional_digits(case, along.direction, along.value, values, loss) for along in found)
-            evidence["directional_digits"] = round(agreement, 1)
-            digits = np.minimum(digits, max(agreement, 0.0))
-        if digits.min() < GRADIENT_DIGITS:
-            raise ReferenceFailure(
-                f"no reference is certified for '{case.problem.name}': central differences and the adjoint agree to"
-                f" {digits.min():.1f} digits only, in d loss / d {case.problem.theta_labels[int(digits.argmin())]}"
+        if not single:
+            agreement = min(
+                directional_digits(case, along.direction, along.value, fine) for along in found[len(chosen) :]
             )
-        values = [arb(0) if _is_noise(case, i, value, loss) else value for i, value in enumerate(values)]
-    return values, digits, {"gradient": evidence}
+            evidence["directional_digits"] = round(agreement, 1)
+            if agreement < GRADIENT_DIGITS:
+                raise ReferenceFailure(
+                    f"no gradient is certified for '{case.problem.name}': along random directions central differences"
+                    f" and the adjoint agree to {agreement:.1f} digits only"
+                )
+        if by_adjoint:
+            evidence["by_the_adjoint_on_both_meshes_alone"] = by_adjoint
+        digits = _or_none(digits)
+        uncertified = [label for label, good in zip(case.problem.theta_labels, digits, strict=True) if good == 0]
+        if uncertified:
+            evidence["uncertified"] = uncertified
+    return fine, digits, {"gradient": evidence}
 
 
-def directional_digits(
-    case: Case, direction: Direction, value: arb, gradient_values: Sequence[arb], loss: arb
-) -> float:
-    """Matching digits of a directional derivative and a gradient, relative to the magnitudes of its terms."""
-    parts = direction.p if case.problem.wrt == "parameters" else direction.y0
-    terms = [a * b for a, b in zip(parts, gradient_values, strict=True)]
-    magnitude = sum((abs(term) for term in terms), arb(0))
-    if max(float(magnitude), abs(float(value))) <= _ZERO_DERIVATIVE * abs(float(loss)):
-        return SOLUTION_DIGITS
-    return matching_digits(sum(terms, arb(0)), value, float(magnitude))
+def _or_none(digits: FloatArray) -> FloatArray:
+    """Digits of components that have enough of them, 0 for the others."""
+    return np.where(digits >= GRADIENT_DIGITS + _CLAIMED_LESS, digits - _CLAIMED_LESS, 0.0)
+
+
+def _extremes(case: Case, gradient_values: Sequence[arb]) -> list[int]:
+    """The components of the largest and of the smallest derivatives, relative to the size of what they are taken by."""
+    sizes = [float(abs(g) * size) for g, size in zip(gradient_values, case.theta_sizes, strict=True)]
+    order = [i for i in np.argsort(sizes).tolist() if sizes[i] > 0]
+    return sorted({*order[:EXTREMES], *order[-EXTREMES:]})
+
+
+def _is_below_differences(case: Case, i: int, adjoint: arb, difference: arb, loss: arb) -> bool:
+    """Whether a derivative is so small against the loss that differences see no more of it than they agree on."""
+    size = case.theta_sizes[i]
+    noise = abs(adjoint - difference) * size
+    return bool(abs(adjoint) * size <= _BELOW_DIFFERENCES * abs(loss)) and bool(noise <= _NOISE * abs(loss))

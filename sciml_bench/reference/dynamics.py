@@ -91,17 +91,17 @@ class Dynamics:
     def in_complex(self) -> tuple[ComplexFunction, ...]:
         """The right-hand sides of the segments on complex arrays; what is not analytic follows the real parts."""
         return tuple(
-            _run(source, _COMPLEX | {name: to_double(value) for name, value in source.constants.items()})["rhs"]
+            compiled(source, _COMPLEX | {name: to_double(value) for name, value in source.constants.items()})["rhs"]
             for source in self.sources
         )
 
 
 def _doubles(source: FlintSource) -> dict[str, Any]:
-    return _run(source, _ARRAYS | {name: to_double(value) for name, value in source.constants.items()})
+    return compiled(source, _ARRAYS | {name: to_double(value) for name, value in source.constants.items()})
 
 
 def _segment(source: FlintSource, end: Expr, sides: Sides) -> Segment:
-    balls = _run(
+    balls = compiled(
         source,
         _BALLS | sides.functions(source.conditions) | {name: exact(value) for name, value in source.constants.items()},
     )
@@ -119,7 +119,7 @@ def _segment(source: FlintSource, end: Expr, sides: Sides) -> Segment:
     return Segment(end, balls["rhs"], balls["pullback"], jacobian, pattern[:, 0], pattern[:, 1])
 
 
-def _run(source: FlintSource, namespace: dict[str, Any]) -> dict[str, Any]:
+def compiled(source: FlintSource, namespace: dict[str, Any]) -> dict[str, Any]:
     """The functions of an emitted module. Its text is printed from a checked graph; no text of a file reaches it."""
     exec(compile(source.text, "<emitted for the reference engine>", "exec"), namespace)
     return namespace

@@ -6,6 +6,7 @@ component. What accuracy that gives is not estimated but measured: see :mod:`sci
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,15 +17,14 @@ from sympy import Expr
 
 from sciml_bench.problem.model import to_double
 from sciml_bench.reference.around import Around
-from sciml_bench.reference.dynamics import Dynamics, FloatArray, Segment
+from sciml_bench.reference.dynamics import Dynamics, FloatArray
 from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.newton import StepFailure
 from sciml_bench.reference.numbers import BITS_PER_DIGIT, exact, precision
+from sciml_bench.reference.resolution import Resolution
 from sciml_bench.reference.step import Place, Stages, solve_stages
 from sciml_bench.reference.tableau import Tableau, radau
 
-#: A component is followed relative to its own size down to this fraction of the largest value it has had.
-NEGLIGIBLE = 1e-30
 _UNKNOWN_SIZE = 1e-8
 #: A state so many times larger than the initial one has blown up, when the steps end there.
 _GROWN = 1e8
@@ -34,6 +34,7 @@ _SHRINK = 0.15
 _NEWTON_GUARD_DIGITS = 6
 #: Steps shorter than this fraction of the time reached (and of the span) mean that the solution does not exist further.
 _SHORTEST = 1e-26
+_SEED = 7
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,19 @@ class Settings:
     """How one computation is made: ``digits`` of the arithmetic and the ``tail`` that a step may leave.
 
     The tail is relative to the size of each component over the step, or to ``floor`` times its declared size where
-    that is larger.
+    that is larger; components are followed relative to themselves down to ``negligible`` times the largest value that
+    they have had. Below both, an error may be as large as the component. With ``shaken`` it is made so: after each step
+    such a component moves by what the tail allows, to either side, so that two runs part where it matters later.
+    ``resolved`` holds every step against :mod:`sciml_bench.reference.resolution`.
     """
 
     stages: int
     tail: float
     digits: int = 38
     floor: float = 1e-32
+    negligible: float = 1e-30
+    shaken: bool = False
+    resolved: bool = False
     max_steps: int = 200_000
     first_step: float = 1e-3
 
@@ -88,11 +95,12 @@ class Step:
 
 @dataclass
 class Trajectory:
-    """A computed solution: states at the saved times, and its steps where they were asked for."""
+    """A computed solution: states at the saved times, the times stepped on, and the steps where they were asked for."""
 
     settings: Settings
     saved: list[tuple[arb, ...]] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    mesh: list[float] = field(default_factory=list)
     n_steps: int = 0
     n_rejected: int = 0
     n_iterations: int = 0
@@ -145,12 +153,14 @@ class _March:
         self.start = start
         self.t, self.y = exact(t0), [(+value).mid() for value in start.y0]
         self.segments = list(dynamics.segments())
-        self.targets = _targets(self.segments, save_times)
+        self.resolutions = [Resolution(source) for source in dynamics.sources] if settings.resolved else []
+        self.targets = stops(dynamics.ends, save_times)
         self.t_end = exact(save_times[-1])
         self.span = to_double(save_times[-1]) - to_double(t0)
         self.h = settings.first_step * (to_double(save_times[0]) - to_double(t0))
         self.largest = np.array([abs(float(value)) for value in self.y])
         self.first = self.largest
+        self._signs = random.Random(_SEED)
         self.cause = "the solution is not smooth"
         self.last: tuple[float, FloatArray] | None = None
         self.trajectory = Trajectory(settings, largest=self.largest)
@@ -162,6 +172,7 @@ class _March:
                 self.trajectory.saved.append(tuple(self.y))
             if ends_segment and len(self.segments) > 1:
                 self.segments.pop(0)
+                self.resolutions[:1] = []
                 self.last = None
                 self.h = min(self.h, self.settings.first_step * self.span)
         self.trajectory.largest = self.largest
@@ -198,6 +209,17 @@ class _March:
         if tail > 3 * self.settings.tail:
             self.cause = "the step's polynomial does not resolve the solution"
             return False, max(_SHRINK, min(factor, 0.9))
+        if self.resolutions:
+            try:
+                missed = self.resolutions[0].unresolved(
+                    place, self.y, stages.z, stages.f, self.start.p, scale, self.settings.tail
+                )
+            except StepFailure as failure:
+                self.cause = str(failure)
+                return False, 0.5
+            if missed is not None:
+                self.cause = f"something narrow happens near t = {float(place.t) + missed * float(h):.12g}"
+                return False, 0.5
         self._accept(place, stages, scale, saved)
         return True, min(_GROWTH, max(factor, _SHRINK))
 
@@ -225,8 +247,10 @@ class _March:
             trajectory.steps.append(Step(place, tuple(self.y), stages.z, scale, saved))
         entries = stages.z.entries()
         self.last = (float(place.h), _doubles(stages.z))
-        self.y = [(a + b).mid() for a, b in zip(self.y, entries[(s - 1) * n :], strict=True)]
+        end = [(a + b).mid() for a, b in zip(self.y, entries[(s - 1) * n :], strict=True)]
+        self.y = self._shaken(end, stages, scale) if self.settings.shaken else end
         self.largest = np.maximum(self.largest, np.array([abs(float(value)) for value in self.y]))
+        trajectory.mesh.append(float(place.t + place.h))
         trajectory.n_steps += 1
         trajectory.n_iterations += stages.iterations
         if self.progress is not None:
@@ -242,13 +266,31 @@ class _March:
         if self.last is None:
             return np.zeros((s, n))
         h_last, z_last = self.last
-        return self.tableau.extrapolation(h / h_last, max(1, s // 2)) @ z_last
+        with np.errstate(all="ignore"):
+            return self.tableau.extrapolation(h / h_last, max(1, s // 2)) @ z_last
 
     def _scale(self, increments: FloatArray) -> FloatArray:
         """Size of each component over the step: of its end points and stages, but not below what counts."""
         y = np.array([float(value) for value in self.y])
         sizes = np.maximum(np.abs(y), np.max(np.abs(y + increments), axis=0))
-        return np.maximum(np.maximum(sizes, NEGLIGIBLE * self.largest), self.settings.floor * self.start.scale)
+        return np.maximum(sizes, self._floor())
+
+    def _floor(self) -> FloatArray:
+        return np.maximum(self.settings.negligible * self.largest, self.settings.floor * self.start.scale)
+
+    def _shaken(self, end: list[arb], stages: Stages, scale: FloatArray) -> list[arb]:
+        """The state with those components moved that are below what is followed.
+
+        A component that is zero and whose slope is zero stays: nothing says that it is anything else.
+        """
+        n, floor = len(end), self._floor()
+        slopes = stages.f.entries()
+        moved = list(end)
+        for i, value in enumerate(end):
+            if abs(float(value)) < floor[i] and (value != 0 or any(x != 0 for x in slopes[i::n])):
+                sign = 1 if self._signs.random() < 0.5 else -1
+                moved[i] = (value + arb(sign * self.settings.tail) * arb(float(scale[i]))).mid()
+        return moved
 
     def _tail(self, stages: Stages, h: arb, scale: FloatArray) -> float:
         return float(np.max(np.abs(_doubles((self.tableau.tail * stages.f) * h)) / scale))
@@ -259,7 +301,7 @@ class _March:
             return
         sizes = ", ".join(f"{float(value):.3g}" for value in self.y[:4])
         more = ", …" if len(self.y) > 4 else ""
-        grown = max(abs(float(value)) for value in self.y) > _GROWN * self.first.max()
+        grown = max(abs(float(value)) for value in self.y) > _GROWN * max(self.first.max(), self.start.scale.max())
         raise ReferenceFailure(
             f"the reference solution stops at t = {here:.12g}: the step size fell to {h:.2g} because {self.cause};"
             f" the state there is ({sizes}{more})."
@@ -271,11 +313,13 @@ def _doubles(matrix: arb_mat) -> FloatArray:
     return np.array([float(x) for x in matrix.entries()]).reshape(matrix.nrows(), matrix.ncols())
 
 
-def _targets(segments: Sequence[Segment], save_times: Sequence[Expr]) -> list[tuple[arb, int | None, bool]]:
-    """Times to step on exactly: (time, index of the saved time or None, whether a segment ends there)."""
-    ends = [segment.end for segment in segments[:-1]]
-    times = {to_double(t): t for t in (*ends, *save_times)}
+def stops(ends: Sequence[Expr], save_times: Sequence[Expr]) -> list[tuple[arb, int | None, bool]]:
+    """Times to step on exactly: (time, index of the saved time or None, whether a segment ends there).
+
+    ``ends`` are the ends of the segments; the last is that of the time span.
+    """
+    times = {to_double(t): t for t in (*ends[:-1], *save_times)}
     saved = {to_double(t): k for k, t in enumerate(save_times)}
-    breaks = {to_double(t) for t in ends}
+    breaks = {to_double(t) for t in ends[:-1]}
     last = to_double(save_times[-1])
     return [(exact(times[x]), saved.get(x), x in breaks) for x in sorted(times) if x <= last]

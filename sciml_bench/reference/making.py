@@ -8,9 +8,10 @@ from dataclasses import replace
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference.batch import certified
 from sciml_bench.reference.case import Case
-from sciml_bench.reference.certificate import Say, certify
+from sciml_bench.reference.certificate import certify
 from sciml_bench.reference.failure import LimitReached, ReferenceFailure
 from sciml_bench.reference.store import StoredReference, stored_reference
+from sciml_bench.reference.watch import Say
 
 #: In a certificate: why there is no gradient.
 NO_GRADIENT = "no_gradient"

@@ -16,9 +16,10 @@ import numpy as np
 from sympy import Rational
 
 from sciml_bench.problem.model import Problem
+from sciml_bench.reference.agreement import COMPARE_BITS, compare
 from sciml_bench.reference.case import Case
-from sciml_bench.reference.certificate import compare, opening_settings
-from sciml_bench.reference.engine import NEGLIGIBLE, solve
+from sciml_bench.reference.certificate import opening_settings
+from sciml_bench.reference.engine import solve
 from sciml_bench.reference.failure import LimitReached, ReferenceFailure, StepFailure
 from sciml_bench.reference.numbers import precision
 from sciml_bench.task import Draw, Reference
@@ -26,7 +27,6 @@ from sciml_bench.task import Draw, Reference
 #: More digits than these are of no use: workers compare in double precision. Fewer than the others are no truth.
 DIGITS = 15.0
 LEAST_DIGITS = 10.0
-_COMPARE_BITS = 256
 _LARGEST_FACTOR_LOG2 = 1.0
 
 
@@ -74,8 +74,8 @@ def _solution(problem: Problem, theta: tuple[float, ...], until_s: float) -> Ref
         solve(case.dynamics, case.start, problem.t0, problem.save_times, settings, progress=progress)
         for settings in opening_settings(case)
     )
-    with precision(_COMPARE_BITS):
-        negligible = 10 * (NEGLIGIBLE * second.largest + case.smallest * case.scale)
+    with precision(COMPARE_BITS):
+        negligible = 10 * (second.settings.negligible * second.largest + case.smallest * case.scale)
         digits = compare(first.saved, second.saved, negligible).min(axis=0)
     if not digits.min() >= LEAST_DIGITS:
         label = problem.state_labels[int(digits.argmin())]

@@ -54,7 +54,8 @@ def newton_matrix(place: Place, states: Sequence[arb], p: FloatArray, scale: Flo
     y = np.array([float(x) for x in states]).reshape(place.tableau.stages, -1).T
     times = np.array([float(t) for t in place.times])
     entries = place.segment.jacobian(times, y, p)
-    ratio = scale[place.segment.columns] / scale[place.segment.rows]
+    with np.errstate(all="ignore"):
+        ratio = scale[place.segment.columns] / scale[place.segment.rows]
     return factorise(place.tableau, float(place.h), entries * ratio[:, None], place.segment, len(scale))
 
 

@@ -113,7 +113,7 @@ def test_another_schema_is_refused(robertson: Problem, stored: StoredReference):
 
 
 def test_a_check_passes_on_what_was_computed(robertson: Problem, stored: StoredReference):
-    found = check(Case(robertson), stored)
+    found = check(robertson, stored)
     assert found.complaints == ()
     assert found.solution_digits > 19
     assert found.stages not in [run["stages"] for run in stored.certificate["solution"]]
@@ -121,14 +121,14 @@ def test_a_check_passes_on_what_was_computed(robertson: Problem, stored: StoredR
 
 def test_a_check_catches_one_parameter_changed_in_its_fifteenth_digit(load: Load, robertson: Problem):
     planted = made(load(ROBERTSON.replace("k1 = 0.04", "k1 = 0.0400000000000001")))
-    complaints = check(Case(robertson), planted).complaints
+    complaints = check(robertson, planted).complaints
     assert any(complaint.startswith("y1 at t = 100000 agrees to 1") for complaint in complaints)
 
 
 def test_a_check_catches_a_wrong_gradient(robertson: Problem, stored: StoredReference):
     value = stored.gradient[1]
     wrong = [stored.gradient[0], value[:8] + ("1" if value[8] != "1" else "2") + value[9:], stored.gradient[2]]
-    complaints = check(Case(robertson), replace(stored, gradient=wrong)).complaints
+    complaints = check(robertson, replace(stored, gradient=wrong)).complaints
     assert any("d loss / d k2" in complaint for complaint in complaints)
 
 

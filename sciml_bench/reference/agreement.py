@@ -1,0 +1,46 @@
+"""How many digits two computations of a problem have in common: of solutions, gradients, directional derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from flint import arb
+
+from sciml_bench.reference.adjoint import Derivatives
+from sciml_bench.reference.case import Case
+from sciml_bench.reference.differences import Direction
+from sciml_bench.reference.dynamics import FloatArray
+from sciml_bench.reference.numbers import matching_digits
+
+COMPARE_BITS = 256
+#: Digits of two values that are both negligible, or both exactly zero.
+FULLY = 32.0
+
+
+def compare(a: Sequence[Sequence[arb]], b: Sequence[Sequence[arb]], negligible: FloatArray) -> FloatArray:
+    """Matching digits of two solutions, shape (n_times, n_states); what both hold to be negligible matches fully."""
+    digits = np.empty((len(b), len(negligible)))
+    for k, (row_a, row_b) in enumerate(zip(a, b, strict=True)):
+        for i, (x, y) in enumerate(zip(row_a, row_b, strict=True)):
+            none = abs(float(x)) <= negligible[i] and abs(float(y)) <= negligible[i]
+            digits[k, i] = FULLY if none else matching_digits(x, y)
+    return digits
+
+
+def theta_part(case: Case, derivatives: Derivatives) -> tuple[arb, ...]:
+    """The derivatives with respect to theta."""
+    return derivatives.p if case.problem.wrt == "parameters" else derivatives.y0
+
+
+def gradient_digits(a: Sequence[arb], b: Sequence[arb]) -> FloatArray:
+    """Matching digits of two gradients, shape (n_theta,): each component relative to itself, whatever its size."""
+    return np.array([min(matching_digits(x, y), FULLY) for x, y in zip(a, b, strict=True)])
+
+
+def directional_digits(case: Case, direction: Direction, value: arb, gradient: Sequence[arb]) -> float:
+    """Matching digits of a directional derivative and a gradient, relative to the magnitudes of its terms."""
+    parts = direction.p if case.problem.wrt == "parameters" else direction.y0
+    terms = [a * b for a, b in zip(parts, gradient, strict=True)]
+    magnitude = sum((abs(term) for term in terms), arb(0))
+    return min(matching_digits(sum(terms, arb(0)), value, float(magnitude)), FULLY)

@@ -1,0 +1,147 @@
+"""The second method of a certificate: what the engine computed is held against a method of another family.
+
+Small systems are solved again by the implicit Taylor method of :mod:`sciml_bench.reference.witness`, in ball
+arithmetic. Larger ones, or such as it cannot follow, are solved by multistep methods (LSODA, BDF) or an explicit
+Runge–Kutta method (DOP853) in double precision, on NumPy code from another emitter.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb
+
+from sciml_bench.reference.agreement import COMPARE_BITS, FULLY, compare
+from sciml_bench.reference.case import Case
+from sciml_bench.reference.double import emitted_numpy, integrate
+from sciml_bench.reference.dynamics import FloatArray
+from sciml_bench.reference.engine import Trajectory
+from sciml_bench.reference.failure import LimitReached, ReferenceFailure
+from sciml_bench.reference.numbers import precision
+from sciml_bench.reference.watch import Watch
+from sciml_bench.reference.witness import Witness, witness
+
+#: The two must have so many digits in common: more than doubles hold; in doubles what they can be trusted with.
+WITNESS_DIGITS = 16.0
+DOUBLE_DIGITS = 7.0
+_TOLERANCES = (3e-19, 1e-21, 1e-23)
+#: Larger systems have Jacobians of Taylor coefficients that cost too much.
+_LARGEST_SYSTEM = 10
+_OPERATIONS = 2000
+_DOUBLES = (("LSODA", 1e-12, 1e-14), ("DOP853", 1e-12, 1e-14), ("BDF", 1e-11, 1e-13))
+_DOUBLE_LIMIT_S = 60.0
+_MOST_DOUBLE_DIGITS = 14.0
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What the second method was and the digits that it has in common with the engine, (n_states,)."""
+
+    method: str
+    arithmetic: str
+    digits: FloatArray
+    details: dict[str, object]
+
+    def described(self) -> dict[str, object]:
+        """As the certificate keeps it."""
+        return {
+            "method": self.method,
+            "arithmetic": self.arithmetic,
+            "digits": round(float(self.digits.min()), 1),
+            **self.details,
+        }
+
+
+def confirm(case: Case, trajectory: Trajectory, negligible: FloatArray, watch: Watch) -> Confirmation:
+    """Solve a problem by a second method and hold it against the engine's states at the saved times.
+
+    Args:
+        case: the problem.
+        trajectory: what the engine computed.
+        negligible: magnitudes that count as zero, (n_states,).
+        watch: progress and limit.
+
+    Raises:
+        ReferenceFailure: the two disagree, or no second method can follow the solution.
+    """
+    found, reason, rows = None, "", trajectory.saved
+    if case.problem.n_states <= _LARGEST_SYSTEM and case.dynamics.operations <= _OPERATIONS:
+        found, reason = _by_taylor(case, trajectory, negligible, watch)
+        if found is not None and found.digits.min() >= WITNESS_DIGITS:
+            return found
+    doubles = _in_doubles(case, rows, negligible)
+    if doubles.digits.min() >= DOUBLE_DIGITS and (found is None or found.digits.min() >= DOUBLE_DIGITS):
+        return doubles if found is None or found.digits.min() < doubles.digits.min() else found
+    best = max((c for c in (found, doubles) if c is not None), key=lambda c: float(c.digits.min()))
+    label = case.problem.state_labels[int(best.digits.argmin())]
+    raise ReferenceFailure(
+        f"no reference is certified for '{case.problem.name}': two runs of the engine agree, but a second method"
+        f" ({best.method}) agrees with them to {best.digits.min():.1f} digits only, in {label}"
+        + (f"; {reason}" if reason else "")
+    )
+
+
+def _by_taylor(
+    case: Case, trajectory: Trajectory, negligible: FloatArray, watch: Watch
+) -> tuple[Confirmation | None, str]:
+    best, reason = None, ""
+    for tolerance in _TOLERANCES:
+        try:
+            other = witness(
+                case.dynamics, case.start, case.problem.t0, case.problem.save_times, tolerance, negligible / 10,
+                trajectory.mesh, watch.during("implicit Taylor method, t"),
+            )  # fmt: skip
+        except LimitReached:
+            raise
+        except ReferenceFailure as failure:
+            reason = str(failure)
+            continue
+        digits = _common(other, trajectory.saved, negligible)
+        if best is None or digits.min() > best.digits.min():
+            details: dict[str, object] = {"tolerance": tolerance, "steps": other.n_steps}
+            best = Confirmation("implicit Taylor (Hermite-Obreshkov)", "balls", digits, details)
+        if digits.min() >= WITNESS_DIGITS:
+            break
+    return best, reason
+
+
+def _common(other: Witness, rows: Sequence[Sequence[arb]], negligible: FloatArray) -> FloatArray:
+    with precision(COMPARE_BITS):
+        return np.minimum(compare(other.saved, rows, negligible).min(axis=0), FULLY)
+
+
+def _in_doubles(case: Case, rows: Sequence[Sequence[arb]], negligible: FloatArray) -> Confirmation:
+    """The best of the double-precision methods; digits are relative to the largest value of each component."""
+    problem = case.problem
+    truth = np.array([[float(value) for value in row] for row in rows])
+    size = np.max(np.abs(truth), axis=0)
+    best: Confirmation | None = None
+    failures: list[str] = []
+    try:
+        functions = emitted_numpy(problem)
+    except (ValueError, SyntaxError, ArithmeticError) as error:
+        raise ReferenceFailure(f"'{problem.name}' has no NumPy form to compare with: {error}") from error
+    for method, rtol, atol in _DOUBLES:
+        try:
+            found, _ = integrate(problem, functions, method, rtol, atol, time.process_time() + _DOUBLE_LIMIT_S)
+        except ReferenceFailure as failure:
+            failures.append(str(failure))
+            continue
+        error = np.max(np.abs(found - truth), axis=0)
+        counted = np.maximum(size, np.maximum(negligible, atol * np.array(problem.numbers().atol_scale)))
+        with np.errstate(divide="ignore"):
+            digits = np.clip(-np.log10(error / counted), 0.0, _MOST_DOUBLE_DIGITS)
+        confirmation = Confirmation(method, "double precision", digits, {"rtol": rtol})
+        if best is None or digits.min() > best.digits.min():
+            best = confirmation
+        if digits.min() >= DOUBLE_DIGITS:
+            break
+    if best is None:
+        raise ReferenceFailure(
+            f"no reference is certified for '{problem.name}': no second method follows the solution"
+            f" ({'; '.join(failures)})"
+        )
+    return best

@@ -1,0 +1,38 @@
+"""Progress of a computation, and its limit of processor time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from sciml_bench.reference.failure import LimitReached
+
+Say = Callable[[str], object]
+
+
+class Watch:
+    """Says how far a computation is, and ends it at its limit.
+
+    The limit is one of this process's own processor time, so that it does not depend on what else the machine does.
+    """
+
+    def __init__(self, say: Say, limit_s: float):
+        self.say, self.limit_s = say, limit_s
+        self._started_s, self._spoken_s = time.process_time(), time.monotonic()
+
+    def during(self, what: str) -> Callable[..., None]:
+        """A progress callback that speaks every two seconds and enforces the limit.
+
+        Raises, when it is called: LimitReached.
+        """
+
+        def progress(at: float, steps: int = 0) -> None:
+            if time.process_time() - self._started_s > self.limit_s:
+                limit = f"its limit of {self.limit_s:.4g} s of processor time"
+                raise LimitReached(f"the reference was given up at {limit} ({what} = {at:.6g})")
+            now_s = time.monotonic()
+            if now_s - self._spoken_s > 2.0:
+                self._spoken_s = now_s
+                self.say(f"{what} = {at:.6g}" + (f", {steps} steps" if steps else ""))
+
+        return progress
