@@ -133,9 +133,10 @@ def certify(
             return _certified(case, a, b, digits, negligible, watch, gradients, every_component)
         watch.say(f"{digits.min():.1f} digits agree; computing again with smaller steps")
         first, second = (_tightened(s, missing, attempt + 1) for s in (first, second))
+    worst = case.problem.state_labels[int(digits.min(axis=0).argmin())]
     raise ReferenceFailure(
         f"no reference is certified for '{case.problem.name}': after {_ATTEMPTS} attempts two computations of the"
-        f" solution agree to {digits.min():.1f} digits only, in {case.problem.state_labels[int(digits.min(axis=0).argmin())]}"
+        f" solution agree to {digits.min():.1f} digits only, in {worst}"
     )
 
 

@@ -23,7 +23,7 @@ from sciml_bench.emit.flint import FlintSource
 from sciml_bench.reference.dynamics import FloatArray, compiled
 from sciml_bench.reference.numbers import exact, precision
 from sciml_bench.reference.step import Place
-from sciml_bench.reference.tableau import Tableau
+from sciml_bench.reference.tableau import Tableau, radau
 
 _BITS = 64
 _CONSTANT_BITS = 128
@@ -152,7 +152,7 @@ class _Step:
         """Whether the slope of the polynomial is the right-hand side at a point, at the precision of the step."""
         y, z, f, p = self.exact
         n = len(y)
-        weights = _exact_weights(self.place.tableau, at, flint.ctx.prec)
+        weights = _exact_weights(self.place.tableau.stages, at, flint.ctx.prec)
         increments = (weights[0] * z).entries()
         state = [(a + b).mid() for a, b in zip(y, increments, strict=True)]
         slopes = (weights[1] * f).entries()
@@ -182,10 +182,10 @@ def _weights(nodes: FloatArray, at: float) -> FloatArray:
 
 
 @cache
-def _exact_weights(tableau: Tableau, at: float, bits: int) -> tuple[arb_mat, arb_mat]:
+def _exact_weights(stages: int, at: float, bits: int) -> tuple[arb_mat, arb_mat]:
     """Rows of the weights of increments (which are zero at the start) and of slopes at the stages, at a point."""
     with precision(bits):
-        nodes = list(tableau.nodes)
+        nodes = list(radau(stages, bits).nodes)
         return _lagrange([arb(0), *nodes], at, 1), _lagrange(nodes, at, 0)
 
 

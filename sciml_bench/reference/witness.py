@@ -1,8 +1,8 @@
 """A second method for the solution, of another family than the engine's: Hermite–Obreshkov, an implicit Taylor method.
 
 A step from t to t + h satisfies Σ_j (−h)^j a_j y_j(t + h) = Σ_j h^j b_j y_j(t), where y_j are Taylor coefficients of
-the solution through either end, j = 0 … q on the left and 0 … p on the right, and a_j, b_j the coefficients of the (p, q)
-Padé approximant of the exponential; its order is p + q (E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary
+the solution through either end, j = 0 … q on the left and 0 … p on the right, and a_j, b_j the coefficients of the
+(p, q) Padé approximant of the exponential; its order is p + q (E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary
 Differential Equations I, section II.13, and II, section IV.3). It shares the emitted equations with the engine, and no
 stage, mesh, step rule or linear algebra.
 
