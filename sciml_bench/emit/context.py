@@ -212,7 +212,8 @@ class Context:
             rows = [printer.component(outputs[state.name]) for state in states]
             if self.target.name == "numpy" and not self.problem.networks:
                 # Python's own floats: solvers make an array of them faster than it is made here and looked at there.
-                return [f"    return ({joined(rows)}{',' * (len(rows) == 1)})"]
+                items = joined(rows)
+                return [f"    return ({items}{',' * (len(rows) == 1 and not items[-1].isspace())})"]
             return [f"    return {self.target.stack.format(joined(rows))}"]
         if self.target.name == "numpy":
             return self._pack_in_place(outputs, printer)

@@ -148,7 +148,9 @@ def emitted_numpy(problem: Problem) -> dict[str, Callable[..., FloatArray]]:
         return _driven(problem)
     namespace: dict[str, Callable[..., FloatArray]] = {}
     exec(compile(source(problem, "numpy"), "<emitted NumPy source>", "exec"), namespace)
-    return namespace
+    emitted = namespace["rhs"]
+    # That of a scalar problem returns a tuple.
+    return namespace | {"rhs": lambda *arguments: np.array(emitted(*arguments))}
 
 
 def _driven(problem: Problem) -> dict[str, Callable[..., Any]]:
