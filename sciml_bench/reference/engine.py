@@ -317,7 +317,12 @@ def stops(ends: Sequence[Expr], save_times: Sequence[Expr]) -> list[tuple[arb, i
     """Times to step on exactly: (time, index of the saved time or None, whether a segment ends there).
 
     ``ends`` are the ends of the segments; the last is that of the time span.
+
+    Raises:
+        ReferenceFailure: two saved times are the same double, with which everything else computes.
     """
+    if len({to_double(t) for t in save_times}) < len(save_times):
+        raise ReferenceFailure("two saved times differ by less than double precision resolves")
     times = {to_double(t): t for t in (*ends[:-1], *save_times)}
     saved = {to_double(t): k for k, t in enumerate(save_times)}
     breaks = {to_double(t) for t in ends[:-1]}
