@@ -18,6 +18,9 @@ Vector = NDArray[np.float64]
 MAX_STEPS = 100_000
 """Steps between two saved times after which a solve has failed. SciPy's default of 500 is too few where it is stiff."""
 
+MAX_STEPS_OPTION = "max_steps"
+"""The option that sets another number of them."""
+
 # What ``odeint`` tells when it got to the end.
 _DONE = "Integration successful."
 
@@ -32,7 +35,8 @@ def integrate(
     options: Mapping[str, Any],
     args: tuple[Any, ...],
 ) -> Result:
-    """One segment. ``options`` are those of ``solve_ivp`` with LSODA: ``jac``, and ``lband`` and ``uband`` of a band.
+    """One segment. ``options`` are those of ``solve_ivp`` with LSODA: ``jac``, and ``lband`` and ``uband`` of a band;
+    and :data:`MAX_STEPS_OPTION`.
 
     Where the equation jumps at an end of the segment no step goes past it.
     """
@@ -41,7 +45,8 @@ def integrate(
         # What it warns of is in its message, too.
         warnings.simplefilter("ignore", ODEintWarning)
         found: Any = odeint(
-            rhs, start, grid, args, tfirst=True, full_output=True, rtol=rtol, atol=atol, mxstep=MAX_STEPS,
+            rhs, start, grid, args, tfirst=True, full_output=True, rtol=rtol, atol=atol,
+            mxstep=options.get(MAX_STEPS_OPTION, MAX_STEPS),
             Dfun=options.get("jac"), ml=options.get("lband"), mu=options.get("uband"),
             tcrit=[segment.end] if segment.clipped else None,
         )  # fmt: skip

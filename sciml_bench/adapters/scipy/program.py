@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
-from sciml_bench.adapters.scipy import failure, odeint, sensitivity
+from sciml_bench.adapters.scipy import coupling, failure, odeint, sensitivity
 from sciml_bench.adapters.scipy.ivp import Integrate, Result, by_solve_ivp
 from sciml_bench.adapters.scipy.structure import Parameters
 from sciml_bench.adapters.scipy.system import System, Systems
@@ -30,11 +30,13 @@ METHODS = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": 
 
 
 class Inputs(NamedTuple):
-    """The inputs of one call: the problem itself, and with its sensitivities."""
+    """The inputs of one call: the problem itself, and with its sensitivities; these without their coupling, too, where
+    that may be cheaper."""
 
     p: Parameters
     state: System
     augmented: list[System]
+    uncoupled: System | None = None
 
 
 class Counts(NamedTuple):
@@ -79,6 +81,8 @@ class SciPyProgram(Program):
         self._n_states, self._n_theta = len(numbers.y0), len(numbers.theta)
         self._scale = np.asarray(numbers.atol_scale)
         self._systems = Systems(self._source, numbers, self._method, compiled)
+        # For each relative tolerance, whether it is cheaper.
+        self._is_uncoupled: dict[float, bool] = {}
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
         numbers = self._numbers
@@ -95,24 +99,36 @@ class SciPyProgram(Program):
             p=p,
             state=self._systems.state(p, y0, point.rtol, atol),
             augmented=self._systems.augmented(p, start, point.rtol, atol_of_all),
+            uncoupled=self._systems.uncoupled(p, start, point.rtol, atol_of_all),
         )
 
     def solve(self, inputs: Inputs) -> Solved:
         return self._integrate(inputs.state)
 
     def gradient(self, inputs: Inputs) -> Differentiated:
-        solved = [self._integrate(system) for system in inputs.augmented]
+        systems = self._cheaper(inputs)
+        solved = [self._integrate(system) for system in systems]
         # The state is in each of them.
         ys = solved[0].values[:, : self._n_states]
         loss, by_state, directly = self._loss(ys, inputs.p)
         gradient = np.empty(self._n_theta)
         counts = Counts(0, 0, 0, 0)
-        for system, (values, told) in zip(inputs.augmented, solved, strict=True):
+        for system, (values, told) in zip(systems, solved, strict=True):
             rows = values.reshape(len(values), -1, self._n_states)[:, 1:]
             # One product of a (columns, n_states) matrix and a vector for each saved time, then their sum.
             gradient[system.columns] = np.matmul(rows, by_state[:, :, None]).sum(axis=0)[:, 0]
             counts = Counts(*map(operator.add, counts, told))
         return Differentiated(float(loss), gradient + directly, counts)
+
+    def _cheaper(self, inputs: Inputs) -> Sequence[System]:
+        """The systems that the gradient is taken of; found by solving them at the first call with their tolerance."""
+        without = inputs.uncoupled
+        if without is None:
+            return inputs.augmented
+        if without.rtol not in self._is_uncoupled:
+            chosen = coupling.cheaper(inputs.augmented, without, lambda system: self._integrate(system).counts)
+            self._is_uncoupled[without.rtol] = chosen[0] is without
+        return [without] if self._is_uncoupled[without.rtol] else inputs.augmented
 
     def _parameters(self, p: Vector) -> Parameters:
         """The parameters as the emitted functions take them.

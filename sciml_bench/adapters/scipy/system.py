@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from sciml_bench.adapters.scipy import layout, newton, sensitivity
 from sciml_bench.adapters.scipy.layout import Layout
-from sciml_bench.adapters.scipy.structure import Band, Parameters, Structure, band, entries_of_factors, structure
+from sciml_bench.adapters.scipy.structure import (
+    Band,
+    Parameters,
+    Structure,
+    band,
+    entries_of_factors,
+    own_band,
+    structure,
+)  # fmt: skip
 from sciml_bench.task import Numbers
 
 Vector = NDArray[np.float64]
@@ -109,7 +117,24 @@ class Systems:
         """The problem with its sensitivities, of that start and tolerance; one, or several that share them out."""
         return [self._with(columns, p, start, rtol, atol) for columns in self._shares]
 
-    def _with(self, columns: slice, p: Parameters, start: Vector, rtol: float, atol: Vector) -> System:
+    def uncoupled(self, p: Parameters, start: Vector, rtol: float, atol: Vector) -> System | None:
+        """All in one, with a Newton matrix of the diagonal blocks alone as a band; ``None`` where there is nothing to
+        gain by that, or the matrix is such a band anyway."""
+        blocks = 1 + self._n_theta
+        own = not self._is_compiled and hasattr(self._source, "augmented")
+        if self._method != "odeint" or own or not hasattr(self._source, "ENTRIES") or self._n >= MANY_STATES:
+            return None
+        narrow = self._band if self._n >= BAND_FROM else own_band(self._shape)
+        if self._is_compiled and not hasattr(self._source, "augmented_jacobian"):
+            return None
+        if not _is_narrow(narrow.width, self._n * blocks):
+            return None
+        chosen = layout.banded_blocks(self._shape, self._n_theta, narrow)
+        return self._with(slice(0, self._n_theta), p, start, rtol, atol, chosen)
+
+    def _with(
+        self, columns: slice, p: Parameters, start: Vector, rtol: float, atol: Vector, chosen: Layout | None = None
+    ) -> System:
         source, size = self._source, self._n * (1 + columns.stop - columns.start)
         start, atol = (self._part(values, columns) for values in (start, atol))
         if not self._is_compiled and hasattr(source, "augmented"):
@@ -121,7 +146,7 @@ class Systems:
             rhs = sensitivity.right_hand_side(source, p, self._n, columns, self._numbers.wrt)
         if self._method in EXPLICIT:
             return System(rhs, start, rtol, atol, {}, (), columns)
-        chosen = self._layout_with(columns.stop - columns.start)
+        chosen = chosen or self._layout_with(columns.stop - columns.start)
         fill = self._fill(chosen, columns, p, atol[: self._n])
         options = self._options(chosen, fill)
         return System(rhs, start, rtol, atol, options, (), columns).ordered(chosen.order)
@@ -195,7 +220,7 @@ class Systems:
         if self._is_compiled:
             has = hasattr(source, "augmented_jacobian")
             return newton.compiled(source, chosen, p, columns) if has else None
-        if hasattr(source, "second_derivatives"):
+        if hasattr(source, "second_derivatives") and len(chosen.below) == columns.stop - columns.start:
             return newton.written_out(source, chosen, p, self._n, columns)
         if not self._is_coupled(chosen, columns):
             return newton.uncoupled(source.jacobian, chosen, p, shape)
