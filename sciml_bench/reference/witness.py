@@ -34,17 +34,26 @@ _TOP = LADDER[-1][1]
 _ORDER = sum(LADDER[-2])
 #: The difference of the last two rungs is the error of the lower one; that of the upper one is far below.
 _ERROR_SHARE = 1e-2
-_CONVERGING = 0.3
 _NEWTON, _RUNG = 1e-3, 1e-5
 _MAX_ITERATIONS = 10
+_TIME_BITS = 768
 #: After a correction this small the matrix is kept: another would differ too little to matter.
 _CLOSE = 1e-24
-_BASE_BITS = 192
 _HISTORY = 7
 _SAFETY, _GROWTH, _SHRINK = 0.8, 4.0, 0.2
 _SHORTEST = 1e-26
 #: The stage of an unknown size: a component that starts from zero counts against its first Euler step.
 _UNKNOWN_SIZE = 1e-8
+
+
+@dataclass(frozen=True)
+class Care:
+    """How carefully a solution is followed: the ``tolerance`` of a step, relative to the size of each component; how
+    much closer each rung must be to the next than the last one was; and the precision beyond what a step needs."""
+
+    tolerance: float = 3e-19
+    converging: float = 0.3
+    bits: int = 192
 
 
 @dataclass(frozen=True)
@@ -54,7 +63,7 @@ class Witness:
     saved: list[tuple[arb, ...]]
     n_steps: int
     n_rejected: int
-    tolerance: float
+    care: Care
 
 
 def witness(
@@ -62,7 +71,7 @@ def witness(
     start: Start,
     t0: Expr,
     save_times: Sequence[Expr],
-    tolerance: float,
+    care: Care,
     negligible: FloatArray,
     mesh: Sequence[float] = (),
     progress: Callable[[float, int], object] | None = None,
@@ -74,7 +83,7 @@ def witness(
         start: initial state and parameters.
         t0: start of the time span.
         save_times: increasing times after t0; the last ends the integration.
-        tolerance: of a step, relative to the size of each component.
+        care: how carefully.
         negligible: sizes below which a component is not followed relative to itself, (n,).
         mesh: times that another method stepped on. No step is longer than about two of its steps there: a step rule of
             its own would pass by what is narrow, too.
@@ -83,7 +92,7 @@ def witness(
     Raises:
         ReferenceFailure: the method cannot follow the solution.
     """
-    return _March(dynamics, start, t0, save_times, tolerance, negligible, mesh, progress).run()
+    return _March(dynamics, start, t0, save_times, care, negligible, mesh, progress).run()
 
 
 class _NotTaken(Exception):
@@ -97,20 +106,20 @@ class _March:
         start: Start,
         t0: Expr,
         save_times: Sequence[Expr],
-        tolerance: float,
+        care: Care,
         negligible: FloatArray,
         mesh: Sequence[float],
         progress: Callable[[float, int], object] | None,
     ):
         self.fields = [TaylorField(source, end) for source, end in zip(dynamics.sources, dynamics.ends, strict=True)]
         self.jacobians = [segment.jacobian for segment in dynamics.segments()]
-        with precision(4 * _BASE_BITS):
+        with precision(_TIME_BITS):
             self.stops = stops(dynamics.ends, save_times)
             self.t = exact(t0)
         self.p, self.y = start.p, [value.mid() for value in start.y0]
         self.p_d = np.array([float(value) for value in start.p])
-        self.tolerance, self.negligible, self.progress = tolerance, negligible, progress
-        self.goal = _NEWTON * tolerance
+        self.care, self.tolerance, self.negligible, self.progress = care, care.tolerance, negligible, progress
+        self.goal = _NEWTON * care.tolerance
         self.mesh = np.array(mesh)
         self.span = to_double(save_times[-1]) - to_double(t0)
         self.first_step = 1e-3 * (to_double(save_times[0]) - to_double(t0))
@@ -129,7 +138,7 @@ class _March:
                 self.jacobians.pop(0)
                 self.history = []
                 self.h = min(self.h, self.first_step)
-        return Witness(saved, self.n_steps, self.n_rejected, self.tolerance)
+        return Witness(saved, self.n_steps, self.n_rejected, self.care)
 
     def _reach(self, target: arb) -> None:
         while self.t < target:
@@ -171,7 +180,7 @@ class _March:
         rate = float(np.max(np.abs(entries), initial=0.0))
         if not np.isfinite(rate):
             raise ReferenceFailure(f"the witness stops at t = {float(self.t):.12g}: the Jacobian is not finite")
-        return _BASE_BITS + 64 * math.ceil(_TOP * math.log2(1 + h * rate) / 64)
+        return self.care.bits + 64 * math.ceil(_TOP * math.log2(1 + h * rate) / 64)
 
     def _step(self, h: arb) -> tuple[list[arb], float]:
         """The state after a step and the error estimate, relative to the size of each component."""
@@ -197,7 +206,7 @@ class _March:
                 gap,
                 float(np.max(np.abs(_doubles([a - b for a, b in zip(state, before, strict=True)])) / size)),
             )
-            if not (gap <= self.tolerance or gap <= _CONVERGING * lower):
+            if not (gap <= self.tolerance or gap <= self.care.converging * lower):
                 raise _NotTaken
         return state, _ERROR_SHARE * gap
 

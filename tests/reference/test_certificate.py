@@ -162,4 +162,4 @@ def test_stored_references_of_the_catalog_fit_their_problems(name: str):
 def test_stored_references_of_the_catalog_can_be_computed_again(name: str):
     problem = catalog.load(name)
     if reference_path(problem).is_file():
-        assert check(Case(problem), store.read(reference_path(problem), problem)).complaints == ()
+        assert check(problem, store.read(reference_path(problem), problem)).complaints == ()
