@@ -35,6 +35,8 @@ _NEWTON_GUARD_DIGITS = 6
 #: Steps shorter than this fraction of the time reached (and of the span) mean that the solution does not exist further.
 _SHORTEST = 1e-26
 _SEED = 7
+#: How much of what the tail allows a component is moved by: more would be a transient that the steps have to resolve.
+_SHAKE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -289,7 +291,7 @@ class _March:
         for i, value in enumerate(end):
             if abs(float(value)) < floor[i] and (value != 0 or any(x != 0 for x in slopes[i::n])):
                 sign = 1 if self._signs.random() < 0.5 else -1
-                moved[i] = (value + arb(sign * self.settings.tail) * arb(float(scale[i]))).mid()
+                moved[i] = (value + arb(sign * _SHAKE * self.settings.tail) * arb(float(scale[i]))).mid()
         return moved
 
     def _tail(self, stages: Stages, h: arb, scale: FloatArray) -> float:
