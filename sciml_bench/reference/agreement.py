@@ -16,6 +16,8 @@ from sciml_bench.reference.numbers import matching_digits
 COMPARE_BITS = 256
 #: Digits of two values that are both negligible, or both exactly zero.
 FULLY = 32.0
+#: Derivatives that cancel are this small against the loss, and have no digits in common at any settings.
+ROUNDING = 1e-18
 
 
 def compare(a: Sequence[Sequence[arb]], b: Sequence[Sequence[arb]], negligible: FloatArray) -> FloatArray:
@@ -38,9 +40,14 @@ def gradient_digits(a: Sequence[arb], b: Sequence[arb]) -> FloatArray:
     return np.array([min(matching_digits(x, y), FULLY) for x, y in zip(a, b, strict=True)])
 
 
-def directional_digits(case: Case, direction: Direction, value: arb, gradient: Sequence[arb]) -> float:
-    """Matching digits of a directional derivative and a gradient, relative to the magnitudes of its terms."""
+def directional_digits(case: Case, direction: Direction, value: arb, gradient: Sequence[arb], loss: arb) -> float:
+    """Matching digits of a directional derivative and a gradient, relative to the magnitudes of its terms.
+
+    Where all is as small against the loss as rounding, nothing is there to match.
+    """
     parts = direction.p if case.problem.wrt == "parameters" else direction.y0
     terms = [a * b for a, b in zip(parts, gradient, strict=True)]
     magnitude = sum((abs(term) for term in terms), arb(0))
+    if max(float(magnitude), abs(float(value))) <= ROUNDING * abs(float(loss)):
+        return FULLY
     return min(matching_digits(sum(terms, arb(0)), value, float(magnitude)), FULLY)

@@ -21,6 +21,7 @@ from sciml_bench.reference.adjoint import Derivatives, gradient
 from sciml_bench.reference.agreement import (
     COMPARE_BITS,
     FULLY,
+    ROUNDING,
     compare,
     directional_digits,
     gradient_digits,
@@ -53,8 +54,6 @@ _ATTEMPTS = 6
 _NEGLIGIBLE = (1e-30, 1e-30, 1e-150, 1e-290)
 #: Against the loss, derivatives this small are below the noise of the differences; the adjoint follows them still.
 _BELOW_DIFFERENCES, _NOISE = 1e-9, 1e-21
-#: Components that cancel are this small against the loss, and have no digits in common at any settings.
-_ROUNDING = 1e-18
 
 
 @dataclass(frozen=True)
@@ -201,7 +200,7 @@ def _least_gradient_digits(case: Case, a: Computation, b: Computation) -> float:
     digits, loss = _adjoint_digits(case, a, b), abs(b.derivatives.value)
     with precision(COMPARE_BITS):
         pairs = zip(theta_part(case, a.derivatives), theta_part(case, b.derivatives), case.theta_sizes, strict=True)
-        counted = [max(abs(x), abs(y)) * size > _ROUNDING * loss for x, y, size in pairs]
+        counted = [max(abs(x), abs(y)) * size > ROUNDING * loss for x, y, size in pairs]
     return float(np.min(digits[counted], initial=FULLY))
 
 
@@ -310,7 +309,7 @@ def _certified_gradient(
         }  # fmt: skip
         if not single:
             agreement = min(
-                directional_digits(case, along.direction, along.value, fine) for along in found[len(chosen) :]
+                directional_digits(case, along.direction, along.value, fine, loss) for along in found[len(chosen) :]
             )
             evidence["directional_digits"] = round(agreement, 1)
             if agreement < GRADIENT_DIGITS:

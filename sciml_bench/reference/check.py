@@ -139,7 +139,8 @@ def _difference_complaints(case: Case, again: Computation, watch: Watch) -> list
         watch.during("differences, t"),
     )[0]
     with precision(COMPARE_BITS):
-        digits = directional_digits(case, found.direction, found.value, theta_part(case, again.derivatives))
+        gradient, loss = theta_part(case, again.derivatives), again.derivatives.value
+        digits = directional_digits(case, found.direction, found.value, gradient, loss)
     if digits >= GRADIENT_DIGITS - _SLACK:
         return []
     return [f"the gradient along {found.direction.label} agrees with central differences to {digits:.1f} digits"]
