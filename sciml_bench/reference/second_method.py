@@ -28,7 +28,7 @@ from sciml_bench.reference.witness import Care, Witness, witness
 WITNESS_DIGITS = 15.0
 DOUBLE_DIGITS = 7.0
 #: Runs of the Taylor method, each more careful: where it goes astray, two of them go different ways.
-_CARES = (Care(), Care(3e-19, 0.1, 512), Care(1e-20, 0.03, 512))
+_CARES = (Care(), Care(1e-20, 0.1, 512), Care(1e-21, 0.03, 512))
 #: Digits by which two of its runs must agree better than either does with the engine for it to be the engine's error.
 _SETTLED = 2.0
 #: Larger systems have Jacobians of Taylor coefficients that cost too much.

@@ -202,7 +202,7 @@ def test_a_block_without_a_time_is_left_out_and_named(tmp_path: Path):
             {},
         ),
         ("schema of the plan: 1 in BASE, 2 in NEW", {}, {"schema": 2}, {}),
-        ("schema of the records: 2 in BASE, 1 in NEW", {}, {}, {"schema": 1}),
+        ("schema of the records: 3 in BASE, 1 in NEW", {}, {}, {"schema": 1}),
         (
             "specification of robertson: spec of robe… in BASE, other… in NEW",
             {},
