@@ -89,7 +89,9 @@ def test_good_program():
     assert first.solve_statistics == {"steps": 7.0}
     assert first.gradient_statistics == {"steps": 9.0, "rate": None}
     truth = reference()
-    np.testing.assert_allclose(np.array(last.end_state, dtype=float), truth.solution[-1], rtol=1e-8)
+    np.testing.assert_allclose(
+        np.array(last.end_state, dtype=float), np.array(truth.solution[-1], dtype=float), rtol=1e-8
+    )
     assert truth.gradient is not None
     np.testing.assert_allclose(np.array(last.gradient, dtype=float), truth.gradient, rtol=1e-8)
     assert (first.gradient_size, first.state_size) == (len(RATES), 2)
