@@ -149,12 +149,12 @@ def _smallest(case: Case, finest: Computation) -> float:
 def opening_settings(case: Case) -> tuple[Settings, Settings]:
     """The first pair of settings, in different arithmetic too, so that nothing is rounded alike.
 
-    Many unknowns get fewer stages, because there the linear algebra is the cost.
+    Components of a field are followed to their common size.
     """
     if case.problem.n_states > LARGE:
         return (
-            Settings(12, 1e-15, 38, _FIELD_FLOOR, resolved=True),
-            Settings(15, 1e-16, 45, _FIELD_FLOOR, shaken=True, resolved=True),
+            Settings(18, 5e-17, 38, _FIELD_FLOOR, resolved=True),
+            Settings(22, 1e-17, 45, _FIELD_FLOOR, shaken=True, resolved=True),
         )
     return Settings(18, 5e-19, resolved=True), Settings(22, 2e-19, 45, shaken=True, resolved=True)
 

@@ -16,7 +16,7 @@ from flint import arb
 from sciml_bench.errors import StoreError
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference.agreement import COMPARE_BITS, compare, directional_digits, gradient_digits, theta_part
-from sciml_bench.reference.case import LARGE, Case
+from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import GRADIENT_DIGITS, SEED, Computation, compute
 from sciml_bench.reference.differences import central_differences
 from sciml_bench.reference.dynamics import FloatArray
@@ -98,7 +98,7 @@ def _other_settings(case: Case, stored: StoredReference) -> Settings:
             f"the certificate of {stored.problem} does not say how it was computed ({error!r}); "
             f"compute it again with `{stored.command}`"
         ) from error
-    stages = 10 if case.problem.n_states > LARGE else 16
+    stages = 16
     while stages in used:
         stages += 1
     return Settings(stages, tail, _DIGITS, floor, negligible)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from scipy.integrate import solve_ivp
 
 from sciml_bench.emit import source
@@ -233,7 +234,9 @@ def integrate(
             return functions["rhs"](min(max(t, low), high), y, *arguments)
 
         def jacobian(t: float, y: FloatArray, low: float = low, high: float = high) -> FloatArray:
-            return functions["jacobian"](min(max(t, low), high), y, *arguments)
+            found: Any = functions["jacobian"](min(max(t, low), high), y, *arguments)
+            # LSODA takes no sparse matrix.
+            return found.toarray() if method == "LSODA" and scipy.sparse.issparse(found) else found
 
         wanted = [t for t in numbers.save_times if a < t <= b]
         times = sorted({*wanted, b})

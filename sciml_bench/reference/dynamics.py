@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -121,8 +123,14 @@ def _segment(source: FlintSource, end: Expr, sides: Sides) -> Segment:
 
 def compiled(source: FlintSource, namespace: dict[str, Any]) -> dict[str, Any]:
     """The functions of an emitted module. Its text is printed from a checked graph; no text of a file reaches it."""
-    exec(compile(source.text, "<emitted for the reference engine>", "exec"), namespace)
+    exec(_code(source.text), namespace)
     return namespace
+
+
+@lru_cache(maxsize=64)
+def _code(text: str) -> CodeType:
+    """The code of a module; a batch needs it again for each of its trajectories and precisions."""
+    return compile(text, "<emitted for the reference engine>", "exec")
 
 
 def _ball_power(x: arb, exponent: arb) -> arb:

@@ -1,9 +1,9 @@
 """Linear algebra of one collocation step: I − h A ⊗ J in double precision, with the Jacobian at every stage.
 
 Unknowns are ordered stage by stage. Three ways, by size and sparsity: a dense factorisation; a sparse one; and, where
-the sparse factors would fill (fields in two dimensions), a Krylov method. Its preconditioner is the same matrix with
-one averaged Jacobian, which the eigenvectors of A take apart into systems of the size of the state (J. C. Butcher, On
-the implementation of implicit Runge–Kutta methods, BIT 16 (1976)).
+that would fill (fields in two dimensions, Jacobians that are full themselves), a Krylov method. Its preconditioner is
+the same matrix with one averaged Jacobian, which the eigenvectors of A take apart into systems of the size of the state
+(J. C. Butcher, On the implementation of implicit Runge–Kutta methods, BIT 16 (1976)).
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from scipy.linalg import get_lapack_funcs
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator, SuperLU, gmres, splu
 
-from sciml_bench.reference.dynamics import FloatArray, Segment
+from sciml_bench.reference.dynamics import ComplexArray, FloatArray, Segment
 from sciml_bench.reference.failure import StepFailure
 from sciml_bench.reference.tableau import Tableau
 
 #: Systems up to this size are factorised as dense matrices.
 DENSE_UNKNOWNS = 1000
+#: The same where the Jacobian itself is full, and its blocks are as well.
+FULL_UNKNOWNS = 500
 _DENSE_SHARE = 0.5
 #: Multiplications that a sparse factorisation may take, by the bandwidth of the Jacobian.
 _SPARSE_WORK = 2e7
@@ -60,9 +62,11 @@ def factorise(tableau: Tableau, h: float, entries: FloatArray, segment: Segment,
     """
     if not np.all(np.isfinite(entries)):
         raise StepFailure("the Jacobian is not finite")
-    if tableau.stages * n <= DENSE_UNKNOWNS or len(segment.rows) > _DENSE_SHARE * n * n:
+    full = len(segment.rows) > _DENSE_SHARE * n * n
+    if tableau.stages * n <= (DENSE_UNKNOWNS if not full else FULL_UNKNOWNS):
         return _Dense(tableau, h, entries, segment, n)
-    if tableau.stages * n * (tableau.stages * bandwidth(segment.rows, segment.columns, n)) ** 2 <= _SPARSE_WORK:
+    band = n if full else bandwidth(segment.rows, segment.columns, n)
+    if tableau.stages * n * (tableau.stages * band) ** 2 <= _SPARSE_WORK:
         return _Sparse(tableau, h, entries, segment, n)
     return _Krylov(tableau, h, entries, segment, n)
 
@@ -128,14 +132,14 @@ class _Krylov:
             (entries.T.ravel(), ((segment.rows + offsets).ravel(), (segment.columns + offsets).ravel())),
             shape=(s * n, s * n),
         )
-        averaged = scipy.sparse.csc_matrix((entries.mean(axis=1), (segment.rows, segment.columns)), shape=(n, n))
-        values, self._vectors = np.linalg.eig(tableau.a_d)
-        self._inverse = np.linalg.inv(self._vectors)
+        values, vectors = (np.asarray(part, dtype=np.complex128) for part in np.linalg.eig(tableau.a_d))
         # Complex eigenvalues come in pairs; one of each pair gives both.
-        self._kept = [k for k, value in enumerate(values) if value.imag >= 0]
-        self._weights = [1.0 if values[k].imag == 0 else 2.0 for k in self._kept]
-        identity = scipy.sparse.csc_matrix(scipy.sparse.identity(n))
-        self._factors = [_sparse_factors(identity - h * values[k] * averaged) for k in self._kept]
+        kept = np.flatnonzero(values.imag >= 0)
+        self._vectors: ComplexArray = vectors[:, kept] * np.where(values[kept].imag == 0, 1.0, 2.0)
+        self._inverse: ComplexArray = np.linalg.inv(vectors)[kept].astype(np.complex128)
+        averaged = scipy.sparse.csc_matrix((entries.mean(axis=1), (segment.rows, segment.columns)), shape=(n, n))
+        full = len(segment.rows) > _DENSE_SHARE * n * n
+        self._modes: _Modes = (_FullModes if full else _SparseModes)(h * values[kept], averaged)
 
     def solve(self, b: FloatArray, transposed: bool = False) -> FloatArray:
         s, n = self._shape
@@ -158,14 +162,40 @@ class _Krylov:
         return x - self._h * (self._a @ (self._jacobian @ x.ravel()).reshape(s, n)).ravel()
 
     def _approximate(self, b: FloatArray, transposed: bool) -> FloatArray:
-        s, n = self._shape
         left, right = (self._inverse.T, self._vectors.T) if transposed else (self._vectors, self._inverse)
-        parts = right @ b.reshape(s, n)
-        total = np.zeros((s, n))
-        for k, weight, factors in zip(self._kept, self._weights, self._factors, strict=True):
-            solved = factors.solve(parts[k], "T" if transposed else "N")
-            total += weight * np.outer(left[:, k], solved).real
-        return total.ravel()
+        return (left @ self._modes.solve(right @ b.reshape(self._shape), transposed)).real.ravel()
+
+
+class _Modes(Protocol):
+    """Matrices I − h λ J, one for each eigenvalue λ."""
+
+    def solve(self, b: ComplexArray, transposed: bool) -> ComplexArray:
+        """The solution with each, or with its transpose, for one right-hand side each, shape (eigenvalues, n)."""
+        ...
+
+
+class _SparseModes:
+    def __init__(self, eigenvalues: ComplexArray, jacobian: Any):
+        identity = scipy.sparse.csc_matrix(scipy.sparse.identity(jacobian.shape[0]))
+        self._factors = [_sparse_factors(identity - value * jacobian) for value in eigenvalues]
+
+    def solve(self, b: ComplexArray, transposed: bool) -> ComplexArray:
+        kind = "T" if transposed else "N"
+        return np.array([factors.solve(part, kind) for factors, part in zip(self._factors, b, strict=True)])
+
+
+class _FullModes:
+    def __init__(self, eigenvalues: ComplexArray, jacobian: Any):
+        matrices = np.eye(jacobian.shape[0]) - eigenvalues[:, None, None] * jacobian.toarray()
+        try:
+            # It is a preconditioner: an inverse is as good as a factorisation, and quicker to apply.
+            self._inverses: ComplexArray = np.linalg.inv(matrices)
+        except np.linalg.LinAlgError as error:
+            raise StepFailure("the Newton matrix is singular") from error
+
+    def solve(self, b: ComplexArray, transposed: bool) -> ComplexArray:
+        inverses = self._inverses.transpose(0, 2, 1) if transposed else self._inverses
+        return (inverses @ b[:, :, None])[:, :, 0]
 
 
 class _Operator(LinearOperator):

@@ -64,7 +64,7 @@ class Mesh:
         self._p = start.p
         self._p_d = np.array([float(x) for x in start.p])
         # A perturbation spreads to components that are still much smaller than itself.
-        self._smallest = perturbation * start.scale
+        self._perturbation, self._smallest = perturbation, perturbation * start.scale
         self._curved = False
 
     def advance(self, step: Step, pairs: Sequence[Pair]) -> None:
@@ -76,7 +76,9 @@ class Mesh:
         segment, in_complex = self._segments[id(step.place.segment)]
         place = Place(segment, step.place.t, step.place.h, self._tableau)
         base = _Base(place, step, self._p, self._p_d, np.maximum(step.scale, self._smallest))
-        tangent = Tangent(in_complex, base.times_d, base.states_d, self._p_d, base.h_a_d, base.scale, base.matrix)
+        tangent = Tangent(
+            in_complex, base.times_d, base.states_d, self._p_d, base.h_a_d, base.scale, base.matrix, self._perturbation
+        )
         repeated = False
         for first in range(0, len(pairs), _TOGETHER):
             part = pairs[first : first + _TOGETHER]

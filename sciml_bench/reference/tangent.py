@@ -45,10 +45,14 @@ class Tangent:
         h_a: FloatArray,
         scale: FloatArray,
         matrix: NewtonMatrix,
+        perturbation: float,
     ):
-        """Take a step's stage times (s,), stage states (s, n), parameters, h A (s, s) and sizes of components (n,)."""
+        """Take a step's stage times (s,), stage states (s, n), parameters, h A (s, s) and sizes of components (n,).
+
+        ``perturbation`` is about how large u and q are at first, relative to what they perturb.
+        """
         self._rhs, self._times, self._states, self._p = rhs, times[:, None], states, p
-        self._h_a, self._scale, self._matrix = h_a, scale, matrix
+        self._h_a, self._scale, self._matrix, self._perturbation = h_a, scale, matrix, perturbation
 
     def first(self, u: FloatArray, q: FloatArray) -> Change:
         """The first order along directions u of the start (directions, n) and q of the parameters (directions, any)."""
@@ -58,7 +62,8 @@ class Tangent:
     def second(self, first: Change, u: FloatArray, q: FloatArray, v: FloatArray) -> Change:
         """The second order, where v (directions, n) is what the start is off besides, to second order."""
         moved = u + first.w
-        width = (_CURVED / np.maximum(self.sizes(moved), 1e-30))[:, None]
+        # The parameters move as well: by their perturbation, however little the states are moved by it.
+        width = (_CURVED / np.maximum(self.sizes(moved), self._perturbation))[:, None]
         ahead, behind = (self._change(moved, q, sign * width) for sign in (1.0, -1.0))
         still, none = np.zeros_like(moved), np.zeros_like(q)
         half = (ahead - behind) / (4.0 * width)

@@ -44,6 +44,29 @@ x = "-a * abs(x) - y * x - sign(x) * x**2"
 y = "b * x * abs(y) + cos(a * t) + tanh(y)"
 """
 
+# A parameter that moves the states far less than itself.
+FAINT = """
+spec = 1
+name = "faint"
+title = "A faint effect of an exponent"
+
+[time]
+t1 = 2
+save = { times = [1, 2] }
+
+[parameters]
+a = 1
+b = 0.5
+
+[states]
+x = 1
+y = { initial = 0, scale = 1 }
+
+[equations]
+x = "-b * x"
+y = "b * x**2 - y**5 + 1e-7 * exp(a * x)"
+"""
+
 
 def meshed(case: Case) -> Trajectory:
     problem = case.problem
@@ -110,6 +133,15 @@ def test_a_wrong_guess_costs_time_and_no_digits(spoilt, robertson: Problem, chan
     good = differences(case, trajectory)
     spoilt(change)
     assert min(common(good, differences(case, trajectory))) > 22
+
+
+def test_a_parameter_that_hardly_matters_is_not_moved_far(monkeypatch: pytest.MonkeyPatch, load):
+    """The second order is differenced over a width that suits the parameter, too, not its effect alone."""
+    take = paths._Stretch.take
+    monkeypatch.setattr(paths._Stretch, "take", lambda self: take(self) or True)
+    case = Case(load(FAINT))
+    trajectory = meshed(case)
+    assert min(digits(case, trajectory, differences(case, trajectory))) > 18
 
 
 def test_a_matrix_of_another_state_costs_time_and_no_digits(monkeypatch: pytest.MonkeyPatch, robertson: Problem):

@@ -43,6 +43,21 @@ def test_all_ways_agree(monkeypatch: pytest.MonkeyPatch, dense: int, work: float
     assert np.allclose(both[:, 1], matrix.solve(1 - b), rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_large_full_jacobian_is_taken_apart(monkeypatch: pytest.MonkeyPatch, transposed: bool):
+    n, tableau = 12, radau(7, 128)
+    rows, columns = (index.ravel() for index in np.indices((n, n)))
+    entries = 40 * np.cos(np.arange(n * n, dtype=np.float64))[:, None] + np.linspace(-3, 3, 7)
+    segment = Segment(None, None, None, None, rows, columns)  # pyright: ignore[reportArgumentType]
+    b = np.sin(np.arange(7.0 * n))
+    expected = factorise(tableau, H, entries, segment, n).solve(b, transposed)
+    monkeypatch.setattr(newton, "FULL_UNKNOWNS", 0)
+    monkeypatch.setattr(newton, "_SPARSE_WORK", 0.0)
+    matrix = factorise(tableau, H, entries, segment, n)
+    assert type(matrix).__name__ == "_Krylov"
+    assert np.allclose(matrix.solve(b, transposed), expected, rtol=0, atol=1e-8)
+
+
 def test_a_jacobian_that_is_not_finite_is_refused():
     segment, entries, n = grid(3)
     entries[2, 1] = np.inf
