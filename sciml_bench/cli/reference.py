@@ -94,9 +94,15 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
     metavar="FILE",
     help="Write here and not beside the problem's file.",
 )
+@click.option("--solution-only", is_flag=True, help="Certify no gradient, which is most of the work.")
 @limit_option
 def compute(
-    problems: tuple[str, ...], everything: bool, stale: bool, output: Path | None, limit_s: float | None
+    problems: tuple[str, ...],
+    everything: bool,
+    stale: bool,
+    output: Path | None,
+    solution_only: bool,
+    limit_s: float | None,
 ) -> int:
     """Compute and certify the references of PROBLEMs; nothing is written that is not certified."""
     from sciml_bench.problem import catalog
@@ -116,7 +122,7 @@ def compute(
         problem = _load(name)
         if stale and _state(problem) == "certified":
             continue
-        failed += not _compute_one(problem, output, limit_s)
+        failed += not _compute_one(problem, output, limit_s, not solution_only)
     return exits.CHECK_FAILED if failed else exits.OK
 
 
@@ -167,7 +173,7 @@ def _state(problem: Problem) -> str:
         return "stale" if "stale" in str(error) else "changed"
 
 
-def _compute_one(problem: Problem, output: Path | None, limit_s: float | None) -> bool:
+def _compute_one(problem: Problem, output: Path | None, limit_s: float | None, gradient: bool) -> bool:
     from sciml_bench.reference.case import Case
     from sciml_bench.reference.cost import describe_s, try_estimate_s
     from sciml_bench.reference.making import make
@@ -178,7 +184,7 @@ def _compute_one(problem: Problem, output: Path | None, limit_s: float | None) -
         with _progress(problem.name) as say:
             one_s = try_estimate_s(Case(next(problem.trajectories())))
             say("computing" + ("" if one_s is None else f", {describe_s(problem.batch.size * one_s)}"))
-            stored, missing = make(problem, say, limit_s or float("inf"))
+            stored, missing = make(problem, say, limit_s or float("inf"), gradient)
     except SciMLBenchError as error:
         click.echo(f"{problem.name}: FAILED: {error}")
         return False

@@ -143,7 +143,7 @@ def _outside(
     if cell.label in selection.cells:
         return ""
     if not entry.named and entry.tier not in profile.tiers:
-        return f"tier {entry.tier}"
+        return f"tier {entry.tier}" + (f", {entry.name}: {entry.heavy}" if entry.heavy else "")
     if cell.precision not in entry.precisions or cell.device != "cpu":
         return f"{cell.precision} on {cell.device}"
     if cell.caches == "warm" and cell.mode not in selection.modes:

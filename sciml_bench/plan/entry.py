@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """One problem of a plan. ``named`` is true when the user asked for it by name or file, whatever its tier."""
+    """One problem of a plan.
+
+    ``named`` is true when the user asked for it by name or file, whatever its tier; ``heavy`` says why no profile has
+    it.
+    """
 
     name: str
     title: str
@@ -31,6 +35,7 @@ class Entry:
     tags: tuple[str, ...]
     path: Path
     named: bool = False
+    heavy: str = ""
     loaded: Problem | Architecture | None = field(default=None, compare=False)
     # What is recommended of each adapter, once it was asked for.
     recipes: dict[str, tuple[Recipe, ...]] = field(default_factory=dict[str, "tuple[Recipe, ...]"], compare=False)
@@ -183,7 +188,7 @@ def suites() -> tuple[str, ...]:
 
 def _from_catalog(name: str) -> Entry:
     header = catalog.header(name)
-    return Entry(header.name, header.title, header.suite, header.tier, header.tags, header.path)
+    return Entry(header.name, header.title, header.suite, header.tier, header.tags, header.path, heavy=header.heavy)
 
 
 def _from_file(path: Path) -> Entry:

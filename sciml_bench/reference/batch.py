@@ -18,7 +18,9 @@ _BITS = 256
 _MOST_DIGITS = 32.0
 
 
-def certified(problem: Problem, say: Say = lambda _: None, limit_s: float = float("inf")) -> Certified:
+def certified(
+    problem: Problem, say: Say = lambda _: None, limit_s: float = float("inf"), gradients: bool = True
+) -> Certified:
     """The certified reference of a problem, with all trajectories of its batch side by side.
 
     The gradient of every trajectory is held against central differences: of the first along every component as a
@@ -28,14 +30,14 @@ def certified(problem: Problem, say: Say = lambda _: None, limit_s: float = floa
         ReferenceFailure: a trajectory cannot be certified.
     """
     if problem.batch.size == 1:
-        return certify(Case(problem), say, limit_s)
+        return certify(Case(problem), say, limit_s, gradients)
     parts: list[Certified] = []
     first: Case | None = None
     for index, trajectory in enumerate(problem.trajectories()):
         say(f"trajectory {index + 1} of {problem.batch.size}")
         case = Case(trajectory, like=first)
         first = first or case
-        parts.append(certify(case, say, limit_s, every_component=index == 0))
+        parts.append(certify(case, say, limit_s, gradients, every_component=index == 0))
     return _together(parts)
 
 

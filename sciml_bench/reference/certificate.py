@@ -120,7 +120,7 @@ def certify(
             # A looser run may meet a singularity that a tighter one shows to be none.
             if attempt > 0:
                 raise
-            first, second = (replace(_tightened(s, 2.0, 0), floor=_FIELD_FLOOR) for s in (first, second))
+            first, second = (replace(_tightened(s, 2.0, 2.0, 0), floor=_FIELD_FLOOR) for s in (first, second))
             continue
         with precision(COMPARE_BITS):
             negligible = 10 * (b.settings.negligible * b.trajectory.largest + _smallest(case, b) * case.scale)
@@ -129,16 +129,24 @@ def certify(
         parted += missing > 0
         if missing <= 0 and gradients and attempt == parted:
             # A component that cancels never has digits: one more attempt is enough to tell it from one that is hard.
-            missing = GRADIENT_DIGITS + _MARGIN - _least_gradient_digits(case, a, b)
+            missing = followed = GRADIENT_DIGITS + _MARGIN - _least_gradient_digits(case, a, b)
+        else:
+            followed = SOLUTION_DIGITS + _MARGIN - _followed_digits(case, b, digits)
         if missing <= 0:
             return _certified(case, a, b, digits, negligible, watch, gradients, every_component)
         watch.say(f"{digits.min():.1f} digits agree; computing again with smaller steps")
-        first, second = (_tightened(s, missing, parted) for s in (first, second))
+        first, second = (_tightened(s, missing, max(followed, 0.0), parted) for s in (first, second))
     worst = case.problem.state_labels[int(digits.min(axis=0).argmin())]
     raise ReferenceFailure(
         f"no reference is certified for '{case.problem.name}': after {_ATTEMPTS} attempts two computations of the"
         f" solution agree to {digits.min():.1f} digits only, in {worst}"
     )
+
+
+def _followed_digits(case: Case, finest: Computation, digits: FloatArray) -> float:
+    """The fewest digits of a value that the steps followed relative to itself; others need a lower floor first."""
+    sizes = np.array([[abs(float(y)) for y in row] for row in finest.trajectory.saved])
+    return float(np.min(digits[sizes >= finest.settings.floor * case.scale], initial=FULLY))
 
 
 def _smallest(case: Case, finest: Computation) -> float:
@@ -159,13 +167,16 @@ def opening_settings(case: Case) -> tuple[Settings, Settings]:
     return Settings(18, 5e-19, resolved=True), Settings(22, 2e-19, 45, shaken=True, resolved=True)
 
 
-def _tightened(settings: Settings, missing: float, parted: int) -> Settings:
-    """Settings for more digits: the tail of a step's polynomial buys a little more than its own size."""
+def _tightened(settings: Settings, missing: float, followed: float, parted: int) -> Settings:
+    """Settings for more digits: the tail of a step's polynomial buys a little more than its own size.
+
+    ``followed`` of those that are missing are of values above the floor; the others are had by lowering it.
+    """
     negligible = _NEGLIGIBLE[min(parted, len(_NEGLIGIBLE) - 1)]
     return replace(
         settings,
-        stages=settings.stages + (2 if missing > 2 else 0),
-        tail=settings.tail * 10 ** -(0.7 * min(missing, 12.0) + 0.3),
+        stages=settings.stages + (2 if followed > 2 else 0),
+        tail=settings.tail * 10 ** -(0.7 * min(followed, 12.0) + 0.3),
         digits=settings.digits + (19 if settings.digits < 57 else 10),
         floor=min(settings.floor * 10**-missing, negligible)
         if settings.floor < _FIELD_FLOOR

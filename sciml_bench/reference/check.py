@@ -22,14 +22,15 @@ from sciml_bench.reference.differences import central_differences
 from sciml_bench.reference.dynamics import FloatArray
 from sciml_bench.reference.engine import Settings
 from sciml_bench.reference.numbers import precision
-from sciml_bench.reference.published import compare_published
+from sciml_bench.reference.published import Agreement, compare_published
 from sciml_bench.reference.store import StoredReference
 from sciml_bench.reference.watch import Say, Watch
 
 #: Digits that are confirmed, of a solution and of a gradient: as many as double precision has, in which they are used.
 CHECKED_DIGITS = 16.0
 _SLACK = 1.0
-_DIGITS = 48
+#: Digits of the arithmetic, at least; and beyond those of the looser run, whose number may be needed.
+_DIGITS, _MORE_DIGITS = 48, 3
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def check(problem: Problem, stored: StoredReference, say: Say = lambda _: None, 
     gradients: list[Sequence[arb]] = []
     complaints: list[str] = []
     steps = stages = 0
+    published: list[Agreement] = []
     for index, trajectory in enumerate(problem.trajectories()):
         case = Case(trajectory, like=first)
         first = first or case
@@ -67,6 +69,8 @@ def check(problem: Problem, stored: StoredReference, say: Say = lambda _: None, 
             digits = compare(again.trajectory.saved, rows, np.array(stored.negligible[part]))
         worst.append(digits.min(axis=0))
         complaints += _solution_complaints(stored, digits, part)
+        if index == 0:
+            published = compare_published(case, computed=again.trajectory if stored.gradient else None)
         if stored.gradient:
             gradients.append(theta_part(case, again.derivatives))
             if index == problem.batch.size - 1:
@@ -75,13 +79,11 @@ def check(problem: Problem, stored: StoredReference, say: Say = lambda _: None, 
     if stored.gradient:
         agreement, found = _gradient_complaints(stored, gradients)
         complaints += found
-    if first is not None:
-        for published in compare_published(first):
-            if not published.holds:
-                complaints.append(
-                    f"published {published.what} agrees to {published.found:.1f} digits, {published.claimed:g} are"
-                    f" claimed ({published.source})"
-                )
+    complaints += [
+        f"published {one.what} agrees to {one.found:.1f} digits, {one.claimed:g} are claimed ({one.source})"
+        for one in published
+        if not one.holds
+    ]
     return Check(float(np.min(np.concatenate(worst))), agreement, tuple(complaints), stages, steps)
 
 
@@ -93,6 +95,7 @@ def _other_settings(case: Case, stored: StoredReference) -> Settings:
         floor = min(run["floor"] for run in runs)
         negligible = min(run.get("negligible", 1e-30) for run in runs)
         tail = max(run["tail"] for run in runs)
+        digits = max(_DIGITS, min(run["arithmetic_digits"] for run in runs) + _MORE_DIGITS)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(
             f"the certificate of {stored.problem} does not say how it was computed ({error!r}); "
@@ -101,7 +104,7 @@ def _other_settings(case: Case, stored: StoredReference) -> Settings:
     stages = 16
     while stages in used:
         stages += 1
-    return Settings(stages, tail, _DIGITS, floor, negligible)
+    return Settings(stages, tail, digits, floor, negligible)
 
 
 def _solution_complaints(stored: StoredReference, digits: FloatArray, part: slice) -> list[str]:

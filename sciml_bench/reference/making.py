@@ -17,18 +17,31 @@ from sciml_bench.reference.watch import Say
 NO_GRADIENT = "no_gradient"
 
 
-def make(problem: Problem, say: Say = lambda _: None, limit_s: float = float("inf")) -> tuple[StoredReference, str]:
+#: The option of ``reference compute`` that leaves it out, and what a certificate says then.
+SOLUTION_ONLY = "--solution-only"
+_NOT_ASKED_FOR = f"it was computed with {SOLUTION_ONLY}"
+
+
+def make(
+    problem: Problem, say: Say = lambda _: None, limit_s: float = float("inf"), gradient: bool = True
+) -> tuple[StoredReference, str]:
     """The reference of a problem as it is to be stored, and what is missing in it, empty where nothing is.
 
     Args:
         problem: the problem, with all trajectories of its batch.
         say: called with a line of progress now and then.
         limit_s: processor time after which it is given up.
+        gradient: also certify the gradient.
 
     Raises:
         ReferenceFailure: the solution cannot be certified.
     """
     began = time.process_time()
+    if not gradient:
+        alone = certified(problem, say, limit_s, gradients=False)
+        alone = replace(alone, evidence={**alone.evidence, NO_GRADIENT: _NOT_ASKED_FOR})
+        stored = stored_reference(problem, alone)
+        return replace(stored, command=f"{stored.command} {SOLUTION_ONLY}"), "its gradient is not certified"
     try:
         return stored_reference(problem, certified(problem, say, limit_s)), ""
     except ReferenceFailure as failure:

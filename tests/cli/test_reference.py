@@ -64,6 +64,18 @@ def test_output_to_another_file(orbit: Path, tmp_path: Path):
     assert not orbit.with_name("orbit.reference.json").exists()
 
 
+def test_a_solution_alone(orbit: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["reference", "compute", str(orbit), "--solution-only"]) == exits.OK
+    assert "its gradient is not certified" in capsys.readouterr().out
+    stored = json.loads(orbit.with_name("orbit.reference.json").read_text())
+    assert stored["gradient"] == []
+    assert stored["command"].endswith("--solution-only")
+    assert main(["reference", "check", str(orbit)]) == exits.OK
+    assert "gradient" not in capsys.readouterr().out
+    main(["reference", "show", str(orbit)])
+    assert "no gradient: it was computed with --solution-only" in capsys.readouterr().out
+
+
 def test_what_cannot_be_certified_is_not_written(orbit: Path, capsys: pytest.CaptureFixture[str]):
     orbit.write_text(ORBIT.split("[invariants]")[0].replace('v = "-w*x"', 'v = "-w*x + v**3"'))
     assert main(["reference", "compute", str(orbit)]) == exits.CHECK_FAILED

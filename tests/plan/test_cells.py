@@ -135,6 +135,14 @@ def test_a_problem_of_a_later_tier_is_skipped_and_counted(suite):
     assert "not in profile quick (tier standard)" in reasons(skipped)
 
 
+def test_a_heavy_problem_is_skipped_with_its_own_reason(suite, tmp_path):
+    fade = tmp_path / "catalog" / "stiff" / "fade.toml"
+    heavy = 'tier = "heavy"\nheavy = "It fades for hours."'
+    fade.write_text(fade.read_text().replace('tier = "standard"', heavy))
+    _, skipped = chosen(suite, STANDARD, suites=("stiff",))
+    assert "not in profile standard (tier heavy, fade: It fades for hours.)" in reasons(skipped)
+
+
 def test_naming_a_problem_overrides_its_tier(suite):
     planned, _ = chosen(suite, SMOKE, problems=("fade",))
     assert labels(planned) == {"fade/alpha/fine/discrete/eager", "fade/beta/fine/discrete/eager"}

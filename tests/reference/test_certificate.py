@@ -15,7 +15,7 @@ from sciml_bench.problem.model import Problem
 from sciml_bench.reference import store
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify
-from sciml_bench.reference.check import check
+from sciml_bench.reference.check import _other_settings, check
 from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.store import StoredReference, read, reference_path, stored_reference, write
 
@@ -123,6 +123,15 @@ def test_a_check_passes_on_what_was_computed(robertson: Problem, stored: StoredR
     assert found.complaints == ()
     assert found.solution_digits > 19
     assert found.stages not in [run["stages"] for run in stored.certificate["solution"]]
+
+
+def test_a_check_computes_with_the_digits_that_a_certificate_took(robertson: Problem, stored: StoredReference):
+    """Where a component ends far below its terms, fewer do not show it."""
+    first, second = stored.certificate["solution"]
+    runs = [{**first, "arithmetic_digits": 67}, {**second, "arithmetic_digits": 74}]
+    dear = replace(stored, certificate={**stored.certificate, "solution": runs})
+    assert _other_settings(Case(robertson), dear).digits not in (67, 74)
+    assert _other_settings(Case(robertson), dear).digits > 67
 
 
 def test_a_check_catches_one_parameter_changed_in_its_fifteenth_digit(load: Load, robertson: Problem):

@@ -17,6 +17,8 @@ from sciml_bench.reference.store import StoredReference, stored_reference
 FOLDER = Path(__file__).parent
 TRUTHS: dict[str, dict[str, Any]] = json.loads((FOLDER / "truths.json").read_text())
 _DPS = 60
+#: Processor time after which a file is given up, which is a refusal.
+LIMIT_S = 100.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def judge(name: str) -> Verdict:
     """
     try:
         problem = load_problem(FOLDER / f"{name}.toml")
-        stored = stored_reference(problem, certified(problem))
+        stored = stored_reference(problem, certified(problem, limit_s=LIMIT_S))
     except SciMLBenchError as refusal:
         return Verdict(False, str(refusal))
     truth = TRUTHS[name]
