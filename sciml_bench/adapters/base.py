@@ -80,7 +80,8 @@ class Facts:
     tells that the right-hand side differentiates a network, ``latent`` that initial values or the loss are computed of
     theta, or of data of the trajectories, ``controlled`` that paths drive the equation, through such data or of a
     Brownian motion, ``stochastic`` that its drift and the matrix of its noise are known apart, ``arrays`` that states
-    or what is defined of them are vectors or fields. ``layers`` are those of a model. ``stiff`` is the problem's label,
+    or what is defined of them are vectors or fields, and ``not_local`` why such are not computed point by point of near
+    points (empty where they are, or there are none). ``layers`` are those of a model. ``stiff`` is the problem's label,
     ``probed`` what a probe finds, ``None`` where there is none; which methods suit, ``recipes.takes_explicit`` says.
     """
 
@@ -100,6 +101,7 @@ class Facts:
     stochastic: bool = False
     fusion: bool = False
     arrays: bool = False
+    not_local: str = ""
     layers: tuple[Layer, ...] = ()
     probed: Probed | None = None
 

@@ -13,32 +13,45 @@ from collections.abc import Iterable, Sequence
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.numba_fields import field_functions
 from sciml_bench.emit.scalar_jacobian import entries_of_jacobian
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.emit.variation import Named, Tangent, Variation
 from sciml_bench.errors import UsageError
+from sciml_bench.problem.local import why_not_local
 from sciml_bench.problem.model import Problem
 from sciml_bench.problem.operators import Node
 
 _COMPILED = '@njit(error_model="numpy")'
 
 
-def refuse_arrays(problem: Problem, target: str = "numba") -> None:
-    """Refuse a problem that is not written in numbers alone.
+def refuse_arrays(problem: Problem, target: str) -> None:
+    """Refuse a problem that is not written in numbers alone, or, for Numba, point by point.
 
     Raises:
-        UsageError: it has vectors, fields, networks, or something is computed around the solve.
+        UsageError: it has networks, something is computed around the solve, or it has vectors or fields, for Numba such
+            whose points are not computed of near ones alone.
     """
-    if problem.all_scalar and not problem.networks and not problem.latent and not problem.controls:
+    around = bool(problem.networks) or problem.latent or bool(problem.controls)
+    if problem.all_scalar and not around:
         return
-    raise UsageError(
-        f"'{problem.name}' is not emitted for {target}, whose code is written number by number: it has vectors, "
-        "fields, networks or paths"
-    )
+    if target != "numba" or around:
+        raise UsageError(
+            f"'{problem.name}' is not emitted for {target}, whose code is written number by number: it has vectors, "
+            "fields, networks or paths"
+        )
+    if reason := why_not_local(problem):
+        raise UsageError(
+            f"'{problem.name}' is not emitted for numba, whose code is written number by number and point by point: "
+            f"{reason}"
+        )
 
 
 def numba_functions(context: Context) -> list[str]:
-    """``derivative``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, see :mod:`.source`."""
+    """``derivative``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, see :mod:`.source`; of vectors and fields
+    those of :mod:`.numba_fields`."""
+    if not context.problem.all_scalar:
+        return field_functions(context)
     variation = Variation(context)
     writer = _Writer(context, variation)
     functions = [writer.derivative(), writer.jacobian(), writer.augmented()]

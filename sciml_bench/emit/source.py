@@ -31,7 +31,7 @@ from sciml_bench.problem.stochastic import parts
 # Frameworks that have implicit-explicit methods.
 SPLIT_TARGETS = ("jax",)
 
-# Those whose code has no arrays but the flat ones.
+# Those whose code has no arrays but the flat ones; Numba's has loops over the points of others.
 NUMBER_BY_NUMBER = ("numba", "python")
 
 
@@ -51,9 +51,9 @@ def source(problem: Problem | Architecture, target: str) -> str:
     modules of scalar problems have ``jacobian``; JAX modules of problems with a split have ``explicit_terms(t, y, p)``
     and ``implicit_terms(t, y, p)``, whose sum is ``rhs``, and those of stochastic equations ``drift`` and
     ``diffusion``, see :mod:`.control`. Numba's have functions that write into an array, see :mod:`.numba`:
-    ``derivative(t, y, dy, p)``, ``jacobian``, ``augmented`` and ``augmented_jacobian``; plain Python's have
-    ``f(dy, y, p, t)``, in the place of all functions but the loss. Julia's is another kind of
-    module, see :func:`~sciml_bench.emit.julia.julia_source`.
+    ``derivative(t, y, dy, p)``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, or of vectors and fields those
+    of :mod:`.numba_fields`; plain Python's have ``f(dy, y, p, t)``, in the place of all functions but the loss. Julia's
+    is another kind of module, see :func:`~sciml_bench.emit.julia.julia_source`.
 
     Raises:
         KeyError: there is no such target.

@@ -93,7 +93,8 @@ TARGETS = {
         functions=_functions("np"), traced=False,
         reserved=frozenset({
             "njit", "derivative", "out", "values", "first", "last", "block", "entry", "state", "direction", "i", "k",
-            "diagonal", "below", "ENTRIES",
+            "diagonal", "below", "ENTRIES", "AT", "COUPLED", "POINTS", "SPECIES", "stepped", "coupling", "augmented",
+            "points", "places", "point", "own", "grid_point",
         }),
     ),
     "jax": Target(

@@ -46,7 +46,7 @@ class Tangent:
     def along(self, suffix: str, taken: set[str]) -> Tangent:
         """The same with other names, for one of several directions in one function."""
         names = (*self.direction, *(target for target, _ in self.named))
-        renamed = {name: _fresh(f"{name.name}_{suffix}", taken) for name in names}
+        renamed = {name: fresh(f"{name.name}_{suffix}", taken) for name in names}
         return Tangent(
             tuple(renamed[name] for name in self.direction),
             tuple((renamed[target], expr.xreplace(renamed)) for target, expr in self.named),
@@ -132,7 +132,7 @@ class Variation:
     def _tangent(self) -> tuple[list[Named], Tangent]:
         statements, outputs = self.steps
         slopes: dict[Node, Symbol] = {}
-        direction = [_fresh(f"s{i}", self.taken) for i in range(len(self.states))]
+        direction = [fresh(f"s{i}", self.taken) for i in range(len(self.states))]
         along: dict[Symbol, Node] = dict(zip(self.states, direction, strict=True))
         named: list[Named] = []
 
@@ -149,7 +149,7 @@ class Variation:
             if changed == 0 or changed.is_Symbol:
                 along[target] = changed
             else:
-                along[target] = _fresh(f"d_{target.name}", self.taken)
+                along[target] = fresh(f"d_{target.name}", self.taken)
                 named.append((along[target], changed))
         ends = tuple(change(expr) for expr in outputs)
         return [(name, slope) for slope, name in slopes.items()], Tangent(tuple(direction), tuple(named), ends)
@@ -161,7 +161,7 @@ class Variation:
         if size.is_Atom:
             return slope
         if size not in slopes:
-            slopes[size] = _fresh(f"by{len(slopes)}", self.taken)
+            slopes[size] = fresh(f"by{len(slopes)}", self.taken)
         return -slopes[size] if negative else slopes[size]
 
 
@@ -176,7 +176,7 @@ def derivatives(expressions: dict[int, Node], variables: Sequence[Symbol]) -> di
     return found
 
 
-def _fresh(name: str, taken: set[str]) -> Symbol:
+def fresh(name: str, taken: set[str]) -> Symbol:
     """A new symbol of this name, or of one like it."""
     names: Iterable[str] = (name, *()) if name not in taken else (f"{name}_{k}" for k in count(2))
     chosen = next(candidate for candidate in names if candidate not in taken)

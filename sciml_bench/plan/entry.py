@@ -126,6 +126,7 @@ class Entry:
             controlled=bool(problem.controls),
             stochastic=_stochastic(problem),
             arrays=not problem.all_scalar,
+            not_local=_not_local(problem),
             probed=_probed(problem),
         )
 
@@ -150,6 +151,14 @@ def _probed(problem: Problem) -> Probed | None:
     from sciml_bench.reference.probe import probed
 
     return probed(problem)
+
+
+def _not_local(problem: Problem) -> str:
+    if problem.all_scalar:
+        return ""
+    from sciml_bench.problem.local import why_not_local
+
+    return why_not_local(problem)
 
 
 def _stochastic(problem: Problem) -> bool:

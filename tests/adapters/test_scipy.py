@@ -203,12 +203,15 @@ def test_what_numba_compiled_gives_the_same_and_is_compiled_once(method):
     assert (plain.trace_count(), plain.phases_ns()) == (0, {})
 
 
-def test_with_fields_there_is_no_compiled_mode():
+def test_the_compiled_mode_is_for_numbers_and_for_points_that_are_computed_of_near_ones():
     cell = Cell("robertson", "scipy", "lsoda", "forward", "compiled")
     facts = Facts("any", "stiff", 3, 3, 0, "parameters", True)
-    assert "number by number" in (ADAPTER.refusal(cell, replace(facts, arrays=True)) or "")
+    far = replace(facts, arrays=True, not_local="it has sums")
+    assert "point by point: it has sums" in (ADAPTER.refusal(cell, far) or "")
+    assert "around the solve" in (ADAPTER.refusal(cell, replace(facts, latent=True)) or "")
     assert ADAPTER.refusal(cell, facts) is None
-    assert ADAPTER.refusal(replace(cell, mode="eager"), replace(facts, arrays=True)) is None
+    assert ADAPTER.refusal(cell, replace(facts, arrays=True)) is None
+    assert ADAPTER.refusal(replace(cell, mode="eager"), far) is None
 
 
 def test_each_mode_has_its_own_source(capsys):

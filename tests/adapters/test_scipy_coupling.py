@@ -55,7 +55,7 @@ def test_robertson_keeps_the_coupling(rtol: float, monkeypatch: pytest.MonkeyPat
     program = scipy_program("robertson", "odeint", "compiled")
     theta = np.array(catalog.load("robertson").numbers().theta)
     assert program.prepare(theta, Point(rtol, rtol)).uncoupled is None
-    monkeypatch.setattr(system, "_is_narrow", lambda _width, _size: True)
+    monkeypatch.setattr(system, "is_narrow", lambda _width, _size: True)
     program = scipy_program("robertson", "odeint", "compiled")
     inputs = program.prepare(theta, Point(rtol, rtol * 1e-4))
     assert inputs.uncoupled is not None

@@ -46,7 +46,9 @@ CASES = [
     ("pollution", "radau", "eager"), ("pollution", "odeint", "compiled"),
     ("pollution", "odeint", "eager"), ("brusselator-1d", "radau", "eager"), ("medical-akzo-nobel", "radau", "eager"),
     ("detest-stiff-a1", "odeint", "eager"), ("detest-stiff-a1", "odeint", "compiled"),
-    ("fisher-kpp", "odeint", "eager"),
+    ("fisher-kpp", "odeint", "eager"), ("fisher-kpp", "odeint", "compiled"), ("fisher-kpp", "bdf", "compiled"),
+    ("detest-nonstiff-c2", "lsoda", "compiled"), ("detest-nonstiff-c4", "odeint", "compiled"),
+    ("brusselator-1d", "radau", "compiled"), ("medical-akzo-nobel", "radau", "compiled"),
 ]  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def test_a_division_by_zero_is_infinite_as_in_numpy() -> None:
     assert not np.all(np.isfinite(value))
 
 
-@pytest.mark.parametrize("name", ["heat", "pleiades", "spiral-node"])
-def test_fields_vectors_and_networks_are_refused(name: str) -> None:
+@pytest.mark.parametrize("name", ["beam", "pleiades", "spiral-node"])
+def test_sums_over_all_points_and_networks_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="number by number"):
         source(catalog.load(name), "numba")

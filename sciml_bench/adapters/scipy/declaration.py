@@ -18,8 +18,10 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
         )
     if facts.batch > 1:
         return "SciPy's solve_ivp takes one trajectory at a time, with a right-hand side written in Python"
-    if cell.framework_mode == "compiled" and (facts.arrays or facts.latent):
-        return "code for Numba is written number by number, which vectors and fields are too large for"
+    if cell.framework_mode == "compiled" and facts.latent:
+        return "code for Numba is of the equations alone, without what is computed around the solve"
+    if cell.framework_mode == "compiled" and facts.not_local:
+        return f"code for Numba is written number by number, and that of arrays point by point: {facts.not_local}"
     return None
 
 

@@ -14,6 +14,7 @@ from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
 from sciml_bench.adapters.scipy import coupling, failure, odeint, sensitivity
+from sciml_bench.adapters.scipy.fields import FieldSystems, has_fields
 from sciml_bench.adapters.scipy.ivp import Integrate, Result, by_solve_ivp
 from sciml_bench.adapters.scipy.structure import Parameters
 from sciml_bench.adapters.scipy.system import System, Systems
@@ -80,7 +81,12 @@ class SciPyProgram(Program):
         self._given: tuple[Any, ...] | None = getattr(self._source, "GIVEN", None)
         self._n_states, self._n_theta = len(numbers.y0), len(numbers.theta)
         self._scale = np.asarray(numbers.atol_scale)
-        self._systems = Systems(self._source, numbers, self._method, compiled)
+        fields = compiled and has_fields(self._source)
+        self._systems = (
+            FieldSystems(self._source, numbers, self._method)
+            if fields
+            else Systems(self._source, numbers, self._method, compiled)
+        )
         # For each relative tolerance, whether it is cheaper.
         self._is_uncoupled: dict[float, bool] = {}
 

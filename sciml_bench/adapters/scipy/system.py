@@ -1,8 +1,6 @@
 """The initial value problems that SciPy solves for a cell: the equations, and the equations with sensitivities.
 
-What a solver calls hundreds of times is made here once for each point, of as few Python frames and new arrays as the
-solver allows. ``odeint`` copies what it is given, so that one array serves all its calls; the solvers of ``solve_ivp``
-keep what they are given, and get a new one each time.
+What a solver calls hundreds of times is made here once for each point, see :mod:`.calls`.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sciml_bench.adapters.scipy import layout, newton, sensitivity
+from sciml_bench.adapters.scipy.calls import matrix, writing
 from sciml_bench.adapters.scipy.layout import Layout
 from sciml_bench.adapters.scipy.structure import (
     Band,
@@ -76,6 +75,7 @@ class System(NamedTuple):
         if order is None or np.array_equal(order, np.arange(len(order))):
             return self
         place, rhs, options = np.argsort(order), self.rhs, dict(self.options)
+        before = slice(None) if self.place is None else self.place
         if (jac := options.get("jac")) is not None:
             options["jac"] = lambda t, x: jac(t, x[place])
         return self._replace(
@@ -83,7 +83,7 @@ class System(NamedTuple):
             start=self.start[order],
             atol=self.atol[order],
             options=options,
-            place=place,
+            place=place[before],
         )
 
 
@@ -105,7 +105,7 @@ class Systems:
                 options = {"jac": lambda t, y, p: source.jacobian(t, y, p).toarray()}
             return System(source.rhs, start, rtol, atol, options, (p,))
         if self._is_compiled:
-            rhs = _writing(source.derivative, p, n, self._reuses)
+            rhs = writing(source.derivative, n, self._reuses, p)
             options = {} if self._method in EXPLICIT else {"jac": self._compiled_jacobian(p)}
         else:
             rhs, options = (lambda t, y: source.rhs(t, y, p)), {}
@@ -121,16 +121,20 @@ class Systems:
         """All in one, with a Newton matrix of the diagonal blocks alone as a band; ``None`` where there is nothing to
         gain by that, or the matrix is such a band anyway."""
         blocks = 1 + self._n_theta
-        own = not self._is_compiled and hasattr(self._source, "augmented")
-        if self._method != "odeint" or own or not hasattr(self._source, "ENTRIES") or self._n >= MANY_STATES:
+        if self._method != "odeint" or not self._can_uncouple or self._n >= MANY_STATES:
             return None
         narrow = self._band if self._n >= BAND_FROM else own_band(self._shape)
-        if self._is_compiled and not hasattr(self._source, "augmented_jacobian"):
-            return None
-        if not _is_narrow(narrow.width, self._n * blocks):
+        if not is_narrow(narrow.width, self._n * blocks):
             return None
         chosen = layout.banded_blocks(self._shape, self._n_theta, narrow)
         return self._with(slice(0, self._n_theta), p, start, rtol, atol, chosen)
+
+    @property
+    def _can_uncouple(self) -> bool:
+        """Whether the module has what both of the matrices are made of."""
+        source = self._source
+        matrices = hasattr(source, "augmented_jacobian") if self._is_compiled else not hasattr(source, "augmented")
+        return matrices and hasattr(source, "ENTRIES")
 
     def _with(
         self, columns: slice, p: Parameters, start: Vector, rtol: float, atol: Vector, chosen: Layout | None = None
@@ -141,7 +145,7 @@ class Systems:
             options = {} if self._method in EXPLICIT else self._own_jacobian()
             return System(source.augmented, start, rtol, atol, options, (p,), columns)
         if self._is_compiled:
-            rhs = _writing_from(source.augmented, p, columns.start, size, self._reuses)
+            rhs = writing(source.augmented, size, self._reuses, p, columns.start)
         else:
             rhs = sensitivity.right_hand_side(source, p, self._n, columns, self._numbers.wrt)
         if self._method in EXPLICIT:
@@ -155,7 +159,7 @@ class Systems:
         n, kernel = self._n, self._source.jacobian
         nowhere = np.empty((0, 0), dtype=np.int64)
         whole = Layout(n * n, lambda numbers: numbers.reshape(n, n), nowhere, nowhere)
-        return _matrix(whole, lambda t, y, numbers: kernel(t, y, numbers, p), self._reuses)
+        return matrix(whole, lambda t, y, numbers: kernel(t, y, numbers, p), self._reuses)
 
     def _part(self, values: Vector, columns: slice) -> Vector:
         rows = values.reshape(1 + self._n_theta, self._n)
@@ -170,11 +174,16 @@ class Systems:
         """The components of theta that each system has sensitivities to."""
         n, m = self._n, self._n_theta
         at_once = m
-        if self._method in LSODA and hasattr(self._source, "ENTRIES") and not self._is_interleaved:
+        if self._in_shares:
             at_once = min(m, max(1, TOGETHER // n - 1))
         parts = -(-m // at_once)
         ends = [m * part // parts for part in range(parts + 1)]
         return [slice(start, end) for start, end in itertools.pairwise(ends)]
+
+    @property
+    def _in_shares(self) -> bool:
+        """Whether sensitivities are solved for a share at a time."""
+        return self._method in LSODA and hasattr(self._source, "ENTRIES") and not self._is_interleaved
 
     @cached_property
     def _shape(self) -> Structure:
@@ -187,7 +196,7 @@ class Systems:
     @cached_property
     def _state_layout(self) -> Layout | None:
         """A band, for LSODA, where that is narrow; nothing where a matrix as it is emitted will do."""
-        if self._method not in LSODA or not _is_narrow(self._band.width, self._n):
+        if self._method not in LSODA or not is_narrow(self._band.width, self._n):
             return None
         if self._is_compiled and not hasattr(self._source, "augmented_jacobian"):
             return None
@@ -197,7 +206,7 @@ class Systems:
         """Where the matrix of a system with so many sensitivities is stored."""
         shape, size = self._shape, self._n * (1 + n_columns)
         if self._method in LSODA:
-            if self._n >= MANY_STATES and (size > DENSE_UP_TO or _is_narrow(self._band.width, self._n)):
+            if self._n >= MANY_STATES and (size > DENSE_UP_TO or is_narrow(self._band.width, self._n)):
                 return layout.banded_blocks(shape, n_columns, self._band)
             if self._is_interleaved:
                 return layout.banded(shape, n_columns, self._band)
@@ -207,7 +216,7 @@ class Systems:
     @property
     def _is_interleaved(self) -> bool:
         """Whether LSODA is given a band in which each state stands before its sensitivities."""
-        return self._n < MANY_STATES and _is_narrow(self._band.width, self._n)
+        return self._n < MANY_STATES and is_narrow(self._band.width, self._n)
 
     def _fill_of_state(self, chosen: Layout, p: Parameters) -> newton.Fill | None:
         if self._is_compiled:
@@ -239,67 +248,9 @@ class Systems:
     def _options(self, chosen: Layout, fill: newton.Fill | None) -> dict[str, Any]:
         """What the solver is given for its Newton iteration; without ``fill`` it takes differences."""
         options: dict[str, Any] = {} if chosen.lower is None else {"lband": chosen.lower, "uband": chosen.upper}
-        return options if fill is None else {**options, "jac": _matrix(chosen, fill, self._reuses)}
+        return options if fill is None else {**options, "jac": matrix(chosen, fill, self._reuses)}
 
 
-def _is_narrow(width: int, size: int) -> bool:
+def is_narrow(width: int, size: int) -> bool:
     """Whether a band pays: its factors need room for the lower part once more, and are made in smaller pieces."""
     return size >= BAND_FROM and 3 * width + 1 < size / 2
-
-
-def _writing(kernel: Function, p: Parameters, size: int, reuses: bool) -> Function:
-    """A function of t and y that returns what the kernel writes."""
-    if not reuses:
-
-        def made(t: float, y: Vector) -> Vector:
-            out = np.empty(size)
-            kernel(t, y, out, p)
-            return out
-
-        return made
-    kept = np.empty(size)
-
-    def evaluate(t: float, y: Vector) -> Vector:
-        kernel(t, y, kept, p)
-        return kept
-
-    return evaluate
-
-
-def _writing_from(kernel: Function, p: Parameters, first: int, size: int, reuses: bool) -> Function:
-    """The same of a kernel that is told the first component of theta, too."""
-    if not reuses:
-
-        def made(t: float, z: Vector) -> Vector:
-            out = np.empty(size)
-            kernel(t, z, out, p, first)
-            return out
-
-        return made
-    kept = np.empty(size)
-
-    def evaluate(t: float, z: Vector) -> Vector:
-        kernel(t, z, kept, p, first)
-        return kept
-
-    return evaluate
-
-
-def _matrix(chosen: Layout, fill: newton.Fill, reuses: bool) -> Function:
-    """The matrix as a function of t and the flat Z."""
-    if not reuses:
-
-        def made(t: float, z: Vector) -> Any:
-            numbers = np.zeros(chosen.stored)
-            fill(t, z, numbers)
-            return chosen.matrix(numbers)
-
-        return made
-    numbers = np.zeros(chosen.stored)
-    kept = chosen.matrix(numbers)
-
-    def evaluate(t: float, z: Vector) -> Any:
-        fill(t, z, numbers)
-        return kept
-
-    return evaluate
