@@ -22,18 +22,22 @@ from sciml_bench.reference.step import ROUNDING, newton_matrix, to_balls, to_dou
 
 MAX_REFINEMENTS = 12
 _GUARD_DIGITS = 8
+#: Adjoints below this, and above its inverse, are scaled before they become doubles.
+_SMALL = 1e-100
 
 
 @dataclass(frozen=True)
 class Derivatives:
     """The objective and its derivatives with respect to the initial state and the parameters.
 
-    Where the initial state follows from the parameters, theirs include what comes through it.
+    Where the initial state follows from the parameters, theirs include what comes through it. ``lost`` where something
+    fell below what doubles hold on the way: a derivative that is zero may then be one that is not.
     """
 
     value: arb
     y0: tuple[arb, ...]
     p: tuple[arb, ...]
+    lost: bool = False
 
 
 def gradient(
@@ -50,14 +54,16 @@ def gradient(
         last = len(trajectory.saved) - 1
         adjoint = [arb(0)] * len(start.y0)
         parameters = [arb(0)] * len(start.p)
+        lost = False
         for step in reversed(trajectory.steps):
             if step.saved is not None:
                 slope = objective.slope(trajectory.saved[step.saved], step.saved, last, start.p)
                 if slope is not None:
                     adjoint = [(a + b).mid() for a, b in zip(adjoint, slope, strict=True)]
             if any(x != 0 for x in adjoint):
-                adjoint, share = _backward(step, adjoint, start, 10.0 ** (_GUARD_DIGITS - settings.digits))
+                adjoint, share, less = _scaled_backward(step, adjoint, start, 10.0 ** (_GUARD_DIGITS - settings.digits))
                 parameters = [(a + b).mid() for a, b in zip(parameters, share, strict=True)]
+                lost |= less
             if progress is not None:
                 progress(float(step.place.t))
         shares = [objective.direct(trajectory.saved, start.p)]
@@ -66,10 +72,25 @@ def gradient(
             parameters = parameters if share is None else [
                 (a + b).mid() for a, b in zip(parameters, share, strict=True)
             ]  # fmt: skip
-        return Derivatives(value, tuple(adjoint), tuple(parameters))
+        return Derivatives(value, tuple(adjoint), tuple(parameters), lost)
 
 
-def _backward(step: Step, adjoint: list[arb], start: Start, tolerance: float) -> tuple[list[arb], list[arb]]:
+def _scaled_backward(
+    step: Step, adjoint: list[arb], start: Start, tolerance: float
+) -> tuple[list[arb], list[arb], bool]:
+    """One step, in units in which the adjoint is of a size that doubles hold."""
+    size = arb(0)
+    for value, scale in zip(adjoint, step.scale, strict=True):
+        size = max(size, abs(value * arb(float(scale))).mid())
+    if _SMALL < float(size) < 1 / _SMALL:
+        return _backward(step, adjoint, start, tolerance)
+    mantissa, exponent = size.man_exp()
+    unit = arb(2) ** (int(exponent) + int(mantissa).bit_length())
+    before, shares, lost = _backward(step, [(value / unit).mid() for value in adjoint], start, tolerance)
+    return [(value * unit).mid() for value in before], [(value * unit).mid() for value in shares], lost
+
+
+def _backward(step: Step, adjoint: list[arb], start: Start, tolerance: float) -> tuple[list[arb], list[arb], bool]:
     place, p = step.place, start.p
     s, n = place.tableau.stages, len(adjoint)
     states = (arb_mat(s, n, list(step.y) * s) + step.z).mid().entries()
@@ -80,7 +101,7 @@ def _backward(step: Step, adjoint: list[arb], start: Start, tolerance: float) ->
         matrix = newton_matrix(place, states, np.array([float(x) for x in p]), step.scale)
         source = arb_mat(s, n, [arb(0)] * ((s - 1) * n) + adjoint)
         mu = to_balls(matrix.solve(to_doubles(source, dual), transposed=True), dual, s)
-        first, pulled = np.inf, []
+        first, pulled, residual = np.inf, [], source
         for _ in range(MAX_REFINEMENTS):
             nu = (h_a * mu).mid().entries()
             pulled = [
@@ -102,4 +123,5 @@ def _backward(step: Step, adjoint: list[arb], start: Start, tolerance: float) ->
     entries = mu.entries()
     before = [sum(entries[i::n], arb(0)).mid() for i in range(n)]
     shares = [sum((share[k] for _, share in pulled), arb(0)) for k in range(len(p))]
-    return before, shares
+    missed = zip(residual.entries(), to_doubles(residual.mid(), dual).tolist(), strict=True)
+    return before, shares, any(x.mid() != 0 and x_d == 0.0 for x, x_d in missed)

@@ -202,8 +202,12 @@ def compute(case: Case, settings: Settings, watch: Watch, gradients: bool) -> Co
 
 
 def _adjoint_digits(case: Case, a: Computation, b: Computation) -> FloatArray:
+    pair = theta_part(case, a.derivatives), theta_part(case, b.derivatives)
     with precision(COMPARE_BITS):
-        return gradient_digits(theta_part(case, a.derivatives), theta_part(case, b.derivatives))
+        digits = gradient_digits(*pair)
+    if a.derivatives.lost or b.derivatives.lost:
+        digits[[x == 0 and y == 0 for x, y in zip(*pair, strict=True)]] = 0.0
+    return digits
 
 
 def _least_gradient_digits(case: Case, a: Computation, b: Computation) -> float:
@@ -303,7 +307,9 @@ def _certified_gradient(
         digits, by_adjoint = adjoint_digits.copy(), []
         for i, along in zip(chosen, found, strict=False):
             value = along.value / case.theta_sizes[i]
-            matching = float(gradient_digits([coarse[i]], [value])[0])
+            # What both hold to be zero is zero only if nothing was lost on the way.
+            none = coarse[i] == 0 and value == 0
+            matching = adjoint_digits[i] if none else float(gradient_digits([coarse[i]], [value])[0])
             if matching >= GRADIENT_DIGITS:
                 digits[i] = min(digits[i], matching) if not single else matching
                 fine[i] = value if single else fine[i]

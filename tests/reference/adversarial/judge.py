@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 TRUTHS: dict[str, dict[str, Any]] = json.loads((FOLDER / "truths.json").read_text())
 _DPS = 60
 #: Processor time after which a file is given up, which is a refusal.
-LIMIT_S = 100.0
+LIMIT_S = 60.0
 
 
 @dataclass(frozen=True)

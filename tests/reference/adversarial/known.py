@@ -11,6 +11,17 @@ REFUSED: dict[str, str] = {
     "pulse-zero-net-1e-3": "a component that returns to nothing has no relative digits",
     "pulse-zero-net-1e-5": "a component that returns to nothing has no relative digits",
     "scale-1e-200": "below what is followed of a declared scale of one",
+    "chain-of-tiny-rates": "an intermediate of 1e-60 below the floor of what is followed",
+    "slave-1e20": "the adjoint's refinement does not converge at a stiffness of 1e20",
+    # Given up at the limit of a file (judge.LIMIT_S), in steps that are still short.
+    "lorenz-to-30": "not done in a minute: chaos",
+    "decayed-then-amplified": "not done in a minute: a factor of 1e217 and another of 1e-217",
+    "drift-of-1e-28": "not done in a minute: digits below those of 1",
+    "drift-of-1e-43": "not done in a minute: digits below those of 1",
+    "drift-of-1e-60": "not done in a minute: digits below those of 1",
+    "drift-of-1e-80": "not done in a minute: digits below those of 1",
+    "prothero-robinson-1e15-from-2": "not done in a minute: a gradient that vanishes in the first steps",
+    "pulse-hidden-by-stiffness": "not done in a minute: digits are lost to a cancellation of 1e14",
 }
 #: Files on which the engine works for seconds or minutes.
 DEAR: dict[str, str] = {
