@@ -9,9 +9,10 @@ from flint import arb
 
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference.case import Case
-from sciml_bench.reference.certificate import Certified, certify
+from sciml_bench.reference.certificate import ENCLOSED, Certified, certify
 from sciml_bench.reference.dynamics import FloatArray
 from sciml_bench.reference.numbers import precision
+from sciml_bench.reference.proof import MOST_S
 from sciml_bench.reference.watch import Say
 
 _BITS = 256
@@ -37,7 +38,8 @@ def certified(
         say(f"trajectory {index + 1} of {problem.batch.size}")
         case = Case(trajectory, like=first)
         first = first or case
-        parts.append(certify(case, say, limit_s, gradients, every_component=index == 0))
+        part_s = proof_s / problem.batch.size
+        parts.append(certify(case, say, limit_s, gradients, every_component=index == 0, proof_s=part_s))
     return _together(parts)
 
 
@@ -57,9 +59,21 @@ def _together(parts: Sequence[Certified]) -> Certified:
             ),
             gradient=gradient,
             gradient_digits=_digits_of_sums([p.gradient for p in parts], [p.gradient_digits for p in parts]),
-            evidence={**first.evidence, "trajectories": len(parts)},
+            evidence={**first.evidence, **_weakest(parts), "trajectories": len(parts)},
             seconds={name: round(sum(part.seconds[name] for part in parts), 3) for name in first.seconds},
         )
+
+
+def _weakest(parts: Sequence[Certified]) -> dict[str, object]:
+    """What can be said of all trajectories alike: that all are enclosed, or what says least."""
+    agreeing = [part.evidence for part in parts if part.evidence["proof"] != ENCLOSED]
+    chosen = min(agreeing or [part.evidence for part in parts], key=_second_digits)
+    return {key: chosen[key] for key in ("proof", "second_method")}
+
+
+def _second_digits(evidence: dict[str, object]) -> float:
+    second = evidence["second_method"]
+    return float(second["digits"]) if isinstance(second, dict) else 0.0
 
 
 def _digits_of_sums(values: Sequence[Sequence[arb]], digits: Sequence[Sequence[float] | FloatArray]) -> FloatArray:

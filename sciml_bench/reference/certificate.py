@@ -3,7 +3,8 @@
 The engine solves every problem twice, with different stage counts, arithmetic and meshes; the digits of a certificate
 are those that both runs have in common at every saved time. One run looks for what might happen between its stages, the
 other is shaken where a component is too small to be followed. A method of another family then confirms the solution,
-see :mod:`sciml_bench.reference.second_method`. The gradient is certified to the digits that central differences on one
+or an enclosure proves it, to digits which are then those of the certificate: see
+:mod:`sciml_bench.reference.second_method`. The gradient is certified to the digits that central differences on one
 mesh and the adjoint on the other have in common, each component by itself. Invariants and an exact solution, where the
 problem declares them, must agree; published digits are compared and reported.
 """
@@ -33,9 +34,12 @@ from sciml_bench.reference.dynamics import FloatArray
 from sciml_bench.reference.engine import Settings, Trajectory, solve
 from sciml_bench.reference.failure import LimitReached, ReferenceFailure
 from sciml_bench.reference.numbers import matching_digits, precision
+from sciml_bench.reference.proof import LIMIT_SHARE, MOST_S
 from sciml_bench.reference.second_method import Confirmation, confirm
 from sciml_bench.reference.watch import Say, Watch
 
+#: What certified means: one of these two.
+ENCLOSED, TWO_METHODS = "enclosed", "two methods agree"
 SOLUTION_DIGITS = 20.0
 GRADIENT_DIGITS = 12.0
 #: Up to this many components of theta are differenced one by one; of more, the largest and the smallest ones, and
@@ -93,6 +97,7 @@ def certify(
     limit_s: float = float("inf"),
     gradients: bool = True,
     every_component: bool = True,
+    proof_s: float = MOST_S,
 ) -> Certified:
     """Compute the reference of a problem with its certificate.
 
@@ -103,12 +108,13 @@ def certify(
         gradients: also certify the gradient of the declared loss.
         every_component: hold every component of the gradient (the extremes of many) against central differences, or,
             without, the whole of it along one random direction.
+        proof_s: seconds that the proof of an enclosure may cost, as counted; no more than a share of the limit.
 
     Raises:
         ReferenceFailure: the solution cannot be followed, or the certificate cannot be given; nothing is certified.
         LimitReached: the limit has passed.
     """
-    watch = Watch(say, limit_s)
+    watch, proof_s = Watch(say, limit_s), min(proof_s, LIMIT_SHARE * limit_s)
     first, second = opening_settings(case)
     digits, parted = np.zeros((1, 1)), 0
     for attempt in range(_ATTEMPTS):
@@ -133,7 +139,7 @@ def certify(
         else:
             followed = SOLUTION_DIGITS + _MARGIN - _followed_digits(case, b, digits)
         if missing <= 0:
-            return _certified(case, a, b, digits, negligible, watch, gradients, every_component)
+            return _certified(case, a, b, digits, negligible, watch, gradients, every_component, proof_s)
         watch.say(f"{digits.min():.1f} digits agree; computing again with smaller steps")
         first, second = (_tightened(s, missing, max(followed, 0.0), parted) for s in (first, second))
     worst = case.problem.state_labels[int(digits.min(axis=0).argmin())]
@@ -228,20 +234,22 @@ def _certified(
     watch: Watch,
     gradients: bool,
     every_component: bool,
+    proof_s: float,
 ) -> Certified:
     began = time.process_time()
-    confirmation = confirm(case, b.trajectory, negligible, watch)
+    confirmation = confirm(case, b.trajectory, negligible, watch, proof_s)
     confirmed = time.process_time()
     values, theta_digits, evidence = [], np.zeros(0), {}
     if gradients:
         values, theta_digits, evidence = _certified_gradient(case, a, b, watch, every_component)
     ended = time.process_time()
+    claimed = confirmation.proved if confirmation.proved is not None else np.maximum(digits - _CLAIMED_LESS, 0.0)
     with precision(COMPARE_BITS):
         rows = [
             [arb(0) if abs(float(x)) <= negligible[i] else x for i, x in enumerate(row)] for row in b.trajectory.saved
         ]
         return Certified(
-            rows=rows, row_digits=np.maximum(digits - _CLAIMED_LESS, 0.0), negligible=negligible,
+            rows=rows, row_digits=claimed, negligible=negligible,
             loss=b.derivatives.value, loss_digits=min(matching_digits(a.derivatives.value, b.derivatives.value), FULLY),
             gradient=values, gradient_digits=theta_digits,
             evidence={**_evidence(a, b, confirmation), **_known(case, rows, negligible), **evidence},
@@ -254,7 +262,7 @@ def _certified(
 
 def _evidence(a: Computation, b: Computation, confirmation: Confirmation) -> dict[str, object]:
     return {
-        "proof": "two methods agree", "solution": [_described(a), _described(b)],
+        "proof": TWO_METHODS if confirmation.proved is None else ENCLOSED, "solution": [_described(a), _described(b)],
         "second_method": confirmation.described(),
     }  # fmt: skip
 

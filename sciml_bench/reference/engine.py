@@ -97,12 +97,15 @@ class Step:
 
 @dataclass
 class Trajectory:
-    """A computed solution: states at the saved times, the times stepped on, and the steps where they were asked for."""
+    """A computed solution: states at the saved times, the times stepped on with the states there in double precision,
+    and the steps where they were asked for.
+    """
 
     settings: Settings
     saved: list[tuple[arb, ...]] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     mesh: list[float] = field(default_factory=list)
+    path: list[FloatArray] = field(default_factory=list)
     n_steps: int = 0
     n_rejected: int = 0
     n_iterations: int = 0
@@ -251,8 +254,10 @@ class _March:
         self.last = (float(place.h), _doubles(stages.z))
         end = [(a + b).mid() for a, b in zip(self.y, entries[(s - 1) * n :], strict=True)]
         self.y = self._shaken(end, stages, scale) if self.settings.shaken else end
-        self.largest = np.maximum(self.largest, np.array([abs(float(value)) for value in self.y]))
+        here = np.array([float(value) for value in self.y])
+        self.largest = np.maximum(self.largest, np.abs(here))
         trajectory.mesh.append(float(place.t + place.h))
+        trajectory.path.append(here)
         trajectory.n_steps += 1
         trajectory.n_iterations += stages.iterations
         if self.progress is not None:
@@ -315,10 +320,12 @@ def _doubles(matrix: arb_mat) -> FloatArray:
     return np.array([float(x) for x in matrix.entries()]).reshape(matrix.nrows(), matrix.ncols())
 
 
-def stops(ends: Sequence[Expr], save_times: Sequence[Expr]) -> list[tuple[arb, int | None, bool]]:
+def stops(
+    ends: Sequence[Expr], save_times: Sequence[Expr], number: Callable[[Expr], arb] = exact
+) -> list[tuple[arb, int | None, bool]]:
     """Times to step on exactly: (time, index of the saved time or None, whether a segment ends there).
 
-    ``ends`` are the ends of the segments; the last is that of the time span.
+    ``ends`` are the ends of the segments; the last is that of the time span; ``number`` makes a time a ball.
 
     Raises:
         ReferenceFailure: two saved times are the same double, with which everything else computes.
@@ -329,4 +336,4 @@ def stops(ends: Sequence[Expr], save_times: Sequence[Expr]) -> list[tuple[arb, i
     saved = {to_double(t): k for k, t in enumerate(save_times)}
     breaks = {to_double(t) for t in ends[:-1]}
     last = to_double(save_times[-1])
-    return [(exact(times[x]), saved.get(x), x in breaks) for x in sorted(times) if x <= last]
+    return [(number(times[x]), saved.get(x), x in breaks) for x in sorted(times) if x <= last]

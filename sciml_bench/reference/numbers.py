@@ -37,6 +37,15 @@ def exact(value: Expr) -> arb:
     return arb(_digits(value, int(flint.ctx.prec / BITS_PER_DIGIT) + 10)).mid()
 
 
+def ball(value: Expr) -> arb:
+    """A ball at the current precision that holds an exact number."""
+    if value.is_Rational:
+        return arb(fmpq(int(value.p), int(value.q)))  # pyright: ignore[reportAttributeAccessIssue]
+    digits = int(flint.ctx.prec / BITS_PER_DIGIT) + 10
+    middle = arb(_digits(value, digits))
+    return middle + arb(0, abs(middle).upper() * arb(10) ** (5 - digits))
+
+
 @cache
 def _digits(value: Expr, digits: int) -> str:
     return str(sympy.N(value, digits))

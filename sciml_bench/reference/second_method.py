@@ -1,7 +1,7 @@
 """The second method of a certificate: what the engine computed is held against a method of another family.
 
-Small systems are solved again by the implicit Taylor method of :mod:`sciml_bench.reference.witness`, in ball
-arithmetic. Larger ones, or such as it cannot follow, are solved by multistep methods (LSODA, BDF) or an explicit
+Where it can be had, that is a proved enclosure, see :mod:`sciml_bench.reference.proof`. Other small systems are solved
+again by the implicit Taylor method of :mod:`sciml_bench.reference.witness`, in ball arithmetic. Larger ones, or such as it cannot follow, are solved by multistep methods (LSODA, BDF) or an explicit
 Runge–Kutta method (DOP853) in double precision, on NumPy code from another emitter.
 """
 
@@ -21,18 +21,18 @@ from sciml_bench.reference.dynamics import FloatArray
 from sciml_bench.reference.engine import Trajectory
 from sciml_bench.reference.failure import LimitReached, ReferenceFailure
 from sciml_bench.reference.numbers import precision
+from sciml_bench.reference.proof import LARGEST_SYSTEM, PROVED_DIGITS, Proof, prove
 from sciml_bench.reference.watch import Watch
 from sciml_bench.reference.witness import Care, Witness, witness
 
 #: The two must have so many digits in common: as many as doubles hold; in doubles what they can be trusted with.
 WITNESS_DIGITS = 15.0
 DOUBLE_DIGITS = 7.0
+ENCLOSURE = "proved enclosure (Taylor series, Lohner's method)"
 #: Runs of the Taylor method, each more careful: where it goes astray, two of them go different ways.
 _CARES = (Care(), Care(1e-20, 0.1, 512), Care(1e-21, 0.03, 512))
 #: Digits by which two of its runs must agree better than either does with the engine for it to be the engine's error.
 _SETTLED = 2.0
-#: Larger systems have Jacobians of Taylor coefficients that cost too much.
-_LARGEST_SYSTEM = 10
 _OPERATIONS = 2000
 _DOUBLES = (("LSODA", 1e-12, 1e-14), ("BDF", 1e-11, 1e-13), ("DOP853", 1e-12, 1e-14))
 _DOUBLE_LIMIT_S = 30.0
@@ -41,12 +41,16 @@ _MOST_DOUBLE_DIGITS = 14.0
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What the second method was and the digits that it has in common with the engine, (n_states,)."""
+    """What the second method was and the digits that it has in common with the engine, (n_states,).
+
+    ``proved`` holds the digits of a proof where there is one, (n_times, n_states).
+    """
 
     method: str
     arithmetic: str
     digits: FloatArray
     details: dict[str, object]
+    proved: FloatArray | None = None
 
     def described(self) -> dict[str, object]:
         """As the certificate keeps it."""
@@ -58,7 +62,9 @@ class Confirmation:
         }
 
 
-def confirm(case: Case, trajectory: Trajectory, negligible: FloatArray, watch: Watch) -> Confirmation:
+def confirm(
+    case: Case, trajectory: Trajectory, negligible: FloatArray, watch: Watch, proof_s: float = 0.0
+) -> Confirmation:
     """Solve a problem by a second method and hold it against the engine's states at the saved times.
 
     Args:
@@ -66,12 +72,16 @@ def confirm(case: Case, trajectory: Trajectory, negligible: FloatArray, watch: W
         trajectory: what the engine computed.
         negligible: magnitudes that count as zero, (n_states,).
         watch: progress and limit.
+        proof_s: seconds that a proof may cost, as counted.
 
     Raises:
         ReferenceFailure: the two disagree, or no second method can follow the solution.
     """
+    proof = prove(case, trajectory, negligible, proof_s, watch)
+    if proof is not None:
+        return _held(case, _enclosed(proof), PROVED_DIGITS, "")
     reason = ""
-    if case.problem.n_states <= _LARGEST_SYSTEM and case.dynamics.operations <= _OPERATIONS:
+    if case.problem.n_states <= LARGEST_SYSTEM and case.dynamics.operations <= _OPERATIONS:
         found, reason = _by_taylor(case, trajectory, negligible, watch)
         if found is not None:
             return _held(case, found, WITNESS_DIGITS, "")
@@ -87,6 +97,14 @@ def _held(case: Case, found: Confirmation, least: float, reason: str) -> Confirm
         f" ({found.method}) agrees with them to {found.digits.min():.1f} digits only, in {label}"
         + (f"; {reason}" if reason else "")
     )
+
+
+def _enclosed(proof: Proof) -> Confirmation:
+    enclosure = proof.enclosure
+    details: dict[str, object] = {
+        "order": enclosure.order, "tolerance": enclosure.tolerance, "steps": enclosure.n_steps,
+    }  # fmt: skip
+    return Confirmation(ENCLOSURE, "balls", proof.digits.min(axis=0), details, proof.digits)
 
 
 def _by_taylor(

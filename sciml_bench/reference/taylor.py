@@ -16,7 +16,7 @@ from sympy import Expr
 
 from sciml_bench.emit.flint import FlintSource
 from sciml_bench.reference.dynamics import compiled
-from sciml_bench.reference.numbers import exact, precision
+from sciml_bench.reference.numbers import ball, precision
 
 #: Constants are held at more precision than any computation uses.
 _CONSTANT_BITS = 2048
@@ -29,7 +29,7 @@ class TaylorField:
     def __init__(self, source: FlintSource, end: Expr):
         self.end, self.pattern, self.operations = end, source.pattern, source.operations
         with precision(_CONSTANT_BITS):
-            constants = {name: exact(value) for name, value in source.constants.items()}
+            constants = {name: ball(value) for name, value in source.constants.items()}
         functions = compiled(source, _SERIES | constants)
         self._rhs: Callable[..., list[Any]] = functions["rhs"]
         self._jacobian: Callable[..., list[Any]] = functions["jacobian"]
