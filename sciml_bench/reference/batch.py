@@ -20,18 +20,23 @@ _MOST_DIGITS = 32.0
 
 
 def certified(
-    problem: Problem, say: Say = lambda _: None, limit_s: float = float("inf"), gradients: bool = True
+    problem: Problem,
+    say: Say = lambda _: None,
+    limit_s: float = float("inf"),
+    gradients: bool = True,
+    proof_s: float = MOST_S,
 ) -> Certified:
     """The certified reference of a problem, with all trajectories of its batch side by side.
 
     The gradient of every trajectory is held against central differences: of the first along every component as a
-    problem of one trajectory has it, of the others along one random direction.
+    problem of one trajectory has it, of the others along one random direction. Proofs of enclosures may cost
+    ``proof_s`` seconds together, as counted.
 
     Raises:
         ReferenceFailure: a trajectory cannot be certified.
     """
     if problem.batch.size == 1:
-        return certify(Case(problem), say, limit_s, gradients)
+        return certify(Case(problem), say, limit_s, gradients, proof_s=proof_s)
     parts: list[Certified] = []
     first: Case | None = None
     for index, trajectory in enumerate(problem.trajectories()):

@@ -196,7 +196,7 @@ class _March:
     def _remainder(
         self, field: TaylorField, series: list[list[arb]], h: arb, allowed: FloatArray
     ) -> tuple[list[arb] | None, float]:
-        """h^K y_K over the tube, where it is proved that the solution stays in there; how far it exceeds what may be."""
+        """h^K y_K over the tube, if that proves that the solution stays in it; its size relative to what is allowed."""
         order, end = self.order, h.upper()
         with precision(_TUBE_BITS):
             powers, ranges = [arb(1)], [arb(1)]
@@ -208,11 +208,12 @@ class _March:
                 _dot(ranges[:order], row[:order]) + arb(0, float(margin))
                 for row, margin in zip(series, allowed, strict=True)
             ]
-            last = [row[order] for row in field.coefficients(times, tube, self.p, order, middle=False)]
+            over_tube = field.coefficients(times, tube, self.p, order, middle=False)
+            if not all(value.is_finite() for row in over_tube for value in row):
+                return None, math.inf
+            last = [row[order] for row in over_tube]
             # What is added at a time s of the step lies in [0, h^K] y_K, and so within the margin of the tube.
             bounds = [abs(value * powers[order]).upper() for value in last]
-            if not all(value.is_finite() for value in last):
-                return None, math.inf
             excess = max(float(bound / arb(float(margin))) for bound, margin in zip(bounds, allowed, strict=True))
             if all(bound < float(margin) for bound, margin in zip(bounds, allowed, strict=True)):
                 return [h**order * value for value in last], excess
@@ -228,7 +229,9 @@ class _March:
             powers.append(powers[-1] * h)
         derivative = arb_mat(n, n)
         with precision(_BOX_BITS):
-            for power, part in zip(powers, field.variation(self.t, over_box, self.p, order - 1, middle=False), strict=True):
+            for power, part in zip(
+                powers, field.variation(self.t, over_box, self.p, order - 1, middle=False), strict=True
+            ):
                 derivative += part * power
         new = [_dot(powers, row) + rest for row, rest in zip(series, remainder, strict=True)]
         self.middle = [value.mid() for value in new]
@@ -238,6 +241,8 @@ class _March:
         turned = inverse * moved * arb_mat(n, 1, self.r)
         added = inverse * arb_mat(n, 1, error)
         self.r = (turned + added).entries()
+        if not all(value.is_finite() for value in self.r):
+            raise self._failure("its derivative by the state is not bounded")
 
     def _coordinates(self, moved: arb_mat, sizes: FloatArray) -> tuple[arb_mat, arb_mat]:
         """Coordinates for the set: orthogonal where components count by their size, the longest edge first."""

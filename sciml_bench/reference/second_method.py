@@ -1,8 +1,9 @@
 """The second method of a certificate: what the engine computed is held against a method of another family.
 
 Where it can be had, that is a proved enclosure, see :mod:`sciml_bench.reference.proof`. Other small systems are solved
-again by the implicit Taylor method of :mod:`sciml_bench.reference.witness`, in ball arithmetic. Larger ones, or such as it cannot follow, are solved by multistep methods (LSODA, BDF) or an explicit
-Runge–Kutta method (DOP853) in double precision, on NumPy code from another emitter.
+again by the implicit Taylor method of :mod:`sciml_bench.reference.witness`, in ball arithmetic. Larger ones, or such as
+it cannot follow, are solved by multistep methods (LSODA, BDF) or an explicit Runge–Kutta method (DOP853) in double
+precision, on NumPy code from another emitter.
 """
 
 from __future__ import annotations

@@ -47,8 +47,9 @@ class TaylorField:
             middle: drop the rounding of each coefficient; without, every coefficient encloses the true one.
         """
         solution = [[value] for value in y]
-        for k in range(order):
-            with _length(k + 1):
+        with _length(1):
+            for k in range(order):
+                flint.ctx.cap = k + 1
                 slopes = self._rhs(arb_series([t, 1]), [arb_series(row) for row in solution], p)
                 for row, slope in zip(solution, slopes, strict=True):
                     value = _coefficient(slope, k) / (k + 1)
@@ -65,19 +66,21 @@ class TaylorField:
         n = len(solution)
         with _length(max(order, 1)):
             entries = self._jacobian(arb_series([t, 1]), [arb_series(list(row[:order])) for row in solution], p)
-            # The matrices J_0, J_1 … side by side, each row after row, so that a sum of products is one product.
-            wide = [[arb(0)] * (n * order) for _ in range(n)]
-            for (i, j), entry in zip(self.pattern, entries, strict=True):
-                for k in range(order):
-                    value = _coefficient(entry, k)
-                    wide[i][k * n + j] = value.mid() if middle else value
-        found = [arb_mat([[arb(int(i == j)) for j in range(n)] for i in range(n)])]
-        stacked = found[0].tolist()
+        columns = [_coefficients(entry, order) for entry in entries]
+        jacobians: list[arb_mat] = []
         for k in range(order):
-            product = arb_mat([row[: n * (k + 1)] for row in wide]) * arb_mat(stacked)
-            scaled = product * arb(fmpq(1, k + 1))
+            flat = [arb(0)] * (n * n)
+            for (i, j), column in zip(self.pattern, columns, strict=True):
+                flat[i * n + j] = column[k]
+            part = arb_mat(n, n, flat)
+            jacobians.append(part.mid() if middle else part)
+        found = [arb_mat([[arb(int(i == j)) for j in range(n)] for i in range(n)])]
+        for k in range(order):
+            total = jacobians[0] * found[k]
+            for i in range(1, k + 1):
+                total += jacobians[i] * found[k - i]
+            scaled = total * arb(fmpq(1, k + 1))
             found.append(scaled.mid() if middle else scaled)
-            stacked = found[-1].tolist() + stacked
         return found
 
 
@@ -92,10 +95,22 @@ def _length(terms: int) -> Iterator[None]:
 
 
 def _coefficient(value: Any, k: int) -> arb:
-    """The coefficient k of a result; what does not depend on time or state is a plain number."""
-    if isinstance(value, arb_series):
-        return value[k]
-    return arb(value) if k == 0 else arb(0)
+    """The coefficient k of a result; what does not depend on time or state is a plain number.
+
+    Where the value itself is unknown, all of its series is: products of it may be shorter than the series.
+    """
+    if not isinstance(value, arb_series):
+        return arb(value) if k == 0 or not value.is_finite() else arb(0)
+    first = value[0]
+    return value[k] if first.is_finite() else first
+
+
+def _coefficients(value: Any, order: int) -> list[arb]:
+    """The coefficients 0 … ``order`` − 1 of a result."""
+    known = value.coeffs()[:order] if isinstance(value, arb_series) else [arb(value)]
+    if not all(coefficient.is_finite() for coefficient in known):
+        return [_NOT_A_NUMBER] * order
+    return known + [arb(0)] * (order - len(known))
 
 
 def _leading(x: Any) -> arb:
@@ -113,12 +128,15 @@ def _power(x: Any, exponent: arb) -> Any:
 
 
 def _signed(x: Any) -> arb:
-    """The sign of a series just after its start; a kink inside the ball has none."""
-    values = [x[k] for k in range(len(x))] if isinstance(x, arb_series) else [x]
-    first = next((value for value in values if value != 0), None)
-    if first is None:
-        return arb(0)
-    return arb(1) if first > 0 else arb(-1) if first < 0 else _NOT_A_NUMBER
+    """The sign of a series just after its start; a ball around zero has none."""
+    for value in x.coeffs() if isinstance(x, arb_series) else [x]:
+        if value > 0:
+            return arb(1)
+        if value < 0:
+            return arb(-1)
+        if not value == 0:
+            return _NOT_A_NUMBER
+    return arb(0)
 
 
 def _above(x: Any, or_at: bool) -> arb:
@@ -128,12 +146,12 @@ def _above(x: Any, or_at: bool) -> arb:
 
 def _choice(test: Any, a: Any, b: Any) -> Any:
     test = _leading(test)
-    return a if test > 0 else b if test <= 0 else a * test
+    return a if test > 0 else b if test <= 0 else _NOT_A_NUMBER
 
 
 def _greater(a: Any, b: Any) -> Any:
     sign = _signed(a - b)
-    return a if sign >= 0 else b if sign < 0 else a * sign
+    return a if sign >= 0 else b if sign < 0 else _NOT_A_NUMBER
 
 
 def _smaller(a: Any, b: Any) -> Any:

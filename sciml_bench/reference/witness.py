@@ -239,7 +239,8 @@ class _March:
             state = [(a - b).mid() for a, b in zip(state, corrections, strict=True)]
             if not np.isfinite(change) or change > 1e6:
                 raise _NotTaken
-            if change <= goal or (previous < math.inf and change * (change / previous) <= goal):
+            # Newton's method squares what is left; what a rung misses of its own equations, the next one shows.
+            if change <= goal or (previous < math.inf and change * (change / previous) ** 2 <= goal):
                 return state
             previous = change
         raise _NotTaken
