@@ -27,7 +27,7 @@ from sciml_bench.reference.dynamics import Dynamics, FloatArray
 from sciml_bench.reference.engine import stops
 from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.numbers import ball, precision
-from sciml_bench.reference.taylor import TaylorField
+from sciml_bench.reference.taylor import NoSeries, TaylorField
 
 #: Beyond what a remainder is relative to, for what rounding grows by.
 _GUARD_BITS = 128
@@ -128,7 +128,10 @@ class _March:
         saved: list[tuple[arb, ...]] = []
         for target, index, ends_segment in self.stops:
             while self.t < target:
-                self._step(target)
+                try:
+                    self._step(target)
+                except (NoSeries, ZeroDivisionError) as error:
+                    raise self._failure(f"its Taylor series is not known ({error})") from error
             self.t = target
             if index is not None:
                 saved.append(tuple(self._box()))
@@ -208,7 +211,10 @@ class _March:
                 _dot(ranges[:order], row[:order]) + arb(0, float(margin))
                 for row, margin in zip(series, allowed, strict=True)
             ]
-            over_tube = field.coefficients(times, tube, self.p, order, middle=False)
+            try:
+                over_tube = field.coefficients(times, tube, self.p, order, middle=False)
+            except NoSeries:
+                return None, math.inf
             if not all(value.is_finite() for row in over_tube for value in row):
                 return None, math.inf
             last = [row[order] for row in over_tube]

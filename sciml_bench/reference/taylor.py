@@ -23,6 +23,10 @@ _CONSTANT_BITS = 2048
 _NOT_A_NUMBER = arb("nan")
 
 
+class NoSeries(ArithmeticError):
+    """The right-hand side has no power series at a state, or none can be told from a ball of states."""
+
+
 class TaylorField:
     """The right-hand side of one segment, as a map from a state to the Taylor coefficients of the solution there."""
 
@@ -45,6 +49,9 @@ class TaylorField:
             p: the parameters.
             order: the highest coefficient.
             middle: drop the rounding of each coefficient; without, every coefficient encloses the true one.
+
+        Raises:
+            NoSeries: there is none.
         """
         solution = [[value] for value in y]
         with _length(1):
@@ -62,6 +69,9 @@ class TaylorField:
         """Coefficients 0 … ``order`` of d solution / d initial state, n × n each.
 
         ``solution`` holds at least the coefficients 0 … order − 1.
+
+        Raises:
+            NoSeries: there is none.
         """
         n = len(solution)
         with _length(max(order, 1)):
@@ -90,6 +100,8 @@ def _length(terms: int) -> Iterator[None]:
     flint.ctx.cap = terms
     try:
         yield
+    except (ValueError, ZeroDivisionError) as error:
+        raise NoSeries(str(error)) from error
     finally:
         flint.ctx.cap = before
 

@@ -26,7 +26,7 @@ from sciml_bench.reference.dynamics import Dynamics, FloatArray
 from sciml_bench.reference.engine import Start, stops
 from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.numbers import exact, precision
-from sciml_bench.reference.taylor import TaylorField
+from sciml_bench.reference.taylor import NoSeries, TaylorField
 
 #: The rungs; the last two give the error estimate and the result.
 LADDER = ((1, 2), (2, 3), (2, 4), (2, 5), (3, 6), (3, 8), (4, 10))
@@ -154,7 +154,7 @@ class _March:
                 h = (target - self.t).mid() if final else arb(length)
                 try:
                     new, error = self._step(h)
-                except (_NotTaken, ZeroDivisionError):
+                except (_NotTaken, NoSeries, ZeroDivisionError):
                     self.h, self.n_rejected = 0.5 * length, self.n_rejected + 1
                     continue
                 factor = _SAFETY * (self.tolerance / max(error, 1e-300)) ** (1 / _ORDER)

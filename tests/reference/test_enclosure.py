@@ -86,9 +86,11 @@ def test_a_turning_set_is_not_boxed_in_anew_each_time(load: Load):
         (one("-sqrt(y)", "t1 = 3"), "beyond t = "),
         (one("max(y - 1/2, 0) - 1", "t1 = 1"), r"beyond t = 0\.[4-6]"),
         (one("where(y > 1/2, 1, 2)*y - 2", "t1 = 1"), r"beyond t = 0\.[2-6]"),
+        (one("1/(2 - y)", "t1 = 1"), r"beyond t = 0\.[45]"),
+        (one("-1/cos(1000*t)/y", "t1 = 1"), "beyond t = "),
         (one("-abs(y) - 1", "t1 = 2"), r"beyond t = 0\.[5-7]"),
     ],
-    ids="blows-up stiff ends kink jump-of-the-state absolute-value".split(),
+    ids="blows-up stiff ends kink jump-of-the-state pole-of-the-state pole absolute-value".split(),
 )
 def test_what_cannot_be_proved_is_not(load: Load, text: str, why: str):
     with pytest.raises(NotEnclosed, match=why):
