@@ -97,6 +97,15 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
     help="Write here and not beside the problem's file.",
 )
 @click.option("--solution-only", is_flag=True, help="Certify no gradient, which is most of the work.")
+@click.option(
+    "--proof-seconds",
+    "proof_s",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="What a proved enclosure may cost, as counted beforehand; at most a sixth of the limit.",
+)
 @limit_option
 def compute(
     problems: tuple[str, ...],
@@ -104,6 +113,7 @@ def compute(
     stale: bool,
     output: Path | None,
     solution_only: bool,
+    proof_s: float,
     limit_s: float | None,
 ) -> int:
     """Compute and certify the references of PROBLEMs; nothing is written that is not certified."""
@@ -124,7 +134,7 @@ def compute(
         problem = _load(name)
         if stale and _state(problem) == "certified":
             continue
-        failed += not _compute_one(problem, output, limit_s, not solution_only)
+        failed += not _compute_one(problem, output, limit_s, not solution_only, proof_s)
     return exits.CHECK_FAILED if failed else exits.OK
 
 
@@ -175,7 +185,7 @@ def _state(problem: Problem) -> str:
         return "stale" if "stale" in str(error) else "changed"
 
 
-def _compute_one(problem: Problem, output: Path | None, limit_s: float | None, gradient: bool) -> bool:
+def _compute_one(problem: Problem, output: Path | None, limit_s: float | None, gradient: bool, proof_s: float) -> bool:
     from sciml_bench.reference.case import Case
     from sciml_bench.reference.cost import describe_s, try_estimate_s
     from sciml_bench.reference.making import make
@@ -186,7 +196,7 @@ def _compute_one(problem: Problem, output: Path | None, limit_s: float | None, g
         with _progress(problem.name) as say:
             one_s = try_estimate_s(Case(next(problem.trajectories())))
             say("computing" + ("" if one_s is None else f", {describe_s(problem.batch.size * one_s)}"))
-            stored, missing = make(problem, say, limit_s or float("inf"), gradient)
+            stored, missing = make(problem, say, limit_s or float("inf"), gradient, proof_s)
     except SciMLBenchError as error:
         click.echo(f"{problem.name}: FAILED: {error}")
         return False

@@ -10,6 +10,7 @@ from sciml_bench.reference.batch import certified
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify
 from sciml_bench.reference.failure import LimitReached, ReferenceFailure
+from sciml_bench.reference.proof import MOST_S
 from sciml_bench.reference.store import StoredReference, stored_reference
 from sciml_bench.reference.watch import Say
 
@@ -23,7 +24,11 @@ _NOT_ASKED_FOR = f"it was computed with {SOLUTION_ONLY}"
 
 
 def make(
-    problem: Problem, say: Say = lambda _: None, limit_s: float = float("inf"), gradient: bool = True
+    problem: Problem,
+    say: Say = lambda _: None,
+    limit_s: float = float("inf"),
+    gradient: bool = True,
+    proof_s: float = MOST_S,
 ) -> tuple[StoredReference, str]:
     """The reference of a problem as it is to be stored, and what is missing in it, empty where nothing is.
 
@@ -32,18 +37,19 @@ def make(
         say: called with a line of progress now and then.
         limit_s: processor time after which it is given up.
         gradient: also certify the gradient.
+        proof_s: seconds that proofs of enclosures may cost, as counted.
 
     Raises:
         ReferenceFailure: the solution cannot be certified.
     """
     began = time.process_time()
     if not gradient:
-        alone = certified(problem, say, limit_s, gradients=False)
+        alone = certified(problem, say, limit_s, False, proof_s)
         alone = replace(alone, evidence={**alone.evidence, NO_GRADIENT: _NOT_ASKED_FOR})
         stored = stored_reference(problem, alone)
         return replace(stored, command=f"{stored.command} {SOLUTION_ONLY}"), "its gradient is not certified"
     try:
-        return stored_reference(problem, certified(problem, say, limit_s)), ""
+        return stored_reference(problem, certified(problem, say, limit_s, True, proof_s)), ""
     except ReferenceFailure as failure:
         if problem.batch.size > 1:
             raise
@@ -51,7 +57,7 @@ def make(
         # A limit that the gradient has used up leaves a little for the solution, which is the smaller part.
         left_s = max(left_s, limit_s / 2) if isinstance(failure, LimitReached) else left_s
         try:
-            alone = certify(Case(problem), say, left_s, gradients=False)
+            alone = certify(Case(problem), say, left_s, False, proof_s=proof_s)
         except ReferenceFailure:
             raise failure from None
         alone = replace(alone, evidence={**alone.evidence, NO_GRADIENT: str(failure)})
