@@ -52,6 +52,10 @@ OWN = {
     + '[states]\nu = { grid = ["x"], initial = "x", scale = 1 }\nown = { grid = ["x"], initial = 1, scale = 1 }\n'
     '[equations]\nu = "at_1*laplacian(u) + by_0*u**2 + same_0 + (c0 + u_at_1)*own"\n'
     'own = "s_u_at_0*last*u + points*AT*gradient(own)"\n',
+    "elements of vectors, and points on one side": LINE.format(n=5, boundary="neumann")
+    + '[parameters]\nD = [2, 3]\n[states]\nu = { grid = ["x"], initial = "x", scale = 1 }\n'
+    'v = { grid = ["x"], initial = 1, scale = 1 }\n[definitions]\nsource = "where(t >= 0.2 and x > 0.4, D[1], 0)"\n'
+    '[equations]\nu = "D[0]*laplacian(u) + gradient(source*v)"\nv = "D[1]*laplacian(v)/(1 + u**2)"\n',
     "nothing of its states": LINE.format(n=4, boundary="neumann")
     + '[parameters]\na = 2\n[states]\nu = { grid = ["x"], initial = "x", scale = 1 }\n[equations]\nu = "a*x"\n',
     "the initial state": "[states]\n"
