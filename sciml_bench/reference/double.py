@@ -241,7 +241,7 @@ def integrate(
         wanted = [t for t in numbers.save_times if a < t <= b]
         times = sorted({*wanted, b})
         more: dict[str, Any] = {"max_step": share * (numbers.t1 - numbers.t0)}
-        if method in ("Radau", "LSODA"):
+        if method in ("Radau", "LSODA", "BDF"):
             more["jac"] = jacobian if "jacobian" in functions else None
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():

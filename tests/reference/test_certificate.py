@@ -14,7 +14,7 @@ from sciml_bench.problem import catalog, load_problem
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference import store
 from sciml_bench.reference.case import Case
-from sciml_bench.reference.certificate import certify
+from sciml_bench.reference.certificate import certify, opening_settings
 from sciml_bench.reference.check import _other_settings, check
 from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.store import StoredReference, read, reference_path, stored_reference, write
@@ -172,3 +172,34 @@ def test_stored_references_of_the_catalog_can_be_computed_again(name: str):
     problem = catalog.load(name)
     if reference_path(problem).is_file():
         assert check(problem, store.read(reference_path(problem), problem)).complaints == ()
+
+
+DECAYS = """
+spec = 1
+name = "decays"
+title = "Decays at many rates"
+
+[time]
+t1 = 5
+save = { times = [1, 5] }
+
+[constants]
+rate = [RATES]
+
+[states]
+y = { size = 44, initial = 1, scale = 1 }
+
+[equations]
+y = "-rate*y"
+"""
+
+
+def test_small_values_of_a_field_take_a_lower_floor_and_no_smaller_steps(load: Load):
+    problem = load(DECAYS.replace("RATES", ", ".join(str(k % 9) for k in range(44))))
+    found = certify(Case(problem), gradients=False)
+    assert found.row_digits.min() >= 19
+    runs = found.evidence["solution"]
+    assert isinstance(runs, list)
+    opening = opening_settings(Case(problem))
+    assert all(run["floor"] < 1e-8 * first.floor for run, first in zip(runs, opening, strict=True))
+    assert all(run["tail"] > 0.1 * first.tail for run, first in zip(runs, opening, strict=True))
