@@ -1,7 +1,7 @@
 """TensorFlow Probability by hand: BDF for stiff equations, DormandPrince for the others and wherever it gets through.
 
-Its only gradient is the adjoint equation, which runs backwards in time; Robertson and the Brusselator are so unstable
-backwards that it does not get there. Forward sensitivity equations stand beside it, as they do get there.
+Its only gradient is the adjoint equation, which runs backwards in time; Robertson, HIRES and the Brusselator are so
+unstable backwards that it does not get there. Forward sensitivity equations, written out, do.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from best.numbers import (
     BRUSSELATOR_START,
     BRUSSELATOR_TIMES,
     HIDDEN,
+    HIRES_SIZES,
     HIRES_START,
     HIRES_TIMES,
     LOTKA_VOLTERRA_START,
     LOTKA_VOLTERRA_TIMES,
     RING,
+    ROBERTSON_SIZES,
     ROBERTSON_START,
     ROBERTSON_TIMES,
     SPIRAL_START,
@@ -68,6 +70,26 @@ def species_jacobian(t: tf.Tensor, z: tf.Tensor, parameters: tf.Tensor) -> tf.Te
     return tf.reshape(tf.stack(rows), (3, 3))
 
 
+def species_forward(t: tf.Tensor, z: tf.Tensor, theta: tf.Tensor) -> tf.Tensor:
+    """With their derivatives, those to one rate after those to another."""
+    k1, k2, k3 = tf.unstack(theta)
+    y1, y2, y3, *by = tf.unstack(z)
+    back, square = y2 * y3, y2 * y2
+    slow, fast, reverse = k1 * y1, k2 * square, k3 * back
+    out = [reverse - slow, slow - reverse - fast, fast]
+    for j, direct in enumerate((y1, square, back)):
+        s1, s2, s3 = by[3 * j : 3 * j + 3]
+        rates = [k1 * s1, 2.0 * k2 * y2 * s2, k3 * (s2 * y3 + y2 * s3)]
+        rates[j] += direct
+        out += [rates[2] - rates[0], rates[0] - rates[2] - rates[1], rates[1]]
+    return tf.stack(out)
+
+
+def species_blocks(t: tf.Tensor, z: tf.Tensor, theta: tf.Tensor) -> tf.Tensor:
+    """The Jacobian in each of four blocks: sensitivities are linear, so that Newton's iteration does without more."""
+    return _blocks(species_jacobian(t, z[:3], theta), 4, 3)
+
+
 def reactants(t: tf.Tensor, z: tf.Tensor, parameters: tf.Tensor) -> tf.Tensor:
     """The eight of HIRES."""
     y1, y2, y3, y4, y5, y6, y7, y8 = tf.unstack(z)
@@ -101,6 +123,37 @@ def reactants_jacobian(t: tf.Tensor, z: tf.Tensor, parameters: tf.Tensor) -> tf.
         o, o, o, o, o, -by6, off, -by8,
     ]  # fmt: skip
     return tf.reshape(tf.stack(rows), (8, 8))
+
+
+def reactants_forward(t: tf.Tensor, z: tf.Tensor, theta: tf.Tensor) -> tf.Tensor:
+    """With all their derivatives, as a product of matrices."""
+    states, by = z[:8], tf.reshape(z[8:], (-1, 8))
+    y1, y2, y3, y4, y5, y6, y7, y8 = tf.unstack(states)
+    jacobian, o = reactants_jacobian(t, states, theta), tf.zeros_like(y1)
+    binding = y6 * y8
+    forcing = [
+        -y1, y1, -y3, y3, -y5, y5, o, o,
+        y2, -y2, y4, -y4, y6 + y7, -y6, -y7, y7,
+        o, -y2, o, y2, o, o, o, o,
+        o, o, o, -y4, o, y4, o, o,
+        o, o, y5, o, -y5, o, o, o,
+        y3, o, -y3, o, o, o, o, o,
+        o, o, o, o, o, -binding, binding, -binding,
+        o, o, o, o, o, y7, -y7, y7,
+        o, o, o, o, o, o, -y7, y7,
+        tf.ones_like(y1), o, o, o, o, o, o, o,
+    ]  # fmt: skip
+    slopes = tf.linalg.matmul(by, jacobian, transpose_b=True) + tf.reshape(tf.stack(forcing), (-1, 8))
+    return tf.concat([reactants(t, states, theta), tf.reshape(slopes, (-1,))], axis=0)
+
+
+def reactants_blocks(t: tf.Tensor, z: tf.Tensor, theta: tf.Tensor) -> tf.Tensor:
+    """The Jacobian in each of eleven blocks."""
+    return _blocks(reactants_jacobian(t, z[:8], theta), 11, 8)
+
+
+def _blocks(block: tf.Tensor, count: int, n: int) -> tf.Tensor:
+    return tf.reshape(tf.einsum("ab,ij->aibj", tf.eye(count, dtype=block.dtype), block), (count * n, count * n))
 
 
 def brusselator(t: tf.Tensor, z: tf.Tensor, parameters: tf.Tensor) -> tf.Tensor:
@@ -180,6 +233,40 @@ def hires(name: str, solver: Solver, jacobian: Any = None) -> Callable[[], Exper
     return make
 
 
+def robertson_forward(atol: float) -> Callable[[], Expert]:
+    """Twelve equations, each sensitivity in units of the species' sizes over the rate."""
+
+    def unit(theta: tf.Tensor) -> tf.Tensor:
+        sizes = tf.constant(np.array([1.0, 1e-5, 1.0]))
+        return tf.concat([sizes, tf.reshape(sizes / theta[:, None], (-1,))], axis=0)
+
+    def make() -> Expert:
+        return forward(
+            f"BDF, XLA, forward, atol {atol:g} rtol", bdf(atol), species_forward,
+            np.concatenate([ROBERTSON_START, np.zeros(9)]), ROBERTSON_TIMES, _slopes(3, 3, ROBERTSON_SIZES),
+            jacobian=species_blocks, unit=unit,
+        )  # fmt: skip
+
+    return make
+
+
+def hires_forward(atol: float) -> Callable[[], Expert]:
+    """88 equations."""
+
+    def unit(theta: tf.Tensor) -> tf.Tensor:
+        sizes = tf.constant(HIRES_SIZES)
+        return tf.concat([sizes, tf.reshape(sizes / theta[:, None], (-1,))], axis=0)
+
+    def make() -> Expert:
+        return forward(
+            f"BDF, XLA, forward, atol {atol:g} rtol", bdf(atol), reactants_forward,
+            np.concatenate([HIRES_START, np.zeros(80)]), HIRES_TIMES, _slopes(8, 10, HIRES_SIZES),
+            jacobian=reactants_blocks, unit=unit,
+        )  # fmt: skip
+
+    return make
+
+
 def brusselator_1d() -> Expert:
     """Forty points are not stiff."""
     return compiled("DormandPrince, XLA", dormand_prince(1.0), brusselator, BRUSSELATOR_START, BRUSSELATOR_TIMES, None)
@@ -213,11 +300,19 @@ def _slopes(n: int, k: int, sizes: Vector) -> Callable[[tf.Tensor], tf.Tensor]:
 
 EXPERTS: Experts = {
     "lotka-volterra": (lotka_volterra, lotka_volterra_forward),
-    "robertson": (robertson(1.0, np.array([1.0, 1e-6, 1.0])), robertson(1e-6, None), robertson(1e-5, None)),
+    "robertson": (
+        robertson(1.0, np.array([1.0, 1e-6, 1.0])),
+        robertson(1e-6, None),
+        robertson(1e-5, None),
+        robertson_forward(1.0),
+        robertson_forward(1e-2),
+    ),
     "hires": (
         hires("BDF, XLA, atol 1e-4 rtol", bdf(1e-4), reactants_jacobian),
         hires("BDF, XLA, atol 1e-3 rtol", bdf(1e-3), reactants_jacobian),
         hires("DormandPrince, XLA", dormand_prince(1e-4)),
+        hires_forward(1.0),
+        hires_forward(1e-2),
     ),
     "brusselator-1d": (brusselator_1d, brusselator_1d_forward),
     "spiral-node": (spiral_node,),

@@ -116,7 +116,8 @@ def forward(
     jacobian: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
     unit: Callable[[tf.Tensor], tf.Tensor] | None = None,
 ) -> Expert:
-    """Gradients by the forward sensitivity equations, written out; the library's documentation has no such thing.
+    """Gradients by the forward sensitivity equations, written out: the library's documentation has no such thing, but
+    its solvers take them like any others.
 
     ``unit`` gives of theta what the numbers of the augmented state are measured in.
     """
@@ -138,4 +139,4 @@ def forward(
     def run(inputs: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
         return gradient(*inputs)
 
-    return Expert(name, prepare, None, run, wait, finite, finite, documented=False)
+    return Expert(name, prepare, None, run, wait, finite, finite)

@@ -64,7 +64,7 @@ def fixed_gradients() -> dict[str, list[list[float]]]:
     found: dict[str, list[list[float]]] = {}
     for mode in ("xla", "graph", "unrolled"):
         program = build(catalog_task("lotka-volterra", "tensorflow", "rk4", "discrete", mode))
-        inputs = [program.prepare(np.array(problem.numbers().theta), Point(rtol, rtol)) for rtol in (1e-2, 1e-4)]
+        inputs = [program.prepare(np.array(problem.numbers().theta), Point(rtol, rtol)) for rtol in (1e-1, 1e-2)]
         found[mode] = [program.read_gradient(program.gradient(one)).gradient.tolist() for one in inputs]
     return found
 
@@ -72,7 +72,8 @@ def fixed_gradients() -> dict[str, list[list[float]]]:
 def findings() -> dict[str, Any]:
     """Everything, by name."""
     both = (("bdf", 1e-8), ("dormand_prince", 1e-8))
-    fixed = (("rk4", 1e-4),)
+    # The right-hand side is a cubic in time, which any number of these steps solves; each is written out.
+    fixed = (("rk4", 1e-1),)
     modes = (*itertools.product(both, ("xla", "graph")), *itertools.product(fixed, ("xla", "graph", "unrolled")))
     return {
         "methods": {

@@ -54,7 +54,7 @@ def test_where_probe_and_label_differ_the_other_kind_of_method_stands_beside():
 @pytest.mark.parametrize("probed", [EASY, HARD])
 def test_every_library_with_both_takes_few_components_forward_and_many_backward(probed):
     few, many = facts(probed, n_theta=FEW - 3), facts(probed, n_theta=FEW - 2)
-    for name in ("diffrax", "julia"):
+    for name in ("diffrax", "tensorflow", "julia"):
         assert best(name, few).sensitivity == "forward"
         assert best(name, many).sensitivity != "forward"
     # States count too: a tangent has as many components.

@@ -1,4 +1,4 @@
-"""TensorFlow Probability's ODE solvers in TensorFlow, with gradients by their adjoint equation."""
+"""TensorFlow Probability's ODE solvers in TensorFlow; gradients by adjoint or forward sensitivity equations."""
 
 from sciml_bench.adapters.tensorflow.declaration import ADAPTER
 

@@ -1,5 +1,8 @@
 """What TensorFlow Probability's solvers can do, and a loop of fixed steps beside them. Imports nothing of TensorFlow.
 
+Its own gradients are those of the adjoint equation, solved backwards in time; the forward sensitivity equations are
+written around its solvers, see :mod:`.forward`.
+
 The library has no method of fixed steps; ``rk4`` is the loop that its users write instead, with the number of steps
 that stands for a tolerance, see :mod:`sciml_bench.adapters.fixed_steps`.
 
@@ -11,14 +14,14 @@ hundreds of small operations a step, take minutes without it. Single precision i
 from __future__ import annotations
 
 from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
-from sciml_bench.adapters.recipes import by_work, contradicting, default, distinct
+from sciml_bench.adapters.recipes import by_size, by_work, contradicting, default, distinct
 from sciml_bench.task import Cell
 
 BDF = Method("bdf", family="bdf", order=5, implicit=True, stiff=True)
 DORMAND_PRINCE = Method("dormand_prince", family="explicit_rk", order=5, implicit=False)
 RK4 = Method("rk4", family="explicit_rk", order=4, implicit=False, adaptive=False)
 
-BACKSOLVE, DISCRETE = "backsolve", "discrete"
+BACKSOLVE, DISCRETE, FORWARD = "backsolve", "discrete", "forward"
 
 UNROLLED = "unrolled"
 """A graph without a loop: every step is written into it, which takes long to build and then runs without overhead."""
@@ -27,10 +30,10 @@ UNROLLED = "unrolled"
 def refusal(cell: Cell, facts: Facts) -> str | None:
     """Why a cell cannot run on a problem with these facts."""
     fixed = cell.method == RK4.name
-    if fixed and cell.sensitivity == BACKSOLVE:
-        return "a loop of fixed steps is differentiated as it stands; the adjoint is that of the library's own solvers"
+    if fixed and cell.sensitivity != DISCRETE:
+        return "a loop of fixed steps is differentiated as it stands; what else there is, is for the library's solvers"
     if not fixed and cell.sensitivity == DISCRETE:
-        return "TensorFlow Probability differentiates its solvers by the adjoint equation alone"
+        return "TensorFlow Probability's solvers are differentiated by the adjoint or forward equations, not by steps"
     if not fixed and cell.framework_mode == UNROLLED:
         return "the steps of an adaptive method cannot be written out: how many there are is not known before"
     if facts.stochastic:
@@ -41,12 +44,16 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
 
 
 def recipes(facts: Facts) -> tuple[Recipe, ...]:
-    """The guide names BDF for stiff and DormandPrince for other equations; gradients are by the adjoint equation.
+    """The guide names BDF for stiff and DormandPrince for other equations; gradients are by the one rule.
+
+    By itself the library solves the adjoint equation, which is the default; it does not get through it for stiff
+    problems, where forward sensitivities are the only gradient.
 
     XLA comes first: it is the documented way to make a graph of many small operations fast, here by a factor of a
     hundred. A ``tf.function`` without it is the default.
     """
-    explicit, implicit = (Recipe(method.name, BACKSOLVE, "xla") for method in (DORMAND_PRINCE, BDF))
+    gradient = by_size(facts, FORWARD, BACKSOLVE)
+    explicit, implicit = (Recipe(method.name, gradient, "xla") for method in (DORMAND_PRINCE, BDF))
     best = by_work(facts, explicit, implicit)
     return distinct(best, *contradicting(facts, explicit, implicit), default(best.method, BACKSOLVE, "graph"))
 
@@ -63,7 +70,7 @@ ADAPTER = Adapter(
     target="tensorflow",
     program="sciml_bench.adapters.tensorflow.program:build",
     methods=(BDF, DORMAND_PRINCE, RK4),
-    sensitivities=(BACKSOLVE, DISCRETE),
+    sensitivities=(BACKSOLVE, DISCRETE, FORWARD),
     modes=("xla", "graph", UNROLLED),
     refusal=refusal,
     # TensorFlow's persistent cache of XLA programs. It does not tell of hits; that it adds no file shows them.

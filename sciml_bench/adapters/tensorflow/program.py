@@ -18,9 +18,9 @@ import tensorflow_probability as tfp
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
 from sciml_bench.adapters.fixed_steps import fixed_steps
 from sciml_bench.adapters.segments import Segment, split
-from sciml_bench.adapters.tensorflow import failure, solvers
+from sciml_bench.adapters.tensorflow import failure, forward, solvers
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
-from sciml_bench.adapters.tensorflow.declaration import RK4, UNROLLED
+from sciml_bench.adapters.tensorflow.declaration import BDF, FORWARD, RK4, UNROLLED
 from sciml_bench.adapters.tensorflow.runge_kutta import RungeKutta4
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task, Training
@@ -32,6 +32,8 @@ tf.get_logger().setLevel(logging.ERROR)
 RightHandSide = Callable[..., tf.Tensor]
 Arguments = tuple[Any, ...]
 """What the right-hand side takes after t and y: the named parameters, then the weights of each network."""
+Equation = tuple[Callable[..., tf.Tensor], Callable[..., tf.Tensor] | None]
+"""What a solver is given: the right-hand side and, where it is known, its Jacobian."""
 MakeSolver = Callable[[tf.Tensor, tf.Tensor], Any]
 """From rtol and atol to the solver."""
 
@@ -103,6 +105,12 @@ class TensorFlowProgram(Program):
         self._p_scale = tf.constant(numbers.p_scale[: numbers.n_named], tf.float64)
         self._arguments = getattr(self._source, "arguments", lambda p: (p,))
         self._calls: dict[int, Calls] = {}
+        self._shape = (numbers.n_states,) if numbers.batch == 1 else (numbers.batch, numbers.n_states)
+        self._is_forward = task.cell.sensitivity == FORWARD
+        self._differentiated = self._forward_gradient if self._is_forward else self._gradient
+        self._shares = [list(range(len(numbers.theta)))]
+        if self._is_forward and self._method == BDF.name:
+            self._shares = forward.shares(len(numbers.y0), len(numbers.theta))
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
         n_steps = fixed_steps(RK4.order, point.rtol) if self._fixed else 0
@@ -120,7 +128,7 @@ class TensorFlowProgram(Program):
         timed, options = self._trace_times.timed, {"autograph": False, "jit_compile": self._xla}
         return Calls(
             tf.function(timed("solve", partial(self._solve, make)), **options),
-            tf.function(timed("gradient", partial(self._gradient, make)), **options),
+            tf.function(timed("gradient", partial(self._differentiated, make)), **options),
             make,
         )
 
@@ -149,8 +157,7 @@ class TensorFlowProgram(Program):
         statistics = _statistics(values[-N_REPORT:])
         *gradient, loss = values[:-N_REPORT]
         if not np.all(np.isfinite(values)):
-            adjoint = "" if self._fixed else ": TensorFlow Probability's adjoint solve backwards in time failed"
-            raise SolverFailure(Outcome.NONFINITE, f"the gradient is not finite{adjoint}")
+            raise SolverFailure(Outcome.NONFINITE, f"the gradient is not finite{self._why}")
         return Gradient(float(loss), np.array(gradient), statistics)
 
     def trainer(self, training: Training) -> Trainer:
@@ -158,8 +165,17 @@ class TensorFlowProgram(Program):
         from sciml_bench.adapters.tensorflow.training import TensorFlowTrainer
 
         inputs = self.prepare(np.asarray(self._numbers.theta), training.point)
-        gradient = partial(self._gradient, inputs.calls.make)
+        gradient = partial(self._differentiated, inputs.calls.make)
         return TensorFlowTrainer(training, inputs.values, gradient, self.read_gradient, self._xla)
+
+    @property
+    def _why(self) -> str:
+        """What made a gradient not finite, as far as it is known."""
+        if self._fixed:
+            return ""
+        if self._is_forward:
+            return ": a sensitivity left double precision, and TensorFlow Probability reports success"
+        return ": TensorFlow Probability's adjoint solve backwards in time failed"
 
     def trace_count(self) -> int:
         return self._traces
@@ -178,7 +194,7 @@ class TensorFlowProgram(Program):
 
     def _solve(self, make: MakeSolver, inputs: tf.Tensor) -> tf.Tensor:
         start = self._start(inputs[:-2])
-        solved = self._integrate(make(*tf.unstack(inputs[-2:])), start.y0, start.arguments, None)
+        solved = self._solved(make(*tf.unstack(inputs[-2:])), start, None)
         return tf.concat([tf.reshape(solved.ys, (-1,)), solved.report], axis=0)
 
     def _gradient(self, make: MakeSolver, inputs: tf.Tensor) -> tf.Tensor:
@@ -189,10 +205,62 @@ class TensorFlowProgram(Program):
             tape.watch(theta)
             start = self._start(theta)
             constants = self._scaled(start.arguments) if told else None
-            solved = self._integrate(make(*tf.unstack(inputs[-2:])), start.y0, start.arguments, constants)
-            loss = self._source.loss(solved.ys, *start.of_loss) + start.penalty
+            solved = self._solved(make(*tf.unstack(inputs[-2:])), start, constants)
+            loss = self._loss(solved.ys, start)
         gradient = tf.convert_to_tensor(tape.gradient(loss, theta))
         return tf.concat([gradient, loss[None], solved.report], axis=0)
+
+    def _forward_gradient(self, make: MakeSolver, inputs: tf.Tensor) -> tf.Tensor:
+        """The gradient by the forward sensitivity equations, see :mod:`.forward`."""
+        theta, solver = inputs[:-2], make(*tf.unstack(inputs[-2:]))
+        sizes = forward.sizes(self._numbers)
+        directions = tf.constant(np.diag(sizes)[self._shares])
+        solved, slopes = self._with_sensitivities(solver, theta, directions)
+        with tf.GradientTape() as tape:
+            tape.watch([theta, solved.ys])
+            loss = self._loss(solved.ys, self._start(theta))
+        directly, by_state = tape.gradient(loss, [theta, solved.ys], unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        count = len(sizes)
+        weights = tf.reshape(tf.convert_to_tensor(by_state), (len(self._numbers.save_times), -1))
+        gradient = directly + tf.einsum("ti,tji->j", weights, slopes)[:count] / sizes
+        return tf.concat([gradient, loss[None], solved.report], axis=0)
+
+    def _with_sensitivities(self, solver: Any, theta: tf.Tensor, directions: tf.Tensor) -> tuple[Solved, tf.Tensor]:
+        """The states, and their changes along all directions, (n_times, of all shares, size of the state)."""
+        n_times, n = len(self._numbers.save_times), len(self._numbers.y0)
+
+        def share(chosen: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            values, report = self._integrate(
+                solver,
+                forward.start(lambda theta: self._inner(self._start(theta).y0), theta, chosen),
+                partial(self._augmented, theta, chosen),
+            )
+            return tf.reshape(values, (n_times, 1 + len(self._shares[0]), n)), report
+
+        if len(self._shares) == 1:
+            values, report = share(directions[0])
+            ys, slopes = values[:, 0], values[:, 1:]
+        else:
+            # One after the other in a loop, which is compiled once for all.
+            several, reports = tf.map_fn(share, directions, fn_output_signature=(tf.float64, tf.float64))
+            ys, slopes = several[0, :, 0], tf.reshape(tf.transpose(several[:, :, 1:], (1, 0, 2, 3)), (n_times, -1, n))
+            report = _together(reports)
+        shape = (n_times, *self._shape)
+        if self._scale is not None:
+            by = tf.tile(self._scale, (self._numbers.batch,))
+            ys, slopes = ys * by, slopes * by
+        return Solved(tf.reshape(ys, shape), report), slopes
+
+    def _augmented(self, theta: tf.Tensor, directions: tf.Tensor, segment: Segment) -> Equation:
+        rhs, jacobian = self._equation(segment)
+        equation = forward.Equation(
+            lambda t, z, theta: rhs(t, z, self._start(theta).arguments),
+            jacobian and (lambda t, z, theta: jacobian(t, z, self._start(theta).arguments)),
+        )
+        return forward.augmented(equation, theta, directions, self._shape, len(self._shares) == 1)
+
+    def _loss(self, ys: tf.Tensor, start: Start) -> tf.Tensor:
+        return self._source.loss(ys, *start.of_loss) + start.penalty
 
     def _start(self, theta: tf.Tensor) -> Start:
         source = self._source
@@ -209,9 +277,7 @@ class TensorFlowProgram(Program):
     def _values(self, theta: tf.Tensor) -> tuple[tf.Tensor, Arguments]:
         """Initial state, and what the right-hand side takes after it."""
         if self._numbers.wrt == "parameters":
-            numbers = self._numbers
-            shape = (numbers.n_states,) if numbers.batch == 1 else (numbers.batch, numbers.n_states)
-            return tf.constant(numbers.y0, tf.float64, shape), self._arguments(theta)
+            return tf.constant(self._numbers.y0, tf.float64, self._shape), self._arguments(theta)
         return theta, (tf.constant(self._numbers.p, tf.float64),)
 
     def _scaled(self, arguments: Arguments) -> dict[str, Any]:
@@ -225,33 +291,52 @@ class TensorFlowProgram(Program):
         q = networks.pop("q", None)
         return (tf.zeros(0, tf.float64) if q is None else q * self._p_scale, *networks.values())
 
-    def _integrate(self, solver: Any, y0: tf.Tensor, arguments: Arguments, constants: dict[str, Any] | None) -> Solved:
-        """Solve all segments. ``constants`` are the scaled parameters, given when the adjoint equation needs them."""
-        state = y0 if self._scale is None else y0 / self._scale
-        saved, diagnostics = [], []
-        for segment in self._segments:
-            results = self._one_segment(solver, segment, state, arguments, constants)
-            state = results.states[-1]
-            saved.append(results.states[: segment.n_saved])
-            diagnostics.append(results.diagnostics)
-        ys = saved[0] if len(saved) == 1 else tf.concat(saved, axis=0)
-        return Solved(ys if self._scale is None else ys * self._scale, _report_of(diagnostics))
+    def _solved(self, solver: Any, start: Start, constants: dict[str, Any] | None) -> Solved:
+        """Solve the problem. ``constants`` are the scaled parameters, given when the adjoint equation needs them."""
+        ys, report = self._integrate(
+            solver, self._inner(start.y0), partial(self._of_arguments, start.arguments, constants), constants
+        )
+        return Solved(ys if self._scale is None else ys * self._scale, report)
 
-    def _one_segment(
-        self, solver: Any, segment: Segment, state: tf.Tensor, arguments: Arguments, constants: dict[str, Any] | None
-    ) -> Any:
+    def _inner(self, y: tf.Tensor) -> tf.Tensor:
+        """The state as the solver has it."""
+        return y if self._scale is None else y / self._scale
+
+    def _of_arguments(self, arguments: Arguments, constants: dict[str, Any] | None, segment: Segment) -> Equation:
         right_hand_side, jacobian = self._equation(segment)
         # Only values that are passed as constants are differentiated, and only those enter the adjoint equation.
-        return solver.solve(
+        return (
             (lambda t, z: right_hand_side(t, z, arguments))
             if constants is None
             else (lambda t, z, **constants: right_hand_side(t, z, self._unscaled(constants))),
-            initial_time=segment.start,
-            initial_state=state,
-            solution_times=np.asarray(segment.times),
-            jacobian_fn=jacobian and (lambda t, z: jacobian(t, z, arguments)),
-            constants=constants,
+            jacobian and (lambda t, z: jacobian(t, z, arguments)),
         )
+
+    def _integrate(
+        self,
+        solver: Any,
+        state: tf.Tensor,
+        equation: Callable[[Segment], Equation],
+        constants: dict[str, Any] | None = None,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Solve all segments: the values at the saved times, (n_times, *shape of the state), and the report."""
+        saved, reports = [], []
+        for segment in self._segments:
+            rhs, jacobian = equation(segment)
+            results = solver.solve(
+                rhs,
+                initial_time=segment.start,
+                initial_state=state,
+                solution_times=np.asarray(segment.times),
+                jacobian_fn=jacobian,
+                constants=constants,
+            )
+            state = results.states[-1]
+            saved.append(results.states[: segment.n_saved])
+            reports.append(_report_of(results.diagnostics))
+        if len(saved) == 1:
+            return saved[0], reports[0]
+        return tf.concat(saved, axis=0), _together(tf.stack(reports))
 
     def _equation(self, segment: Segment) -> tuple[RightHandSide, RightHandSide | None]:
         """z' and its Jacobian as functions of t, z and p."""
@@ -279,16 +364,20 @@ def build(task: Task) -> TensorFlowProgram:
     return TensorFlowProgram(task)
 
 
-def _report_of(diagnostics: list[Any]) -> tf.Tensor:
-    """Status, evaluations of the right-hand side and of the Jacobian, and factorisations, over all segments."""
-    counts = [
-        (d.status, d.num_ode_fn_evaluations, d.num_jacobian_evaluations, d.num_matrix_factorizations)
-        for d in diagnostics
-    ]
-    rows = [tf.stack([tf.cast(count, tf.float64) for count in row]) for row in counts]
-    if len(rows) == 1:
-        return rows[0]
-    return tf.concat([tf.reduce_min(rows, axis=0)[:1], tf.reduce_sum(rows, axis=0)[1:]], axis=0)
+def _report_of(diagnostics: Any) -> tf.Tensor:
+    """Status, evaluations of the right-hand side and of the Jacobian, and factorisations, (N_REPORT,)."""
+    counts = (
+        diagnostics.status,
+        diagnostics.num_ode_fn_evaluations,
+        diagnostics.num_jacobian_evaluations,
+        diagnostics.num_matrix_factorizations,
+    )
+    return tf.stack([tf.cast(count, tf.float64) for count in counts])
+
+
+def _together(reports: tf.Tensor) -> tf.Tensor:
+    """The report of several solves, of theirs as rows: the worst status, and the sums of the counts."""
+    return tf.concat([tf.reduce_min(reports, axis=0)[:1], tf.reduce_sum(reports, axis=0)[1:]], axis=0)
 
 
 def _statistics(report: FloatArray) -> dict[str, float]:

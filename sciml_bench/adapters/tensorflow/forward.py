@@ -1,0 +1,133 @@
+"""Forward sensitivity equations: the state and its sensitivities as one system for TensorFlow Probability's solvers.
+
+The library's own gradient is the adjoint equation, which it solves backwards in time and does not get through for
+stiff problems. A sensitivity here is w_j = dz/dtheta_j times the size of theta_j, of the scaled state z that the
+solvers are given anyway, so that their one absolute tolerance is that of z for it too: the choice that CVODES makes.
+It obeys w_j' = (df/dz) w_j + (df/dtheta_j) times that size, the derivative of f along one direction, which TensorFlow
+takes for all directions at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from sciml_bench.adapters.base import FloatArray
+from sciml_bench.task import Numbers
+
+TOGETHER = 32
+"""BDF factorises a full matrix in every step, by an algorithm whose cost grows with the cube of the equations. Of more
+than so many, sensitivities are solved for a share at a time, with the state each time. HIRES (8 states, 10 parameters)
+takes 383 ms in one, 152 in shares of 5, 122 in shares of 3 and about as many in shares of 2 and 1."""
+
+Function = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+"""Of the state and theta, at one time."""
+
+
+class Equation(NamedTuple):
+    """z' and, where it is known, its Jacobian (n, n), as functions of t, the state z and theta."""
+
+    rhs: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
+    jacobian: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor] | None
+
+
+class Augmented(NamedTuple):
+    """The same of the flat state with its sensitivities after it, as functions of t and that alone."""
+
+    rhs: Function
+    jacobian: Function
+
+
+def sizes(numbers: Numbers) -> FloatArray:
+    """What the components of theta are measured in, (n_theta,): a parameter's magnitude, or 1 where that is zero; for
+    an initial value at least its state's scale."""
+    if numbers.wrt == "parameters":
+        return np.asarray(numbers.p_scale)
+    return np.maximum(np.abs(numbers.theta), numbers.atol_scale)
+
+
+def shares(n_states: int, n_theta: int) -> list[list[int]]:
+    """The components of theta that each system has sensitivities to, equally many in each; the last ones may be there
+    twice. ``n_states`` counts those of all trajectories."""
+    at_once = min(n_theta, max(1, TOGETHER // n_states - 1))
+    parts = math.ceil(n_theta / at_once)
+    width = math.ceil(n_theta / parts)
+    return np.minimum(np.arange(parts * width), n_theta - 1).reshape(parts, width).tolist()
+
+
+def rows(values: tf.Tensor) -> int:
+    """The length of the first axis, which is known when a function is traced."""
+    length = values.shape[0]
+    assert length is not None
+    return length
+
+
+def along(function: Function, z: tf.Tensor, theta: tf.Tensor, w: tf.Tensor, directions: tf.Tensor) -> tf.Tensor:
+    """The derivatives of ``function(z, theta)`` along each pair of a change of z, (c, *shape of z), and a change of
+    theta, (c, n_theta)."""
+
+    def derivative(pair: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
+        # An initial state may be theta itself; the same tensor cannot be differentiated by twice.
+        at = [tf.identity(z), tf.identity(theta)]
+        with tf.autodiff.ForwardAccumulator(at, list(pair)) as accumulator:
+            value = function(*at)
+        return accumulator.jvp(value, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+
+    return tf.vectorized_map(derivative, (w, directions))
+
+
+def start(z0: Callable[[tf.Tensor], tf.Tensor], theta: tf.Tensor, directions: tf.Tensor) -> tf.Tensor:
+    """The flat state with its sensitivities at t0, of the initial state as a function of theta."""
+    first = z0(theta)
+    nowhere = tf.zeros((rows(directions), *first.shape), first.dtype)
+    slopes = along(lambda _, values: z0(values), first, theta, nowhere, directions)
+    return tf.concat([tf.reshape(first, (-1,)), tf.reshape(slopes, (-1,))], axis=0)
+
+
+def augmented(
+    equation: Equation, theta: tf.Tensor, directions: tf.Tensor, shape: tuple[int, ...], coupled: bool
+) -> Augmented:
+    """The system of the state of this shape with its sensitivities along these directions, (c, n_theta).
+
+    The Newton matrix has the Jacobian in every diagonal block and, ``coupled``, the derivatives of the sensitivities'
+    equations by the state below the first. Without those the iteration settles the state first and the sensitivities,
+    linear in themselves, after it: another way to the same values. So it is for equations that bring no Jacobian, whose
+    derivatives along every component of the state are taken: the library's own way fails for these systems.
+    """
+    count, n = rows(directions), math.prod(shape)
+
+    def parts(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        together = tf.reshape(values, (1 + count, *shape))
+        return together[0], together[1:]
+
+    def rhs(t: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+        z, w = parts(values)
+        slopes = along(partial(equation.rhs, t), z, theta, w, directions)
+        return tf.reshape(tf.concat([equation.rhs(t, z, theta)[None], slopes], axis=0), (-1,))
+
+    known = equation.jacobian
+
+    def taken(t: tf.Tensor, z: tf.Tensor) -> tf.Tensor:
+        units = tf.reshape(tf.eye(n, dtype=z.dtype), (n, *shape))
+        nowhere = tf.zeros((n, rows(theta)), theta.dtype)
+        columns = along(partial(equation.rhs, t), z, theta, units, nowhere)
+        return tf.transpose(tf.reshape(columns, (n, n)))
+
+    def jacobian(t: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+        z, w = parts(values)
+        block = taken(t, z) if known is None else known(t, z, theta)
+        size = n * (1 + count)
+        diagonal = tf.eye(1 + count, dtype=block.dtype)[:, None, :, None] * block[None, :, None, :]
+        matrix = tf.reshape(diagonal, (size, size))
+        if known is None or not coupled:
+            return matrix
+        # The derivative of J w + f_theta by the state: second derivatives are symmetric.
+        below = along(partial(known, t), z, theta, w, directions)
+        return matrix + tf.pad(tf.reshape(below, (n * count, n)), [[n, 0], [0, n * count]])
+
+    return Augmented(rhs, jacobian)
