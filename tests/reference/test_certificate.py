@@ -17,6 +17,7 @@ from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify, opening_settings
 from sciml_bench.reference.check import _other_settings, check
 from sciml_bench.reference.failure import ReferenceFailure
+from sciml_bench.reference.making import SOLUTION_ONLY
 from sciml_bench.reference.store import StoredReference, read, reference_path, stored_reference, write
 
 
@@ -163,7 +164,9 @@ def test_stored_references_of_the_catalog_fit_their_problems(name: str):
     assert stored.problem == name
     assert min(stored.solution_digits) >= 20
     assert all(digits >= 12 for digits in stored.gradient_digits if digits > 0)
-    assert stored.command == f"sciml-bench reference compute {name}"
+    alone = f" {SOLUTION_ONLY}" * (not stored.gradient)
+    assert stored.command == f"sciml-bench reference compute {name}{alone}"
+    assert stored.gradient or problem.tier == "heavy"
 
 
 @pytest.mark.slow
