@@ -56,7 +56,7 @@ FLAGS = (
 # Methods, sensitivities and modes of each library; their products make the cells.
 LIBRARIES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "diffrax": (
-        ("kvaerno5", "kvaerno4", "kvaerno3", "kvaerno5-newton"),
+        ("kvaerno5", "kvaerno4", "kvaerno3", "kvaerno5-chord"),
         ("checkpointed", "discrete", "backsolve", "forward"),
         ("compiled",),
     ),

@@ -17,7 +17,7 @@ problem, these functions decide, for all libraries alike.
   checkpointed time there is 0.15 with two components (linear), 0.40 with 6 (Robertson), 0.57 with 6
   (Lotka-Volterra), 0.64 with 14 (Chemical Akzo Nobel), 0.67 with 18 (HIRES), 0.46 with 35 (Pleiades), 0.39 with 83
   (Brusselator 1-D), and 39 with 150 (Brusselator 5 × 5, 100 parameters, implicit).
-- **A root finder that works.** Newton's method in Diffrax, whose default takes slow convergence for divergence in
+- **A root finder that works.** The chord method in Diffrax, whose default takes slow convergence for divergence in
   0.7.2, see ``docs/diffrax-verychord.md``.
 - **Solvers with a compiled loop first.** SciPy's guide: LSODA "can also be a good universal choice"; ``odeint`` is the
   same solver, whose loop is Fortran.

@@ -24,7 +24,7 @@ from adapters.cells import (
 )
 
 from sciml_bench.adapters.diffrax.declaration import ADAPTER
-from sciml_bench.task import Cell, Point
+from sciml_bench.task import Cell, Point, Training
 
 TIME_DEPENDENT = """
 import jax.numpy as jnp
@@ -105,10 +105,41 @@ def bounds() -> dict[str, list[float]]:
     }
 
 
+def training_bounds() -> dict[str, list[float]]:
+    """Theta after each of three steps of a training, and by formula from gradients of a program, from p of 0.5 and 1.
+
+    The rate is such that the first step goes up to where more steps are needed than are kept.
+    """
+    found: dict[str, list[float]] = {}
+    for start in (0.5, 1.0):
+        numbers = dataclasses.replace(one_state(), p=(start,))
+        task = source_task(STEEP.replace("jnp.sum(ys**2)", "-jnp.sum((ys - 1)**2)"), numbers, cell("tsit5"))
+        program, gradients = build(task), build(task)
+
+        def slope(p: float, program: Any = gradients) -> float:
+            given = program.prepare(np.array([p]), Point(1e-5, 1e-5))
+            return float(program.read_gradient(program.gradient(given)).gradient[0])
+
+        rate = 0.4 / abs(slope(start))
+        trainer = program.trainer(Training("sgd", rate, 3, 1e-5, 1e-5))
+        taken, formula = list[float](), list[float]()
+        p = start
+        for _ in range(3):
+            output = trainer.step()
+            trainer.synchronise(output)
+            assert np.isfinite(trainer.read_loss(output))
+            p -= rate * slope(p)
+            taken.append(float(trainer.theta()[0]))
+            formula.append(p)
+        found[str(start)] = [*taken, *formula]
+    return found
+
+
 def findings() -> dict[str, Any]:
     """Everything, by name."""
+    root_finders = ("dopri8", "kvaerno5", "kvaerno5-newton", "kvaerno5-chord")
     return {
-        "methods": {name: outcome(TIME_DEPENDENT, cell(name)) for name in ("dopri8", "kvaerno5", "kvaerno5-newton")},
+        "methods": {name: outcome(TIME_DEPENDENT, cell(name)) for name in root_finders},
         "blow_up": {name: outcome(BLOW_UP, cell(name)) for name in ("tsit5", "kvaerno5")},
         "exploding": outcome(EXPLODING, cell("tsit5")),
         "stiff": {name: outcome(STIFF, cell("tsit5", name)) for name in ("checkpointed", "discrete")},
@@ -128,6 +159,7 @@ def findings() -> dict[str, Any]:
         },
         "phases": phases(),
         "bounds": bounds(),
+        "training_bounds": training_bounds(),
     }
 
 

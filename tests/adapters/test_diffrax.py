@@ -103,6 +103,14 @@ def test_a_stiff_equation_exhausts_an_explicit_method(found, sensitivity):
     assert "maximum number of steps" in message
 
 
+@pytest.mark.parametrize("start", ["0.5", "1.0"], ids=["later", "at-once"])
+def test_a_training_that_needs_more_steps_than_are_kept_gets_them(found, start: str):
+    """Some 6000 steps times theta; the step that runs out is taken again from where it started."""
+    *taken, a, b, c = found["training_bounds"][start]
+    assert 6000 * taken[0] > KEPT
+    assert taken == pytest.approx([a, b, c], rel=1e-6)
+
+
 def test_a_gradient_that_needs_more_steps_than_are_kept_gets_them(found):
     """At the first call of a tolerance, and at a later one whose theta needs more; both are what forward mode gives."""
     steps, gradients = found["bounds"]["used"][::2], found["bounds"]["used"][1::2]

@@ -1,6 +1,6 @@
 """What Diffrax can do. Imports nothing of JAX.
 
-The ``-newton`` methods are the same ESDIRK methods with another of the library's root finders for their stages, see
+The ``-chord`` and ``-newton`` methods are the same ESDIRK methods with other root finders for their stages, see
 ``solvers``. The KenCarp methods take an equation in two parts, one explicitly and one implicitly, so they are for
 problems whose file declares such a split. The Heun methods are for stochastic equations, which they take in equal
 steps, with the increments of the motion that drives them; the other methods stop wherever that motion has a kink.
@@ -24,6 +24,9 @@ IMPLICIT = (
     Method("kvaerno5-newton", family="esdirk", order=5, implicit=True, stiff=True),
     Method("kvaerno4-newton", family="esdirk", order=4, implicit=True, stiff=True),
     Method("kvaerno3-newton", family="esdirk", order=3, implicit=True, stiff=True),
+    Method("kvaerno5-chord", family="esdirk", order=5, implicit=True, stiff=True),
+    Method("kvaerno4-chord", family="esdirk", order=4, implicit=True, stiff=True),
+    Method("kvaerno3-chord", family="esdirk", order=3, implicit=True, stiff=True),
 )
 STOCHASTIC = (
     Method("heun", family="explicit_rk", order=2, implicit=False, adaptive=False),
@@ -65,7 +68,7 @@ def recipes(facts: Facts) -> tuple[Recipe, ...]:
     among those for equations with noise in the sense of Stratonovich.
     """
     gradient = by_size(facts, "forward", "checkpointed")
-    explicit, implicit = (Recipe(method, gradient, "compiled") for method in ("tsit5", "kvaerno5-newton"))
+    explicit, implicit = (Recipe(method, gradient, "compiled") for method in ("tsit5", "kvaerno5-chord"))
     noisy = (Recipe("heun", "checkpointed", "compiled"),) if facts.stochastic else ()
     accurate = Recipe("dopri8", gradient, "compiled")
     usual = by_work(
@@ -74,7 +77,7 @@ def recipes(facts: Facts) -> tuple[Recipe, ...]:
         default("kvaerno5", "checkpointed", "compiled", VERY_CHORD),
     )
     best = by_work(facts, explicit, implicit)
-    other = by_work(facts, noisy or (accurate,), (Recipe("kvaerno5-newton", "checkpointed", "compiled"),))
+    other = by_work(facts, noisy or (accurate,), (Recipe("kvaerno5-chord", "checkpointed", "compiled"),))
     return distinct(best, *other, *contradicting(facts, explicit, implicit), usual)
 
 

@@ -104,7 +104,9 @@ class DiffraxProgram(Program):
         return Solution(ys, _statistics(reports), _trajectories(reports))
 
     def read_gradient(self, output: jax.Array) -> Gradient:
-        values, reports = self._split(self._gradients.complete(output))
+        return self._gradient_of(*self._split(self._gradients.complete(output)))
+
+    def _gradient_of(self, values: FloatArray, reports: FloatArray) -> Gradient:
         *gradient, loss = values
         if not np.all(np.isfinite(values)):
             backwards = "; its solve backwards in time may have failed" * (self._cell.sensitivity == "backsolve")
@@ -120,9 +122,11 @@ class DiffraxProgram(Program):
             message = f'Optax cannot be imported ({error}); run: pip install "sciml-bench[jax]"'
             raise SolverFailure(Outcome.UNSUPPORTED, message) from error
         inputs = self.prepare(np.asarray(self._numbers.theta), training.point)
-        # A training that needs more steps than these ends with the outcome max_steps.
-        gradient = partial(self._gradient, most=self._bounds[0])
-        return DiffraxTrainer(training, inputs.values, gradient, self.read_gradient)
+        gradients = [partial(self._gradient, most=most) for most in self._bounds]
+        return DiffraxTrainer(training, inputs.values, gradients, self._ran_out, self._read_found)
+
+    def _read_found(self, output: jax.Array) -> Gradient:
+        return self._gradient_of(*self._split(output))
 
     def _ran_out(self, output: jax.Array) -> bool:
         """Whether a solve was ended by the bound on its steps."""

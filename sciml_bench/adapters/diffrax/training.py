@@ -2,12 +2,14 @@
 
 Theta is one flat array, as everywhere in this adapter: the optimisers treat every component alike, so that the numbers
 are those of a tree of modules, and a step has fewer arrays to pass in and out. Theta and the optimiser's state are
-donated: their memory becomes that of the new ones.
+donated: their memory becomes that of the new ones. Not while a step may have to be taken again: the gradient keeps
+every step of the solver, as far as its bound allows. Where a solve needs more, the step of the training is taken again,
+within its time, and all later ones are taken with the larger bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -23,38 +25,56 @@ Differentiate = Callable[[jax.Array], jax.Array]
 
 
 class DiffraxTrainer(Trainer):
-    """``inputs`` are those of a gradient at the first theta; ``read`` makes sense of the output of ``gradient``."""
+    """``inputs`` are those of a gradient at the first theta.
+
+    ``gradients`` are the same gradient with larger and larger bounds on the steps of the solver; ``ran_out`` says
+    whether an output is that of a solve which its bound ended, and ``read`` makes sense of an output.
+    """
 
     def __init__(
         self,
         training: Training,
         inputs: jax.Array,
-        gradient: Differentiate,
+        gradients: Sequence[Differentiate],
+        ran_out: Callable[[jax.Array], bool],
         read: Callable[[jax.Array], Gradient],
     ):
-        optimiser = optimiser_of(training)
-        tolerances = np.asarray(inputs[-2:])
-        size = len(inputs) - len(tolerances)
+        self._optimiser = optimiser_of(training)
+        self._tolerances = np.asarray(inputs[-2:])
+        self._gradients, self._ran_out, self._read = list(gradients), ran_out, read
+        self._theta = inputs[:-2]
+        self._state = self._optimiser.init(self._theta)
+        self._before = (self._theta, self._state)
+        self._found: jax.Array | None = None
+        self._train = self._compiled()
+
+    def _compiled(self) -> Callable[..., tuple[jax.Array, optax.OptState, jax.Array]]:
+        """A step of the training with the smallest bound that is left."""
+        gradient, tolerances, optimiser = self._gradients.pop(0), self._tolerances, self._optimiser
+        size = len(self._theta)
 
         def train(theta: jax.Array, state: optax.OptState) -> tuple[jax.Array, optax.OptState, jax.Array]:
             found = gradient(jnp.concatenate([theta, tolerances]))
             updates, state = optimiser.update(found[:size], state, theta)
             return jnp.asarray(optax.apply_updates(theta, updates)), state, found
 
-        self._train = jax.jit(train, donate_argnums=(0, 1))
-        self._theta = inputs[:-2]
-        self._state = optimiser.init(self._theta)
-        self._read = read
+        return jax.jit(train, donate_argnums=() if self._gradients else (0, 1))
 
     def step(self) -> jax.Array:
-        self._theta, self._state, found = self._train(self._theta, self._state)
-        return found
+        self._before = (self._theta, self._state)
+        self._theta, self._state, self._found = self._train(self._theta, self._state)
+        return self._found
 
     def synchronise(self, output: jax.Array) -> None:
         jax.block_until_ready((self._theta, self._state, output))
+        while self._gradients and self._found is not None and self._ran_out(self._found):
+            self._train = self._compiled()
+            self._theta, self._state, self._found = self._train(*self._before)
+            jax.block_until_ready((self._theta, self._state, self._found))
 
     def read_loss(self, output: jax.Array) -> float:
-        return self._read(output).loss
+        assert self._found is not None
+        return self._read(self._found).loss
 
     def theta(self) -> FloatArray:
         return np.array(self._theta, np.float64)
