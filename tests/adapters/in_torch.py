@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import sys
 import warnings
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -22,6 +24,7 @@ from sciml_bench.adapters.fixed_steps import fixed_steps
 from sciml_bench.adapters.torchdiffeq import failure, tableau
 from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, SEMINORM
 from sciml_bench.adapters.torchdiffeq.equation import depends_on_time
+from sciml_bench.adapters.torchdiffeq.networks import as_function
 from sciml_bench.adapters.torchdiffeq.program import build
 from sciml_bench.outcome import SolverFailure
 from sciml_bench.task import Cell, Point
@@ -88,11 +91,37 @@ def typed(message: str, implicit: bool = False) -> str:
     return "no failure"
 
 
+def plain_networks() -> dict[str, list[float]]:
+    """Largest differences of networks as modules and as functions: values, gradients by weights and input, in place."""
+    found: dict[str, list[float]] = {}
+    chain = nn.Sequential(nn.Linear(2, 5), nn.Tanh(), nn.Linear(5, 4), nn.GELU(approximate="tanh"), nn.Linear(4, 3))
+    network = chain.to(torch.float64)
+    function = as_function(network)
+    for name, shape in {"sample": (2,), "batch": (7, 2), "grid": (3, 7, 2)}.items():
+        x = torch.linspace(-1, 1, math.prod(shape), dtype=torch.float64).reshape(shape).requires_grad_()
+        ways: list[list[torch.Tensor]] = []
+        for way in (network, function):
+            value = way(x)
+            first = torch.autograd.grad((value**2).sum(), (x, *network.parameters()), create_graph=True)
+            second = torch.autograd.grad((first[0] ** 2).sum(), tuple(network.parameters()), allow_unused=True)
+            ways.append([value, *first, *(part for part in second if part is not None)])
+        found[name] = [float((a - b).abs().max()) for a, b in zip(*ways, strict=True)]
+    before = function(torch.ones(2, dtype=torch.float64))
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight.mul_(2.0)
+    after = function(torch.ones(2, dtype=torch.float64))
+    found["moved"] = [float((after - before).abs().max()), float((after - network(torch.ones(2).double())).abs().max())]
+    found["other"] = [float(as_function(network[0]) is network[0])]
+    return found
+
+
 def findings() -> dict[str, Any]:
     """Everything, by name."""
     p, y = torch.ones(2), torch.ones(2)
     return {
         "installed": sorted(SOLVERS),
+        "plain_networks": plain_networks(),
         "defects": {name: tableau.inconsistency(name) for name in SOLVERS},
         "right_gauss": tableau.defect(gauss(GAUSS_NODES)),
         "wrong_gauss": tableau.defect(gauss([GAUSS_NODES[0]] * 2)),

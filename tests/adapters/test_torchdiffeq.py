@@ -24,6 +24,18 @@ def found(tmp_path_factory) -> dict[str, Any]:
     return findings("in_torch.py", TORCHINDUCTOR_CACHE_DIR=str(tmp_path_factory.mktemp("inductor")))
 
 
+def test_networks_as_functions_are_their_modules(found):
+    """Values and first and second derivatives, of a sample, a batch and a grid; weights are those at the call."""
+    networks = found["plain_networks"]
+    for shape in ("sample", "batch", "grid"):
+        assert len(networks[shape]) > 10
+        assert max(networks[shape]) < 1e-12
+    changed, different = networks["moved"]
+    assert changed > 0.01
+    assert different < 1e-14
+    assert networks["other"] == [1.0]
+
+
 def test_fixed_steps_follow_the_order():
     assert fixed_steps(4, 1e-4) == 100
     assert fixed_steps(1, 1e-3) == 10_000

@@ -12,8 +12,9 @@ after two iterations, so that many more, smaller steps are taken: about twenty t
 stage, and ``Newton``, with one an iteration, in the way that Diffrax documents, and let them stop by their rate of
 convergence, as ``VeryChord`` does (``cauchy_termination=False``). The other test, which wants small residuals as well,
 is never passed on POLLU at 1e-6 (65536 steps against 163), costs three times the time there at 1e-4 (31.0 against 9.9
-ms), twice the steps on the Oregonator at 1e-10, and nothing on Robertson. ``Chord`` succeeds where ``Newton`` does, and
-a solve takes 0.5 to 1.0 of the time, over nine stiff problems at four tolerances.
+ms), twice the steps on the Oregonator at 1e-10, and nothing on Robertson. With ``Chord`` a solve takes 0.8 to 1.0 of
+the time with ``Newton`` at the same error, over eight stiff problems at six tolerances from 1e-4 to 1e-9, and 0.45 on
+HIRES at 1e-5 and 1e-6; it fails once where ``Newton`` does not, on E5 at 1e-9.
 """
 
 from __future__ import annotations

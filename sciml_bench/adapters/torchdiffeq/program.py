@@ -17,6 +17,7 @@ from sciml_bench.adapters.torch.compiled_program import CompiledProgram
 from sciml_bench.adapters.torchdiffeq import failure, grid, tableau
 from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, SEMINORM, not_released
 from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation, depends_on_time, equation
+from sciml_bench.adapters.torchdiffeq.networks import as_function
 from sciml_bench.adapters.torchdiffeq.training import TorchdiffeqTrainer
 from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.task import Point, Task, Training
@@ -68,6 +69,7 @@ class TorchdiffeqProgram(CompiledProgram):
         self._source = load_source(task)
         self._cast_constants()
         self._method = ADAPTER.method(cell.method)
+        self._compiled = cell.framework_mode == "compiled"
         self._segments = split(numbers, np.float32 if cell.precision == "float32" else np.float64)
         # Times stay in double precision, as torchdiffeq keeps its own.
         self._times = [torch.tensor([s.start, *s.times], dtype=torch.float64) for s in self._segments]
@@ -83,7 +85,6 @@ class TorchdiffeqProgram(CompiledProgram):
         self._refuse_inconsistent_method()
         self._counts_steps = tableau.tells_of_steps(self._method.name)
         self._rhs = self._source.rhs
-        self._compiled = cell.framework_mode == "compiled"
         if self._compiled:
             from sciml_bench.adapters.torchdiffeq.compiling import compiled
 
@@ -194,14 +195,18 @@ class TorchdiffeqProgram(CompiledProgram):
         used = getattr(self._source, "RHS_NETWORKS", range(len(arguments.networks)))
         return Arguments(arguments.p, tuple(arguments.networks[i] for i in used))
 
+    def _taken(self, arguments: Arguments) -> tuple[Any, ...]:
+        """What the right-hand side is called with after t and y. A compiler sees through modules by itself."""
+        p, networks = self._of_rhs(arguments)
+        return (self._prepared(p), *(networks if self._compiled else map(as_function, networks)))
+
     def _counts(self, calls: Calls) -> dict[str, float]:
         counts = {"n_rhs_evaluations": float(calls.evaluations)}
         return {"n_accepted": float(calls.accepted), **counts} if self._counts_steps else counts
 
     def _integrate(self, integrate: Callable[..., Any], inputs: Inputs, y0: Tensor, adjoint: dict[str, Any]) -> Tensor:
         refuse_too_many(inputs.n_steps)
-        p, networks = self._of_rhs(inputs.arguments)
-        arguments = (self._prepared(p), *networks)
+        arguments = self._taken(inputs.arguments)
         y, saved = y0, []
         for segment, times, module in zip(self._segments, self._times, inputs.equations, strict=True):
             module.arguments = arguments
@@ -243,8 +248,7 @@ class TorchdiffeqProgram(CompiledProgram):
             raise SolverFailure(Outcome.UNSUPPORTED, reason)
         found = tableau.inconsistency(name)
         y0 = self._by_trajectory(self._tensor(self._numbers.y0))
-        p, networks = self._of_rhs(self._arguments(self._tensor(self._numbers.p)))
-        arguments = (self._prepared(p), *networks)
+        arguments = self._taken(self._arguments(self._tensor(self._numbers.p)))
         if found and (self._numbers.breakpoints or depends_on_time(self._source.rhs, self._numbers.t0, y0, arguments)):
             raise SolverFailure(
                 Outcome.UNSUPPORTED,
