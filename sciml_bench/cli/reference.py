@@ -299,6 +299,8 @@ def _print(stored: StoredReference) -> None:
         click.echo(f"  no gradient: {stored.certificate[NO_GRADIENT]}")
     if gradient:
         click.echo(f"  gradient: {gradient['method']}; {gradient['directions']} directions ({gradient['kind']})")
+        if gradient.get("zero_but_for_rounding"):
+            click.echo(f"  zero but for rounding: {', '.join(gradient['zero_but_for_rounding'][:_SHOWN])}")
         if gradient.get("uncertified"):
             click.echo(f"  uncertified: {', '.join(gradient['uncertified'][:_SHOWN])}")
     click.echo("  processor time: " + ", ".join(f"{name} {value:g} s" for name, value in stored.seconds.items()))

@@ -53,6 +53,10 @@ def _together(parts: Sequence[Certified]) -> Certified:
     with precision(_BITS):
         columns = zip(*(part.gradient for part in parts), strict=True)
         gradient = [sum(column, arb(0)).mid() for column in columns]
+        negligible = np.sum([part.gradient_negligible for part in parts], axis=0)
+        zero = np.array([abs(float(value)) <= least for value, least in zip(gradient, negligible, strict=True)])
+        zero &= negligible > 0
+        digits = _digits_of_sums([p.gradient for p in parts], [p.gradient_digits for p in parts], negligible)
         loss = sum((part.loss for part in parts), arb(0)).mid()
         return Certified(
             rows=[[y for part in parts for y in part.rows[k]] for k in range(len(first.rows))],
@@ -60,10 +64,11 @@ def _together(parts: Sequence[Certified]) -> Certified:
             negligible=np.concatenate([part.negligible for part in parts]),
             loss=loss,
             loss_digits=float(
-                _digits_of_sums([[part.loss] for part in parts], [[part.loss_digits] for part in parts])[0]
+                _digits_of_sums([[part.loss] for part in parts], [[part.loss_digits] for part in parts], [0.0])[0]
             ),
-            gradient=gradient,
-            gradient_digits=_digits_of_sums([p.gradient for p in parts], [p.gradient_digits for p in parts]),
+            gradient=[arb(0) if none else value for none, value in zip(zero, gradient, strict=True)],
+            gradient_digits=np.where(zero, _MOST_DIGITS, digits),
+            gradient_negligible=np.where(zero, negligible, 0.0),
             evidence={**first.evidence, **_weakest(parts), "trajectories": len(parts)},
             seconds={name: round(sum(part.seconds[name] for part in parts), 3) for name in first.seconds},
         )
@@ -81,11 +86,15 @@ def _second_digits(evidence: dict[str, object]) -> float:
     return float(second["digits"]) if isinstance(second, dict) else 0.0
 
 
-def _digits_of_sums(values: Sequence[Sequence[arb]], digits: Sequence[Sequence[float] | FloatArray]) -> FloatArray:
-    """Digits of the sums of values whose digits are known, where terms may cancel."""
+def _digits_of_sums(
+    values: Sequence[Sequence[arb]],
+    digits: Sequence[Sequence[float] | FloatArray],
+    negligible: Sequence[float] | FloatArray,
+) -> FloatArray:
+    """Digits of the sums of values whose digits are known, where terms may cancel and ``negligible`` was left out."""
     found: list[float] = []
-    for column, known in zip(zip(*values, strict=True), zip(*digits, strict=True), strict=True):
-        uncertain = sum(abs(float(value)) * 10.0**-good for value, good in zip(column, known, strict=True))
+    for column, known, less in zip(zip(*values, strict=True), zip(*digits, strict=True), negligible, strict=True):
+        uncertain = less + sum(abs(float(value)) * 10.0**-good for value, good in zip(column, known, strict=True))
         total = abs(float(sum(column, arb(0))))
         found.append(_MOST_DIGITS if uncertain == 0 else -np.log10(uncertain / total) if total > 0 else 0.0)
     return np.clip(found, 0.0, _MOST_DIGITS)

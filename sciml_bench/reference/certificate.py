@@ -5,8 +5,9 @@ are those that both runs have in common at every saved time. One run looks for w
 other is shaken where a component is too small to be followed. A method of another family then confirms the solution,
 or an enclosure proves it, to digits which are then those of the certificate: see
 :mod:`sciml_bench.reference.second_method`. The gradient is certified to the digits that central differences on one
-mesh and the adjoint on the other have in common, each component by itself. Invariants and an exact solution, where the
-problem declares them, must agree; published digits are compared and reported.
+mesh and the adjoint on the other have in common, each component by itself; one that all of them hold to be as small as
+rounding is next to the loss has none in common, and is zero. Invariants and an exact solution, where the problem
+declares them, must agree; published digits are compared and reported.
 """
 
 from __future__ import annotations
@@ -76,8 +77,9 @@ class Certified:
     """A certified solution and gradient.
 
     ``rows`` (n_times, n_states) with ``row_digits`` of the same shape; ``gradient`` (n_theta,) with
-    ``gradient_digits``. Components whose magnitude is below ``negligible`` are zero. ``evidence`` says what was
-    compared, ``seconds`` the processor time it took.
+    ``gradient_digits``. Components whose magnitude is below ``negligible`` are zero; so are those of the gradient below
+    ``gradient_negligible`` (n_theta,), which is 0 where that says nothing. ``evidence`` says what was compared,
+    ``seconds`` the processor time it took.
     """
 
     rows: list[list[arb]]
@@ -87,8 +89,18 @@ class Certified:
     loss_digits: float
     gradient: list[arb]
     gradient_digits: FloatArray
+    gradient_negligible: FloatArray
     evidence: dict[str, object] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Gradient:
+    """Values, digits, and the magnitudes below which components are zero; all of shape (n_theta,)."""
+
+    values: list[arb]
+    digits: FloatArray
+    negligible: FloatArray
 
 
 def certify(
@@ -239,9 +251,9 @@ def _certified(
     began = time.process_time()
     confirmation = confirm(case, b.trajectory, negligible, watch, proof_s)
     confirmed = time.process_time()
-    values, theta_digits, evidence = [], np.zeros(0), {}
+    found, evidence = _Gradient([], np.zeros(0), np.zeros(0)), {}
     if gradients:
-        values, theta_digits, evidence = _certified_gradient(case, a, b, watch, every_component)
+        found, evidence = _certified_gradient(case, a, b, watch, every_component)
     ended = time.process_time()
     claimed = confirmation.proved if confirmation.proved is not None else np.maximum(digits - _CLAIMED_LESS, 0.0)
     with precision(COMPARE_BITS):
@@ -251,7 +263,7 @@ def _certified(
         return Certified(
             rows=rows, row_digits=claimed, negligible=negligible,
             loss=b.derivatives.value, loss_digits=min(matching_digits(a.derivatives.value, b.derivatives.value), FULLY),
-            gradient=values, gradient_digits=theta_digits,
+            gradient=found.values, gradient_digits=found.digits, gradient_negligible=found.negligible,
             evidence={**_evidence(a, b, confirmation), **_known(case, rows, negligible), **evidence},
             seconds={
                 "solve": round(a.solve_s + b.solve_s, 3), "second_method": round(confirmed - began, 3),
@@ -297,7 +309,7 @@ def _known(case: Case, rows: list[list[arb]], negligible: FloatArray) -> dict[st
 
 def _certified_gradient(
     case: Case, a: Computation, b: Computation, watch: Watch, every_component: bool
-) -> tuple[list[arb], FloatArray, dict[str, object]]:
+) -> tuple[_Gradient, dict[str, object]]:
     """Central differences on the second mesh against the adjoint on the first, each component by itself."""
     adjoint_digits = _adjoint_digits(case, a, b)
     fine = list(theta_part(case, b.derivatives))
@@ -312,9 +324,11 @@ def _certified_gradient(
     found = central_differences(case.dynamics, b.trajectory, case.start, directions, case.objective, progress)
     with precision(COMPARE_BITS):
         coarse, loss = theta_part(case, a.derivatives), b.derivatives.value
+        largest = [max(abs(x), abs(y)) for x, y in zip(coarse, fine, strict=True)]
         digits, by_adjoint = adjoint_digits.copy(), []
         for i, along in zip(chosen, found, strict=False):
             value = along.value / case.theta_sizes[i]
+            largest[i] = max(largest[i], abs(value))
             # What both hold to be zero is zero only if nothing was lost on the way.
             none = coarse[i] == 0 and value == 0
             matching = adjoint_digits[i] if none else float(gradient_digits([coarse[i]], [value])[0])
@@ -345,10 +359,17 @@ def _certified_gradient(
         if by_adjoint:
             evidence["by_the_adjoint_on_both_meshes_alone"] = by_adjoint
         digits = _or_none(digits)
+        rounding = np.array([float(ROUNDING * abs(loss) / size) for size in case.theta_sizes])
+        # One that is exactly zero on both meshes and has no digits is what was lost on the way.
+        zero = (digits == 0) & [bool(0 < one <= least) for one, least in zip(largest, rounding, strict=True)]
+        fine = [arb(0) if none else value for none, value in zip(zero, fine, strict=True)]
+        digits, negligible = np.where(zero, FULLY - _CLAIMED_LESS, digits), np.where(zero, rounding, 0.0)
+        if np.any(zero):
+            evidence["zero_but_for_rounding"] = [case.problem.theta_labels[i] for i in np.flatnonzero(zero)]
         uncertified = [label for label, good in zip(case.problem.theta_labels, digits, strict=True) if good == 0]
         if uncertified:
             evidence["uncertified"] = uncertified
-    return fine, digits, {"gradient": evidence}
+    return _Gradient(fine, digits, negligible), {"gradient": evidence}
 
 
 def _or_none(digits: FloatArray) -> FloatArray:

@@ -15,7 +15,14 @@ from flint import arb
 
 from sciml_bench.errors import StoreError
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference.agreement import COMPARE_BITS, compare, directional_digits, gradient_digits, theta_part
+from sciml_bench.reference.agreement import (
+    COMPARE_BITS,
+    FULLY,
+    compare,
+    directional_digits,
+    gradient_digits,
+    theta_part,
+)
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import GRADIENT_DIGITS, SEED, Computation, compute
 from sciml_bench.reference.differences import central_differences
@@ -31,6 +38,8 @@ CHECKED_DIGITS = 16.0
 _SLACK = 1.0
 #: Digits of the arithmetic, at least; and beyond those of the looser run, whose number may be needed.
 _DIGITS, _MORE_DIGITS = 48, 3
+#: A gradient that is zero but for rounding may be so many times as large in another computation.
+_SEVERAL = 10.0
 
 
 @dataclass(frozen=True)
@@ -123,6 +132,10 @@ def _gradient_complaints(stored: StoredReference, gradients: Sequence[Sequence[a
     with precision(COMPARE_BITS):
         again = [sum(column, arb(0)).mid() for column in zip(*gradients, strict=True)]
         matching = gradient_digits(again, [arb(value) for value in stored.gradient])
+        for i, least in enumerate(stored.gradient_negligible):
+            # Two values below rounding have no digits in common, and agree that there is nothing.
+            if least > 0:
+                matching[i] = FULLY if abs(again[i]) <= _SEVERAL * least else 0.0
     complaints: list[str] = []
     certified = [found for found, claimed in zip(matching, stored.gradient_digits, strict=True) if claimed > 0]
     for label, found, claimed in zip(stored.theta, matching, stored.gradient_digits, strict=True):

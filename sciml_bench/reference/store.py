@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import flint
+import numpy as np
 
 from sciml_bench import __version__
 from sciml_bench.errors import StoreError
@@ -34,7 +35,8 @@ class StoredReference:
     """A reference as it is kept.
 
     ``solution`` (saved times × states) and ``gradient`` (theta) are decimal strings; ``"0"`` stands for a magnitude
-    below ``negligible`` of that component. ``solution_digits`` per component hold at every saved time.
+    below ``negligible`` of that component, or its ``gradient_negligible`` (none of them where the list is empty).
+    ``solution_digits`` per component hold at every saved time.
     """
 
     schema: int
@@ -54,6 +56,7 @@ class StoredReference:
     theta: list[str]
     gradient: list[str]
     gradient_digits: list[float]
+    gradient_negligible: list[float] = field(default_factory=list)
     certificate: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -85,6 +88,9 @@ def stored_reference(problem: Problem, certified: Certified) -> StoredReference:
             for value, digits in zip(certified.gradient, certified.gradient_digits, strict=True)
         ],
         gradient_digits=[_claimed(value) for value in certified.gradient_digits],
+        gradient_negligible=[float(f"{value:.1e}") for value in certified.gradient_negligible]
+        if np.any(certified.gradient_negligible)
+        else [],
         certificate=certified.evidence, seconds=certified.seconds,
     )  # fmt: skip
 

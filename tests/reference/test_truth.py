@@ -49,8 +49,9 @@ def test_a_stored_reference_comes_first(orbit: Problem):
     assert found.rows == (0, 1, 2)
     assert min(found.solution_digits) >= 20
     assert found.gradient is not None
-    # The loss is an energy that the parameter does not change: its derivative cancels.
-    assert found.gradient_digits == (0.0,)
+    # The loss is an energy that the parameter does not change: its derivative cancels, and is known to do so.
+    assert found.gradient == (0.0,)
+    assert found.gradient_digits[0] >= 12
 
 
 def test_a_stale_reference_is_never_used(load: Load, orbit: Problem):

@@ -59,10 +59,11 @@ def _wrong(stored: StoredReference, truth: dict[str, Any]) -> list[str]:
             for label, value, true, digits, negligible in columns:
                 if not _right(value, true, digits, negligible):
                     found.append(f"{label}({time}) = {value} to {digits} digits; it is {true}")
-        for label, value, true, digits in zip(
-            stored.theta, stored.gradient, truth["gradient"], stored.gradient_digits, strict=True
+        least = stored.gradient_negligible or [0.0] * len(stored.gradient)
+        for label, value, true, digits, negligible in zip(
+            stored.theta, stored.gradient, truth["gradient"], stored.gradient_digits, least, strict=True
         ):
-            if digits > 0 and not _right(value, true, digits, 0.0):
+            if digits > 0 and not _right(value, true, digits, negligible):
                 found.append(f"d loss / d {label} = {value} to {digits} digits; it is {true}")
     return found
 
