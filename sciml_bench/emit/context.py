@@ -9,7 +9,7 @@ import sympy
 from sympy import Symbol
 from sympy.core.parameters import distribute
 
-from sciml_bench.emit.operators import AS_MATRIX, SPREAD
+from sciml_bench.emit.operators import AS_MATRIX, AS_TENSOR, SPREAD
 from sciml_bench.emit.printer import Printer
 from sciml_bench.emit.statements import PairTable
 from sciml_bench.emit.targets import TARGETS, Target
@@ -43,6 +43,8 @@ class Context:
     statics: dict[Node, Symbol] = field(default_factory=dict)
     tables: dict[str, PairTable] = field(default_factory=dict)
     matrices: dict[str, str] = field(default_factory=dict)
+    constant_names: dict[str, str] = field(default_factory=dict)
+    own_names: set[str] = field(default_factory=set)
     extra_imports: list[str] = field(default_factory=list)
 
     @classmethod
@@ -154,10 +156,29 @@ class Context:
             lines += [f"{name} = {self.target.array.format(name)}" for name in names]
         return lines
 
+    def free_name(self, name: str) -> str:
+        """The name, or the first like it that the module has not; it is taken from then on."""
+        while name in self._taken():
+            name += "_"
+        self.own_names.add(name)
+        return name
+
+    def matrix(self, name: str, definition: str) -> str:
+        """The name under which the module has a constant of :attr:`matrices`; it is no other name of the module."""
+        if name not in self.constant_names:
+            self.constant_names[name] = self.free_name(name)
+            self.matrices[self.constant_names[name]] = f"{self.constant_names[name]} = {definition}"
+        return self.constant_names[name]
+
+    def _taken(self) -> set[str]:
+        elements = {s.name for s in parameter_symbols(self.problem)}
+        return {*self.names.values(), *elements, *_RESERVED, *self.target.reserved, *self.own_names}
+
     def matrix_lines(self) -> list[str]:
         """Definitions of the operators' matrices, which follow the operators themselves."""
         is_sparse = any("sparse" in line for line in self.extra_imports)
-        texts = [AS_MATRIX[is_sparse], "\n".join([*self.matrices.values(), ""])] if self.matrices else []
+        as_matrix = AS_TENSOR if self.target.name == "torch" else AS_MATRIX[is_sparse]
+        texts = [as_matrix, "\n".join([*self.matrices.values(), ""])] if self.matrices else []
         if self.target.name == "numpy" and self.tables:
             texts.append(SPREAD)
         return texts

@@ -17,8 +17,6 @@ from sciml_bench.emit.statements import straight_line
 from sciml_bench.problem.model import symbol
 from sciml_bench.problem.operators import (
     ARRAY_OPERATORS,
-    MIRRORED,
-    PERIODIC,
     At,
     Difference,
     Dot,
@@ -225,19 +223,16 @@ class _Function:
     def _linear(self, expr: Node, variable: Variable) -> Block:
         field = expr.args[0]
         inner = self.derivative(field, variable)
-        name, column, definition = matrix_source(expr, self._shape(field), self.is_sparse)
+        matrix, columns = matrix_source(expr, self._shape(field), "numpy")
         matrices: list[str] = []
         if not inner.is_zero:
-            self.context.matrices[name] = definition
-            matrices += self._multiplied(name, inner, field)
-        for edge in expr.args[1:]:
-            if edge in (PERIODIC, MIRRORED) or edge.is_Integer:
-                continue
-            outside = self.derivative(edge, variable)
+            matrices += self._multiplied(self.context.matrix(*matrix), inner, field)
+        for name, definition, value in columns:
+            outside = self.derivative(value, variable)
             if not outside.is_zero:
-                self.context.matrices[column[0]] = column[1]
+                column = self.context.matrix(name, f"{definition}.reshape(-1, 1)")
                 row = [*outside.matrices, *([self._coefficient(outside.diagonal)] if outside.diagonal != 0 else [])]
-                matrices += [f"{column[0]}*({code})" for code in row]
+                matrices += [f"{column}*({code})" for code in row]
         return Block(sympy.S.Zero, matrices)
 
     def _multiplied(self, matrix: str, inner: Block, field: Node) -> list[str]:

@@ -82,6 +82,12 @@ def as_matrix(operator, shape):
     return sparse.hstack(columns, format="csr")
 ''',
 }
+AS_TENSOR = '''\
+def as_matrix(operator, shape):
+    """The matrix of a linear array operator, column by column."""
+    units = torch.eye(int(np.prod(shape)), dtype=torch.float64)
+    return torch.stack([operator(unit.reshape(shape)).reshape(-1) for unit in units], dim=1)
+'''
 SPREAD = '''\
 def spread(pairs, table):
     """The square matrix whose row i holds the pairs of row i in the columns that the table names."""
@@ -92,23 +98,48 @@ def spread(pairs, table):
 '''
 
 
-def matrix_source(node: Node, shape: tuple[int, ...], is_sparse: bool) -> tuple[str, tuple[str, str], str]:
-    """The name of an operator's matrix, (name, definition) of its column for the value outside, its definition."""
+_NUMBERS = {
+    "numpy": ("np.zeros({0})", "0.0", "1.0"),
+    "torch": (
+        "torch.zeros({0}, dtype=torch.float64)",
+        "torch.zeros((), dtype=torch.float64)",
+        "torch.ones((), dtype=torch.float64)",
+    ),
+}
+
+
+def matrix_source(
+    node: Node, shape: tuple[int, ...], target: str
+) -> tuple[tuple[str, str], list[tuple[str, str, Node]]]:
+    """A linear operator on arrays of this shape: its matrix, and the columns that the values outside are multiplied by.
+
+    The matrix is a name and a definition; each column is too, a flat array, with the value that belongs to it.
+    """
+    name, call = _matrix_name(node), _call(node)
+    nothing, zero, one = _NUMBERS[target]
+    edges = [edge for edge in _edges(node) if edge not in (PERIODIC, MIRRORED)]
+    columns: list[tuple[str, str, Node]] = []
+    for i, edge in enumerate(edges):
+        values = [one if k == i else zero for k in range(len(edges))]
+        column = f"OUTSIDE_{i}_{name}" if len(edges) > 1 else f"OUTSIDE_{name}"
+        columns.append((column, f"{call.format(nothing.format(shape), *values)}.reshape(-1)", edge))
+    return (name, f"as_matrix(lambda u: {call.format('u', *[zero] * len(edges))}, {shape})"), columns
+
+
+def _matrix_name(node: Node) -> str:
     places = f"_{int(node.args[1])}".replace("-", "minus_") if isinstance(node, Shift) else ""
-    call = _call(node)
-    function = call.split("(")[0]
-    name = f"{function.upper()}{places}"
-    outside = "OUTSIDE_" + name
-    zero = call.format("u", "0.0")
-    one = call.format(f"np.zeros({shape})", "1.0")
-    return name, (outside, f"{outside} = {one}.reshape(-1, 1)"), f"{name} = as_matrix(lambda u: {zero}, {shape})"
+    return f"{_call(node).split('(')[0].upper()}{places}"
+
+
+def _edges(node: Node) -> tuple[Node, ...]:
+    return node.args[1:] if isinstance(node, Laplacian) else node.args[-1:]
 
 
 def _call(node: Node) -> str:
     match node:
         case Laplacian():
             edges = sum(edge not in (PERIODIC, MIRRORED) for edge in node.args[1:])
-            return f"laplacian({', '.join(['{0}'] + ['{1}'] * edges)})"
+            return f"laplacian({', '.join(['{0}', '{1}', '{2}'][: 1 + edges])})"
         case Difference():
             filled = node.args[2] not in (PERIODIC, MIRRORED)
             return f"gradient_{int(node.args[1])}({'{0}, {1}' if filled else '{0}'})"

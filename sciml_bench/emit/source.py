@@ -10,6 +10,7 @@ from sciml_bench.emit.architecture.source import architecture_source
 from sciml_bench.emit.arrays import has_arrays, right_hand_side
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.control import diffusion_source
+from sciml_bench.emit.field_matrix import field_right_hand_side, has_field_matrix
 from sciml_bench.emit.in_place import in_place_function
 from sciml_bench.emit.invariants import as_definitions, invariants_function
 from sciml_bench.emit.julia import julia_source
@@ -74,7 +75,11 @@ def source(problem: Problem | Architecture, target: str) -> str:
         functions = [*written, loss_source(problem, TARGETS["numpy"])]
         return "\n\n".join([_header(context), *functions]).rstrip() + "\n"
     by_arrays = chosen.arrays and has_arrays(problem)
-    functions = [right_hand_side(context) if by_arrays else _right_hand_side(context, "rhs", problem.equations)]
+    by_matrix = field_right_hand_side(context) if chosen.arrays and has_field_matrix(problem) else None
+    if by_arrays:
+        functions = [right_hand_side(context)]
+    else:
+        functions = [by_matrix or _right_hand_side(context, "rhs", problem.equations)]
     if problem.implicit and target in SPLIT_TARGETS:
         functions.append(_right_hand_side(context, "explicit_terms", problem.explicit))
         functions.append(_right_hand_side(context, "implicit_terms", problem.implicit))

@@ -44,6 +44,10 @@ OWN = {
     "edges of two kinds": TUBE + 'boundary = "dirichlet"\nboundary_value = "a"\n[parameters]\na = 2\n'
     '[states]\nu = { grid = ["x", "y"], initial = "x + y", scale = 1 }\n'
     '[equations]\nu = "laplacian(u)*(x - y) + a*gradient(u, y)*gradient(u, x)"\n',
+    "two values outside": TUBE.replace("periodic", "dirichlet")
+    + 'boundary = "dirichlet"\nboundary_value = "a"\n[parameters]\na = 2\nD = 0.1\n'
+    '[states]\nu = { grid = ["x", "y"], initial = "x + y", scale = 1 }\n'
+    '[equations]\nu = "D*laplacian(u) - u**3 + a"\n',
     "names of its own": LINE.format(n=4, boundary="neumann")
     + "[parameters]\n"
     + "".join(
