@@ -21,6 +21,7 @@ _AROUND = (1.0, 0.8, 1.25, 0.9, 1.1)
 _UNHURRIED_S, _SLOW_S = 0.05, 0.4
 # Past the last accuracy that is asked for by so many digits, the ladder ends.
 _MARGIN = 0.5
+_HOPELESS = 3.0
 
 
 class Rung(NamedTuple):
@@ -52,8 +53,13 @@ class Between(NamedTuple):
         return (self.loose.rtol, self.tight.rtol)
 
 
-def climb(side: Expert, kind: str, digits_of: Callable[[Any], float], theta: Vector) -> tuple[list[Rung], str]:
-    """The ladder of a side for ``solve`` or ``gradient``, loosest first, and why it ended early where it did."""
+def climb(
+    side: Expert, kind: str, digits_of: Callable[[Any], float], theta: Vector, rival: list[Rung] | None = None
+) -> tuple[list[Rung], str]:
+    """The ladder of a side for ``solve`` or ``gradient``, loosest first, and why it ended early where it did.
+
+    It ends, too, where the side is hopelessly behind a rival's ladder.
+    """
     run = getattr(side, kind)
     rungs: list[Rung] = []
     told = ""
@@ -81,6 +87,10 @@ def climb(side: Expert, kind: str, digits_of: Callable[[Any], float], theta: Vec
             continue
         rungs.append(Rung(rtol, float(np.mean(found)), float(np.median(took))))
         if rungs[-1].digits > DIGITS[kind][-1] + _MARGIN:
+            break
+        ahead = between(rival or [], max(rungs[-1].digits, DIGITS[kind][0]))
+        if ahead is not None and rungs[-1].seconds > _HOPELESS * max(ahead.loose.seconds, ahead.tight.seconds):
+            told = f"at rtol {rtol:.0e} it takes {_HOPELESS:g} times as long as another"
             break
     return rungs, told
 

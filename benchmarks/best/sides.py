@@ -1,4 +1,4 @@
-"""The two sides of a comparison: the cell that the suite recommends first, and the experts' configurations."""
+"""The two sides of a comparison: the cells that the suite recommends, and the experts' configurations."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Suite:
     task: Any
 
 
-def recommended(library: str, problem: str) -> Suite | str:
-    """The cell that the suite recommends first of a library for a problem, built; or the reason why there is none."""
+def recommended(library: str, problem: str) -> list[Suite] | str:
+    """The cells that the suite recommends of a library for a problem, the first one first; or why there are none."""
     from sciml_bench.adapters import registry
     from sciml_bench.plan.cells import BEST
     from sciml_bench.plan.plan import Settings, make_plan
@@ -44,14 +44,16 @@ def recommended(library: str, problem: str) -> Suite | str:
     from sciml_bench.plan.selection import Selection
 
     adapters = {library: registry.adapter(library)}
-    # The first profile takes the best cell of each adapter, and a default beside it where that is another.
-    plan = make_plan(Selection(problems=(problem,)), adapters, profile_named("smoke"), Settings())
-    first = [index for index, item in enumerate(plan.planned) if item.role == BEST]
-    if not first:
+    # Of a problem that is named, quick takes all recommended cells.
+    plan = make_plan(Selection(problems=(problem,)), adapters, profile_named("quick"), Settings())
+    # Those that match a cell of another library are not recommended for their own sake.
+    chosen = [index for index, item in enumerate(plan.planned) if item.role or item.division == "idiomatic"]
+    chosen.sort(key=lambda index: plan.planned[index].role != BEST)
+    if not chosen:
         reasons = {item.reason for item in plan.skipped if item.outcome is not None}
         return "; ".join(sorted(reasons)) or "the suite recommends no cell"
-    task = plan.task(next(slot for slot in plan.slots if slot.index == first[0]))
-    return Suite(plan.planned[first[0]].cell.label, built(task), task)
+    tasks = [plan.task(next(slot for slot in plan.slots if slot.index == index)) for index in chosen]
+    return [Suite(plan.planned[index].cell.label, built(task), task) for index, task in zip(chosen, tasks, strict=True)]
 
 
 def other_cell(suite: Suite, cell: str) -> Suite:
