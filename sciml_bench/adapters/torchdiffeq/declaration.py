@@ -85,10 +85,11 @@ def recipes(facts: Facts) -> tuple[Recipe, ...]:
     Its guide lists dopri8 first and has dopri5 as default. An operation costs microseconds there whatever it computes,
     and a step some twenty of them besides the evaluations, so that larger steps win: on Lotka-Volterra solves by dopri8
     take 0.64 of the time at four and six digits and 0.75 at eight, gradients the same. On the spiral's network, which
-    is seen at many times, between which dopri8 has an interpolant of fourth order only, dopri5 wins. The guide shows ``odeint`` and
-    ``odeint_adjoint`` side by side, and names no method for stiff problems: the implicit method of highest stiff order
-    stands first there, with dopri5 beside it, which is all there is in releases that have none. There are no forward
-    sensitivities.
+    is seen at many times, between which dopri8 has an interpolant of fourth order only, dopri5 wins.
+
+    The guide shows ``odeint`` and ``odeint_adjoint`` side by side, and names no method for stiff problems: the implicit
+    method of highest stiff order stands first there, with dopri5 beside it, which is all there is in releases that have
+    none. There are no forward sensitivities.
     """
     usual = default("dopri5", "discrete", "eager")
     if not takes_explicit(facts):
