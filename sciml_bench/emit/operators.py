@@ -179,6 +179,15 @@ def _padded(u: str, axis: int, edge: Node, target: str, outside: str) -> str:
     return _CONCATENATE[target].format(f"{before}, {u}, {after}", axis)
 
 
+def _neighbours(name: str, axis: int, edge: Node, target: str, outside: str) -> tuple[list[str], str, str]:
+    """Lines that come first, and the arrays of each value's left and right neighbours."""
+    if edge == PERIODIC and target == "tensorflow":
+        # Along many directions at once XLA makes one loop of them, and five of slices that are joined.
+        return [], f"tf.roll(u, 1, {axis})", f"tf.roll(u, -1, {axis})"
+    line = f"    {name} = {_padded('u', axis, edge, target, outside)}"
+    return [line], f"{name}{_slice(axis, ':-2')}", f"{name}{_slice(axis, '2:')}"
+
+
 def _parameters(edges: tuple[Node, ...]) -> list[str]:
     inner = [edge not in (PERIODIC, MIRRORED) for edge in edges]
     return [f"outside_{axis}" if filled else "" for axis, filled in enumerate(inner)]
@@ -189,10 +198,9 @@ def _laplacian(edges: tuple[Node, ...], grids: tuple[Grid, ...], target: str) ->
     lines = [f"def laplacian({', '.join(['u', *filter(None, outside)])}):"]
     terms: list[str] = []
     for axis, (edge, grid) in enumerate(zip(edges, grids, strict=True)):
-        name = f"padded_{grid.name}"
         factor = to_double(1 / grid.step**2)
-        lines.append(f"    {name} = {_padded('u', axis, edge, target, outside[axis])}")
-        left, right = f"{name}{_slice(axis, ':-2')}", f"{name}{_slice(axis, '2:')}"
+        first, left, right = _neighbours(f"padded_{grid.name}", axis, edge, target, outside[axis])
+        lines += first
         terms.append(f"{factor!r}*({left} - 2*u + {right})")
     return "\n".join([*lines, f"    return {' + '.join(terms)}", ""])
 
@@ -200,12 +208,9 @@ def _laplacian(edges: tuple[Node, ...], grids: tuple[Grid, ...], target: str) ->
 def _gradient(axis: int, edge: Node, grids: tuple[Grid, ...], target: str) -> str:
     outside = "outside" if edge not in (PERIODIC, MIRRORED) else ""
     factor = to_double(1 / (2 * grids[axis].step))
-    return "\n".join([
-        f"def gradient_{axis}({', '.join(filter(None, ['u', outside]))}):",
-        f"    padded = {_padded('u', axis, edge, target, outside)}",
-        f"    return {factor!r}*(padded{_slice(axis, '2:')} - padded{_slice(axis, ':-2')})",
-        "",
-    ])  # fmt: skip
+    first, left, right = _neighbours("padded", axis, edge, target, outside)
+    head = f"def gradient_{axis}({', '.join(filter(None, ['u', outside]))}):"
+    return "\n".join([head, *first, f"    return {factor!r}*({right} - {left})", ""])
 
 
 def _shift(axis: int, edge: Node, two_axes: bool, target: str) -> tuple[str, str]:

@@ -58,10 +58,10 @@ class Printer(PythonCodePrinter):
         return code[1:-1] if self._is_product(expression) else code
 
     def _is_product(self, expr: Node) -> bool:
-        """Whether a power is printed as a product: those of Python's floats and of eager PyTorch are slower."""
+        """Whether a power is printed as a product: those of Python's floats, eager PyTorch and TensorFlow are slower."""
         if not (expr.is_Pow and expr.base.is_Symbol and expr.exp in (2, 3)):
             return False
-        return self.target.name == "torch" or (not self.target.traced and self.shape(expr.base) == ())
+        return self.target.name in ("torch", "tensorflow") or (not self.target.traced and self.shape(expr.base) == ())
 
     def operand(self, expression: Node) -> str:
         """Code for a place that needs an array of the target, even for a plain number."""
