@@ -152,7 +152,7 @@ def compare(library: str, problem: str, options: argparse.Namespace) -> Iterator
                 ours.append((one, *climb(one.side, kind, scorer(one, one.side, kind), theta, rival)))
         for digits in DIGITS[kind]:
             row = {"cell": suite.label} | reading(kind, digits, ours, ladders, theta, options)
-            yield {"call": kind, "digits": digits, **row, "cell": row["cell"].removesuffix("/float64/cpu")}
+            yield {"call": kind, "digits": digits} | row | {"cell": row["cell"].removesuffix("/float64/cpu")}
 
 
 def scorer(suite: Any, side: Any, kind: str) -> Any:
@@ -180,14 +180,18 @@ def reading(
 ) -> dict[str, Any]:
     """The comparison at one accuracy."""
     import numpy as np
-    from best.ladder import between
+    from best.ladder import between, loosest
     from best.timing import Entrant, in_turn, ratio
 
+    # Where a side's loosest tolerance is more accurate already, both are compared there.
+    floors = [loosest(rungs for side, rungs, _ in ladders if side.documented), loosest(rungs for _, rungs, _ in ours)]
+    digits = max(digits, *floors)
+    extra: dict[str, Any] = {"digits": digits}
     reached = [(side, found) for side, rungs, _ in ladders if (found := between(rungs, digits)) is not None]
     beyond = {
         side.name: 1e3 * found.time(_seconds(found)) for side, found in reached if not side.documented
     }  # fmt: skip
-    extra = {"beyond": beyond} if beyond else {}
+    extra |= {"beyond": beyond} if beyond else {}
     documented = [(side, found) for side, found in reached if side.documented]
     mine = [(one, found) for one, rungs, _ in ours if (found := between(rungs, digits)) is not None]
     if not documented:
@@ -242,7 +246,7 @@ def _unreached(ladders: list[Any]) -> str:
 def _accuracy(row: dict[str, Any]) -> str:
     if "digits" not in row:
         return ""
-    return f"mescd {row['digits']:.0f}" if row["call"] == "solve" else f"1e-{row['digits']:.0f}"
+    return f"mescd {row['digits']:.3g}" if row["call"] == "solve" else f"1e-{row['digits']:.3g}"
 
 
 def _line(row: dict[str, Any]) -> str:

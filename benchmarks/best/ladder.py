@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from best import Expert, Vector
 DIGITS = {"solve": (4.0, 6.0, 8.0), "gradient": (3.0, 5.0, 7.0)}
 """Where times are compared: mescd of a solve, −log10 of the error of a gradient."""
 
-RTOLS = tuple(10.0 ** (-half / 2) for half in range(4, 24))
+RTOLS = tuple(10.0 ** (-half / 2) for half in range(2, 24))
 
 # The error at one tolerance is a matter of luck: that of a rung is the mean, in digits, over some around it.
 _AROUND = (1.0, 0.8, 1.25, 0.9, 1.1)
@@ -95,16 +95,18 @@ def climb(
     return rungs, told
 
 
+def loosest(ladders: Iterable[list[Rung]]) -> float:
+    """The fewest digits that any of these ladders has; −∞ where none has a rung."""
+    return min((front[0].digits for rungs in ladders if (front := _front(rungs))), default=-math.inf)
+
+
 def between(rungs: list[Rung], digits: float) -> Between | None:
     """Where a ladder achieves so many digits in the least time; ``None`` where it does not get there.
 
     Only rungs that no other beats in digits and time count. Nothing is extrapolated: where the fastest is already more
     accurate, it stands for itself.
     """
-    front: list[Rung] = []
-    for rung in sorted(rungs, key=lambda rung: (rung.seconds, -rung.digits)):
-        if math.isfinite(rung.digits) and (not front or rung.digits > front[-1].digits):
-            front.append(rung)
+    front = _front(rungs)
     for index, rung in enumerate(front):
         if rung.digits >= digits:
             if index == 0:
@@ -112,3 +114,12 @@ def between(rungs: list[Rung], digits: float) -> Between | None:
             before = front[index - 1]
             return Between(before, rung, (digits - before.digits) / (rung.digits - before.digits))
     return None
+
+
+def _front(rungs: list[Rung]) -> list[Rung]:
+    """The rungs that no other beats in digits and time, loosest first."""
+    front: list[Rung] = []
+    for rung in sorted(rungs, key=lambda rung: (rung.seconds, -rung.digits)):
+        if math.isfinite(rung.digits) and (not front or rung.digits > front[-1].digits):
+            front.append(rung)
+    return front
