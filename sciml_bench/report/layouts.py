@@ -54,7 +54,7 @@ def facts(row: Row) -> Facts:
         scd=(">" if row.solve_capped else "") + quantities.digits(row.scd),
         mescd=(">" if row.solve_capped else "") + quantities.digits(row.mescd),
         gradient_error=("<" if row.gradient_capped else "") + quantities.error(row.gradient_error),
-        worst_component=_worst(row),
+        worst_component=worst_component(row),
         ok=ok,
         failed=failed,
         memory=quantities.size(row.summary.peak_rss_bytes),
@@ -75,7 +75,7 @@ def wide(rows: Sequence[Row]) -> Layout:
             "gradient",
             "scd",
             "mescd",
-            "gradient\nerror",
+            "gradient error\nworst component",
             "points",
             "memory",
         ],
@@ -88,7 +88,7 @@ def wide(rows: Sequence[Row]) -> Layout:
                 _stacked(*_range_only(row.gradient, told.gradient)),
                 told.scd,
                 told.mescd,
-                told.gradient_error,
+                _stacked(told.gradient_error, told.worst_component),
                 _stacked(told.ok, told.failed.replace(", ", "\n")),
                 told.memory,
             ]
@@ -107,7 +107,7 @@ def narrow(rows: Sequence[Row]) -> Layout:
                 f"{' '.join(told.names[:2])}\n{' '.join(told.names[2:])}",
                 f"{told.first_gradient[0]}\n({told.from_built[0]})",
                 f"{told.solve[0]}\n{told.gradient[0]}",
-                f"{told.scd} {told.mescd:>5}\n{told.gradient_error}",
+                _stacked(f"{told.scd} {told.mescd:>5}\n{told.gradient_error}", told.worst_component),
                 _stacked(f"{told.ok}\n{told.memory}", told.failed.replace(", ", "\n")),
             ]
             for told in map(facts, rows)
@@ -126,7 +126,7 @@ def stacked(rows: Sequence[Row]) -> list[str]:
             f"    from built {told.from_built[0]}",
             f"  solve {told.solve[0]}, gradient {told.gradient[0]}",
             f"  scd {told.scd}, mescd {told.mescd}",
-            f"  gradient error {told.gradient_error}",
+            f"  gradient error {_with_worst(told)}",
             f"  points {told.ok}, {told.memory}",
         ]
         lines += [f"    {failed}" for failed in told.failed.split(", ") if failed]
@@ -147,7 +147,7 @@ def plain(rows: Sequence[Row]) -> Layout:
             "gradient",
             "scd",
             "mescd",
-            "gradient error",
+            "gradient error (worst component)",
             "points",
             "memory",
         ],
@@ -160,7 +160,7 @@ def plain(rows: Sequence[Row]) -> Layout:
                 _bracketed(*told.gradient),
                 told.scd,
                 told.mescd,
-                told.gradient_error,
+                _bracketed(told.gradient_error, told.worst_component),
                 f"{told.ok}, {told.failed}" if told.failed else told.ok,
                 told.memory,
             ]
@@ -173,7 +173,12 @@ def plain(rows: Sequence[Row]) -> Layout:
 TABLES: tuple[Callable[[Sequence[Row]], Layout], ...] = (wide, narrow)
 
 
-def _worst(row: Row) -> str:
+def _with_worst(told: Facts) -> str:
+    return f"{told.gradient_error}{f', worst {told.worst_component}' if told.worst_component else ''}"
+
+
+def worst_component(row: Row) -> str:
+    """The component of the gradient that is worst by itself, and its relative error; empty where there is none."""
     if row.worst_component is None or row.worst_component_error is None:
         return ""
     return f"{row.worst_component} {quantities.error(row.worst_component_error)}"

@@ -9,7 +9,8 @@ from itertools import groupby
 from sciml_bench.report import quantities
 from sciml_bench.report.charts.chart import clean
 from sciml_bench.report.export.cell_rows import Line, million_gradients_cost
-from sciml_bench.report.rows import Time
+from sciml_bench.report.layouts import worst_component
+from sciml_bench.report.rows import Row, Time
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&-])")
 
@@ -26,7 +27,16 @@ def markdown(lines: Iterable[Line], price_per_hour: float | None = None) -> Iter
         yield f"### {escaped(problem)}: {escaped(table)}"
         yield ""
         yield from _caution(rows)
-        headings = ["cell", "first gradient", "solve", "gradient", "scd", "gradient error", "peak memory", "verdict"]
+        headings = [
+            "cell",
+            "first gradient",
+            "solve",
+            "gradient",
+            "scd",
+            "gradient error (worst component)",
+            "peak memory",
+            "verdict",
+        ]
         if price_per_hour is not None:
             headings.insert(-1, "cost of 10⁶ gradients")
         yield f"| {' | '.join(headings)} |"
@@ -55,7 +65,7 @@ def _cells(line: Line, price: float | None) -> list[str]:
         _time(row.solve if row else None),
         _time(row.gradient if row else None),
         quantities.digits(row.scd if row else None),
-        quantities.error(row.gradient_error if row else None),
+        _error(row),
         quantities.size(cell.peak_rss_bytes),
         escaped(line.verdict("gradient") or line.verdict("solve") or ("" if row else _failed(line))),
     ]
@@ -63,6 +73,12 @@ def _cells(line: Line, price: float | None) -> list[str]:
         total = million_gradients_cost(line, price)
         found.insert(-1, quantities.NOTHING if total is None else f"{total:.3g}")
     return found
+
+
+def _error(row: Row | None) -> str:
+    """The headline error of the gradient, and the component that is worst by itself."""
+    worst = worst_component(row) if row else ""
+    return f"{quantities.error(row.gradient_error if row else None)}{f' ({escaped(worst)})' if worst else ''}"
 
 
 def _failed(line: Line) -> str:
