@@ -22,6 +22,13 @@ LATER = {"first_solve": "solve", "first_gradient": "gradient"}
 
 COUNTS = ("steps", "evaluations", "backward_evaluations")
 
+RATIO, AT_LEAST, UP_TO, MEDIAN = "ratio", "at_least", "up_to", "median"
+KINDS = (RATIO, AT_LEAST, UP_TO, MEDIAN)
+"""What a claimed ratio is: one figure or a range; a lower bound; the largest of several; a median over problems."""
+
+FACTOR = 1.5
+"""A measured ratio within this factor of the claimed one confirms it, unless the file states another."""
+
 _OF_SOLVES = ("solve", "first_solve", "steps", "evaluations")
 
 SIDES = ("fast", "slow")
@@ -34,10 +41,12 @@ ONE_SIDE = ("cell",)
 class Figure:
     """The claimed ratio of the slow side to the fast one, at least 1.
 
-    ``most`` is the upper end where a range is claimed. ``within`` is set in the place of a ratio where the claim is
-    that both sides are alike: their ratio lies between 1/within and within. ``slow`` and ``fast`` are the absolute
-    figures as printed, with their units. ``against_later`` tells that there is one side only, whose first call is the
-    slow one and whose later calls are the fast ones.
+    ``most`` is the upper end where a range is claimed, ``kind`` what the ratio is (of :data:`KINDS`), ``factor`` how
+    far a measured one may lie from it. ``digits`` are those at which the source compared, where it says so. ``derived``
+    tells that the ratio is ours, formed from two figures of the source. ``within`` is set in the place of a ratio where
+    the claim is that both sides are alike: their ratio lies between 1/within and within. ``slow`` and ``fast`` are the
+    absolute figures as printed, with their units. ``against_later`` tells that there is one side only, whose first call
+    is the slow one and whose later calls are the fast ones.
     """
 
     says: str
@@ -48,6 +57,10 @@ class Figure:
     slow: str = ""
     fast: str = ""
     against_later: bool = False
+    kind: str = RATIO
+    factor: float = FACTOR
+    digits: float | None = None
+    derived: bool = False
 
     @property
     def sides(self) -> tuple[str, ...]:

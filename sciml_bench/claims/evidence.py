@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -13,7 +14,7 @@ from sciml_bench.plan.claimed import claimed_sides
 from sciml_bench.plan.products import labels
 from sciml_bench.report.rows import Target, Work, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
-from sciml_bench.stats.front import WorkPoint, common_target
+from sciml_bench.stats.front import WorkPoint, common_target, pareto_front
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
 from sciml_bench.task import Cell, Point
 
@@ -42,13 +43,15 @@ class Measured:
 class Evidence:
     """Both sides of one setting. ``digits`` are those at which they are compared where that is at equal accuracy.
 
-    ``alone`` tells that both are calls of the same cell: the first one is the slow side.
+    ``alone`` tells that both are calls of the same cell: the first one is the slow side. ``disturbed`` are the
+    processes of both sides that other work on the machine disturbed, and all of them.
     """
 
     fast: Measured
     slow: Measured
     digits: float | None = None
     alone: bool = False
+    disturbed: tuple[int, int] = (0, 0)
 
     @property
     def why(self) -> str:
@@ -73,48 +76,78 @@ class Evidence:
         return pairs.new[0], pairs.base[0]
 
 
-def evidence(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
-    """The evidence on one setting of a claim, from a run of its cells; a side that was left out says why."""
+def evidence(claim: Claim, setting: str, summary: RunSummary) -> tuple[Evidence, ...]:
+    """The evidence on one setting of a claim, from a run of its cells; a side that was left out says why.
+
+    At equal accuracy there is one for each whole digit that both sides can be read at, loosest first, or that of the
+    digits which the claim states; everywhere else there is one.
+    """
     found = _measured(claim, setting, summary)
-    names = ONE_SIDE * 2 if found.alone else SIDES
+    names = ONE_SIDE * 2 if found[0].alone else SIDES
     fast, slow = (_left_out(summary, _label(claim, f"{setting}.{side}", summary)) for side in names)
     if fast is None and slow is None:
         return found
     # The other side was not measured for its sake: there was nothing to hold it against.
-    return dataclasses.replace(found, fast=fast or Measured(), slow=slow or Measured())
+    return (dataclasses.replace(found[-1], fast=fast or Measured(), slow=slow or Measured()),)
 
 
-def _measured(claim: Claim, setting: str, summary: RunSummary) -> Evidence:
+def _measured(claim: Claim, setting: str, summary: RunSummary) -> tuple[Evidence, ...]:
     """The evidence where both sides were planned.
 
     As published, both sides are read at the tolerances that the claim states, where it does; when fair, at equal
-    achieved accuracy on the ladder of the profile. Models, which are right before they are timed, are read at their
-    largest batch. First calls are one number per process in either setting.
+    achieved accuracy on the ladder of the profile, wherever that has both. Models, which are right before they are
+    timed, are read at their largest batch. First calls are one number per process in either setting.
     """
     quantity = claim.figure.quantity
     if claim.figure.against_later:
         cell = _cell(claim, f"{setting}.{ONE_SIDE[0]}", summary)
-        return Evidence(_at_point(cell, _value(LATER[quantity])), _at_point(cell, _value(quantity)), alone=True)
+        later, first = _at_point(cell, _value(LATER[quantity])), _at_point(cell, _value(quantity))
+        return (Evidence(later, first, alone=True, disturbed=_disturbed(cell)),)
     fast, slow = (_cell(claim, f"{setting}.{side}", summary) for side in SIDES)
+    disturbed = _disturbed(fast, slow)
     if quantity == "first_gradient":
-        return Evidence(_first(fast), _first(slow))
+        return (Evidence(_first(fast), _first(slow), disturbed=disturbed),)
     value = _value(quantity)
     if quantity == "first_solve":
-        return Evidence(_at_point(fast, value), _at_point(slow, value))
+        return (Evidence(_at_point(fast, value), _at_point(slow, value), disturbed=disturbed),)
     stated = [side.rtol is not None for side in getattr(claim, setting).sides.values()]
     if setting == "published" and all(stated):
         places = [_place(claim, side, summary) for side in SIDES]
-        return Evidence(_at_point(fast, value, places[0]), _at_point(slow, value, places[1]))
+        at_fast, at_slow = _at_point(fast, value, places[0]), _at_point(slow, value, places[1])
+        return (Evidence(at_fast, at_slow, disturbed=disturbed),)
     batch = max((point.batch for cell in (fast, slow) for point in cell.points if point.batch is not None), default=0)
     if batch:
         target = Target(None, None, batch)
-        return Evidence(_at(fast, target, _no_work, value), _at(slow, target, _no_work, value))
+        at_fast, at_slow = (_at(cell, target, _no_work, value) for cell in (fast, slow))
+        return (Evidence(at_fast, at_slow, disturbed=disturbed),)
     work = _work(quantity, value)
-    digits = common_target(work_points(cell.processes, work) for cell in (fast, slow))
-    if digits is None:
-        return Evidence(_unscored(fast, value), _unscored(slow, value))
-    target = Target(digits, None)
-    return Evidence(_at(fast, target, work, value), _at(slow, target, work, value), digits)
+    chosen = _digits(claim, [work_points([process], work) for cell in (fast, slow) for process in cell.processes])
+    if not chosen:
+        digits = common_target(work_points(cell.processes, work) for cell in (fast, slow))
+        if digits is None:
+            return (Evidence(_unscored(fast, value), _unscored(slow, value), disturbed=disturbed),)
+        chosen = [digits]
+    found: list[Evidence] = []
+    for digits in chosen:
+        at_fast, at_slow = (_at(cell, Target(digits, None), work, value) for cell in (fast, slow))
+        found.append(Evidence(at_fast, at_slow, digits, disturbed=disturbed))
+    return tuple(found)
+
+
+def _digits(claim: Claim, points: list[list[WorkPoint]]) -> list[float]:
+    """The digits at which every process of both sides can be read: those of the source, or all whole ones."""
+    fronts = [front for found in points if (front := pareto_front(found))]
+    if not fronts or len(fronts) < len(points):
+        return []
+    low, high = max(front[0].digits for front in fronts), min(front[-1].digits for front in fronts)
+    if claim.figure.digits is not None:
+        return [claim.figure.digits] if low <= claim.figure.digits <= high else []
+    return [float(digits) for digits in range(math.ceil(low), math.floor(high) + 1)]
+
+
+def _disturbed(*cells: CellSummary) -> tuple[int, int]:
+    processes = [process for cell in cells for process in cell.processes]
+    return sum(bool(process.noisy) for process in processes), len(processes)
 
 
 def _cell(claim: Claim, side: str, summary: RunSummary) -> CellSummary:
@@ -219,5 +252,8 @@ def _failure(process: ProcessSummary) -> str | None:
         if end.outcome is not Outcome.OK:
             phase = f" in {end.phase}" if end.phase else ""
             first_line = end.message.strip().splitlines()[0] if end.message.strip() else ""
-            return f"ended in {end.outcome}{phase}{f': {first_line}' if first_line else ''}: that is a result"
+            told = f"ended in {end.outcome}{phase}{f': {first_line}' if first_line else ''}"
+            if end.outcome is Outcome.TIMEOUT and process.noisy:
+                return f"{told} while other work disturbed it, which is no result: measure it again on a quiet machine"
+            return f"{told}: that is a result"
     return None

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sciml_bench.claims.claim import Claim
+from sciml_bench.claims.claim import AT_LEAST, Claim, Setting
 from sciml_bench.claims.evidence import Evidence, evidence
-from sciml_bench.claims.ruling import Finding, Ruling, not_testable, rule, rule_count
+from sciml_bench.claims.ruling import Finding, Ruling, Words, not_testable, rule, rule_count
 from sciml_bench.claims.workload import SETTINGS
 from sciml_bench.report.summary import RunSummary
-from sciml_bench.stats.verdict import Judgement, Verdict, judge
+from sciml_bench.stats.verdict import Judgement, judge
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,15 @@ class Measurement:
 class Judged:
     """A claim and what is found of each of its settings; ``folder`` is ``None`` where nothing was measured.
 
-    ``profile`` is that of the run and ``digits`` those at which both sides were compared, by setting.
+    ``profile`` is that of the run. ``curves`` has, by setting, the finding at each of the digits at which both sides
+    were compared; that of the setting is the one that all of them share.
     """
 
     claim: Claim
     findings: dict[str, Finding]
     folder: Path | None = None
     profile: str = ""
-    digits: dict[str, float] = field(default_factory=dict[str, float])
+    curves: dict[str, dict[float, Finding]] = field(default_factory=dict[str, "dict[float, Finding]"])
 
 
 def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
@@ -49,24 +50,28 @@ def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
         for item in measurements
     ]  # fmt: skip
     family = {
-        (place, name): ratio
+        (place, name, i): ratio
         for place, (item, settings) in enumerate(zip(measurements, found, strict=True))
-        for name, setting in settings.items()
-        if not item.claim.figure.is_count and not setting.why and (ratio := setting.ratio) is not None
+        for name, readings in settings.items()
+        for i, read in enumerate(readings)
+        if not item.claim.figure.is_count and not read.why and (ratio := read.ratio) is not None
     }
     judgements = judge(family)
-    return tuple(
-        Judged(
-            claim=item.claim,
-            findings={
-                name: _finding(item.claim, settings.get(name), judgements.get((place, name))) for name in SETTINGS
-            },
-            folder=item.folder,
-            profile=item.summary.plan["profile"]["name"],
-            digits={name: setting.digits for name, setting in settings.items() if setting.digits is not None},
-        )
-        for place, (item, settings) in enumerate(zip(measurements, found, strict=True))
-    )
+    result: list[Judged] = []
+    for place, (item, settings) in enumerate(zip(measurements, found, strict=True)):
+        findings: dict[str, Finding] = {}
+        curves: dict[str, dict[float, Finding]] = {}
+        for name in SETTINGS:
+            readings = settings.get(name, ())
+            each = [
+                _finding(item.claim, name, read, judgements.get((place, name, i))) for i, read in enumerate(readings)
+            ]
+            findings[name] = _together(readings, each) if each else not_testable(item.claim.needs.lacking)
+            curve = {read.digits: one for read, one in zip(readings, each, strict=True) if read.digits is not None}
+            curves |= {name: curve} if curve else {}
+        profile = item.summary.plan["profile"]["name"]
+        result.append(Judged(item.claim, findings, item.folder, profile, curves))
+    return tuple(result)
 
 
 def untested(claim: Claim, reason: str) -> Judged:
@@ -74,26 +79,88 @@ def untested(claim: Claim, reason: str) -> Judged:
     return Judged(claim, {name: not_testable(reason) for name in SETTINGS})
 
 
-def _finding(claim: Claim, setting: Evidence | None, judgement: Judgement | None) -> Finding:
-    if setting is None:
-        return not_testable(claim.needs.lacking)
-    if setting.why:
-        return not_testable(setting.why)
+def _together(readings: Sequence[Evidence], findings: Sequence[Finding]) -> Finding:
+    """One finding of those over the digits: the ruling that all share, or that it depends on them."""
+    disturbed, processes = readings[0].disturbed
+    middle = dataclasses.replace(findings[len(findings) // 2], disturbed=disturbed, processes=processes)
+    at = readings[len(findings) // 2].digits
+    if at is None:
+        return middle
+    if len(findings) == 1:
+        return dataclasses.replace(middle, reason=f"at {at:g} correct digits {middle.reason}")
+    first, last = readings[0].digits, readings[-1].digits
+    if len({finding.ruling for finding in findings}) == 1:
+        over = f"at {at:g} correct digits {middle.reason}; the ruling is the same from {first:g} to {last:g} digits"
+        return dataclasses.replace(middle, reason=over)
+    told = "; ".join(
+        f"{ruling.value} at {_span([r.digits for r in group])} digits" for ruling, group in _runs(readings, findings)
+    )
+    return dataclasses.replace(
+        middle, ruling=Ruling.UNDECIDED, reason=f"it depends on the accuracy: {told}", more_processes=None
+    )
+
+
+def _runs(readings: Sequence[Evidence], findings: Sequence[Finding]) -> list[tuple[Ruling, list[Evidence]]]:
+    """Neighbours in digits that have the same ruling."""
+    runs: list[tuple[Ruling, list[Evidence]]] = []
+    for read, finding in zip(readings, findings, strict=True):
+        if runs and runs[-1][0] is finding.ruling:
+            runs[-1][1].append(read)
+        else:
+            runs.append((finding.ruling, [read]))
+    return runs
+
+
+def _span(digits: Sequence[float | None]) -> str:
+    return f"{digits[0]:g}" if len(digits) == 1 else f"{digits[0]:g} to {digits[-1]:g}"
+
+
+def _finding(claim: Claim, name: str, read: Evidence, judgement: Judgement | None) -> Finding:
+    if read.why:
+        return not_testable(read.why)
+    words = words_of(claim, name)
     if claim.figure.is_count:
-        return rule_count(claim.figure, *setting.counts)
+        return rule_count(claim.figure, *read.counts, words)
     if judgement is None:
         raise ValueError(f"{claim.id} was measured, but not judged")
-    return _bounded(claim, setting, judgement)
+    return _bounded(claim, read, judgement, words)
 
 
-def _bounded(claim: Claim, setting: Evidence, judgement: Judgement) -> Finding:
+def words_of(claim: Claim, name: str) -> Words:
+    """The sides and the quantity of a setting in words."""
+    setting: Setting | None = getattr(claim, name)
+    assert setting is not None
+    quantity, of_call = _QUANTITY[claim.figure.quantity]
+    if claim.figure.against_later:
+        cell = setting.sides["cell"].words
+        return Words(f"the first {of_call} of {cell}", "later ones", "takes", "long")
+    fast, slow = setting.sides["fast"].words, setting.sides["slow"].words
+    return Words(f"{of_call} of {slow}" if of_call else slow, fast, "takes", quantity)
+
+
+_QUANTITY = {
+    "solve": ("long", "a solve"),
+    "gradient": ("long", "a gradient"),
+    "first_solve": ("long", "the first solve"),
+    "first_gradient": ("long", "the first gradient"),
+    "training_step": ("long", "a training step"),
+    "training": ("long", "a training"),
+    "steps": ("many steps", ""),
+    "evaluations": ("many evaluations", ""),
+    "backward_evaluations": ("many evaluations backwards", ""),
+}
+
+
+def _bounded(claim: Claim, read: Evidence, judgement: Judgement, words: Words) -> Finding:
     """Where a side is known from above only, not everything can be said."""
-    if not setting.slow.at_most and not setting.fast.at_most:
-        return rule(claim.figure, judgement)
-    which = "slow" if setting.slow.at_most else "fast"
+    finding = rule(claim.figure, judgement, words)
+    if not read.slow.at_most and not read.fast.at_most:
+        return finding
+    which = "slow" if read.slow.at_most else "fast"
     reason = f"the {which} side is more accurate than what both are compared at, even at its loosest tolerance"
-    settled = judgement.verdict is Verdict.SLOWER and not setting.slow.at_most and claim.figure.within is None
-    if settled and (finding := rule(claim.figure, judgement)).ruling is Ruling.HOLDS:
-        # The fast side would be faster still at this accuracy: the factor is at least what was measured.
-        return dataclasses.replace(finding, reason=f"{finding.reason}; {reason}")
+    # The fast side would be faster still at this accuracy: the ratio is at least what was measured; or at most.
+    at_least = finding.ruling is Ruling.LARGER or (finding.ruling is Ruling.CONFIRMED and claim.figure.kind == AT_LEAST)
+    if claim.figure.within is None and not (read.slow.at_most and read.fast.at_most):
+        if (read.fast.at_most and at_least) or (read.slow.at_most and finding.ruling is Ruling.REVERSED):
+            return dataclasses.replace(finding, reason=f"{finding.reason}; {reason}")
     return Finding(Ruling.UNDECIDED, reason, judgement.ratio)

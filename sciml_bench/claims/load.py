@@ -10,7 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.adapters import registry
-from sciml_bench.claims.claim import LATER, QUANTITIES, Claim, Drift, Figure, Needs, Origin, Setting, Side, Workload
+from sciml_bench.claims.claim import (
+    AT_LEAST,
+    FACTOR,
+    KINDS,
+    LATER,
+    QUANTITIES,
+    RATIO,
+    UP_TO,
+    Claim,
+    Drift,
+    Figure,
+    Needs,
+    Origin,
+    Setting,
+    Side,
+    Workload,
+)
 from sciml_bench.problem import catalog
 from sciml_bench.problem.document import Document
 
@@ -18,7 +34,9 @@ SPEC = 1
 TOP_KEYS = (
     "claim", "id", "title", "workload", "timed", "traps", "figure", "source", "needs", "published", "fair", "drift",
 )  # fmt: skip
-FIGURE_KEYS = ("says", "quantity", "against", "ratio", "most", "within", "slow", "fast")
+FIGURE_KEYS = (
+    "says", "quantity", "against", "kind", "ratio", "most", "within", "factor", "digits", "derived", "slow", "fast",
+)  # fmt: skip
 SOURCE_KEYS = ("citation", "url", "version", "read")
 NEEDS_KEYS = ("minutes", "memory_gib", "device", "lacking")
 SETTING_KEYS = ("problem", "set", "note", "notes")
@@ -70,9 +88,17 @@ def _figure(document: Document) -> Figure:
     if ("ratio" in data) == ("within" in data):
         cure = "A claim is either that one side is `ratio` times faster, or that both are alike `within` a factor."
         raise document.error("[figure] needs exactly one of 'ratio' and 'within'.", "figure", "ratio", cure)
-    ratio, most, within = (_ratio(document, data, key) for key in ("ratio", "most", "within"))
+    ratio, most, within, factor = (_ratio(document, data, key) for key in ("ratio", "most", "within", "factor"))
     if most is not None and (ratio is None or most < ratio):
         raise document.error("'most' is the upper end of a range that 'ratio' begins.", "figure", "most")
+    kind = _kind(document, data, most, within)
+    digits = _number(document, data, "digits", "figure") if "digits" in data else None
+    if digits is not None and not 0 < digits < 16:
+        raise document.error(f"'digits' is {digits:g}; doubles have up to 15.", "figure", "digits")
+    derived = data.get("derived", False)
+    if not isinstance(derived, bool):
+        cure = "Write `derived = true` where the ratio was formed here from two figures of the source."
+        raise document.error("'derived' must be true or false.", "figure", "derived", cure)
     against = document.string(data, "against", "figure", "")
     if against and (against != AGAINST or quantity not in LATER):
         cure = f"The first call of a cell may be held against its later ones: {', '.join(LATER)} against '{AGAINST}'."
@@ -86,7 +112,24 @@ def _figure(document: Document) -> Figure:
         slow=document.string(data, "slow", "figure", ""),
         fast=document.string(data, "fast", "figure", ""),
         against_later=bool(against),
+        kind=kind,
+        factor=factor or FACTOR,
+        digits=digits,
+        derived=derived,
     )
+
+
+def _kind(document: Document, data: dict[str, Any], most: float | None, within: float | None) -> str:
+    kind = document.string(data, "kind", "figure", RATIO)
+    if kind not in KINDS:
+        raise document.error(f"unknown kind of figure '{kind}'.", "figure", "kind", _one_of(KINDS))
+    if kind != RATIO and within is not None:
+        cure = "Leave out 'kind', or claim a 'ratio'."
+        raise document.error(f"two sides that are alike are no figure of kind '{kind}'.", "figure", "kind", cure)
+    if kind in (AT_LEAST, UP_TO) and most is not None:
+        cure = f"A figure of kind '{kind}' has one end: leave out 'most', or the kind."
+        raise document.error(f"'most' ends a range; kind '{kind}' has none.", "figure", "most", cure)
+    return kind
 
 
 def _ratio(document: Document, data: Mapping[str, Any], key: str) -> float | None:

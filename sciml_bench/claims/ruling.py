@@ -1,74 +1,92 @@
-"""What is said of a claim: a rule, with nothing to choose once the ratio is measured."""
+"""What is said of a claim: a rule, with nothing to choose once the ratio is measured.
+
+A claimed figure is confirmed by an interval, never by its width: the whole 95 % interval must lie within a stated
+factor of the claim, so that more noise can only take a ruling away.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sciml_bench.claims.claim import Figure
+from sciml_bench.claims.claim import AT_LEAST, MEDIAN, UP_TO, Figure
 from sciml_bench.stats.ratio import Ratio
-from sciml_bench.stats.verdict import Judgement, Rule, Verdict
+from sciml_bench.stats.verdict import Judgement, Rule, Verdict, processes_to_tell
 
 
 class Ruling(StrEnum):
     """How a claim stands."""
 
-    HOLDS = "holds"
-    HOLDS_IN_PART = "holds in part"
-    DOES_NOT_HOLD = "does not hold"
+    CONFIRMED = "confirmed"
+    LARGER = "larger than claimed"
+    SMALLER = "smaller than claimed"
+    REVERSED = "reversed"
     UNDECIDED = "undecided"
     NOT_TESTABLE = "not testable here"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A ruling and what it rests on: the measured ratio of slow to fast, ``None`` where there is none."""
+    """A ruling and what it rests on: the measured ratio of slow to fast, ``None`` where there is none.
+
+    ``disturbed`` of ``processes`` processes behind it were disturbed by other work on the machine.
+    """
 
     ruling: Ruling
     reason: str
     ratio: Ratio | None = None
     more_processes: int | None = None
+    disturbed: int = 0
+    processes: int = 0
 
 
-def rule(figure: Figure, judgement: Judgement) -> Finding:
+@dataclass(frozen=True)
+class Words:
+    """How sides and quantity are named in a sentence: ``slow`` takes so many times as ``quantity`` as ``fast``."""
+
+    slow: str = "the slow side"
+    fast: str = "the fast side"
+    verb: str = "takes"
+    quantity: str = "long"
+
+
+def rule(figure: Figure, judgement: Judgement, words: Words | None = None) -> Finding:
     """Judge a claim by the measured slow/fast.
 
-    A claimed ratio ``holds`` when the winner is the claimed one and the interval reaches the claimed ratio, or its
-    lower end where a range is claimed; with the same winner and an interval that stays below it ``holds in part``, and
-    the factor is what was measured. It ``does not hold`` when both sides are the same within the band, or the other one
-    wins. Without a winner it is ``undecided``. A claim that both sides are alike holds when the whole interval lies
-    within the claimed factor, does not hold when all of it lies outside, and is undecided in between.
+    With the claimed winner, a claimed ratio or range is *confirmed* where the whole interval lies within ``factor`` of
+    it, *larger than claimed* or *smaller than claimed* where the whole interval lies beyond, and undecided where it
+    reaches across. Both sides the same within the band is smaller than claimed too; it is *reversed* where the other
+    side wins. "More than" has no upper end. "Up to" is the largest of several ratios, of which one is measured here:
+    reaching it or passing it can be seen, staying below says nothing. A median over problems cannot be seen in one.
+    That both sides are alike is confirmed where the interval lies within the claimed factor, and the difference is
+    larger than claimed where all of the interval lies outside.
     """
-    ratio = judgement.ratio
+    words, ratio = words or Words(), judgement.ratio
     if figure.within is not None:
-        return _alike(figure.within, judgement)
+        return _alike(figure.within, judgement, words)
     if figure.ratio is None:
         raise ValueError("a claim has a ratio, or a factor within which both sides are alike")
+    measured = _measured(words, ratio)
+    if figure.kind == MEDIAN:
+        told = f"{measured}; the claim is a median over several problems, of which one is measured here"
+        return Finding(Ruling.NOT_TESTABLE, told, ratio)
     if judgement.verdict is Verdict.UNDECIDED:
-        words = _words(figure)
-        told = words.no_winner if ratio.n > 1 else f"a single process{words.of_each} has no interval"
-        return Finding(Ruling.UNDECIDED, told, ratio, judgement.more_processes)
+        single = "a single process has no interval" if ratio.n == 1 else "which of the two is ahead cannot be told"
+        return Finding(Ruling.UNDECIDED, f"{measured}: {single}", ratio, judgement.more_processes)
     if judgement.verdict is not Verdict.SLOWER:
-        told = _words(figure).same if judgement.verdict is Verdict.SAME else _words(figure).other
-        return Finding(Ruling.DOES_NOT_HOLD, told, ratio)
-    return _reached(figure, figure.ratio, ratio.high, ratio)
+        return _without_the_claimed_winner(figure, judgement.verdict is Verdict.SAME, ratio, words)
+    return _of_size(figure, figure.ratio, ratio, measured)
 
 
-def rule_count(figure: Figure, slow: float, fast: float) -> Finding:
+def rule_count(figure: Figure, slow: float, fast: float, words: Words | None = None) -> Finding:
     """The same for counts, which are exact: they have no interval. What lies within the band is the same."""
     measured = slow / fast
-    ratio = Ratio(measured, measured, measured, 0.0, 1)
-    if figure.within is not None:
-        inside = 1 / figure.within <= measured <= figure.within
-        told = "within" if inside else "outside"
-        return Finding(Ruling.HOLDS if inside else Ruling.DOES_NOT_HOLD, f"{told} the claimed factor", ratio)
-    if figure.ratio is None:
-        raise ValueError("a claim has a ratio, or a factor within which both sides are alike")
-    if measured <= 1 + Rule.band and measured < figure.ratio:
-        same = measured >= 1 / (1 + Rule.band)
-        told = "both counts are the same within the band" if same else "the other side has the smaller count"
-        return Finding(Ruling.DOES_NOT_HOLD, told, ratio)
-    return _reached(figure, figure.ratio, measured, ratio)
+    edge = 1 + Rule.band
+    verdict = Verdict.SLOWER if measured > edge else Verdict.FASTER if measured < 1 / edge else Verdict.SAME
+    if figure.ratio is not None and measured > 1 and figure.ratio <= edge:
+        verdict = Verdict.SLOWER
+    return rule(figure, Judgement(verdict, Ratio(measured, measured, measured, 0.0, 1), 0.0), words)
 
 
 def rounded(number: float) -> str:
@@ -81,43 +99,71 @@ def not_testable(reason: str) -> Finding:
     return Finding(Ruling.NOT_TESTABLE, reason)
 
 
-@dataclass(frozen=True)
-class _Words:
-    """What is said of the sides of a claim: whether the claimed one wins, the other, both, or nobody knows."""
-
-    claimed: str
-    other: str
-    same: str
-    no_winner: str
-    of_each: str
+def claimed_words(figure: Figure) -> str:
+    """The claimed figure."""
+    if figure.within is not None:
+        return f"alike within {figure.within:g}×"
+    upper = "" if figure.most is None else f" to {figure.most:g}"
+    before = {AT_LEAST: "more than ", UP_TO: "up to ", MEDIAN: "a median of "}.get(figure.kind, "")
+    return f"{before}{figure.ratio:g}{upper}×"
 
 
-_OF_TWO = _Words(
-    "the claimed side wins", "the other side wins", "both sides are the same within the band",
-    "the processes do not tell which side wins", " of each side",
-)  # fmt: skip
-_OF_ONE = _Words(
-    "the first call takes longer", "the first call is the faster one", "first and later calls are the same within the "
-    "band", "the processes do not tell which call takes longer", "",
-)  # fmt: skip
+def _measured(words: Words, ratio: Ratio) -> str:
+    return f"{words.slow} {words.verb} {_with_interval(ratio)} times as {words.quantity} as {words.fast}"
 
 
-def _words(figure: Figure) -> _Words:
-    return _OF_ONE if figure.against_later else _OF_TWO
+def _with_interval(ratio: Ratio) -> str:
+    if math.isinf(ratio.high) or ratio.low == ratio.high:
+        return rounded(ratio.estimate)
+    return f"{rounded(ratio.estimate)} [{rounded(ratio.low)}, {rounded(ratio.high)}]"
 
 
-def _reached(figure: Figure, claimed: float, high: float, ratio: Ratio) -> Finding:
-    wins = _words(figure).claimed
-    if high >= claimed:
-        return Finding(Ruling.HOLDS, f"{wins}, and the interval reaches the claimed ratio", ratio)
-    return Finding(Ruling.HOLDS_IN_PART, f"{wins}, by a factor of {rounded(ratio.estimate)}", ratio)
+def _without_the_claimed_winner(figure: Figure, same: bool, ratio: Ratio, words: Words) -> Finding:
+    claimed = f"{claimed_words(figure)} is claimed"
+    if figure.kind == UP_TO:
+        told = f"{_measured(words, ratio)}; {claimed}, the largest of several ratios: this one says nothing of it"
+        return Finding(Ruling.UNDECIDED, told, ratio)
+    if same:
+        told = f"{_measured(words, ratio)}, the same within {100 * Rule.band:g} %; {claimed}"
+        return Finding(Ruling.SMALLER, told, ratio)
+    turned = Words(words.fast, words.slow, words.verb, words.quantity)
+    told = f"{_measured(turned, ratio.inverse)}; {claimed} the other way round"
+    return Finding(Ruling.REVERSED, told, ratio)
 
 
-def _alike(within: float, judgement: Judgement) -> Finding:
+def _of_size(figure: Figure, claimed: float, ratio: Ratio, measured: str) -> Finding:
+    """Where the claimed side wins: the interval against the claimed figure, a stated factor to either side."""
+    low, high = claimed / figure.factor, (figure.most or claimed) * figure.factor
+    if figure.kind == AT_LEAST:
+        high = math.inf
+    said = f"{measured}; {claimed_words(figure)} is claimed"
+    if low <= ratio.low and ratio.high <= high:
+        within = f", and the whole interval lies within a factor of {figure.factor:g} of it"
+        exact = f", which is within a factor of {figure.factor:g} of it"
+        beyond = ", and the whole interval is" if figure.kind == AT_LEAST else ""
+        told = beyond or (exact if ratio.low == ratio.high else within)
+        return Finding(Ruling.CONFIRMED, f"{said}{told}", ratio)
+    if ratio.low > high:
+        return Finding(
+            Ruling.LARGER, f"{said}: ours is {rounded(ratio.estimate * figure.factor / high)} times that", ratio
+        )
+    if figure.kind == UP_TO:
+        return Finding(Ruling.UNDECIDED, f"{said}, the largest of several ratios: this one says nothing of it", ratio)
+    if ratio.high < low:
+        return Finding(Ruling.SMALLER, f"{said}: ours is {rounded(claimed / ratio.estimate)} times less", ratio)
+    edge = f"the interval reaches past a factor of {figure.factor:g} of it"
+    gap = min(abs(math.log(ratio.estimate / end)) for end in (low, high) if math.isfinite(end))
+    return Finding(Ruling.UNDECIDED, f"{said}; {edge}", ratio, processes_to_tell(ratio, gap))
+
+
+def _alike(within: float, judgement: Judgement, words: Words) -> Finding:
     ratio = judgement.ratio
+    said = f"{_measured(words, ratio)}; alike within a factor of {within:g} is claimed"
     if 1 / within <= ratio.low and ratio.high <= within:
-        return Finding(Ruling.HOLDS, "the interval lies within the claimed factor", ratio)
+        return Finding(Ruling.CONFIRMED, said, ratio)
     if ratio.low > within or ratio.high < 1 / within:
-        return Finding(Ruling.DOES_NOT_HOLD, "the interval lies outside the claimed factor", ratio)
-    reason = "the interval reaches past the claimed factor"
-    return Finding(Ruling.UNDECIDED, reason, ratio, judgement.more_processes)
+        ahead = words.fast if ratio.low > within else words.slow
+        return Finding(Ruling.LARGER, f"{said}: the difference is larger, and {ahead} is ahead", ratio)
+    gap = min(abs(math.log(ratio.estimate * end)) for end in (within, 1 / within))
+    more = processes_to_tell(ratio, gap) if ratio.n > 1 else None
+    return Finding(Ruling.UNDECIDED, f"{said}; the interval reaches past it", ratio, more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sciml_bench.claims.claim import LATER, ONE_SIDE, QUANTITIES, SIDES
+from sciml_bench.claims.claim import KINDS, LATER, ONE_SIDE, QUANTITIES, SIDES
 from sciml_bench.claims.load import (
     AGAINST,
     DEVICES,
@@ -38,6 +38,10 @@ def schema() -> Schema:
             "ratio": _RATIO,
             "most": _RATIO,
             "within": _RATIO,
+            "kind": {"enum": list(KINDS)},
+            "factor": _RATIO,
+            "digits": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 16},
+            "derived": {"type": "boolean"},
         },
         ("says", "quantity"),
     )

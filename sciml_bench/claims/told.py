@@ -10,7 +10,7 @@ from typing import Any
 
 from sciml_bench.claims.claim import Claim
 from sciml_bench.claims.judging import Judged
-from sciml_bench.claims.ruling import Finding, rounded
+from sciml_bench.claims.ruling import Finding, claimed_words, rounded
 from sciml_bench.stats.ratio import Ratio
 
 HEADINGS = ("claim", "claimed", "as published", "", "when fair", "")
@@ -18,11 +18,7 @@ HEADINGS = ("claim", "claimed", "as published", "", "when fair", "")
 
 def claimed_text(claim: Claim) -> str:
     """The claimed ratio in a word."""
-    figure = claim.figure
-    if figure.within is not None:
-        return f"alike within {figure.within:g}×"
-    upper = "" if figure.most is None else f" to {figure.most:g}"
-    return f"{figure.ratio:g}{upper}×"
+    return f"{claimed_words(claim.figure)}{' (derived by us)' if claim.figure.derived else ''}"
 
 
 def quantity_text(claim: Claim) -> str:
@@ -46,24 +42,47 @@ def row(judged: Judged) -> tuple[str, ...]:
     return (
         judged.claim.id,
         claimed_text(judged.claim),
-        ratio_text(published.ratio),
-        published.ruling.value,
-        ratio_text(fair.ratio),
-        fair.ruling.value,
+        range_text(judged, "published"),
+        ruling_text(published),
+        range_text(judged, "fair"),
+        ruling_text(fair),
     )
 
 
 def remarks(judged: Judged) -> tuple[str, ...]:
     """Why the rulings are what they are; one sentence where both settings share it."""
-    published, fair = judged.findings["published"], judged.findings["fair"]
-    told = [_reason(finding, judged.digits.get(name)) for name, finding in (("published", published), ("fair", fair))]
-    return (told[0],) if told[0] == told[1] else (f"as published, {told[0]}", f"when fair, {told[1]}")
+    settings = (("as published", "published"), ("when fair", "fair"))
+    told = [_reason(judged.findings[name]) for _, name in settings]
+    if told[0] == told[1]:
+        return (told[0],)
+    return tuple(f"{heading}, {text}" for (heading, _), text in zip(settings, told, strict=True))
 
 
-def _reason(finding: Finding, digits: float | None) -> str:
-    at = "" if digits is None else f" (at {digits:g} correct digits)"
-    more = finding.more_processes
-    return f"{finding.reason}{at}{f'; about {more} more processes would tell' if more is not None else ''}"
+def _reason(finding: Finding) -> str:
+    more = "" if finding.more_processes is None else f"; about {finding.more_processes} more processes would tell"
+    return f"{finding.reason}{more}{disturbance(finding)}"
+
+
+def disturbance(finding: Finding) -> str:
+    """What is to be said of disturbed processes; empty where there were none."""
+    if not finding.disturbed:
+        return ""
+    return f"; {finding.disturbed} of {finding.processes} processes were disturbed by other work on the machine"
+
+
+def range_text(judged: Judged, setting: str) -> str:
+    """The ratio of a setting; over several digits its smallest and its largest."""
+    curve = judged.curves.get(setting, {})
+    ratios = [finding.ratio.estimate for finding in curve.values() if finding.ratio is not None]
+    if len(ratios) < 2:
+        return ratio_text(judged.findings[setting].ratio)
+    digits = list(curve)
+    return f"{rounded(min(ratios))}–{rounded(max(ratios))}× at {digits[0]:g}–{digits[-1]:g} digits"
+
+
+def ruling_text(finding: Finding) -> str:
+    """The ruling, with a mark where disturbed processes are behind it."""
+    return f"{finding.ruling.value}{' †' if finding.disturbed else ''}"
 
 
 def document(judged: Judged) -> dict[str, Any]:
@@ -75,7 +94,14 @@ def document(judged: Judged) -> dict[str, Any]:
         "says": claim.figure.says,
         "quantity": claim.figure.quantity,
         "against_later": claim.figure.against_later,
-        "claimed": {"ratio": claim.figure.ratio, "most": claim.figure.most, "within": claim.figure.within},
+        "claimed": {
+            "kind": claim.figure.kind,
+            "ratio": claim.figure.ratio,
+            "most": claim.figure.most,
+            "within": claim.figure.within,
+            "factor": claim.figure.factor,
+            "derived_by_us": claim.figure.derived,
+        },
         "source": {
             "citation": claim.origin.citation,
             "url": claim.origin.url,
@@ -84,11 +110,23 @@ def document(judged: Judged) -> dict[str, Any]:
         },
         "profile": judged.profile or None,
         "run": None if judged.folder is None else str(judged.folder),
-        **{name: _finding(finding, judged.digits.get(name)) for name, finding in judged.findings.items()},
+        **{name: _setting(judged, name) for name in judged.findings},
     }
 
 
-def _finding(finding: Finding, digits: float | None) -> dict[str, Any]:
+def _setting(judged: Judged, name: str) -> dict[str, Any]:
+    curve = [{"digits": digits, **_finding(finding)} for digits, finding in judged.curves.get(name, {}).items()]
+    finding = judged.findings[name]
+    return {
+        **_finding(finding),
+        "more_processes": finding.more_processes,
+        "disturbed_processes": finding.disturbed,
+        "all_processes": finding.processes,
+        "curve": curve,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
     ratio = finding.ratio
     interval = None if ratio is None or math.isinf(ratio.high) else [ratio.low, ratio.high]
     return {
@@ -97,8 +135,6 @@ def _finding(finding: Finding, digits: float | None) -> dict[str, Any]:
         "ratio": None if ratio is None else ratio.estimate,
         "interval": interval,
         "processes": None if ratio is None else ratio.n,
-        "more_processes": finding.more_processes,
-        "digits": digits,
     }
 
 
@@ -160,9 +196,9 @@ _CSV_COLUMNS = (
 def _numbers(finding: Finding) -> list[str]:
     ratio = finding.ratio
     if ratio is None:
-        return ["", "", "", finding.ruling.value]
+        return ["", "", "", ruling_text(finding)]
     interval = ["", ""] if math.isinf(ratio.high) else [f"{ratio.low:.6g}", f"{ratio.high:.6g}"]
-    return [f"{ratio.estimate:.6g}", *interval, finding.ruling.value]
+    return [f"{ratio.estimate:.6g}", *interval, ruling_text(finding)]
 
 
 def source(claim: Claim) -> str:

@@ -154,11 +154,22 @@ def report(names: tuple[str, ...], out: Path, as_json: bool) -> int:
     """Judge claims by their runs: folders or names, or the newest run of each claim.
 
     The claimed ratio, ours as published and ours when fair stand side by side with their 95 % intervals. All claims of
-    the command are one family of comparisons. A claim holds where the claimed side wins and the interval reaches the
-    claimed ratio, or the lower end of a claimed range; it holds in part where the same side wins by less, and does not
-    hold where both are the same within 5 % or the other one wins. That both are alike holds where the whole interval
-    lies within the claimed factor. Without a winner it is undecided, as is all that has a single process. What is
-    claimed of the first call of a cell is held against later calls of the same process.
+    the command are one family of comparisons.
+
+    \b
+    confirmed             the claimed side wins, and the whole interval lies within a factor
+                          of the claimed figure or range: 1.5, unless the file states another
+    larger than claimed   the whole interval lies above that
+    smaller than claimed  the whole interval lies below that, or there is no difference
+    reversed              the other side wins
+    undecided             the processes do not tell, or it depends on the accuracy
+    not testable here     with the reason
+
+    "More than" has no upper end. "Up to" is the largest of several ratios: one of ours can reach or pass it, and says
+    nothing when it stays below. A median over problems cannot be seen in one problem. When fair, both sides are
+    compared at each whole digit that both reach, and a ruling holds only where it is the same at all of them. What is
+    claimed of the first call of a cell is held against later calls of the same process. A ruling with † has processes
+    behind it that other work on the machine disturbed.
     """
     _print_judged(_judged(_tested(names, out)), as_json)
     return exits.OK

@@ -95,6 +95,15 @@ def judge(
     return {key: _judged(ratio, probabilities.get(key, 1.0), rule) for key, ratio in family.items()}
 
 
+def processes_to_tell(ratio: Ratio, gap: float) -> int | None:
+    """How many more processes a side take the edge of an interval so far, in logs, from its middle, with a probability
+    of 80 %; ``None`` where that cannot be told, see :class:`Judgement`."""
+    if ratio.n < 2 or ratio.sd_log is None:
+        return None
+    needed = max(ratio.n + 1, _fewest(gap, ratio.sd_log, (ratio.confidence, 2 * Rule.power - 1)))
+    return None if math.isinf(needed) else int(needed) - ratio.n
+
+
 def _judged(ratio: Ratio, adjusted_p: float, rule: Rule) -> Judgement:
     verdict = _verdict(ratio, adjusted_p, rule)
     more = _more_processes(ratio, adjusted_p, rule) if verdict is Verdict.UNDECIDED else None

@@ -9,7 +9,7 @@ from pathlib import Path
 from sciml_bench.claims.claim import Claim
 from sciml_bench.claims.collection import of_run
 from sciml_bench.claims.judging import Judged, Measurement, judged
-from sciml_bench.claims.told import claimed_text, quantity_text, ratio_text, source
+from sciml_bench.claims.told import claimed_text, disturbance, quantity_text, range_text, ruling_text, source
 from sciml_bench.claims.workload import SETTINGS
 from sciml_bench.errors import ProblemError
 from sciml_bench.plan.claimed import claimed_sides
@@ -95,7 +95,7 @@ def _found(found: Judged, setting: str) -> tuple[Entry, Entry]:
     """The ratio of a setting and its ruling."""
     finding = found.findings[setting]
     value = None if finding.ratio is None else finding.ratio.estimate
-    return Entry(ratio_text(finding.ratio), value=value), Entry(finding.ruling.value)
+    return Entry(range_text(found, setting), value=value), Entry(ruling_text(finding))
 
 
 def _table(tested: Tested, found: Judged) -> Table:
@@ -104,7 +104,8 @@ def _table(tested: Tested, found: Judged) -> Table:
         (Entry("claimed"), Entry(claimed_text(claim)), Entry(""), Entry(claim.figure.says), Entry(""))
     ]
     for name in SETTINGS:
-        reason = Entry(found.findings[name].reason)
+        finding = found.findings[name]
+        reason = Entry(f"{finding.reason}{disturbance(finding)}")
         rows.append((Entry(_TOLD[name]), *_found(found, name), reason, tested.records[name]))
     return Table(
         f"{tested.section}-claim-{claim.id.lower()}",
