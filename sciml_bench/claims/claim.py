@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from sciml_bench.claims.condition import Conditions
 from sciml_bench.task import CALLS, SOLVE, Point
 
 QUANTITIES = (
@@ -22,9 +23,15 @@ LATER = {"first_solve": "solve", "first_gradient": "gradient"}
 
 COUNTS = ("steps", "evaluations", "backward_evaluations")
 
-RATIO, AT_LEAST, UP_TO, MEDIAN = "ratio", "at_least", "up_to", "median"
-KINDS = (RATIO, AT_LEAST, UP_TO, MEDIAN)
-"""What a claimed ratio is: one figure or a range; a lower bound; the largest of several; a median over problems."""
+RATIO, AT_LEAST, UP_TO, DIRECTION = "ratio", "at_least", "up_to", "direction"
+NO_FIGURE = "none"
+OF_SEVERAL = {
+    "median": "a median over problems", "mean": "a mean over problems", "sizes": "a figure over a range of sizes",
+    NO_FIGURE: "a text without a figure",
+}  # fmt: skip
+KINDS = (RATIO, AT_LEAST, UP_TO, DIRECTION, *OF_SEVERAL)
+"""What a claimed ratio is: one figure or a range; a lower bound; the largest of several; only which side is ahead; or
+something on which no single problem can rule, such as a figure that several problems or sizes have together."""
 
 FACTOR = 1.5
 """A measured ratio within this factor of the claimed one confirms it, unless the file states another."""
@@ -99,7 +106,10 @@ class Drift:
 
 @dataclass(frozen=True)
 class Side:
-    """One side: a cell without its problem, and the tolerances at which it ran; ``None`` for those of a fixed step."""
+    """One side: a cell without its problem, and the tolerances at which it ran; ``None`` for those of a fixed step.
+
+    ``stands_for`` names the faster one of the source in whose place it is measured: its time is an upper bound.
+    """
 
     adapter: str
     method: str
@@ -109,6 +119,7 @@ class Side:
     rtol: float | None = None
     atol: float | None = None
     note: str = ""
+    stands_for: str = ""
 
     @property
     def tolerances(self) -> Point:
@@ -126,6 +137,10 @@ class Side:
         """In one line."""
         unusual = [] if self.precision == "float64" else [self.precision]
         return " ".join([self.adapter, self.method, self.sensitivity, self.mode, *unusual])
+
+    def name(self, calls: tuple[str, ...]) -> str:
+        """The same for what is measured of it: a solve has no sensitivity."""
+        return self.words if calls == CALLS else self.words.replace(f" {self.sensitivity} ", " ", 1)
 
 
 @dataclass(frozen=True)
@@ -161,7 +176,8 @@ class Needs:
 class Claim:
     """A claim. ``published`` and ``fair`` are ``None`` where the suite lacks what it would take (``needs.lacking``).
 
-    ``timed`` says what was timed and how; ``traps`` what was found in the source that changes what the figure means.
+    ``timed`` says what was timed and how, ``conditions`` how those of the published
+    setting stand to the source's; ``traps`` what was found in the source that changes what the figure means.
     """
 
     id: str
@@ -175,6 +191,7 @@ class Claim:
     fair: Setting | None
     traps: tuple[str, ...]
     drifts: tuple[Drift, ...]
+    conditions: Conditions
     path: Path
 
     @property

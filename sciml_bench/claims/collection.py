@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 
 from sciml_bench.claims.claim import Claim
 from sciml_bench.claims.load import load_claim
+from sciml_bench.claims.workload import SETTINGS
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.plan.claimed import claimed_sides
+from sciml_bench.problem.document import Document
 
 FOLDER = "claims"
 """Where a run keeps the files of its claims, so that its folder tells what they claim."""
@@ -45,16 +48,54 @@ def claims() -> dict[str, Claim]:
     return {claim.id: claim for claim in loaded}
 
 
-def of_run(folder: Path, plan: Mapping[str, Any]) -> tuple[Claim, ...]:
-    """The claims that a run tests, from the files in its folder, in the plan's order; empty where it tests none.
+@dataclass(frozen=True)
+class Tested:
+    """A claim that a run tests. ``changed`` are the settings that it measured as they are no longer."""
+
+    claim: Claim
+    changed: frozenset[str] = frozenset()
+
+
+def of_run(folder: Path, plan: Mapping[str, Any]) -> tuple[Tested, ...]:
+    """The claims that a run tests, in the plan's order; empty where it tests none.
+
+    A claim of the suite is judged as it stands now, as what is known of its source grows: the file in the run's folder
+    tells only which of its settings were measured as they still are. Any other claim is that file.
 
     Raises:
         ProblemError: the file of a claim is wrong.
     """
-    names = list(claimed_sides(plan))
-    paths = [folder / _FILE, *(folder / FOLDER).glob("*.toml")] if names else []
-    found = {claim.id: claim for claim in map(load_claim, filter(Path.is_file, paths))}
-    return tuple(found[name] for name in names if name in found)
+    found: list[Tested] = []
+    for name in claimed_sides(plan):
+        path = kept_file(folder, plan, name)
+        if not path.is_file():
+            continue
+        if name in claims():
+            claim = claims()[name]
+            found.append(Tested(claim, changed(claim, path)))
+        else:
+            found.append(Tested(load_claim(path)))
+    return tuple(found)
+
+
+def changed(claim: Claim, kept: Path) -> frozenset[str]:
+    """The settings of a claim that a file of an earlier version of it has otherwise, or not at all.
+
+    Raises:
+        ProblemError: the file is no TOML.
+    """
+    now, then = Document.read(claim.path).data, Document.read(kept).data
+    return frozenset(name for name in SETTINGS if name in now and _measured(now[name]) != _measured(then.get(name)))
+
+
+_TOLD_ONLY = ("note", "notes", "stands_for")
+
+
+def _measured(setting: Any) -> Any:
+    """What of a setting decides on what is measured: all but its notes."""
+    if not isinstance(setting, dict):
+        return setting
+    return {key: _measured(value) for key, value in setting.items() if key not in _TOLD_ONLY}
 
 
 def kept_file(folder: Path, plan: Mapping[str, Any], name: str) -> Path:
@@ -73,11 +114,16 @@ def find(name: str) -> Claim:
     """A claim by its id or by the path of its file.
 
     Raises:
-        UsageError: there is no such claim.
+        UsageError: there is no such claim, or a file has the id of another one.
         ProblemError: the file is wrong.
     """
     if name.endswith(".toml") or Path(name).is_file():
-        return load_claim(Path(name))
+        claim = load_claim(Path(name))
+        if claim.id in claims() and changed(claims()[claim.id], claim.path):
+            raise UsageError(
+                f"{name} has the id of the suite's claim {claim.id} and other settings; give it an id of its own"
+            )
+        return claim
     known = {id_.lower(): claim for id_, claim in claims().items()}
     if name.lower() in known:
         return known[name.lower()]

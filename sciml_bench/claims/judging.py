@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sciml_bench.claims.claim import AT_LEAST, Claim, Setting
-from sciml_bench.claims.evidence import Evidence, evidence
-from sciml_bench.claims.ruling import Finding, Ruling, Words, not_testable, rule, rule_count
+from sciml_bench.claims.claim import AT_LEAST, SIDES, Claim, Setting, Side
+from sciml_bench.claims.evidence import Evidence, Measured, evidence
+from sciml_bench.claims.ruling import Finding, Ruling, Words, not_testable, outdated, rule, rule_count
 from sciml_bench.claims.workload import SETTINGS
 from sciml_bench.report.summary import RunSummary
 from sciml_bench.stats.verdict import Judgement, judge
@@ -17,11 +17,13 @@ from sciml_bench.stats.verdict import Judgement, judge
 
 @dataclass(frozen=True)
 class Measurement:
-    """A claim and the run that holds its cells. ``folder`` is where the records lie."""
+    """A claim and the run that holds its cells. ``folder`` is where the records lie, ``changed`` the settings that are
+    others now than when they were measured."""
 
     claim: Claim
     summary: RunSummary
     folder: Path
+    changed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
         {
             name: evidence(item.claim, name, item.summary)
             for name in SETTINGS
-            if getattr(item.claim, name) is not None
+            if getattr(item.claim, name) is not None and name not in item.changed
         }
         for item in measurements
     ]  # fmt: skip
@@ -66,7 +68,8 @@ def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
             each = [
                 _finding(item.claim, name, read, judgements.get((place, name, i))) for i, read in enumerate(readings)
             ]
-            findings[name] = _together(readings, each) if each else not_testable(item.claim.needs.lacking)
+            unmeasured = outdated() if name in item.changed else not_testable(item.claim.needs.lacking)
+            findings[name] = _together(readings, each) if each else unmeasured
             curve = {read.digits: one for read, one in zip(readings, each, strict=True) if read.digits is not None}
             curves |= {name: curve} if curve else {}
         profile = item.summary.plan["profile"]["name"]
@@ -123,7 +126,7 @@ def _finding(claim: Claim, name: str, read: Evidence, judgement: Judgement | Non
         return rule_count(claim.figure, *read.counts, words)
     if judgement is None:
         raise ValueError(f"{claim.id} was measured, but not judged")
-    return _bounded(claim, read, judgement, words)
+    return _bounded(claim, getattr(claim, name), read, judgement, words)
 
 
 def words_of(claim: Claim, name: str) -> Words:
@@ -131,10 +134,11 @@ def words_of(claim: Claim, name: str) -> Words:
     setting: Setting | None = getattr(claim, name)
     assert setting is not None
     quantity, of_call = _QUANTITY[claim.figure.quantity]
+    calls = claim.figure.calls
     if claim.figure.against_later:
-        cell = setting.sides["cell"].words
-        return Words(f"the first {of_call} of {cell}", "later ones", "takes", "long")
-    fast, slow = setting.sides["fast"].words, setting.sides["slow"].words
+        cell = setting.sides["cell"].name(calls)
+        return Words(f"{of_call} of {cell}", "later ones", "takes", "long")
+    fast, slow = (setting.sides[side].name(calls) for side in SIDES)
     return Words(f"{of_call} of {slow}" if of_call else slow, fast, "takes", quantity)
 
 
@@ -151,16 +155,26 @@ _QUANTITY = {
 }
 
 
-def _bounded(claim: Claim, read: Evidence, judgement: Judgement, words: Words) -> Finding:
+def _bounded(claim: Claim, setting: Setting, read: Evidence, judgement: Judgement, words: Words) -> Finding:
     """Where a side is known from above only, not everything can be said."""
     finding = rule(claim.figure, judgement, words)
-    if not read.slow.at_most and not read.fast.at_most:
+    slow, fast = _bound(setting.sides.get("slow"), read.slow), _bound(setting.sides.get("fast"), read.fast)
+    if not slow and not fast:
         return finding
-    which = "slow" if read.slow.at_most else "fast"
-    reason = f"the {which} side is more accurate than what both are compared at, even at its loosest tolerance"
-    # The fast side would be faster still at this accuracy: the ratio is at least what was measured; or at most.
+    reason = "; ".join(f"the {name} side {told}" for name, told in (("slow", slow), ("fast", fast)) if told)
+    # The fast side would be faster still: the ratio is at least what was measured; or at most, where the slow side is.
     at_least = finding.ruling is Ruling.LARGER or (finding.ruling is Ruling.CONFIRMED and claim.figure.kind == AT_LEAST)
-    if claim.figure.within is None and not (read.slow.at_most and read.fast.at_most):
-        if (read.fast.at_most and at_least) or (read.slow.at_most and finding.ruling is Ruling.REVERSED):
-            return dataclasses.replace(finding, reason=f"{finding.reason}; {reason}")
-    return Finding(Ruling.UNDECIDED, reason, judgement.ratio)
+    sure = at_least if fast else finding.ruling is Ruling.REVERSED
+    if slow and fast:
+        return Finding(Ruling.UNDECIDED, reason, judgement.ratio)
+    if sure and claim.figure.within is None:
+        return dataclasses.replace(finding, reason=f"{finding.reason}; {reason}")
+    said = f"{finding.reason}; the ratio is {'at least' if fast else 'at most'} that, as {reason}"
+    return Finding(Ruling.UNDECIDED, said, judgement.ratio)
+
+
+def _bound(side: Side | None, measured: Measured) -> str:
+    """Why the number of a side is an upper bound; empty where it is none."""
+    if measured.at_most:
+        return "is more accurate than what both are compared at, even at its loosest tolerance"
+    return f"stands for {side.stands_for}, which is faster" if side is not None and side.stands_for else ""

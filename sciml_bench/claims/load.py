@@ -12,9 +12,12 @@ from typing import Any
 from sciml_bench.adapters import registry
 from sciml_bench.claims.claim import (
     AT_LEAST,
+    DIRECTION,
     FACTOR,
     KINDS,
     LATER,
+    NO_FIGURE,
+    OF_SEVERAL,
     QUANTITIES,
     RATIO,
     UP_TO,
@@ -27,12 +30,14 @@ from sciml_bench.claims.claim import (
     Side,
     Workload,
 )
+from sciml_bench.claims.condition import TABLE, load_conditions
 from sciml_bench.problem import catalog
 from sciml_bench.problem.document import Document
 
 SPEC = 1
 TOP_KEYS = (
     "claim", "id", "title", "workload", "timed", "traps", "figure", "source", "needs", "published", "fair", "drift",
+    TABLE,
 )  # fmt: skip
 FIGURE_KEYS = (
     "says", "quantity", "against", "kind", "ratio", "most", "within", "factor", "digits", "derived", "slow", "fast",
@@ -40,7 +45,7 @@ FIGURE_KEYS = (
 SOURCE_KEYS = ("citation", "url", "version", "read")
 NEEDS_KEYS = ("minutes", "memory_gib", "device", "lacking")
 SETTING_KEYS = ("problem", "set", "note", "notes")
-SIDE_KEYS = ("adapter", "method", "sensitivity", "mode", "precision", "rtol", "atol", "note")
+SIDE_KEYS = ("adapter", "method", "sensitivity", "mode", "precision", "rtol", "atol", "note", "stands_for")
 DRIFT_KEYS = ("where", "quotes", "source_says")
 DEVICES = ("cpu", "cuda")
 AGAINST = "later"
@@ -62,7 +67,7 @@ def load_claim(path: Path | str) -> Claim:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,40}", name):
         raise document.error(f"'{name}' cannot be a claim's id.", "", "id", "Use letters, digits and hyphens.")
     needs, figure = _needs(document), _figure(document)
-    published, fair = (_setting(document, table, figure.sides, needs.lacking) for table in ("published", "fair"))
+    published, fair = (_setting(document, table, figure, needs.lacking) for table in ("published", "fair"))
     return Claim(
         id=name,
         title=document.string(data, "title", ""),
@@ -75,6 +80,7 @@ def load_claim(path: Path | str) -> Claim:
         fair=fair,
         traps=_texts(document, data, "traps", ""),
         drifts=tuple(_drift(document, entry) for entry in _entries(document, "drift")),
+        conditions=load_conditions(document, measured=published is not None or fair is not None),
         path=document.path,
     )
 
@@ -85,7 +91,11 @@ def _figure(document: Document) -> Figure:
     quantity = document.string(data, "quantity", "figure")
     if quantity not in QUANTITIES:
         raise document.error(f"'{quantity}' is nothing to claim.", "figure", "quantity", _one_of(QUANTITIES))
-    if ("ratio" in data) == ("within" in data):
+    figures = [key for key in ("ratio", "within") if key in data]
+    if data.get("kind") == NO_FIGURE:
+        if figures:
+            raise document.error("kind 'none' is that of a text without a figure.", "figure", figures[0])
+    elif len(figures) != 1:
         cure = "A claim is either that one side is `ratio` times faster, or that both are alike `within` a factor."
         raise document.error("[figure] needs exactly one of 'ratio' and 'within'.", "figure", "ratio", cure)
     ratio, most, within, factor = (_ratio(document, data, key) for key in ("ratio", "most", "within", "factor"))
@@ -126,7 +136,10 @@ def _kind(document: Document, data: dict[str, Any], most: float | None, within: 
     if kind != RATIO and within is not None:
         cure = "Leave out 'kind', or claim a 'ratio'."
         raise document.error(f"two sides that are alike are no figure of kind '{kind}'.", "figure", "kind", cure)
-    if kind in (AT_LEAST, UP_TO) and most is not None:
+    if kind == DIRECTION and (data.get("ratio") != 1 or "factor" in data):
+        cure = "Write `ratio = 1` and no 'factor', or claim the ratio."
+        raise document.error("a direction names no figure: only which side is ahead.", "figure", "kind", cure)
+    if kind in (AT_LEAST, UP_TO, DIRECTION) and most is not None:
         cure = f"A figure of kind '{kind}' has one end: leave out 'most', or the kind."
         raise document.error(f"'most' ends a range; kind '{kind}' has none.", "figure", "most", cure)
     return kind
@@ -151,6 +164,12 @@ def _origin(document: Document) -> Origin:
             "'read' must be the date on which the figure was read.", "source", "read", "As 2026-06-30."
         )
     citation, url, version = (document.string(data, key, "source") for key in ("citation", "url", "version"))
+    if not re.match(r"https?://[^\s/]+\.[^\s/]+", url):
+        cure = "Write the address at which it can be read, from https:// on."
+        raise document.error(f"'{url}' does not identify the source.", "source", "url", cure)
+    if not re.search(r"\d", version):
+        cure = "Name what stays: a commit, a release, the number of an issue or article."
+        raise document.error(f"'{version}' does not identify the version of the source.", "source", "version", cure)
     return Origin(citation, url, version, read)
 
 
@@ -166,7 +185,12 @@ def _needs(document: Document) -> Needs:
     return Needs(minutes, memory_gib, device, document.string(data, "lacking", "needs", ""))
 
 
-def _setting(document: Document, table: str, names: tuple[str, ...], lacking: str) -> Setting | None:
+def _setting(document: Document, table: str, figure: Figure, lacking: str) -> Setting | None:
+    names = figure.sides
+    if table in document.data and figure.kind in OF_SEVERAL:
+        cure = f"Take [{table}] out and say in [needs] under 'lacking' what it would take, or claim the figure of one."
+        told = f"[{table}] measures one problem of one size, which cannot rule on {OF_SEVERAL[figure.kind]}."
+        raise document.error(told, "figure", "kind", cure)
     if table not in document.data:
         if lacking:
             return None
@@ -207,7 +231,8 @@ def _side(document: Document, setting: Mapping[str, Any], table: str, name: str)
             raise document.error(f"'{key}' must lie between 0 and 1.", place, key)
     precision = document.string(data, "precision", place, "float64")
     note = document.string(data, "note", place, "")
-    side = Side(adapter, method, sensitivity, mode, precision, rtol, atol, note)
+    stands_for = document.string(data, "stands_for", place, "")
+    side = Side(adapter, method, sensitivity, mode, precision, rtol, atol, note, stands_for)
     _check_side(document, side, place)
     return side
 

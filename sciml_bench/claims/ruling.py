@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sciml_bench.claims.claim import AT_LEAST, MEDIAN, UP_TO, Figure
+from sciml_bench.claims.claim import AT_LEAST, DIRECTION, UP_TO, Figure
 from sciml_bench.stats.ratio import Ratio
 from sciml_bench.stats.verdict import Judgement, Rule, Verdict, processes_to_tell
 
@@ -24,6 +24,7 @@ class Ruling(StrEnum):
     REVERSED = "reversed"
     UNDECIDED = "undecided"
     NOT_TESTABLE = "not testable here"
+    OUTDATED = "not measured since its conditions changed"
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,9 @@ def rule(figure: Figure, judgement: Judgement, words: Words | None = None) -> Fi
     it, *larger than claimed* or *smaller than claimed* where the whole interval lies beyond, and undecided where it
     reaches across. Both sides the same within the band is smaller than claimed too; it is *reversed* where the other
     side wins. "More than" has no upper end. "Up to" is the largest of several ratios, of which one is measured here:
-    reaching it or passing it can be seen, staying below says nothing. A median over problems cannot be seen in one.
-    That both sides are alike is confirmed where the interval lies within the claimed factor, and the difference is
-    larger than claimed where all of the interval lies outside.
+    reaching it or passing it can be seen, staying below says nothing. A direction names the winner only. That both
+    sides are alike is confirmed where the interval lies within the claimed factor, and the difference is larger than
+    claimed where all of the interval lies outside.
     """
     words, ratio = words or Words(), judgement.ratio
     if figure.within is not None:
@@ -68,9 +69,6 @@ def rule(figure: Figure, judgement: Judgement, words: Words | None = None) -> Fi
     if figure.ratio is None:
         raise ValueError("a claim has a ratio, or a factor within which both sides are alike")
     measured = _measured(words, ratio)
-    if figure.kind == MEDIAN:
-        told = f"{measured}; the claim is a median over several problems, of which one is measured here"
-        return Finding(Ruling.NOT_TESTABLE, told, ratio)
     if judgement.verdict is Verdict.UNDECIDED:
         single = "a single process has no interval" if ratio.n == 1 else "which of the two is ahead cannot be told"
         return Finding(Ruling.UNDECIDED, f"{measured}: {single}", ratio, judgement.more_processes)
@@ -99,13 +97,27 @@ def not_testable(reason: str) -> Finding:
     return Finding(Ruling.NOT_TESTABLE, reason)
 
 
+def outdated() -> Finding:
+    """A setting that is another one now than when it was measured."""
+    return Finding(Ruling.OUTDATED, "its run measured another problem or other sides than it names now")
+
+
 def claimed_words(figure: Figure) -> str:
     """The claimed figure."""
     if figure.within is not None:
         return f"alike within {figure.within:g}×"
+    if figure.ratio is None:
+        return "no figure"
+    if figure.kind == DIRECTION:
+        return "faster"
     upper = "" if figure.most is None else f" to {figure.most:g}"
-    before = {AT_LEAST: "more than ", UP_TO: "up to ", MEDIAN: "a median of "}.get(figure.kind, "")
+    before = _BEFORE.get(figure.kind, "")
     return f"{before}{figure.ratio:g}{upper}×"
+
+
+_BEFORE = {
+    AT_LEAST: "more than ", UP_TO: "up to ", "median": "a median of ", "mean": "a mean of ", "sizes": "over all sizes ",
+}  # fmt: skip
 
 
 def _measured(words: Words, ratio: Ratio) -> str:
@@ -133,6 +145,8 @@ def _without_the_claimed_winner(figure: Figure, same: bool, ratio: Ratio, words:
 
 def _of_size(figure: Figure, claimed: float, ratio: Ratio, measured: str) -> Finding:
     """Where the claimed side wins: the interval against the claimed figure, a stated factor to either side."""
+    if figure.kind == DIRECTION:
+        return Finding(Ruling.CONFIRMED, f"{measured}; that it is slower is claimed, without a figure", ratio)
     low, high = claimed / figure.factor, (figure.most or claimed) * figure.factor
     if figure.kind == AT_LEAST:
         high = math.inf
@@ -144,13 +158,13 @@ def _of_size(figure: Figure, claimed: float, ratio: Ratio, measured: str) -> Fin
         told = beyond or (exact if ratio.low == ratio.high else within)
         return Finding(Ruling.CONFIRMED, f"{said}{told}", ratio)
     if ratio.low > high:
-        return Finding(
-            Ruling.LARGER, f"{said}: ours is {rounded(ratio.estimate * figure.factor / high)} times that", ratio
-        )
+        times = rounded(ratio.estimate * figure.factor / high)
+        return Finding(Ruling.LARGER, f"{said}: ours is larger by a factor of {times}", ratio)
     if figure.kind == UP_TO:
         return Finding(Ruling.UNDECIDED, f"{said}, the largest of several ratios: this one says nothing of it", ratio)
     if ratio.high < low:
-        return Finding(Ruling.SMALLER, f"{said}: ours is {rounded(claimed / ratio.estimate)} times less", ratio)
+        times = rounded(claimed / ratio.estimate)
+        return Finding(Ruling.SMALLER, f"{said}: ours is smaller by a factor of {times}", ratio)
     edge = f"the interval reaches past a factor of {figure.factor:g} of it"
     gap = min(abs(math.log(ratio.estimate / end)) for end in (low, high) if math.isfinite(end))
     return Finding(Ruling.UNDECIDED, f"{said}; {edge}", ratio, processes_to_tell(ratio, gap))

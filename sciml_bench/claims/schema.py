@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sciml_bench.claims.claim import KINDS, LATER, ONE_SIDE, QUANTITIES, SIDES
+from sciml_bench.claims.claim import KINDS, LATER, NO_FIGURE, ONE_SIDE, QUANTITIES, SIDES
+from sciml_bench.claims.condition import CONDITION_KEYS, CONDITIONS, TABLE, Mark
 from sciml_bench.claims.load import (
     AGAINST,
     DEVICES,
@@ -45,7 +46,8 @@ def schema() -> Schema:
         },
         ("says", "quantity"),
     )
-    figure["oneOf"] = [{"required": ["ratio"]}, {"required": ["within"]}]
+    none: Schema = {"properties": {"kind": {"const": NO_FIGURE}}, "required": ["kind"]}
+    figure["oneOf"] = [{"required": ["ratio"]}, {"required": ["within"]}, none]
     source = _table(SOURCE_KEYS, {"read": {"description": "the date on which the figure was read"}}, SOURCE_KEYS)
     needs = _table(
         NEEDS_KEYS,
@@ -61,15 +63,25 @@ def schema() -> Schema:
         "needs": needs,
         "published": {"type": "object"},
         "fair": {"type": "object"},
+        TABLE: _conditions(),
         "drift": {"type": "array", "items": _table(DRIFT_KEYS, {}, DRIFT_KEYS)},
     }
-    required = ("claim", "id", "title", "workload", "timed", "figure", "source", "needs")
+    required = ("claim", "id", "title", "workload", "timed", "figure", "source", "needs", TABLE)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A published claim of sciml-bench",
         **_table(TOP_KEYS, tables, required),
         **_sides_of_the_figure(side),
     }
+
+
+def _conditions() -> Schema:
+    """Each with a mark; one that differs says how, what that does, and whether it touches the ratio."""
+    known: Schema = {"mark": {"enum": [mark.value for mark in Mark]}, "ratio": {"type": "boolean"}}
+    each = _table(CONDITION_KEYS, known, ("mark",))
+    differs = {"properties": {"mark": {"const": Mark.DIFFERS.value}}}
+    each |= {"if": differs, "then": {"required": list(CONDITION_KEYS)}, "else": {"not": {"required": ["effect"]}}}
+    return _table(CONDITIONS, dict.fromkeys(CONDITIONS, each), CONDITIONS)
 
 
 def _setting(side: Schema, names: tuple[str, ...]) -> Schema:

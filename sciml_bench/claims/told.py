@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from sciml_bench.claims.claim import Claim
+from sciml_bench.claims.condition import Mark
 from sciml_bench.claims.judging import Judged
 from sciml_bench.claims.ruling import Finding, claimed_words, rounded
 from sciml_bench.stats.ratio import Ratio
 
-HEADINGS = ("claim", "claimed", "as published", "", "when fair", "")
+HEADINGS = ("claim", "claimed", "as published", "", "when fair", "", "conditions")
 
 
 def claimed_text(claim: Claim) -> str:
@@ -46,16 +48,33 @@ def row(judged: Judged) -> tuple[str, ...]:
         ruling_text(published),
         range_text(judged, "fair"),
         ruling_text(fair),
+        conditions_text(judged.claim),
     )
+
+
+def conditions_text(claim: Claim) -> str:
+    """What the measurement as published may be called, and how many of the conditions differ or are unknown."""
+    conditions = claim.conditions
+    if conditions.marked(Mark.NOT_MEASURED):
+        return "not measured"
+    differing, unknown = (len(conditions.marked(mark)) for mark in (Mark.DIFFERS, Mark.UNKNOWN))
+    return f"{conditions.setting}: {differing} differ, {unknown} unknown"
+
+
+def distance_text(claim: Claim) -> str:
+    """The same, and which of them."""
+    conditions = claim.conditions
+    if conditions.marked(Mark.NOT_MEASURED):
+        return "not measured"
+    return f"{conditions.setting}: {conditions.distance}"
 
 
 def remarks(judged: Judged) -> tuple[str, ...]:
     """Why the rulings are what they are; one sentence where both settings share it."""
-    settings = (("as published", "published"), ("when fair", "fair"))
-    told = [_reason(judged.findings[name]) for _, name in settings]
-    if told[0] == told[1]:
-        return (told[0],)
-    return tuple(f"{heading}, {text}" for (heading, _), text in zip(settings, told, strict=True))
+    published, fair = (_reason(judged.findings[name]) for name in ("published", "fair"))
+    if published == fair:
+        return (published,)
+    return f"{judged.claim.conditions.setting}: {published}", f"when fair: {fair}"
 
 
 def _reason(finding: Finding) -> str:
@@ -71,13 +90,27 @@ def disturbance(finding: Finding) -> str:
 
 
 def range_text(judged: Judged, setting: str) -> str:
-    """The ratio of a setting; over several digits its smallest and its largest."""
+    """The ratio of a setting; over several digits its ends; of two that may be alike, who is ahead."""
     curve = judged.curves.get(setting, {})
-    ratios = [finding.ratio.estimate for finding in curve.values() if finding.ratio is not None]
+    ratios = [finding.ratio for finding in curve.values() if finding.ratio is not None]
+    whole = judged.findings[setting].ratio
     if len(ratios) < 2:
-        return ratio_text(judged.findings[setting].ratio)
-    digits = list(curve)
-    return f"{rounded(min(ratios))}–{rounded(max(ratios))}× at {digits[0]:g}–{digits[-1]:g} digits"
+        return f"{ratio_text(whole)}{_ahead(judged.claim, setting, [whole])}"
+    digits, estimates = list(curve), [ratio.estimate for ratio in ratios]
+    span = f"{rounded(min(estimates))}–{rounded(max(estimates))}× at {digits[0]:g}–{digits[-1]:g} digits"
+    return f"{span}{_ahead(judged.claim, setting, ratios)}"
+
+
+def _ahead(claim: Claim, setting: str, ratios: Sequence[Ratio | None]) -> str:
+    """Which of two sides that are claimed to be alike is ahead throughout; empty for all else."""
+    known = [ratio for ratio in ratios if ratio is not None]
+    if claim.figure.within is None or not known:
+        return ""
+    sides = getattr(claim, setting).sides
+    ahead = (
+        "slow" if all(ratio.high < 1 for ratio in known) else "fast" if all(ratio.low > 1 for ratio in known) else ""
+    )
+    return f", {sides[ahead].adapter} ahead" if ahead else ""
 
 
 def ruling_text(finding: Finding) -> str:
@@ -107,6 +140,10 @@ def document(judged: Judged) -> dict[str, Any]:
             "url": claim.origin.url,
             "version": claim.origin.version,
             "read": claim.origin.read.isoformat(),
+        },
+        "conditions": {
+            "setting": None if claim.conditions.marked(Mark.NOT_MEASURED) else claim.conditions.setting,
+            "each": [{**dataclasses.asdict(item), "mark": item.mark.value} for item in claim.conditions.each],
         },
         "profile": judged.profile or None,
         "run": None if judged.folder is None else str(judged.folder),
@@ -141,11 +178,17 @@ def _finding(finding: Finding) -> dict[str, Any]:
 def markdown(found: Sequence[Judged]) -> str:
     """The table for a page, with the source of each claim."""
     lines = [
-        "| claim | claimed | as published | | when fair | | source |",
-        "|---|---|---|---|---|---|---|",
-        *(f"| {' | '.join(_in_markdown(cell) for cell in (*row(item), source(item.claim)))} |" for item in found),
+        "| claim | claimed | as published | | when fair | | conditions | source |",
+        "|---|---|---|---|---|---|---|---|",
+        *(f"| {' | '.join(_in_markdown(cell) for cell in _whole(item))} |" for item in found),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _whole(judged: Judged) -> tuple[str, ...]:
+    """A line with the names of the conditions and the source."""
+    *cells, _ = row(judged)
+    return *cells, distance_text(judged.claim), source(judged.claim)
 
 
 # A citation is worth nothing without its end.
@@ -166,7 +209,7 @@ def latex(found: Sequence[Judged]) -> str:
     body = [" & ".join(escaped(cell) for cell in row(item)) + r" \\" for item in found]
     sources = [f"% {item.claim.id}: {' '.join(source(item.claim).split())}" for item in found]
     return "\n".join([
-        *sources, r"\begin{tabular}{llllll}", r"\toprule", head + r" \\", r"\midrule", *body, r"\bottomrule",
+        *sources, r"\begin{tabular}{lllllll}", r"\toprule", head + r" \\", r"\midrule", *body, r"\bottomrule",
         r"\end{tabular}", "",
     ])  # fmt: skip
 
@@ -180,7 +223,9 @@ def table(found: Sequence[Judged]) -> str:
         claimed = [figure.ratio, figure.most, figure.within]
         told = ["" if value is None else f"{value:g}" for value in claimed]
         quantity = f"{figure.quantity}/later" if figure.against_later else figure.quantity
-        rows.append([item.claim.id, quantity, *told, *published, *fair, item.profile, source(item.claim)])
+        rows.append(
+            [item.claim.id, quantity, *told, *published, *fair, *_marks(item.claim), item.profile, source(item.claim)]
+        )
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
@@ -189,8 +234,16 @@ def table(found: Sequence[Judged]) -> str:
 _CSV_COLUMNS = (
     "claim", "quantity", "claimed", "claimed_most", "claimed_within",
     "published", "published_low", "published_high", "published_ruling",
-    "fair", "fair_low", "fair_high", "fair_ruling", "profile", "source",
+    "fair", "fair_low", "fair_high", "fair_ruling", "derived_by_us", "setting", "differ", "touch_the_ratio", "unknown",
+    "profile", "source",
 )  # fmt: skip
+
+
+def _marks(claim: Claim) -> list[str]:
+    conditions = claim.conditions
+    named = (conditions.marked(Mark.DIFFERS), conditions.touching, conditions.marked(Mark.UNKNOWN))
+    setting = "" if conditions.marked(Mark.NOT_MEASURED) else conditions.setting
+    return ["yes" if claim.figure.derived else "", setting, *(" ".join(item.name for item in found) for found in named)]
 
 
 def _numbers(finding: Finding) -> list[str]:

@@ -21,6 +21,7 @@ from sciml_bench.plan.claimed import claimed_sides
 if TYPE_CHECKING:
     from sciml_bench.adapters.base import Adapter
     from sciml_bench.claims.claim import Claim
+    from sciml_bench.claims.collection import Tested
     from sciml_bench.plan.plan import Plan
     from sciml_bench.store import Run
 
@@ -224,8 +225,8 @@ def _hash(run: Run) -> str | None:
         return None
 
 
-def claims_of(run: Run) -> tuple[Claim, ...]:
-    """The claims of a run, from the files in its folder.
+def claims_of(run: Run) -> tuple[Tested, ...]:
+    """The claims of a run, and which of their settings it measured as they are no longer.
 
     Raises:
         UsageError: it is no run of a claim.

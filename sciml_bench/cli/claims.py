@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,14 @@ from sciml_bench.cli.run import resume_option
 from sciml_bench.errors import UsageError
 
 if TYPE_CHECKING:
-    from sciml_bench.claims.claim import Claim, Setting
+    from sciml_bench.claims.claim import Claim
+    from sciml_bench.claims.collection import Tested
     from sciml_bench.claims.judging import Judged
     from sciml_bench.store import Run
 
 _WIDTH = 110
+
+_all_option = click.option("--all", "with_all", is_flag=True, help="Also claims without a run, with the reason.")
 
 
 def _example(*lines: str) -> str:
@@ -72,16 +74,22 @@ def list_claims(as_json: bool) -> None:
 
 @claims.command(epilog=_example("sciml-bench claims show C05", "sciml-bench claims show my_claim.toml"))
 @click.argument("name", metavar="ID|FILE.toml")
+@out_option
 @json_option
-def show(name: str, as_json: bool) -> None:
-    """Show one claim: what was said, where, of what, and what is known to be wrong with it."""
+def show(name: str, out: Path, as_json: bool) -> None:
+    """Show one claim: what was said, how our conditions differ, and what was found.
+
+    What was found is taken from the newest run of the claim in the folder of results, or in its folder 'claims'; it is
+    judged together with all other claims there.
+    """
     from sciml_bench.claims.collection import find
+    from sciml_bench.cli.claim_text import document, lines
 
     claim = find(name)
     if as_json:
-        print_json(_document(claim))
+        print_json(document(claim))
         return
-    for line in _lines(claim):
+    for line in lines(claim, _known_of(claim, out)):
         click.echo(line)
 
 
@@ -136,7 +144,7 @@ def run(
     left_out = (*chosen.left_out, *series.left_out) if names else ()
     by_name = {item.claim.id: untested(item.claim, item.reason) for item in left_out}
     by_name |= {
-        item.claim.id: item for item in _judged([(claim, run) for run in series.runs for claim in claims_of(run)])
+        item.claim.id: item for item in _judged([(tested, run) for run in series.runs for tested in claims_of(run)])
     }
     _print_judged([by_name[claim.id] for claim in found if claim.id in by_name], as_json)
     print_left_out(series.left_out, as_json)
@@ -148,9 +156,10 @@ def run(
 
 @claims.command(epilog=_example("sciml-bench claims report", "sciml-bench claims report results/*_claim-* --json"))
 @click.argument("names", nargs=-1, metavar="[RUN]...")
+@_all_option
 @out_option
 @json_option
-def report(names: tuple[str, ...], out: Path, as_json: bool) -> int:
+def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> int:
     """Judge claims by their runs: folders or names, or the newest run of each claim.
 
     The claimed ratio, ours as published and ours when fair stand side by side with their 95 % intervals. All claims of
@@ -171,21 +180,23 @@ def report(names: tuple[str, ...], out: Path, as_json: bool) -> int:
     claimed of the first call of a cell is held against later calls of the same process. A ruling with † has processes
     behind it that other work on the machine disturbed.
     """
-    _print_judged(_judged(_tested(names, out)), as_json)
+    found = _judged(_tested(names, out))
+    _print_judged(_with_untested(found) if with_all else found, as_json)
     return exits.OK
 
 
 @claims.command(epilog=_example("sciml-bench claims export --to markdown", "sciml-bench claims export --to csv"))
 @click.argument("names", nargs=-1, metavar="[RUN]...")
 @click.option("--to", "form", type=click.Choice(("markdown", "latex", "csv")), required=True, help="The format.")
+@_all_option
 @out_option
-def export(names: tuple[str, ...], form: str, out: Path) -> int:
+def export(names: tuple[str, ...], form: str, with_all: bool, out: Path) -> int:
     """Write the table of ``claims report`` with the sources, for a page or a paper."""
     from sciml_bench.claims import told
 
     judged = _judged(_tested(names, out))
     write = {"markdown": told.markdown, "latex": told.latex, "csv": told.table}[form]
-    click.echo(write(judged), nl=False)
+    click.echo(write(_with_untested(judged) if with_all else judged), nl=False)
     return exits.OK
 
 
@@ -198,20 +209,30 @@ def _found(names: tuple[str, ...]) -> list[Claim]:
     return list({claim.id: claim for claim in map(find, names)}.values())
 
 
-def _tested(names: tuple[str, ...], out: Path) -> list[tuple[Claim, Run]]:
+def _tested(names: tuple[str, ...], out: Path) -> list[tuple[Tested, Run]]:
     """The claims of these runs, or each claim with its newest run."""
     from sciml_bench.cli.claiming import claims_of, newest_of_each
     from sciml_bench.cli.finding import found_run
 
     if names:
-        return [(claim, run) for run in (found_run(name, out) for name in names) for claim in claims_of(run)]
+        return [(tested, run) for run in (found_run(name, out) for name in names) for tested in claims_of(run)]
     newest = newest_of_each(out)
     if not newest:
         raise UsageError(f"there is no run of a claim in {out}; make one with `sciml-bench claims run`")
-    return [(claim, run) for name, run in newest.items() for claim in claims_of(run) if claim.id == name]
+    return [(tested, run) for name, run in newest.items() for tested in claims_of(run) if tested.claim.id == name]
 
 
-def _judged(tested: Sequence[tuple[Claim, Run]]) -> tuple[Judged, ...]:
+def _known_of(claim: Claim, out: Path) -> Judged | None:
+    """What the newest run of a claim says, with the others of its folder as one family; ``None`` without a run."""
+    from sciml_bench.cli.claiming import newest_of_each
+
+    for folder in (out, out / "claims"):
+        if claim.id in newest_of_each(folder):
+            return next((found for found in _judged(_tested((), folder)) if found.claim.id == claim.id), None)
+    return None
+
+
+def _judged(tested: Sequence[tuple[Tested, Run]]) -> tuple[Judged, ...]:
     """Judge the claims of these runs as one family."""
     from sciml_bench.claims.judging import Measurement, judged
     from sciml_bench.report.summary import summarise
@@ -221,7 +242,18 @@ def _judged(tested: Sequence[tuple[Claim, Run]]) -> tuple[Judged, ...]:
 
     runs = {run.folder: run for _, run in tested}
     summaries = {folder: summarise(run.plan, run.records(on_damage=damaged)) for folder, run in runs.items()}
-    return judged([Measurement(claim, summaries[run.folder], run.folder) for claim, run in tested])
+    return judged([Measurement(it.claim, summaries[run.folder], run.folder, it.changed) for it, run in tested])
+
+
+def _with_untested(found: Sequence[Judged]) -> list[Judged]:
+    """These, and all claims of the suite that none of them is, with the reason."""
+    from sciml_bench.claims.collection import claims as all_claims
+    from sciml_bench.claims.judging import untested
+
+    known = {item.claim.id: item for item in found}
+    for claim in all_claims().values():
+        known.setdefault(claim.id, untested(claim, claim.needs.lacking or "no run of it was found"))
+    return [known[name] for name in sorted(known)]
 
 
 def _print_judged(found: Sequence[Judged], as_json: bool) -> None:
@@ -243,77 +275,3 @@ def _print_judged(found: Sequence[Judged], as_json: bool) -> None:
         "\nEvery ruling follows from the rule in `sciml-bench claims report --help`; "
         "`sciml-bench claims show ID` has source and conditions. Corrections are welcome."
     )
-
-
-def _lines(claim: Claim) -> Iterator[str]:
-    from sciml_bench.adapters.registry import adapters
-    from sciml_bench.claims.told import claimed_text, quantity_text
-    from sciml_bench.claims.trial import needed
-    from sciml_bench.report.wrapping import wrapped
-
-    def told(heading: str, text: str) -> Iterator[str]:
-        yield from wrapped(f"{heading}: {text}", _WIDTH)
-
-    yield f"{claim.id}: {claim.title}"
-    yield ""
-    yield from told("said", f"{claim.figure.says} ({claimed_text(claim)}, {quantity_text(claim)})")
-    yield from told("where", claim.origin.citation)
-    yield f"  {claim.origin.url}"
-    yield f"  {claim.origin.version}, read {claim.origin.read.isoformat()}"
-    yield from told("of what", " ".join(claim.workload.split()))
-    yield from told("timed", " ".join(claim.timed.split()))
-    for drift in claim.drifts:
-        yield from told(
-            "citation drift", f"{drift.where} quotes {drift.quotes}; the source it cites says {drift.source_says}"
-        )
-    for trap in claim.traps:
-        yield from told("mind", trap)
-    yield ""
-    for heading, setting in (("as published", claim.published), ("when fair", claim.fair)):
-        if setting is not None:
-            yield from _setting_lines(heading, setting)
-    needs = claim.needs
-    names = ", ".join([needs.device, *needed(claim, adapters())])
-    yield from told("needs", f"{names}; about {needs.minutes:g} min, {needs.memory_gib:g} GiB")
-    if needs.lacking:
-        yield from told("not testable", needs.lacking)
-
-
-def _setting_lines(heading: str, setting: Setting) -> Iterator[str]:
-    from sciml_bench.report.wrapping import wrapped
-
-    changes = ", ".join(f"{key} = {_value_text(value)}" for key, value in setting.workload.changes.items())
-    yield from wrapped(f"{heading}: problem {setting.workload.problem}{f' with {changes}' if changes else ''}", _WIDTH)
-    for name, side in setting.sides.items():
-        at = "" if side.rtol is None else f", rtol {side.rtol:g}, atol {side.atol or side.rtol:g}"
-        yield f"  {name}: {side.words}{at}{f' ({side.note})' if side.note else ''}"
-    for note in setting.notes:
-        yield from (f"  {line}" for line in wrapped(note, _WIDTH - 2))
-
-
-def _value_text(value: object) -> str:
-    """A value as a file has it, shortened."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_value_text(entry)}" for key, entry in value.items()) + " }"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value_text, value))}]"
-    return str(value)
-
-
-def _document(claim: Claim) -> dict[str, Any]:
-    import dataclasses
-
-    data = dataclasses.asdict(claim)
-    origin = {**data["origin"], "read": claim.origin.read.isoformat()}
-    return _plain({**data, "origin": origin, "path": str(claim.path), "testable": claim.testable})
-
-
-def _plain(value: Any) -> Any:
-    """The same with numbers and texts only: overrides may be decimals, or whatever TOML knows."""
-    if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, Decimal):
-        return float(value)
-    return value if isinstance(value, str | int | float | None) else str(value)

@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from sciml_bench.claims.claim import OF_SEVERAL
 from sciml_bench.claims.collection import claims, find, folder
 from sciml_bench.claims.load import load_claim
 from sciml_bench.claims.schema import schema
@@ -55,12 +56,24 @@ def test_every_claim_of_the_suite_is_whole(name: str):
         ('quantity = "solve"', 'quantity = "beauty"', 18, "is nothing to claim"),
         ("read = 2026-06-30", 'read = "June"', 27, "the date on which the figure was read"),
         ("minutes = 2", "minutes = 0", 30, "must be positive"),
-        ('[published]\nproblem = "robertson"', '[published]\nproblem = "robber"', 34, "there is no problem 'robber'"),
-        ('method = "rosenbrock23"', 'method = "rosenbrock"', 40, "julia has no method 'rosenbrock'"),
-        ('adapter = "scipy"', 'adapter = "scipi"', 47, "there is no adapter 'scipi'"),
-        ("rtol = 1e-3", "rtol = 2", 43, "must lie between 0 and 1"),
-        ("[published.fast]", "[published.first]", 33, "unknown key 'first'"),
+        ('[published]\nproblem = "robertson"', '[published]\nproblem = "robber"', 47, "there is no problem 'robber'"),
+        ('method = "rosenbrock23"', 'method = "rosenbrock"', 53, "julia has no method 'rosenbrock'"),
+        ('adapter = "scipy"', 'adapter = "scipi"', 60, "there is no adapter 'scipi'"),
+        ("rtol = 1e-3\n", "rtol = 2\n", 56, "must lie between 0 and 1"),
+        ("[published.fast]", "[published.first]", 46, "unknown key 'first'"),
         ("traps = [", "traps = [1, ", 12, "must be a list of sentences"),
+        ('url = "https://gist.github.com', 'url = "gist', 25, "does not identify the source"),
+        (
+            'version = "gist fd62e005c4c86520306338b6bdae6b79"',
+            'version = "the newest"',
+            26,
+            "does not identify the version",
+        ),
+        ("ratio = 53", 'ratio = 53\nkind = "direction"', 20, "a direction names no figure"),
+        ("ratio = 53", 'ratio = 53\nmost = 60\nkind = "up_to"', 21, "'most' ends a range"),
+        ("ratio = 53", "ratio = 53\ndigits = 17", 20, "'digits' is 17"),
+        ("ratio = 53", 'ratio = 53\nderived = "yes"', 20, "must be true or false"),
+        ("ratio = 53", 'ratio = 53\nkind = "none"', 19, "a text without a figure"),
         ("ratio = 53", 'ratio = 53\nagainst = "later"', 19, "solve cannot be claimed against 'later'"),
         (
             'quantity = "solve"',
@@ -68,7 +81,7 @@ def test_every_claim_of_the_suite_is_whole(name: str):
             19,
             "cannot be claimed against 'others'",
         ),
-        ('quantity = "solve"', 'quantity = "first_solve"\nagainst = "later"', 33, "unknown key 'fast'"),
+        ('quantity = "solve"', 'quantity = "first_solve"\nagainst = "later"', 46, "unknown key 'fast'"),
     ],
 )
 def test_wrong_files_are_refused_with_line_and_cure(tmp_path: Path, old: str, new: str, line: int, complaint: str):
@@ -95,20 +108,61 @@ def test_a_missing_source_and_missing_conditions_are_refused(tmp_path: Path):
         load_claim(tmp_path / "nowhere.toml")
 
 
+FIRST_CALL = """
+[published]
+problem = "lorenz"
+
+[published.cell]
+adapter = "diffrax"
+method = "tsit5"
+sensitivity = "checkpointed"
+mode = "compiled"
+rtol = 1e-4
+
+[fair]
+problem = "lorenz"
+
+[fair.cell]
+adapter = "diffrax"
+method = "tsit5"
+sensitivity = "checkpointed"
+mode = "compiled-warm"
+"""
+
+
 def test_a_first_call_against_later_ones_has_one_side(tmp_path: Path):
-    claim = find("C29")
+    text = GOOD.read_text(encoding="utf-8").replace('quantity = "solve"', 'quantity = "first_solve"\nagainst = "later"')
+    text = text[: text.index("[published]")] + FIRST_CALL
+    path = tmp_path / "claim.toml"
+    path.write_text(text, encoding="utf-8")
+    claim = load_claim(path)
     assert claim.figure.against_later
     assert claim.published is not None
     assert list(claim.published.sides) == ["cell"]
     assert claim.published.sides["cell"].rtol == 1e-4
-    path = tmp_path / "C29.toml"
-    text = claim.path.read_text(encoding="utf-8")
+    assert list(jsonschema.Draft202012Validator(schema()).iter_errors(tomllib.loads(text))) == []
     path.write_text(text.replace("[published.cell]", "[published.fast]"), encoding="utf-8")
     with pytest.raises(ProblemError, match="unknown key 'fast'"):
         load_claim(path)
     path.write_text(text[: text.index("[fair.cell]")], encoding="utf-8")
     with pytest.raises(ProblemError, match=r"lacks the table 'cell'"):
         load_claim(path)
+
+
+@pytest.mark.parametrize("kind", list(OF_SEVERAL))
+def test_what_one_problem_cannot_rule_on_has_no_settings(tmp_path: Path, kind: str):
+    text = GOOD.read_text(encoding="utf-8").replace('quantity = "solve"', f'quantity = "solve"\nkind = "{kind}"')
+    path = tmp_path / "claim.toml"
+    path.write_text(text.replace("ratio = 53\n", "") if kind == "none" else text, encoding="utf-8")
+    with pytest.raises(ProblemError, match=f"cannot rule on {OF_SEVERAL[kind]}") as caught:
+        load_claim(path)
+    assert caught.value.line == text.splitlines().index(f'kind = "{kind}"') + 1
+    assert "'lacking'" in caught.value.cure
+
+
+@pytest.mark.parametrize("name", [name for name, claim in claims().items() if claim.testable])
+def test_no_claim_is_ruled_by_what_its_quantity_does_not_allow(name: str):
+    assert claims()[name].figure.kind not in OF_SEVERAL
 
 
 def test_the_schema_knows_every_claim_and_refuses_what_the_loader_does():
@@ -120,7 +174,7 @@ def test_the_schema_knows_every_claim_and_refuses_what_the_loader_does():
     for old, new in (
         ("ratio = 53", "ratio = 0.5"),
         ("[published.fast]", "[published.first]"),
-        ("rtol = 1e-3", "rtol = 2"),
+        ("rtol = 1e-3\n", "rtol = 2\n"),
         ("ratio = 53", 'ratio = 53\nagainst = "later"'),
         ('quantity = "solve"', 'quantity = "first_solve"\nagainst = "later"'),
         ("[fair.slow]", "[fair.cell]"),

@@ -11,6 +11,7 @@ import pytest
 
 from sciml_bench.adapters import registry
 from sciml_bench.claims import collection
+from sciml_bench.claims.condition import CONDITIONS
 from sciml_bench.claims.load import load_claim
 from sciml_bench.cli import budget, exits, running
 from sciml_bench.plan.plan import Plan
@@ -39,6 +40,7 @@ read = 2026-06-30
 minutes = 1
 memory_gib = 1
 {needs}
+{conditions}
 [published]
 problem = "decay"
 set = {{ "parameters.a" = 0.6 }}
@@ -60,7 +62,10 @@ def sides(setting: str, fast: str, slow: str, tolerances: str = "") -> str:
 def write(name: str = "X1", quantity: str = "solve", fair_slow: str = "finer", needs: str = "") -> str:
     published = sides("published", "fine", "finer", "rtol = 1e-3\natol = 1e-6")
     fair = sides("fair", "fine", fair_slow)
-    text = CLAIM.format(name=name, quantity=quantity, needs=needs, published=published, fair=fair)
+    conditions = "\n".join(["[conditions]", *(f'{key} = {{ mark = "same", source = "any" }}' for key in CONDITIONS)])
+    text = CLAIM.format(
+        name=name, quantity=quantity, needs=needs, conditions=conditions, published=published, fair=fair
+    )
     Path(f"{name}.toml").write_text(text, encoding="utf-8")
     return f"{name}.toml"
 
@@ -127,7 +132,8 @@ def test_several_processes_give_intervals(cli):
 def test_what_is_left_out_is_told_with_its_reason(cli, monkeypatch):
     lacking = write("X3", needs='lacking = "There is no adapter for it."\n')
     text = Path(lacking).read_text(encoding="utf-8")
-    Path(lacking).write_text(text[: text.index("[published]")], encoding="utf-8")
+    text = text[: text.index("[published]")].replace('"same"', '"not measured"')
+    Path(lacking).write_text(text, encoding="utf-8")
     gpu = write("X4", needs='device = "cuda"\n')
     done = cli("claims", "run", lacking, gpu, write(), "--cpu", "--minutes", "0.001", "--profile", "smoke")
     assert done.code == exits.NOTHING_SELECTED

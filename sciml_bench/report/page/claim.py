@@ -9,7 +9,15 @@ from pathlib import Path
 from sciml_bench.claims.claim import Claim
 from sciml_bench.claims.collection import of_run
 from sciml_bench.claims.judging import Judged, Measurement, judged
-from sciml_bench.claims.told import claimed_text, disturbance, quantity_text, range_text, ruling_text, source
+from sciml_bench.claims.told import (
+    claimed_text,
+    distance_text,
+    disturbance,
+    quantity_text,
+    range_text,
+    ruling_text,
+    source,
+)
 from sciml_bench.claims.workload import SETTINGS
 from sciml_bench.errors import ProblemError
 from sciml_bench.plan.claimed import claimed_sides
@@ -28,12 +36,13 @@ _OVERVIEW = (
     Heading("claim", wide=True),
     Heading("of"),
     Heading("claimed", True, "slow side / fast side"),
-    Heading("as published", True, f"at the tolerances and with the methods of the source: {_RATIO}"),
+    Heading("as published", True, f"as near to the source as the last column says: {_RATIO}"),
     Heading("ruling"),
     Heading("when fair", True, f"at equal achieved accuracy: {_RATIO}"),
     Heading("ruling"),
+    Heading("conditions", wide=True),
 )
-_TOLD = {"published": "as published", "fair": "when fair"}
+_FAIR = "when fair"
 
 
 @dataclass(frozen=True)
@@ -49,17 +58,17 @@ def under_test(reading: Reading, section: str, places: Places) -> tuple[Tested, 
     """The claims that a run tests, in the section of this id; none for any other run."""
     folder = Path(reading.folder)
     try:
-        claims = of_run(folder, reading.plan)
+        tested = of_run(folder, reading.plan)
     except ProblemError:
         # A file of its own was changed after the run: the tables of its cells stand without it.
         return ()
     return tuple(
         Tested(
-            Measurement(claim, reading.summary, folder),
+            Measurement(item.claim, reading.summary, folder, item.changed),
             section,
-            {setting: _records(claim, reading, setting, places) for setting in SETTINGS},
+            {setting: _records(item.claim, reading, setting, places) for setting in SETTINGS},
         )
-        for claim in claims
+        for item in tested
     )
 
 
@@ -88,6 +97,7 @@ def _row(claim: Tested, found: Judged) -> tuple[Entry, ...]:
         Entry(quantity_text(told)),
         Entry(claimed_text(told), value=told.figure.ratio),
         *settings,
+        Entry(distance_text(told)),
     )
 
 
@@ -106,7 +116,9 @@ def _table(tested: Tested, found: Judged) -> Table:
     for name in SETTINGS:
         finding = found.findings[name]
         reason = Entry(f"{finding.reason}{disturbance(finding)}")
-        rows.append((Entry(_TOLD[name]), *_found(found, name), reason, tested.records[name]))
+        heading = claim.conditions.setting if name == "published" else _FAIR
+        rows.append((Entry(heading), *_found(found, name), reason, tested.records[name]))
+    rows += [(Entry(c.name), Entry(""), Entry(c.mark.value), Entry(c.words), Entry("")) for c in claim.conditions.each]
     return Table(
         f"{tested.section}-claim-{claim.id.lower()}",
         f"Claim {claim.id}: {claim.title}",
@@ -129,5 +141,6 @@ def _records(claim: Claim, reading: Reading, setting: str, places: Places) -> En
 def _note(claim: Claim) -> str:
     """Where it was said, what is known to be wrong with it, and an invitation."""
     drifts = (f"{drift.where} quotes {drift.quotes}; the source says {drift.source_says}" for drift in claim.drifts)
-    sentences = [source(claim), *drifts, *claim.traps, "Something misrepresented? Corrections are welcome"]
+    derived = ["The ratio is derived by us from two figures of the source"] if claim.figure.derived else []
+    sentences = [source(claim), *derived, *drifts, *claim.traps, "Something misrepresented? Corrections are welcome"]
     return " ".join(f"{sentence.rstrip('.')}." for sentence in sentences)

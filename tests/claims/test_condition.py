@@ -1,0 +1,113 @@
+"""Conditions of claims: all are there, each has a mark, and what differs says how."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from sciml_bench.claims.collection import claims, folder
+from sciml_bench.claims.condition import CONDITIONS, Mark
+from sciml_bench.claims.load import load_claim
+from sciml_bench.claims.schema import schema
+from sciml_bench.errors import ProblemError
+
+GOOD = folder() / "C05.toml"
+SPAN = 'span = { mark = "same", source = "0 to 1e5" }'
+
+
+@pytest.mark.parametrize("name", sorted(claims()))
+def test_every_claim_of_the_suite_marks_every_condition(name: str):
+    claim = claims()[name]
+    assert tuple(condition.name for condition in claim.conditions.each) == CONDITIONS
+    marks = {condition.mark for condition in claim.conditions.each}
+    assert (Mark.NOT_MEASURED in marks) is not claim.testable
+    for condition in claim.conditions.each:
+        if condition.mark is Mark.DIFFERS:
+            assert condition.effect
+            assert condition.ours not in ("", condition.source)
+
+
+def written(tmp_path: Path, old: str, new: str) -> Path:
+    text = GOOD.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path = tmp_path / "claim.toml"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("new", "complaint"),
+    [
+        ("", "the condition 'span' is missing"),
+        ('span = { source = "0 to 1e5" }', "the condition 'span' has no mark"),
+        ('span = { mark = "alike", source = "0 to 1e5" }', "the condition 'span' cannot be 'alike'"),
+        ('span = { mark = "not measured", source = "0 to 1e5" }', "cannot be 'not measured'"),
+        ('span = { mark = "same" }', "does not say what the source did"),
+        ('span = { mark = "same", source = " " }', "must be a non-empty string"),
+        ('span = "same"', "the condition 'span' must be a table"),
+        ('span = { mark = "same", source = "1", effect = "more" }', "which has no effect"),
+        ('span = { mark = "same", source = "1", more = "more" }', "unknown key 'more'"),
+        ('span = { mark = "differs", source = "1", ours = "2", ratio = true }', "does not say how"),
+        ('span = { mark = "differs", source = "1", ours = "2", effect = "more" }', "does not say how"),
+        ('span = { mark = "differs", source = "1", effect = "more", ratio = true }', "does not say how"),
+        ('span = { mark = "differs", source = "1", ours = "2", effect = "more", ratio = "yes" }', "true or false"),
+    ],
+)
+def test_a_condition_that_says_too_little_is_refused_with_its_line_and_cure(tmp_path: Path, new: str, complaint: str):
+    path = written(tmp_path, SPAN, new)
+    with pytest.raises(ProblemError, match=complaint) as caught:
+        load_claim(path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert caught.value.line == lines.index("[conditions]") + (1 if not new else 3)
+    assert caught.value.cure or "true or false" in complaint or "non-empty" in complaint
+    if complaint != "the condition 'span' cannot be 'alike'":
+        return
+    assert "same, differs, unknown" in caught.value.cure
+
+
+def test_a_claim_without_conditions_is_refused(tmp_path: Path):
+    text = GOOD.read_text(encoding="utf-8")
+    start, end = text.index("[conditions]"), text.index("[published]")
+    path = tmp_path / "claim.toml"
+    path.write_text(text[:start] + text[end:], encoding="utf-8")
+    with pytest.raises(ProblemError, match=r"needs the table \[conditions\]") as caught:
+        load_claim(path)
+    assert caught.value.line == 1
+    assert "tolerances" in caught.value.cure
+
+
+def test_what_is_not_measured_cannot_be_the_same(tmp_path: Path):
+    text = (folder() / "C34.toml").read_text(encoding="utf-8")
+    path = tmp_path / "claim.toml"
+    path.write_text(
+        text.replace('span = { mark = "unknown" }', 'span = { mark = "same", source = "1" }'), encoding="utf-8"
+    )
+    with pytest.raises(ProblemError, match="cannot be 'same', as no setting is measured"):
+        load_claim(path)
+
+
+def test_a_difference_that_touches_the_ratio_is_called_in_the_spirit_of_it(tmp_path: Path):
+    conditions = load_claim(GOOD).conditions
+    assert conditions.setting == "in the spirit of it"
+    assert conditions.distance == "2 differ (method, timing), 1 unknown (version); touching the ratio: method"
+    near = load_claim(written(tmp_path, 'which helps SciPy", ratio = true', 'which helps SciPy", ratio = false'))
+    assert near.conditions.setting == "as published", "of the version alone nothing is known"
+    text = near.path.read_text(encoding="utf-8")
+    near.path.write_text(text.replace(SPAN, 'span = { mark = "unknown" }'), encoding="utf-8")
+    assert load_claim(near.path).conditions.setting == "as published, as far as known"
+
+
+def test_the_schema_refuses_what_the_loader_does():
+    validator = jsonschema.Draft202012Validator(schema())
+    text = GOOD.read_text(encoding="utf-8")
+    for new in (
+        "",
+        'span = { source = "0 to 1e5" }',
+        'span = { mark = "alike", source = "1" }',
+        'span = { mark = "same", source = "1", effect = "more" }',
+        'span = { mark = "differs", source = "1", ours = "2", effect = "more" }',
+    ):
+        assert list(validator.iter_errors(tomllib.loads(text.replace(SPAN, new)))) != [], new
