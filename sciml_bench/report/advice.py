@@ -6,21 +6,28 @@ problems do not add up, so a cell is as good as the geometric mean of its costs;
 the kind, since it failed there or is not accurate enough, is not advised. A problem that one library alone can run, of
 several that run most of its kind, is no contest and has no part in this, nor has one on which every way failed. Where
 one way alone has costs on all the others, it is the one to take.
+
+The problems of a run stand for others of their kind. So the problem is the unit of replication here: two ways are
+judged by their ratio on each problem, over the problems, and the family is all pairs of ways that have costs on all of
+them, whichever turned out to be the cheapest.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
-from sciml_bench.report.choice import GRADIENTS, block_costs, cost
+from sciml_bench.report.choice import GRADIENTS, cost
+from sciml_bench.report.lead import Lead, lead_of, turned
 from sciml_bench.report.rows import Row
 from sciml_bench.report.tables import RowTable
 from sciml_bench.stats.breakeven import Cost
-from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
-from sciml_bench.stats.verdict import Judgement, Verdict, judge
+from sciml_bench.stats.ratio import Ratio, paired_ratio
+from sciml_bench.stats.resample import FEWEST, resampled_mean
+from sciml_bench.stats.verdict import Judgement, Verdict, judge, with_bound
 from sciml_bench.task import Cell
 
 LARGE = 1000
@@ -34,7 +41,7 @@ Solver = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Rival:
-    """Another solver, and its cost over that of the one to take."""
+    """Another solver, and its cost over that of the one to take, over the problems."""
 
     solver: Solver
     judgement: Judgement
@@ -46,8 +53,9 @@ class Advice:
 
     ``factor`` is the geometric mean over the problems of its cost over the least cost that any solver has there.
     ``alone`` names the problems of the kind that only one library of several can run, and that library.
-    ``even`` are the rivals that are not told apart from it, ``next`` is the cheapest of those that are; ``missed``
-    names for each solver that was planned and lacks a cost the problems where it does; on those of ``failed`` all do.
+    ``lead`` says whether it is the one to take beyond chance: ``even`` are the rivals that are not told apart from it,
+    ``next`` is the cheapest of those that are. ``missed`` names for each solver that was planned and lacks a cost the
+    problems where it does; on those of ``failed`` all do.
     """
 
     kind: str
@@ -55,11 +63,17 @@ class Advice:
     gradients: int
     solver: Solver
     factor: float
+    lead: Lead
     even: tuple[Rival, ...]
     next: Rival | None
     missed: Mapping[Solver, tuple[str, ...]]
     alone: Mapping[str, str]
     failed: tuple[str, ...]
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few problems to tell much of others."""
+        return len(self.problems) < FEWEST
 
 
 def kind_of(entry: Mapping[str, object]) -> str:
@@ -78,11 +92,11 @@ def advice(plan: Mapping[str, Any], tables: Sequence[RowTable]) -> tuple[Advice,
     Nothing is said of a kind that fewer than two ways were to run, or of which none has costs on all problems.
     """
     rows = {table.problem: table.rows for table in tables if table.name == "idiomatic"}
-    candidates: list[_Candidate] = []
-    for kind in KINDS:
-        candidates += _candidates(_field(plan, kind, rows))
-    judged = judge({(place, rival): ratio for place, of in enumerate(candidates) for rival, ratio in of.rivals.items()})
-    return tuple(_advice(place, candidate, judged) for place, candidate in enumerate(candidates))
+    fields = [_field(plan, kind, rows) for kind in KINDS]
+    judged = judge({key: ratio for field in fields for key, ratio in _family(field)})
+    return tuple(
+        item for field in fields for gradients in GRADIENTS if (item := _advice(field, gradients, judged)) is not None
+    )
 
 
 def unadvised(plan: Mapping[str, Any], found: Sequence[Advice]) -> dict[str, tuple[str, ...]]:
@@ -109,15 +123,27 @@ def _planned(plan: Mapping[str, Any], names: Sequence[str]) -> dict[Solver, set[
 class _Field:
     """The problems of a kind on which solvers are set against each other, and every solver's costs there.
 
-    ``alone`` and ``failed`` are the problems of the kind that have no part in it, as in :class:`Advice`.
+    ``bounded`` are the solvers of which a cost is known from above only. ``alone`` and ``failed`` are the problems of
+    the kind that have no part in it, as in :class:`Advice`.
     """
 
     kind: str
     problems: tuple[str, ...]
     costs: Mapping[Solver, Mapping[str, Cost]]
-    blocks: Mapping[Solver, Mapping[str, Mapping[int, Cost]]]
+    bounded: frozenset[Solver]
     alone: Mapping[str, str]
     failed: tuple[str, ...]
+
+    @property
+    def complete(self) -> list[Solver]:
+        """The solvers that have a cost on every problem; none where there is nothing to choose between."""
+        if not self.problems or len(self.costs) < 2:
+            return []
+        return [solver for solver, known in self.costs.items() if len(known) == len(self.problems)]
+
+    def totals(self, solver: Solver, gradients: int) -> list[float]:
+        """Seconds for so many gradients on each problem."""
+        return [self.costs[solver][name].total_s(gradients) for name in self.problems]
 
 
 def _field(plan: Mapping[str, Any], kind: str, rows: Mapping[str, Sequence[Row]]) -> _Field:
@@ -125,18 +151,18 @@ def _field(plan: Mapping[str, Any], kind: str, rows: Mapping[str, Sequence[Row]]
     alone = _alone(plan, names)
     contested = [name for name in names if name not in alone]
     costs: dict[Solver, dict[str, Cost]] = {solver: {} for solver in _planned(plan, contested)}
-    blocks: dict[Solver, dict[str, dict[int, Cost]]] = {}
+    bounded: set[Solver] = set()
     for name in contested:
         for row in rows.get(name, ()):
             if (found := cost(row)) is not None:
                 costs.setdefault(solver_of(row.summary.cell), {})[name] = found
-                blocks.setdefault(solver_of(row.summary.cell), {})[name] = block_costs(row)
+                bounded |= {solver_of(row.summary.cell)} if row.gradient.at_most else set()
     solved = {name for known in costs.values() for name in known}
     return _Field(
         kind=kind,
         problems=tuple(name for name in contested if name in solved),
         costs=costs,
-        blocks=blocks,
+        bounded=frozenset(bounded),
         alone=alone,
         failed=tuple(name for name in contested if name not in solved),
     )
@@ -155,33 +181,24 @@ def _alone(plan: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
     return {name: found[0] for name, found in running.items() if len(found) == 1}
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """The cheapest solver for so many gradients of a kind, not yet judged against its rivals."""
-
-    field: _Field
-    gradients: int
-    solver: Solver
-    factor: float
-    rivals: Mapping[Solver, Ratio]
+_Pair = tuple[str, int, Solver, Solver]
+"""A kind, a number of gradients, and two solvers: the base and the other."""
 
 
-def _candidates(field: _Field) -> Iterator[_Candidate]:
-    complete = [solver for solver, known in field.costs.items() if field.problems and len(known) == len(field.problems)]
-    if not complete or len(field.costs) < 2:
-        return
+def _family(field: _Field) -> Iterator[tuple[_Pair, Ratio]]:
+    """All pairs of solvers with costs on all problems of a kind."""
     for gradients in GRADIENTS:
-        means = {solver: _mean(field.costs[solver].values(), gradients) for solver in complete}
-        best = min(means, key=lambda solver: means[solver])
-        base = _by_block(field.blocks[best], gradients)
-        ratios = {s: _ratio(base, _by_block(field.blocks[s], gradients)) for s in complete if s != best}
-        yield _Candidate(
-            field=field,
-            gradients=gradients,
-            solver=best,
-            factor=means[best] / _mean(_least(field, gradients), gradients),
-            rivals={solver: ratio for solver, ratio in ratios.items() if ratio is not None},
-        )
+        totals = {solver: field.totals(solver, gradients) for solver in field.complete}
+        for base, new in combinations(totals, 2):
+            yield (field.kind, gradients, base, new), ratio_over(totals[base], totals[new])
+
+
+def ratio_over(base: Sequence[float], new: Sequence[float]) -> Ratio:
+    """new / base over problems: the paired ratio with its t interval, from 5 problems on with the wider of that and the
+    interval from resampling the problems."""
+    ratio = paired_ratio(base, new, ordered=False)
+    found = resampled_mean([b / a for a, b in zip(base, new, strict=True)])
+    return ratio if found is None else replace(ratio, low=min(ratio.low, found[0]), high=max(ratio.high, found[1]))
 
 
 def solver_of(cell: Cell) -> Solver:
@@ -202,32 +219,37 @@ def _least(field: _Field, gradients: int) -> list[Cost]:
     ]
 
 
-def _by_block(costs: Mapping[str, Mapping[int, Cost]], gradients: int) -> dict[int, float | None]:
-    """The mean over the problems in each block that has all of them."""
-    common = set.intersection(*(set(of_block) for of_block in costs.values()))
-    return {block: _mean([of_block[block] for of_block in costs.values()], gradients) for block in common}
-
-
-def _ratio(base: Mapping[int, float | None], new: Mapping[int, float | None]) -> Ratio | None:
-    pairs = pair(base, new)
-    return paired_ratio(pairs.base, pairs.new) if pairs.blocks else None
-
-
-def _advice(place: int, candidate: _Candidate, judged: Mapping[tuple[int, Solver], Judgement]) -> Advice:
-    rivals = [Rival(solver, judged[place, solver]) for solver in candidate.rivals]
+def _advice(field: _Field, gradients: int, judged: Mapping[_Pair, Judgement]) -> Advice | None:
+    means = {solver: _mean(field.costs[solver].values(), gradients) for solver in field.complete}
+    if not means:
+        return None
+    best = min(means, key=lambda solver: means[solver])
+    rivals = [Rival(solver, _against(field, gradients, best, solver, judged)) for solver in means if solver != best]
     rivals.sort(key=lambda rival: rival.judgement.ratio.estimate)
     slower = [rival for rival in rivals if rival.judgement.verdict is Verdict.SLOWER]
-    field = candidate.field
+    even = tuple(rival for rival in rivals if rival.judgement.verdict is not Verdict.SLOWER)
     missed = {solver: tuple(n for n in field.problems if n not in known) for solver, known in field.costs.items()}
     return Advice(
         kind=field.kind,
         problems=field.problems,
-        gradients=candidate.gradients,
-        solver=candidate.solver,
-        factor=candidate.factor,
-        even=tuple(rival for rival in rivals if rival.judgement.verdict is not Verdict.SLOWER),
+        gradients=gradients,
+        solver=best,
+        factor=means[best] / _mean(_least(field, gradients), gradients),
+        lead=lead_of([rival.judgement for rival in even]),
+        even=even,
         next=slower[0] if slower else None,
         missed={solver: names for solver, names in missed.items() if names},
         alone=field.alone,
         failed=field.failed,
     )
+
+
+def _against(
+    field: _Field, gradients: int, best: Solver, other: Solver, judged: Mapping[_Pair, Judgement]
+) -> Judgement:
+    found = judged.get((field.kind, gradients, best, other))
+    judgement = turned(judged[field.kind, gradients, other, best]) if found is None else found
+    if judgement.ratio.low <= 1 <= judgement.ratio.high and judgement.verdict is not Verdict.SAME:
+        # t alone names a winner, and other problems drawn from these do not.
+        judgement = replace(judgement, verdict=Verdict.UNDECIDED)
+    return with_bound(judgement, best in field.bounded, other in field.bounded)

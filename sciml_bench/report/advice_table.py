@@ -6,8 +6,12 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sciml_bench.report import quantities
 from sciml_bench.report.advice import LARGE, Advice, Rival, Solver
 from sciml_bench.report.layouts import Layout
+from sciml_bench.report.lead import Lead
+from sciml_bench.report.quantities import finite
+from sciml_bench.stats.resample import FEWEST
 
 CAPTION = (
     "which to take: the cheapest from process start for so many gradients, over all problems of a kind, of each "
@@ -16,9 +20,12 @@ CAPTION = (
 
 HELP = (
     f"large: {LARGE} or more components of the state or of theta, times the trajectories. factor: the geometric mean "
-    "over the problems of its cost over the least of any cell there. not told apart: no verdict against the one to "
-    "take, or the same within the band; next: the cheapest that is slower."
+    "over the problems of its cost over the least of any cell there. take: judged over the problems, which stand for "
+    "others of their kind; where it says undecided, take any of those that are not told apart. In brackets: the 95 % "
+    f"interval over the problems, from {FEWEST} on resampled too; fewer name one to take only from a factor of 2 on."
 )
+
+_VERDICTS = {Lead.CLEAR: "cheapest", Lead.SAME: "same", Lead.UNDECIDED: "undecided"}
 
 _USUAL = {"float64", "cpu"}
 _NAMED = 3
@@ -47,6 +54,9 @@ def notes(found: Sequence[Advice]) -> Iterator[str]:
     for kind in dict.fromkeys(item.kind for item in found):
         of = next(item for item in found if item.kind == kind)
         yield f"{kind}: {', '.join(of.problems)}"
+        if of.few:
+            count = "one problem" if len(of.problems) == 1 else f"{len(of.problems)} problems"
+            yield f"  {count}: too few to say much of others of the kind"
         for problem, adapter in of.alone.items():
             yield f"  {problem} is left out: only {adapter} runs it"
         for problem in of.failed:
@@ -70,6 +80,8 @@ def document(found: Sequence[Advice]) -> list[dict[str, Any]]:
             "problems": list(item.problems),
             "gradients": item.gradients,
             "take": name(item.solver),
+            "verdict": _VERDICTS[item.lead],
+            "too_few_problems": item.few,
             "factor": item.factor,
             "not_told_apart": [_rival(rival) for rival in item.even],
             "next": None if item.next is None else _rival(item.next),
@@ -93,7 +105,7 @@ def _line(item: Advice) -> tuple[str, str, str, str, str, str]:
     return (
         f"{item.kind} ({count})",
         f"{item.gradients:,}".replace(",", " "),
-        name(item.solver),
+        name(item.solver) if item.lead is not Lead.UNDECIDED else f"undecided: {name(item.solver)}",
         f"{item.factor:.2f}",
         ", ".join(even) + (f" and {more} more" if more else "") or "none",
         "none" if item.next is None else _with_factor(item.next),
@@ -101,12 +113,14 @@ def _line(item: Advice) -> tuple[str, str, str, str, str, str]:
 
 
 def _with_factor(rival: Rival) -> str:
-    return f"{name(rival.solver)} (×{rival.judgement.ratio.estimate:.3g})"
+    ratio = rival.judgement.ratio
+    interval = f" [{quantities.ratio(ratio.low)}, {quantities.ratio(ratio.high)}]" if ratio.n > 1 else ""
+    return f"{name(rival.solver)} (×{quantities.ratio(ratio.estimate)}{interval})"
 
 
 def _rival(rival: Rival) -> dict[str, Any]:
     return {
         "cell": name(rival.solver),
         "verdict": str(rival.judgement.verdict),
-        "ratio": dataclasses.asdict(rival.judgement.ratio),
+        "ratio": finite(dataclasses.asdict(rival.judgement.ratio)),
     }

@@ -1,46 +1,68 @@
 """The best choice for so many gradients, and after how many one cell overtakes another.
 
 A cell costs its time to the first gradient, from the start of the process, and then as many steady gradients as are
-wanted, at the accuracy at which the table compares.
+wanted, at the accuracy at which the table compares. The cheapest is chosen by looking, so the family of its
+comparisons is all pairs of rows of the table, for each number of gradients.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
+from sciml_bench.report.lead import Lead, Tied, of_lead, turned
 from sciml_bench.report.rows import Row
-from sciml_bench.stats.breakeven import BreakEven, Cost, best, break_even, break_even_spread, near_best
+from sciml_bench.stats.breakeven import Cost, best, break_even, even_range
+from sciml_bench.stats.ratio import Ratio, paired_ratio
+from sciml_bench.stats.verdict import Judgement, judge, with_bound
 
 GRADIENTS = (10, 1_000, 100_000)
 
 
 @dataclass(frozen=True)
 class Best:
-    """The cheapest row for so many gradients, its total, and the others that cost at most 5 % more."""
+    """The row with the least total for so many gradients, and whether it is the cheapest beyond chance.
+
+    ``tied`` are the others that are not judged more expensive: the same within the band, or undecided.
+    """
 
     gradients: int
     row: Row
     total_s: float
-    near: tuple[Row, ...]
+    lead: Lead
+    tied: tuple[Tied, ...]
 
 
 @dataclass(frozen=True)
 class Overtaking:
-    """From ``gradients`` on ``late`` is the cheapest row, in the place of ``early``. ``spread`` is over the blocks."""
+    """From ``gradients`` on ``late`` has the least total, in the place of ``early``.
+
+    From ``low`` to ``high`` gradients the two are not told apart, at ``confidence`` and over ``blocks`` blocks: the
+    range that holds the true number. ∞ is never. Without two blocks there is no range.
+    """
 
     gradients: int
     early: Row
     late: Row
-    spread: BreakEven | None
+    low: float | None
+    high: float | None
+    blocks: int
+    confidence: float = 0.95
+
+    @property
+    def decided(self) -> bool:
+        """Whether one of the two is ahead beyond chance at any number of gradients."""
+        return self.low is not None and self.high is not None and (self.low > 1 or self.high < float("inf"))
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What to take, of the rows of one table."""
+    """What to take, of the rows of one table; ``family`` comparisons were judged together."""
 
     best: tuple[Best, ...]
     overtakings: tuple[Overtaking, ...]
+    family: int
 
 
 def choice(rows: Sequence[Row]) -> Choice | None:
@@ -48,20 +70,47 @@ def choice(rows: Sequence[Row]) -> Choice | None:
     known = {index: of_row for index, row in enumerate(rows) if (of_row := cost(row)) is not None}
     if len(known) < 2:
         return None
+    judged = _judged(rows, known)
     return Choice(
-        best=tuple(_best(rows, known, gradients) for gradients in GRADIENTS),
+        best=tuple(_best(rows, known, gradients, judged) for gradients in GRADIENTS),
         overtakings=tuple(_overtakings(rows, known)),
+        family=sum(judgement.ratio.n > 1 for judgement in judged.values()),
     )
 
 
-def _best(rows: Sequence[Row], costs: dict[int, Cost], gradients: int) -> Best:
-    first, *near = near_best(costs, gradients)
-    return Best(gradients, rows[first], costs[first].total_s(gradients), tuple(rows[index] for index in near))
+_Pair = tuple[int, int, int]
+"""A number of gradients, and the places of two rows: the base and the other."""
 
 
-def _overtakings(rows: Sequence[Row], costs: dict[int, Cost]) -> list[Overtaking]:
+def _judged(rows: Sequence[Row], costs: Mapping[int, Cost]) -> dict[_Pair, Judgement]:
+    family: dict[_Pair, Ratio] = {}
+    blocks = {index: block_costs(rows[index]) for index in costs}
+    for gradients in GRADIENTS:
+        for first, second in combinations(costs, 2):
+            ratio = total_ratio(blocks[first], blocks[second], gradients)
+            if ratio is not None:
+                family[gradients, first, second] = ratio
+    return judge(family, independent=len(costs) - 1)
+
+
+def _best(rows: Sequence[Row], costs: Mapping[int, Cost], gradients: int, judged: Mapping[_Pair, Judgement]) -> Best:
+    chosen = best(costs, gradients)
+    against: list[tuple[Row, Judgement | None]] = []
+    for other in sorted(costs, key=lambda index: costs[index].total_s(gradients)):
+        found = judged.get((gradients, min(chosen, other), max(chosen, other)))
+        if other != chosen:
+            judgement = found if found is None or chosen < other else turned(found)
+            against.append((rows[other], _bounded(judgement, rows[chosen], rows[other])))
+    lead, tied = of_lead(against)
+    return Best(gradients, rows[chosen], costs[chosen].total_s(gradients), lead, tied)
+
+
+def _bounded(judgement: Judgement | None, base: Row, other: Row) -> Judgement | None:
+    return None if judgement is None else with_bound(judgement, base.gradient.at_most, other.gradient.at_most)
+
+
+def _overtakings(rows: Sequence[Row], costs: dict[int, Cost]) -> Iterator[Overtaking]:
     """The changes of the cheapest row as the number of gradients grows."""
-    found: list[Overtaking] = []
     now, gradients = best(costs, 1), 1
     while True:
         # Only a row with a cheaper gradient can overtake, so this ends.
@@ -69,11 +118,19 @@ def _overtakings(rows: Sequence[Row], costs: dict[int, Cost]) -> list[Overtaking
         numbers = [number for index in ahead if (number := break_even(costs[now], costs[index])) is not None]
         later = [number for number in numbers if number > gradients]
         if not later:
-            return found
+            return
         gradients = min(later)
         late = best(costs, gradients)
-        found.append(Overtaking(gradients, rows[now], rows[late], _spread(rows[now], rows[late])))
+        yield _overtaking(gradients, rows[now], rows[late])
         now = late
+
+
+def _overtaking(gradients: int, early: Row, late: Row) -> Overtaking:
+    sides = block_costs(early), block_costs(late)
+    blocks = len(sides[0].keys() & sides[1].keys())
+    found = even_range(lambda n: total_ratio(*sides, n)) if blocks > 1 else None
+    low, high = found if found is not None else (None, None)
+    return Overtaking(gradients, early, late, low, high, blocks)
 
 
 def cost(row: Row) -> Cost | None:
@@ -82,10 +139,13 @@ def cost(row: Row) -> Cost | None:
     return None if first is None or each is None else Cost(first.median, each.median)
 
 
-def _spread(early: Row, late: Row) -> BreakEven | None:
-    a, b = block_costs(early), block_costs(late)
-    blocks = sorted(a.keys() & b.keys())
-    return break_even_spread([a[block] for block in blocks], [b[block] for block in blocks]) if blocks else None
+def total_ratio(base: Mapping[int, Cost], new: Mapping[int, Cost], gradients: int) -> Ratio | None:
+    """The total of ``new`` over that of ``base``, paired by block; ``None`` without a common block."""
+    blocks = sorted(base.keys() & new.keys())
+    if not blocks:
+        return None
+    before, after = ([side[block].total_s(gradients) for block in blocks] for side in (base, new))
+    return paired_ratio(before, after)
 
 
 def block_costs(row: Row) -> dict[int, Cost]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,11 @@ from sciml_bench.report.choice import choice
 from sciml_bench.report.conventional.document import model_document
 from sciml_bench.report.conventional.rows import is_model, model_table
 from sciml_bench.report.failures import failures
+from sciml_bench.report.lead import Lead
+from sciml_bench.report.quantities import finite
 from sciml_bench.report.rows import Comparison, Row, Time, compare
 from sciml_bench.report.stacks import stack
-from sciml_bench.report.standing import Standing, standings
+from sciml_bench.report.standing import QUANTITIES, Standing, lead, standings
 from sciml_bench.report.summary import RunSummary
 from sciml_bench.report.sweep_text import document as sweep_document
 from sciml_bench.report.tables import RowTable, tables
@@ -83,6 +84,7 @@ def _table(table: RowTable, found: Sequence[Standing], comparable: bool) -> dict
     return {
         "name": table.name,
         "cells": [_label(row) for row in table.rows],
+        "fastest": {quantity: _lead(table, found, quantity) for quantity in QUANTITIES} if comparable else None,
         "verdicts": [
             {
                 "quantity": item.quantity,
@@ -92,11 +94,28 @@ def _table(table: RowTable, found: Sequence[Standing], comparable: bool) -> dict
                 "ratio": finite(dataclasses.asdict(item.judgement.ratio)),
                 "adjusted_p": item.judgement.adjusted_p,
                 "more_processes": item.judgement.more_processes,
+                "held": item.judgement.held,
             }
             for item in found
         ],
         "best_choice": _choice(table) if comparable else None,
     }
+
+
+def _lead(table: RowTable, found: Sequence[Standing], quantity: str) -> dict[str, Any] | None:
+    """Whether there is a fastest row, and which others may be as fast."""
+    of_quantity = [item for item in found if item.quantity == quantity]
+    if not of_quantity:
+        return None
+    word, tied = lead(table.rows, of_quantity, quantity)
+    return {
+        "verdict": "fastest" if word is Lead.CLEAR else word.value,
+        "cell": _label(of_quantity[0].fastest),
+        "not_slower": [_label(item.row) for item in tied],
+    }
+
+
+_LEADS = {Lead.CLEAR: "cheapest", Lead.SAME: "same", Lead.UNDECIDED: "undecided"}
 
 
 def _choice(table: RowTable) -> dict[str, Any] | None:
@@ -109,7 +128,15 @@ def _choice(table: RowTable) -> dict[str, Any] | None:
                 "gradients": item.gradients,
                 "cell": _label(item.row),
                 "total_s": item.total_s,
-                "within_5_percent": [_label(row) for row in item.near],
+                "verdict": _LEADS[item.lead],
+                "not_more_expensive": [
+                    {
+                        "cell": _label(tied.row),
+                        "verdict": None if tied.judgement is None else tied.judgement.verdict.value,
+                        "ratio": None if tied.judgement is None else finite(dataclasses.asdict(tied.judgement.ratio)),
+                    }
+                    for tied in item.tied
+                ],
             }
             for item in found.best
         ],
@@ -118,7 +145,10 @@ def _choice(table: RowTable) -> dict[str, Any] | None:
                 "gradients": item.gradients,
                 "early": _label(item.early),
                 "late": _label(item.late),
-                "spread": None if item.spread is None else finite(dataclasses.asdict(item.spread)),
+                "range": None
+                if item.low is None or item.high is None
+                else finite({"low": item.low, "high": item.high, "confidence": item.confidence, "blocks": item.blocks}),
+                "decided": item.decided,
             }
             for item in found.overtakings
         ],
@@ -127,11 +157,6 @@ def _choice(table: RowTable) -> dict[str, Any] | None:
 
 def _label(row: Row) -> str:
     return row.summary.cell.label
-
-
-def finite(data: dict[str, Any]) -> dict[str, Any]:
-    """The same values, those that JSON has no word for as ``None``."""
-    return {key: value if not isinstance(value, float) or math.isfinite(value) else None for key, value in data.items()}
 
 
 def _row(row: Row) -> dict[str, Any]:

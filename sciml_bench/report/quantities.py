@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from sciml_bench.stats.processes import Spread
 
@@ -100,3 +101,8 @@ def _three(value: float) -> str:
     if value >= 99.95:
         return f"{value:.0f}"
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def finite(data: dict[str, Any]) -> dict[str, Any]:
+    """The same values, those that JSON has no word for as ``None``."""
+    return {key: value if not isinstance(value, float) or math.isfinite(value) else None for key, value in data.items()}

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 
 from sciml_bench.report import quantities
 from sciml_bench.report.choice import Best, Overtaking, choice
+from sciml_bench.report.lead import Lead
 from sciml_bench.report.rows import Row
 from sciml_bench.report.scoring import scoring
-from sciml_bench.report.standing import QUANTITIES, Standing, Standings
+from sciml_bench.report.standing import QUANTITIES, Standing, Standings, lead
 from sciml_bench.report.summary import RunSummary
-from sciml_bench.stats.verdict import Verdict
+from sciml_bench.stats.verdict import Held, Judgement, Verdict
 
 # Below this a total is shown to three digits, above it as people say it.
 _EXACT_S = 100.0
@@ -25,17 +26,25 @@ def row_name(row: Row) -> str:
     return f"{cell.adapter} {cell.method} {cell.sensitivity} {cell.mode}"
 
 
-def verdicts(found: Sequence[Standing]) -> Iterator[str]:
-    """Each row against the fastest, for gradients and for solves."""
+def verdicts(found: Sequence[Standing], rows: Sequence[Row]) -> Iterator[str]:
+    """Each row of a table against the one with the least time, for gradients and for solves."""
     for quantity in QUANTITIES:
         of_quantity = [item for item in found if item.quantity == quantity]
         if of_quantity:
-            yield f"{quantity}: fastest is {row_name(of_quantity[0].fastest)}; against it"
+            word, _ = lead(rows, of_quantity, quantity)
+            yield f"{quantity}: {_LEADS[word]} {row_name(of_quantity[0].fastest)}; against it"
         for item in of_quantity:
             ratio = item.judgement.ratio
             interval = f"[{quantities.ratio(ratio.low)}, {quantities.ratio(ratio.high)}]"
             measured = f"{quantities.ratio(ratio.estimate):>5} {interval:<14}"
-            yield f"  {item.judgement.verdict:<9} {measured}  {row_name(item.row)}{_more(item)}"
+            yield f"  {item.judgement.verdict:<9} {measured}  {row_name(item.row)}{more(item.judgement)}"
+
+
+_LEADS = {
+    Lead.CLEAR: "fastest is",
+    Lead.SAME: "fastest, and the same as others, is",
+    Lead.UNDECIDED: "undecided which is fastest; the least time is that of",
+}
 
 
 def family(judged: Standings) -> Iterator[str]:
@@ -43,7 +52,8 @@ def family(judged: Standings) -> Iterator[str]:
     yield ""
     yield (
         "verdicts: time over that of the fastest, with its 95 % interval, paired by block; p below 5 % by "
-        f"Benjamini–Hochberg over all {judged.family} pairs of rows of these tables; same: within ±5 %"
+        f"Benjamini–Hochberg over all {judged.family} pairs of rows of these tables, below a factor of 2 with what "
+        "neighbouring blocks may have in common; same: within ±5 %"
     )
 
 
@@ -88,38 +98,60 @@ def best_choice(rows: Sequence[Row]) -> Iterator[str]:
     found = choice(rows)
     if found is None:
         return
-    yield "cheapest from process start, the first gradient and all after it"
+    yield (
+        "cheapest from process start, the first gradient and all after it; verdicts by Benjamini–Hochberg over "
+        f"{found.family} pairs"
+    )
     for item in found.best:
-        count = _count(item.gradients)
-        yield f"  for {count:>7} gradients {_total(item):>8}  {row_name(item.row)}{_near(item)}"
+        yield f"  for {_count(item.gradients):>7} gradients {_total(item):>8}  {cheapest(item)}"
     for item in found.overtakings:
-        yield f"  {row_name(item.late)} overtakes {row_name(item.early)} from {_number(item)}"
+        yield f"  {overtaking(item)}"
+
+
+_NAMED = 3
+
+
+def cheapest(item: Best) -> str:
+    """Which row is the cheapest, the same as others, or that this is undecided and between which rows."""
+    names = [row_name(tied.row) for tied in item.tied[:_NAMED]]
+    if len(item.tied) > _NAMED:
+        names.append(f"{len(item.tied) - _NAMED} more")
+    if item.lead is Lead.CLEAR:
+        return row_name(item.row)
+    if item.lead is Lead.SAME:
+        return f"{row_name(item.row)} (the same within 5 %: {', '.join(names)})"
+    return f"undecided: {row_name(item.row)}, or {', or '.join(names)}"
+
+
+def overtaking(item: Overtaking) -> str:
+    """From how many gradients on a row costs less than another, with the range in which that is not certain."""
+    text = f"{row_name(item.late)} overtakes {row_name(item.early)} from {_count(item.gradients)} gradients on"
+    if item.low is None or item.high is None:
+        return text
+    level = f"{100 * item.confidence:g} %"
+    if not item.decided:
+        return f"undecided whether {text}: not told apart at any number"
+    if math.isinf(item.high):
+        return f"{text} ({level}: from {_count(item.low)}, or never)"
+    return f"{text} ({level}: {_count(item.low)} to {_count(item.high)})"
 
 
 def _total(item: Best) -> str:
     return quantities.duration(item.total_s) if item.total_s < _EXACT_S else quantities.rough_duration(item.total_s)
 
 
-def _near(item: Best) -> str:
-    return f" (within 5 %: {', '.join(map(row_name, item.near))})" if item.near else ""
-
-
-def _number(item: Overtaking) -> str:
-    text = f"{_count(item.gradients)} gradients on"
-    spread = item.spread
-    if spread is None or spread.n < 2:
-        return text
-    return f"{text} ({_count(spread.low)} to {_count(spread.high)} in single blocks)"
-
-
 def _count(number: float) -> str:
-    return f"{number:,.0f}".replace(",", " ") if math.isfinite(number) else "never"
+    return f"{number:,.0f}".replace(",", " ")
 
 
-def _more(item: Standing) -> str:
-    judgement = item.judgement
+def more(judgement: Judgement) -> str:
+    """Why a comparison is undecided, and what would decide it."""
     if judgement.verdict is not Verdict.UNDECIDED:
         return ""
-    if item.row_bound:
+    if judgement.held is Held.BOUND:
         return " (known from above only)"
-    return f" ({judgement.more_processes} more processes would decide)" if judgement.more_processes else ""
+    count = judgement.more_processes
+    would = f"{count} more processes would decide" if count else ""
+    why = str(judgement.held) if judgement.held in (Held.ALIKE, Held.RUN) else ""
+    told = "; ".join(part for part in (why, would) if part)
+    return f" ({told})" if told else ""

@@ -6,15 +6,16 @@ rows of all tables of the run: whichever row turned out to be the fastest, its c
 
 from __future__ import annotations
 
-import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from sciml_bench.report.lead import Lead, Tied, of_lead, turned
 from sciml_bench.report.rows import Row, Time
 from sciml_bench.report.tables import RowTable
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
-from sciml_bench.stats.verdict import Judgement, Verdict, judge
+from sciml_bench.stats.verdict import Judgement, judge, with_bound
 
 QUANTITIES = ("gradient", "solve")
 
@@ -73,7 +74,16 @@ def judged_pairs(tables: Sequence[RowTable]) -> dict[Pair, Judgement]:
                 ratio = _ratio(_time(table.rows[first], quantity), _time(table.rows[second], quantity))
                 if ratio is not None:
                     family[number, quantity, first, second] = ratio
-    return judge(family)
+    return judge(family, independent=_independent(tables))
+
+
+def _independent(tables: Sequence[RowTable]) -> int:
+    """How many of the comparisons are independent of each other: on each problem one less than it has cells, taking a
+    cell's solves and gradients as one."""
+    cells: dict[str, set[str]] = {}
+    for table in tables:
+        cells.setdefault(table.problem, set()).update(row.summary.cell.label for row in table.rows)
+    return sum(len(of_problem) - 1 for of_problem in cells.values())
 
 
 def between(judged: Mapping[Pair, Judgement], tables: Sequence[RowTable], pair: Pair) -> Judgement | None:
@@ -83,7 +93,16 @@ def between(judged: Mapping[Pair, Judgement], tables: Sequence[RowTable], pair: 
     if found is None or base == other:
         return None
     rows = tables[number].rows
-    return _with_bounds(found if base < other else _turned(found), rows[base], rows[other], quantity)
+    judgement = found if base < other else turned(found)
+    return with_bound(judgement, _time(rows[base], quantity).at_most, _time(rows[other], quantity).at_most)
+
+
+def lead(rows: Sequence[Row], found: Sequence[Standing], quantity: str) -> tuple[Lead, tuple[Tied, ...]]:
+    """Whether the row of a table with the least time is the fastest beyond chance, and which others may be as fast."""
+    timed = [row for row in rows if _time(row, quantity).seconds is not None]
+    least = min(timed, key=lambda row: _median(row, quantity), default=None)
+    judged = {id(item.row): item.judgement for item in found if item.quantity == quantity}
+    return of_lead([(row, judged.get(id(row))) for row in timed if row is not least])
 
 
 def _time(row: Row, quantity: str) -> Time:
@@ -96,24 +115,10 @@ def _ratio(base: Time, new: Time) -> Ratio | None:
 
 
 def _fastest(table: RowTable, quantity: str) -> int | None:
-    timed = [
-        (seconds.median, index)
-        for index, row in enumerate(table.rows)
-        if (seconds := _time(row, quantity).seconds) is not None
-    ]
-    return min(timed)[1] if timed else None
+    timed = [index for index, row in enumerate(table.rows) if _time(row, quantity).seconds is not None]
+    return min(timed, key=lambda index: _median(table.rows[index], quantity), default=None)
 
 
-def _turned(judgement: Judgement) -> Judgement:
-    """The same judgement with the sides exchanged."""
-    turned = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}
-    verdict = turned.get(judgement.verdict, judgement.verdict)
-    return dataclasses.replace(judgement, verdict=verdict, ratio=judgement.ratio.inverse)
-
-
-def _with_bounds(judgement: Judgement, fastest: Row, row: Row, quantity: str) -> Judgement:
-    """A row that is known from above only cannot be called slower, nor equal; the fastest one may be even faster."""
-    if not _time(row, quantity).at_most:
-        if not _time(fastest, quantity).at_most or judgement.verdict is Verdict.SLOWER:
-            return judgement
-    return dataclasses.replace(judgement, verdict=Verdict.UNDECIDED, more_processes=None)
+def _median(row: Row, quantity: str) -> float:
+    seconds = _time(row, quantity).seconds
+    return math.inf if seconds is None else seconds.median

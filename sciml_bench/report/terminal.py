@@ -130,7 +130,7 @@ def print_problem(
         _say(console, table.heading)
         _print_rows(table.rows, console)
         if _comparable(summary):
-            print_lines(remarks.verdicts(of_table), console)
+            print_lines(remarks.verdicts(of_table, table.rows), console)
             print_lines(remarks.best_choice(table.rows), console)
     if comparison.rows:
         solve, gradient = comparison.solve_target, comparison.gradient_target
@@ -165,8 +165,8 @@ def _print_model(
         _say(console, model_text.TIMES)
         _print_layout(layout, model_text.stacked(layout), console)
         if _comparable(summary):
-            for _, of_table in shown:
-                print_lines(remarks.verdicts(of_table), console)
+            for of_rows, of_table in shown:
+                print_lines(remarks.verdicts(of_table, of_rows.rows), console)
         print_lines(model_text.checklist(problem, table), console)
     _print_stacks(summary, name, console)
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import median
+from itertools import pairwise
 from typing import TypeVar
 
+from sciml_bench.stats.ratio import Ratio
+
 Key = TypeVar("Key", bound=Hashable)
+
+# A range is looked for among so many numbers; the first gradient does not count in the last of them.
+_DECADES, _PER_DECADE = 12, 4
 
 
 @dataclass(frozen=True)
@@ -30,17 +35,6 @@ class Cost:
     def total_s(self, n: int) -> float:
         """Seconds for ``n`` gradients (at least one)."""
         return self.first_s + (_gradients(n) - 1) * self.each_s
-
-
-@dataclass(frozen=True)
-class BreakEven:
-    """The break-even over ``n`` blocks: median and extremes, in gradients. ∞ is a block in which it never comes."""
-
-    median: float
-    low: float
-    high: float
-    n: int
-    never: int
 
 
 def break_even(a: Cost, b: Cost) -> int | None:
@@ -67,22 +61,48 @@ def overtakes(late: Cost, early: Cost) -> int | None:
     return max(1, math.floor(behind / gained) + 2) if gained else 1
 
 
-def break_even_spread(a: Sequence[Cost], b: Sequence[Cost]) -> BreakEven:
-    """The break-even of each block by itself: how well it is known.
+def even_range(ratio_at: Callable[[int], Ratio | None]) -> tuple[float, float] | None:
+    """The numbers of gradients at which two sides are not told apart, as [low, high]; ``None`` where there are none.
 
-    ``a[i]`` and ``b[i]`` are of the same block. The side with the larger median of times to the first gradient is the
-    late one in every block. A quotient of two differences has no useful mean or standard error, so the median and the
-    extremes are given; the extremes of n blocks enclose the true median with a probability of 1 − 2·(1/2)ⁿ.
-
-    Raises:
-        ValueError: the sides differ in length or are empty.
+    ``ratio_at`` gives the ratio of the totals of two sides for a number of gradients. The range is made of all numbers
+    whose ratio has 1 in its interval, so it holds the true break-even with the confidence of the interval, at any
+    number of blocks: a test inverted, as by Fieller (1954, J. R. Stat. Soc. B 16, 175–185). A quotient of two
+    differences has no mean, and no standard error to take an interval from. ``high`` is ∞ where it may never come,
+    ``low`` 1 where it may be there from the start; the numbers in between need not all be open.
     """
-    if len(a) != len(b) or not a:
-        raise ValueError(f"break-even needs a cost of each side per block, got {len(a)} and {len(b)}")
-    early, late = sorted((a, b), key=lambda side: median(cost.first_s for cost in side))
-    each = [overtakes(*pair) for pair in zip(late, early, strict=True)]
-    reached = sorted(math.inf if number is None else float(number) for number in each)
-    return BreakEven(median(reached), reached[0], reached[-1], len(reached), each.count(None))
+    numbers = sorted({round(10 ** (place / _PER_DECADE)) for place in range(_DECADES * _PER_DECADE + 1)})
+    signs = [_sign(ratio_at(number)) for number in numbers]
+    inside = [place for place, sign in enumerate(signs) if sign == 0]
+    if not inside:
+        # Told apart at every number tried, with different winners: it lies between two of them.
+        between = [place for place, (a, b) in enumerate(pairwise(signs)) if a * b < 0]
+        if not between:
+            return None
+        left, right, sign = numbers[between[0]], numbers[between[0] + 1], signs[between[0]]
+        low = _edge(left, right, lambda n: _sign(ratio_at(n)) == sign)
+        return float(low), float(_edge(low, right, lambda n: _sign(ratio_at(n)) == 0) if low < right else low)
+    first, last = inside[0], inside[-1]
+    low, high = float(numbers[first]), math.inf
+    if first:
+        low = _edge(numbers[first - 1], numbers[first], lambda n: _sign(ratio_at(n)) != 0)
+    if last + 1 < len(numbers):
+        high = _edge(numbers[last], numbers[last + 1], lambda n: _sign(ratio_at(n)) == 0)
+    return float(low), float(high)
+
+
+def _sign(ratio: Ratio | None) -> int:
+    """-1 or 1 where the interval lies below or above 1, else 0."""
+    if ratio is None or ratio.n < 2:
+        return 0
+    return -1 if ratio.high < 1 else 1 if ratio.low > 1 else 0
+
+
+def _edge(left: int, right: int, as_left: Callable[[int], bool]) -> int:
+    """The least number that is not as ``left`` is; ``right`` is not."""
+    while right - left > 1:
+        middle = (left + right) // 2
+        left, right = (middle, right) if as_left(middle) else (left, middle)
+    return right
 
 
 def best(costs: Mapping[Key, Cost], n: int) -> Key:
@@ -91,23 +111,9 @@ def best(costs: Mapping[Key, Cost], n: int) -> Key:
     Raises:
         ValueError: there is nothing to choose from, or ``n`` is below 1.
     """
-    return near_best(costs, n, band=0.0)[0]
-
-
-def near_best(costs: Mapping[Key, Cost], n: int, band: float = 0.05) -> tuple[Key, ...]:
-    """All whose total for ``n`` gradients is at most 1 + ``band`` times the least, cheapest first.
-
-    Two totals this close are no reason to choose.
-
-    Raises:
-        ValueError: there is nothing to choose from, ``n`` is below 1, or ``band`` is negative.
-    """
     if not costs:
         raise ValueError("there are no costs to choose from")
-    if not band >= 0:
-        raise ValueError(f"the band must not be negative, got {band!r}")
-    totals = sorted(((cost.total_s(n), key) for key, cost in costs.items()), key=lambda entry: entry[0])
-    return tuple(key for total, key in totals if total <= totals[0][0] * (1 + band))
+    return min(costs, key=lambda key: costs[key].total_s(n))
 
 
 def _gradients(n: int) -> int:

@@ -12,9 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from sciml_bench.stats.logs import exp, logs, mean_and_sd
+from sciml_bench.stats.serial import autocorrelation
 from sciml_bench.stats.student import check_confidence, critical_t, two_sided_p
 
 Block = TypeVar("Block", bound=Any)
+
+# As good as known exactly.
+_EXACT_DF = 1e9
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,10 @@ class Ratio:
     the degrees of freedom, ``sd_log`` the standard deviation of log(new / base) of one pair, so that the standard
     error of log(estimate) is ``sd_log`` / √n for sides of equal size. With ``n`` = 1 nothing is known of the spread:
     the interval is (0, ∞), p is 1, ``sd_log`` and ``df`` are ``None``.
+
+    ``serial`` is the autocorrelation of neighbouring blocks' log differences, ``None`` where it cannot be told.
+    ``fixed_sd`` is the part of the standard error of log(estimate) that more processes do not lessen, see
+    :func:`with_fixed`; it is in the interval and in p.
     """
 
     estimate: float
@@ -36,6 +44,15 @@ class Ratio:
     sd_log: float | None = None
     df: float | None = None
     confidence: float = 0.95
+    serial: float | None = None
+    fixed_sd: float = 0.0
+
+    @property
+    def error(self) -> float | None:
+        """The standard error of log(estimate) with all its parts; ``None`` where it is unknown."""
+        if self.sd_log is None or self.df is None or not 0 < self.low <= self.estimate <= self.high < math.inf:
+            return None
+        return (math.log(self.high) - math.log(self.estimate)) / critical_t(self.confidence, self.df)
 
     @property
     def inverse(self) -> Ratio:
@@ -66,7 +83,9 @@ def pair(base: Mapping[Block, float | None], new: Mapping[Block, float | None]) 
     )
 
 
-def paired_ratio(base: Sequence[float], new: Sequence[float], confidence: float = 0.95) -> Ratio:
+def paired_ratio(
+    base: Sequence[float], new: Sequence[float], confidence: float = 0.95, *, ordered: bool = True
+) -> Ratio:
     """The geometric mean of new/base over blocks, with Student's t on the log differences (df = n − 1).
 
     Times are per-process medians; ``base[i]`` and ``new[i]`` are of the same block. Student 1908, on logarithms since
@@ -74,6 +93,8 @@ def paired_ratio(base: Sequence[float], new: Sequence[float], confidence: float 
     benchmarking in reasonable time", demand independent repetitions; under drift only differences within a block
     are). The level holds at every n where the logs are close to normal. Few blocks with a long tail make it cautious,
     not bold: an outlying block widens the interval more than it moves the estimate.
+
+    The pairs are in the order of time unless ``ordered`` is false; then nothing is said of how alike neighbours are.
 
     Raises:
         ValueError: the sides differ in length or are empty, or a time is not positive and finite.
@@ -87,7 +108,8 @@ def paired_ratio(base: Sequence[float], new: Sequence[float], confidence: float 
     n = len(differences)
     if n == 1:
         return _unknown(mean, confidence)
-    return _ratio(mean, sd / math.sqrt(n), n, sd, n - 1, confidence)
+    found = _ratio(mean, sd / math.sqrt(n), n, sd, n - 1, confidence)
+    return replace(found, serial=autocorrelation(differences)) if ordered else found
 
 
 def unpaired_ratio(base: Sequence[float], new: Sequence[float], confidence: float = 0.95) -> Ratio:
@@ -113,6 +135,28 @@ def unpaired_ratio(base: Sequence[float], new: Sequence[float], confidence: floa
     if squared > 0:
         df = 1 / ((parts[0] / squared) ** 2 / (len(before) - 1) + (parts[1] / squared) ** 2 / (len(after) - 1))
     return _ratio(mean, math.sqrt(squared), n, math.hypot(sd_before, sd_after), df, confidence)
+
+
+def with_fixed(ratio: Ratio, sd: float, df: float) -> Ratio:
+    """The same ratio where it also has an error that is the same in every process, such as that of reading times off
+    between tolerances: ``sd`` in logs, known with ``df`` degrees of freedom (∞: exactly).
+
+    The degrees of freedom of the sum are Satterthwaite's (1946, Biometrics Bulletin 2, 110–114).
+
+    Raises:
+        ValueError: ``sd`` is negative or not finite, or ``df`` is not positive.
+    """
+    if not 0 <= sd < math.inf or not df > 0:
+        raise ValueError(f"an error needs a finite sd and positive degrees of freedom, got {sd!r} and {df!r}")
+    of_processes = ratio.error
+    if sd == 0 or of_processes is None or ratio.df is None:
+        return ratio
+    squared = of_processes**2 + sd**2
+    unknown = of_processes**4 / ratio.df + sd**4 / df
+    freedom = min(squared**2 / unknown, _EXACT_DF) if unknown > 0 else _EXACT_DF
+    mean = math.log(ratio.estimate)
+    made = _ratio(mean, math.sqrt(squared), ratio.n, ratio.sd_log or 0.0, freedom, ratio.confidence)
+    return replace(made, serial=ratio.serial, fixed_sd=math.hypot(ratio.fixed_sd, sd))
 
 
 def _ratio(mean: float, error: float, n: int, sd_log: float, df: float, confidence: float) -> Ratio:

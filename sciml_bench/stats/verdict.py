@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import NormalDist
 from typing import TypeVar
 
+from sciml_bench.stats import serial
 from sciml_bench.stats.discovery import adjusted
 from sciml_bench.stats.ratio import Ratio
-from sciml_bench.stats.student import critical_t
+from sciml_bench.stats.student import critical_t, two_sided_p
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -31,29 +32,42 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
 
 
+class Held(StrEnum):
+    """Why a comparison is undecided though its p alone would name a winner."""
+
+    FEW = "few processes"
+    ALIKE = "neighbouring blocks are alike, or may be"
+    BOUND = "known from above only"
+    RUN = "how far runs differ is not known"
+
+
 @dataclass(frozen=True)
 class Judgement:
     """A verdict and what it rests on.
 
-    ``adjusted_p`` is p after Benjamini–Hochberg over the family. ``more_processes`` is given for ``undecided`` only:
-    how many more a side would decide, with a probability of 80 %, if the ratio and its spread are as observed.
-    ``None`` there means that this cannot be told: a single process shows no spread, or the ratio lies so close to the
-    edge of the band that more than 10 000 would be needed.
+    ``adjusted_p`` is p after Benjamini–Hochberg over the family, below a factor of 2 also after what neighbouring
+    blocks may have in common. ``more_processes`` is given for ``undecided`` only: how many more a side would decide,
+    with a probability of 80 %, if the ratio and its spread are as observed. ``None`` there means that this cannot be
+    told: a single process shows no spread, or the ratio lies so close to the edge of the band that more than 10 000
+    would be needed. ``held`` says why a winner that p alone would name is not named.
     """
 
     verdict: Verdict
     ratio: Ratio
     adjusted_p: float
     more_processes: int | None = None
+    held: Held | None = None
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What judges a family: the band of equal ratios [1/(1 + band), 1 + band], the level, and the power asked for."""
+    """What judges a family: the band of equal ratios [1/(1 + band), 1 + band], the level, the power asked for, and
+    whether it is known how far runs differ."""
 
     band: float = 0.05
     level: float = 0.05
     power: float = 0.8
+    runs_known: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.band < math.inf:
@@ -70,7 +84,13 @@ class Rule:
 
 
 def judge(
-    family: Mapping[Key, Ratio], band: float = 0.05, level: float = 0.05, power: float = 0.8
+    family: Mapping[Key, Ratio],
+    band: float = 0.05,
+    level: float = 0.05,
+    power: float = 0.8,
+    *,
+    independent: int | None = None,
+    runs_known: bool = True,
 ) -> dict[Key, Judgement]:
     """Judge all comparisons of one stated family together, in its order.
 
@@ -78,9 +98,14 @@ def judge(
     two one-sided tests at 2.5 % each (Schuirmann 1987, J. Pharmacokinetics and Biopharmaceutics 15, 657–680).
     ``faster`` or ``slower``: adjusted p below ``level``, and the estimate outside the band. Otherwise ``undecided``.
 
-    Fewer than 5 processes name a winner only from a factor of 2 on. A comparison with one process tests nothing: it
-    is undecided, and does not enter the family. The band is symmetric in logs, so that exchanging the sides exchanges
-    faster and slower and changes nothing else.
+    Fewer than 5 processes name a winner only from a factor of 2 on, and so do two runs unless it is known how far runs
+    differ (``runs_known``). A comparison with one process tests nothing: it is undecided, and does not enter the
+    family. The band is symmetric in logs, so that exchanging the sides exchanges faster and slower and changes nothing
+    else.
+
+    Below a factor of 2, t is first divided by what the autocorrelation of neighbouring blocks may have added to it
+    (:mod:`sciml_bench.stats.serial`). That is read from all comparisons of the family together, of which
+    ``independent`` are independent of each other (all, where it is not given): alone, a few blocks do not tell.
 
     ``more_processes`` is for the plan of a new run. Adding to the same one until something is decided finds more than
     there is: looking a second time after doubling raises 5 % of false positives to 8 % (Armitage, McPherson & Rowe
@@ -89,10 +114,14 @@ def judge(
     Raises:
         ValueError: ``band`` is not positive, ``level`` is not within (0, 1), or ``power`` not within (0.5, 1).
     """
-    rule = Rule(band, level, power)
+    rule = Rule(band, level, power, runs_known)
     tested = [key for key, ratio in family.items() if ratio.n > 1]
-    probabilities = dict(zip(tested, adjusted([family[key].p for key in tested]), strict=True))
-    return {key: _judged(ratio, probabilities.get(key, 1.0), rule) for key, ratio in family.items()}
+    alike = _Alike.of([family[key] for key in tested], independent)
+    guarded = [_guarded_p(family[key], factor) for key, factor in zip(tested, alike.factors, strict=True)]
+    plain = adjusted([family[key].p for key in tested])
+    found = zip(plain, adjusted(guarded), guarded, alike.series, strict=True)
+    proofs = {key: _Proof(*proof) for key, proof in zip(tested, found, strict=True)}
+    return {key: _judged(ratio, proofs.get(key, _NO_PROOF), rule, alike) for key, ratio in family.items()}
 
 
 def processes_to_tell(ratio: Ratio, gap: float) -> int | None:
@@ -104,57 +133,143 @@ def processes_to_tell(ratio: Ratio, gap: float) -> int | None:
     return None if math.isinf(needed) else int(needed) - ratio.n
 
 
-def _judged(ratio: Ratio, adjusted_p: float, rule: Rule) -> Judgement:
-    verdict = _verdict(ratio, adjusted_p, rule)
-    more = _more_processes(ratio, adjusted_p, rule) if verdict is Verdict.UNDECIDED else None
-    return Judgement(verdict, ratio, adjusted_p, more)
+def with_bound(judgement: Judgement, base_at_most: bool, new_at_most: bool) -> Judgement:
+    """Where a side is known from above only it may be faster still, so just one direction can be said."""
+    if new_at_most:
+        settled = judgement.verdict is Verdict.FASTER and not base_at_most
+    else:
+        settled = not base_at_most or judgement.verdict is Verdict.SLOWER
+    if settled:
+        return judgement
+    return replace(judgement, verdict=Verdict.UNDECIDED, more_processes=None, held=Held.BOUND)
 
 
-def _verdict(ratio: Ratio, adjusted_p: float, rule: Rule) -> Verdict:
+@dataclass(frozen=True)
+class _Alike:
+    """What neighbouring blocks have in common in a family: by how much t is too large in each of its comparisons."""
+
+    found: tuple[tuple[float, int], ...]
+    independent: int
+    factors: tuple[float, ...]
+    series: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, ratios: Sequence[Ratio], independent: int | None) -> _Alike:
+        known = [None if ratio.serial is None else (ratio.serial, ratio.n) for ratio in ratios]
+        found = tuple(item for item in known if item is not None)
+        among = len(found) if independent is None else independent
+        coefficients = iter(serial.allowed(found, among))
+        factors = tuple(1.0 if item is None else serial.widening(next(coefficients)) for item in known)
+        return cls(found, among, factors, tuple(item is not None for item in known))
+
+    def planned(self, n: int) -> float:
+        """The factor for ``n`` blocks, if the coefficient is what it seems now."""
+        if not self.found:
+            return 1.0
+        # The next run's estimate will lie above this one with the same probability as below; 1.5 leaves 80 % below.
+        coefficient = max(0.0, serial.central(self.found)) + 1.5 * serial.margin(self.found, self.independent, n)
+        return serial.widening(min(coefficient, serial.WORST))
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """p over the family by t alone (``plain``), with what blocks have in common (``adjusted``), and that before the
+    family (``guarded``)."""
+
+    plain: float
+    adjusted: float
+    guarded: float
+    series: bool
+
+
+_NO_PROOF = _Proof(1.0, 1.0, 1.0, False)
+
+
+def _guarded_p(ratio: Ratio, factor: float) -> float:
+    """p where t is too large by ``factor``; what processes do not lessen has no blocks."""
+    error = ratio.error
+    if factor == 1 or error is None or ratio.df is None or error == 0:
+        return ratio.p
+    of_blocks = factor * math.sqrt(max(0.0, error**2 - ratio.fixed_sd**2))
+    return two_sided_p(math.log(ratio.estimate) / math.hypot(of_blocks, ratio.fixed_sd), ratio.df)
+
+
+def _judged(ratio: Ratio, proof: _Proof, rule: Rule, alike: _Alike) -> Judgement:
+    verdict, held = _verdict(ratio, proof, rule)
+    p = proof.plain if _needs_p_alone(ratio) else proof.adjusted
+    more = _more_processes(ratio, proof, rule, alike) if verdict is Verdict.UNDECIDED and rule.runs_known else None
+    return Judgement(verdict, ratio, p, more, held)
+
+
+def _needs_p_alone(ratio: Ratio) -> bool:
+    """Whether sides are so far apart that no drift of a machine that can be measured on makes it."""
+    return abs(math.log(ratio.estimate)) > math.log(LEAST_RATIO_OF_FEW)
+
+
+def _verdict(ratio: Ratio, proof: _Proof, rule: Rule) -> tuple[Verdict, Held | None]:
     if ratio.n < 2:
-        return Verdict.UNDECIDED
+        return Verdict.UNDECIDED, None
     if 1 / (1 + rule.band) <= ratio.low and ratio.high <= 1 + rule.band:
-        return Verdict.SAME
-    if adjusted_p < rule.level and abs(math.log(ratio.estimate)) > _least(ratio.n, rule):
-        return Verdict.FASTER if ratio.estimate < 1 else Verdict.SLOWER
-    return Verdict.UNDECIDED
+        return Verdict.SAME, None
+    distance = abs(math.log(ratio.estimate))
+    if not (proof.plain < rule.level and distance > rule.edge):
+        return Verdict.UNDECIDED, None
+    if not _needs_p_alone(ratio):
+        if not rule.runs_known:
+            return Verdict.UNDECIDED, Held.RUN
+        if ratio.n < FEW_PROCESSES:
+            return Verdict.UNDECIDED, Held.FEW
+        if proof.adjusted >= rule.level:
+            return Verdict.UNDECIDED, Held.ALIKE
+    return (Verdict.FASTER if ratio.estimate < 1 else Verdict.SLOWER), None
 
 
-def _least(n: int, rule: Rule) -> float:
-    """The distance from 1, in logs, beyond which n processes may name a winner."""
-    return max(rule.edge, math.log(LEAST_RATIO_OF_FEW)) if n < FEW_PROCESSES else rule.edge
-
-
-def _more_processes(ratio: Ratio, adjusted_p: float, rule: Rule) -> int | None:
+def _more_processes(ratio: Ratio, proof: _Proof, rule: Rule, alike: _Alike) -> int | None:
     """The smallest number of further processes a side that decides with the rule's power; ``None`` if untold.
 
     Taken as paired, and the factor by which the family raises p as given. Inside the band the interval must come to
     lie inside it too; outside, the test must find the difference, and the estimate must stay outside.
     """
-    if ratio.n < 2 or ratio.sd_log is None:
+    if ratio.n < 2 or ratio.sd_log is None or ratio.fixed_sd:
         return None
-    level = max(rule.level * ratio.p / adjusted_p if adjusted_p > 0 else rule.level, 1e-12)
+    level = max(rule.level * proof.guarded / proof.adjusted if proof.adjusted > 0 else rule.level, 1e-12)
     likely = 2 * rule.power - 1
     distance = abs(math.log(ratio.estimate))
     if distance < rule.edge:
         needed = [ratio.n + 1, _fewest(rule.edge - distance, ratio.sd_log, (ratio.confidence, likely))]
     else:
+        guarded = alike.planned if proof.series or ratio.n < FEW_PROCESSES else None
         needed = [
             max(ratio.n + 1, FEW_PROCESSES),
-            _fewest(distance, ratio.sd_log, (1 - level, likely)),
+            _fewest(distance, ratio.sd_log, (1 - level, likely), guarded),
             _fewest(distance - rule.edge, ratio.sd_log, (likely,)),
         ]
     most = max(needed)
     return None if math.isinf(most) else int(most) - ratio.n
 
 
-def _fewest(gap: float, sd: float, confidences: tuple[float, ...]) -> float:
-    """The least n at which ``gap`` is as wide as all the intervals' half-widths together; ∞ if beyond all advice."""
+def _fewest(
+    gap: float, sd: float, confidences: tuple[float, ...], factor: Callable[[int], float] | None = None
+) -> float:
+    """The least n at which ``gap`` is as wide as all the intervals' half-widths together; ∞ if beyond all advice.
+
+    ``factor`` tells for a number of blocks by how much the first of them is wider.
+    """
     normal = sum(NormalDist().inv_cdf((1 + confidence) / 2) for confidence in confidences)
     if gap <= 0 or normal * sd > gap * math.sqrt(MOST_PROCESSES):
         return math.inf
+
+    def enough(n: int) -> bool:
+        first, *others = (critical_t(confidence, n - 1) for confidence in confidences)
+        return gap * math.sqrt(n) >= (first * (factor(n) if factor else 1.0) + sum(others)) * sd
+
     # Student's t needs a few more than the normal distribution does, never fewer.
-    n = max(2, math.ceil((normal * sd / gap) ** 2))
-    while gap * math.sqrt(n) < sum(critical_t(confidence, n - 1) for confidence in confidences) * sd:
-        n += 1
-    return n
+    least = most = max(FEW_PROCESSES if factor else 2, math.ceil((normal * sd / gap) ** 2))
+    while not enough(most):
+        least, most = most + 1, 2 * most
+        if least > MOST_PROCESSES:
+            return math.inf
+    while least < most:
+        middle = (least + most) // 2
+        least, most = (least, middle) if enough(middle) else (middle + 1, most)
+    return most

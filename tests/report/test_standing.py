@@ -84,13 +84,13 @@ def test_a_row_that_is_known_from_above_only_is_not_called_slower():
     (gradient,) = [item for item in found if item.quantity == "gradient"]
     assert gradient.row.gradient.at_most
     assert gradient.judgement.verdict is Verdict.UNDECIDED
-    assert any("(known from above only)" in line for line in remarks.verdicts(found))
+    assert any("(known from above only)" in line for line in remarks.verdicts(found, shown[0].rows))
 
 
 def test_sentences():
     (table,) = made_tables([1.0, 2.0])
     (found,) = standings([table]).of_table
-    lines = list(remarks.verdicts(found))
+    lines = list(remarks.verdicts(found, table.rows))
     assert lines[0] == "gradient: fastest is diffrax m0 discrete jit; against it"
     assert lines[1].startswith("  slower     ")
     assert lines[1].endswith("diffrax m1 discrete jit")

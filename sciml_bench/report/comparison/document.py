@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from sciml_bench.report.comparison.compare import Compared, Comparison
-from sciml_bench.report.document import finite
+from sciml_bench.report.quantities import finite
 from sciml_bench.stats.verdict import Verdict
 
 

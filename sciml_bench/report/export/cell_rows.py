@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
 from sciml_bench.report.choice import cost
 from sciml_bench.report.export.column import Column, Kind, Value
 from sciml_bench.report.export.column import Row as ExportRow
+from sciml_bench.report.lead import Lead
 from sciml_bench.report.rows import Comparison, Row, Target, Time, compare
-from sciml_bench.report.standing import Standing, standings
+from sciml_bench.report.standing import Standing, lead, standings
 from sciml_bench.report.summary import CellSummary, PointSummary, RunSummary
 from sciml_bench.report.tables import DIVISIONS, RowTable, tables
 from sciml_bench.report.training import training_rows
@@ -33,11 +34,14 @@ class Line:
     standings: dict[str, Standing | None]
     is_fastest: dict[str, bool]
     comparable: bool
+    leads: dict[str, Lead] = field(default_factory=dict[str, Lead])
 
     def verdict(self, quantity: str) -> str | None:
-        """The word that says how it stands: ``fastest``, or the verdict against the fastest."""
+        """The word that says how it stands against the row with the least time; of that row itself ``fastest``, or
+        ``same`` or ``undecided`` where others may be as fast."""
         if self.is_fastest.get(quantity):
-            return "fastest"
+            word = self.leads[quantity]
+            return "fastest" if word is Lead.CLEAR else word.value
         found = self.standings.get(quantity)
         return None if found is None else found.judgement.verdict.value
 
@@ -88,6 +92,7 @@ def _of_table(
             standings={quantity: against.get((quantity, key)) for quantity in ("solve", "gradient")},
             is_fastest={quantity: (quantity, key) in fastest for quantity in ("solve", "gradient")},
             comparable=comparable,
+            leads={quantity: lead(table.rows, found, quantity)[0] for quantity in ("solve", "gradient")},
         )
 
 
@@ -264,7 +269,12 @@ def _columns_of_call(name: str, get: Callable[[Line], Time]) -> Iterator[tuple[C
     )
     yield _column(f"{name}_bridge_s", _NUMBER, "of it, crossing a bridge; median", lambda line: _bridge(line, name))
     yield _column(f"{name}s_per_s", _NUMBER, "throughput", lambda line: _rate(get(line)))
-    yield _column(f"{name}_verdict", _TEXT, "against the fastest of the table", lambda line: line.verdict(name))
+    yield _column(
+        f"{name}_verdict",
+        _TEXT,
+        "against the least time of the table; of that itself: fastest, same or undecided",
+        lambda line: line.verdict(name),
+    )
     yield _column(
         f"{name}_ratio", _NUMBER, "time over that of the fastest", lambda line: _ratio(line, name, "estimate")
     )

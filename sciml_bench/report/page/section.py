@@ -19,7 +19,7 @@ from sciml_bench.report.page.records import CellRecords, by_identity, cell_recor
 from sciml_bench.report.page.sweep import sweep_tables_of
 from sciml_bench.report.page.table import Entry, Heading, Places, Table
 from sciml_bench.report.page.verdicts import standing_text
-from sciml_bench.report.remarks import family, row_name
+from sciml_bench.report.remarks import cheapest, family
 from sciml_bench.report.rows import compare
 from sciml_bench.report.standing import standings
 from sciml_bench.report.tables import tables
@@ -180,7 +180,7 @@ def _wins(
         found = division.win
         if found is None or leads is not first:
             continue
-        best = {item.gradients: row_name(item.row) for item in found.choice.best} if found.choice else {}
+        best = {item.gradients: cheapest(item) for item in found.choice.best} if found.choice else {}
         seconds = found.time.seconds
         rows.append(
             (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sciml_bench.report import quantities
 from sciml_bench.report.choice import Choice, choice
-from sciml_bench.report.remarks import row_name
+from sciml_bench.report.remarks import cheapest, more, row_name
 from sciml_bench.report.rows import Comparison, Row, Target, Time
 from sciml_bench.report.standing import Standing
 from sciml_bench.report.tables import RowTable
@@ -76,7 +76,7 @@ def win(table: RowTable, found: Sequence[Standing], comparison: Comparison, comp
             margin=min((item.judgement.ratio.estimate for item in beaten), default=None),
             same=tuple(row_name(item.row) for item in by_verdict[Verdict.SAME]),
             open=(
-                *(f"{row_name(item.row)}{_more(item)}" for item in undecided),
+                *(f"{row_name(item.row)}{more(item.judgement)}" for item in undecided),
                 *(row_name(row) for row in timed if unjudged and row is not fastest and id(row) not in judged),
             ),
             silent=tuple(row_name(row) for row in table.rows if time_of(row, quantity).seconds is None),
@@ -113,15 +113,13 @@ def sentences(item: Win) -> Iterator[str]:
     found = item.choice
     if found is None:
         return
-    by_row: dict[str, list[str]] = {}
+    by_answer: dict[str, list[str]] = {}
     for best in found.best:
-        by_row.setdefault(row_name(best.row), []).append(count_text(best.gradients))
-    parts = [f"{name} for {' and '.join(counts)} gradients" for name, counts in by_row.items()]
+        by_answer.setdefault(cheapest(best), []).append(count_text(best.gradients))
+    parts = [f"for {' and '.join(counts)} gradients {answer}" for answer, counts in by_answer.items()]
     if len(parts) == 1:
-        name = next(iter(by_row))
-        yield f"Cheapest from the start of the process, whether 10 or 100 000 gradients are wanted: {name}."
-    else:
-        yield f"Cheapest from the start of the process: {'; '.join(parts)}."
+        parts = [f"whether 10 or 100 000 gradients are wanted {next(iter(by_answer))}"]
+    yield f"Cheapest from the start of the process: {'; '.join(parts)}."
 
 
 def target_text(target: Target, quantity: str) -> str:
@@ -162,13 +160,6 @@ def _median(row: Row, quantity: str) -> float:
     seconds = time_of(row, quantity).seconds
     assert seconds is not None
     return seconds.median
-
-
-def _more(item: Standing) -> str:
-    if item.row_bound:
-        return " (known from above only)"
-    more = item.judgement.more_processes
-    return f" ({more} more processes would decide)" if more else ""
 
 
 def _the_other(count: int) -> str:

@@ -1,0 +1,277 @@
+"""How often the report names a winner where there is none, by simulation through the code that judges.
+
+    python benchmarks/verdict_error_rates.py            1000 trials for each row
+    python benchmarks/verdict_error_rates.py --quick    100 trials for each row
+
+Every trial makes a run of cells that are all the same, summarises it as a run is summarised, and asks the report: the
+verdicts between the rows of a table, which is the fastest, which is the cheapest for so many gradients, what to take
+for problems of a kind, and whether one run is slower than another. A trial counts as false when *any* winner is named,
+so a row's share is that of whole tables with an error, not of single comparisons. Refused is the share of trials in
+which a winner by Student's t alone is held back: by too few processes, by neighbouring blocks that are or may be
+alike, or since it is not known how far runs differ.
+
+The noise is that of the logarithm of a process's time; where it is an autoregression, along the blocks. Ways of
+``advice`` are equally good on average over problems and differ on each, by a standard deviation of 0.3 or 1.2 in logs.
+Exit code 1 when winners are named in more than 5 % of the trials of a row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from sciml_bench.outcome import Outcome
+from sciml_bench.report.advice import advice
+from sciml_bench.report.choice import choice
+from sciml_bench.report.lead import Lead
+from sciml_bench.report.rows import compare
+from sciml_bench.report.standing import judged_pairs, lead, standings
+from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary
+from sciml_bench.report.tables import RowTable, tables
+from sciml_bench.stats.verdict import Held, Judgement, Verdict
+from sciml_bench.task import Cell
+
+Floats = NDArray[np.float64]
+Noise = Callable[[np.random.Generator, tuple[int, ...]], Floats]
+"""Draws log factors; the last axis goes over the blocks."""
+
+BOUND = 0.05
+BLOCKS = (3, 5, 10)
+CELLS = (2, 5)
+PROBLEMS = (2, 5, 8)
+FIRST_S, GRADIENT_S, SOLVE_S = 5.0, 0.02, 0.01
+RTOL = 1e-6
+
+
+def gauss(sd: float) -> Noise:
+    """Log-normal times."""
+    return lambda random, shape: random.normal(0, sd, shape)
+
+
+def heavy(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Student's t with 2 degrees of freedom, which has no variance: now and then a process takes far longer."""
+    return 0.03 * random.standard_t(2, shape)
+
+
+def bimodal(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Every process is one of two kinds, 15 % apart, as by the layout of its memory."""
+    return 0.15 * random.integers(0, 2, shape) + random.normal(0, 0.01, shape)
+
+
+def skewed(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """One process in ten is disturbed, by a factor of up to two."""
+    return np.where(random.random(shape) < 0.1, random.uniform(0, math.log(2), shape), 0) + random.normal(
+        0, 0.02, shape
+    )
+
+
+def autoregression(coefficient: float, sd: float = 0.06) -> Noise:
+    """Neighbouring blocks are alike, in each cell by itself."""
+
+    def draw(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+        found = random.normal(0, sd, shape)
+        for place in range(1, shape[-1]):
+            found[..., place] *= math.sqrt(1 - coefficient**2)
+            found[..., place] += coefficient * found[..., place - 1]
+        return found
+
+    return draw
+
+
+def wandering(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """A random walk of 3 % a block in each cell by itself."""
+    return np.cumsum(random.normal(0, 0.03, shape), axis=-1)
+
+
+NULLS: dict[str, Noise] = {
+    "Gauss 6 %": gauss(0.06),
+    "Gauss 20 %": gauss(0.20),
+    "heavy tails": heavy,
+    "bimodal": bimodal,
+    "AR(1) 0.5": autoregression(0.5),
+    "AR(1) 0.9": autoregression(0.9),
+}
+
+# Not asked for: what else might fool it.
+ATTACKS: dict[str, Noise] = {
+    "AR(1) 0.5, 20 %": autoregression(0.5, 0.2),
+    "AR(1) 0.9, 20 %": autoregression(0.9, 0.2),
+    "AR(1) -0.5": autoregression(-0.5),
+    "AR(1) 0.7": autoregression(0.7),
+    "random walk": wandering,
+    "disturbed": skewed,
+}
+
+
+@dataclass
+class Counts:
+    """Of so many trials, those with any winner, and those in which one was held back."""
+
+    trials: int = 0
+    winners: int = 0
+    held: int = 0
+
+    def add(self, winner: bool, held: bool) -> None:
+        """One more trial."""
+        self.trials += 1
+        self.winners += winner
+        self.held += held
+
+    @property
+    def rate(self) -> float:
+        """The share of trials with a winner."""
+        return self.winners / self.trials
+
+    @property
+    def refused(self) -> float:
+        """The share of trials in which a winner was held back."""
+        return self.held / self.trials
+
+
+@dataclass
+class Row:
+    """One line: a null, how many blocks, and the counts of each thing that is said."""
+
+    null: str
+    blocks: int
+    of: str
+    counts: dict[str, Counts] = field(default_factory=dict[str, Counts])
+
+
+def cell(problem: str, number: int) -> Cell:
+    """One of so many cells that are all the same."""
+    return Cell(problem, "library", f"m{number}", "discrete", "compiled")
+
+
+def summary(which: Cell, first: Floats, gradient: Floats, solve: Floats) -> CellSummary:
+    """A cell whose processes, one for each block, took these seconds."""
+    made = CellSummary(which, "idiomatic", "")
+    triples = zip(first.tolist(), gradient.tolist(), solve.tolist(), strict=True)
+    made.processes = [
+        ProcessSummary(
+            block=block,
+            outcome=Outcome.OK,
+            phase=None,
+            message="",
+            first_gradient_process_s=first_s,
+            first_gradient_built_s=first_s,
+            peak_rss_bytes=None,
+            points=(PointSummary(RTOL, Outcome.OK, None, "", solve_s, gradient_s, None, None, None, False, False),),
+        )
+        for block, (first_s, gradient_s, solve_s) in enumerate(triples)
+    ]
+    return made
+
+
+def table_of(problem: str, seconds: Floats) -> RowTable:
+    """The table of a problem; ``seconds`` has (first, gradient, solve) × cells × blocks."""
+    cells = [summary(cell(problem, number), *(of[number] for of in seconds)) for number in range(seconds.shape[1])]
+    (found,) = tables(compare(problem, cells))
+    return found
+
+
+def is_winner(judgement: Judgement) -> bool:
+    """Whether a side is named."""
+    return judgement.verdict in (Verdict.FASTER, Verdict.SLOWER)
+
+
+def is_held(judgement: Judgement) -> bool:
+    """Whether a side would have been named by t alone."""
+    return judgement.held in (Held.FEW, Held.ALIKE, Held.RUN)
+
+
+def tables_row(null: str, noise: Noise, blocks: int, cells: int, trials: int, random: np.random.Generator) -> Row:
+    """What is said of the rows of one table."""
+    row = Row(null, blocks, f"{cells} cells", {name: Counts() for name in ("verdict", "fastest", "cheapest")})
+    scale = np.array([FIRST_S, GRADIENT_S, SOLVE_S])[:, None, None]
+    for logs in noise(random, (trials, 3, cells, blocks)):
+        table = table_of("p", scale * np.exp(logs))
+        judged = list(judged_pairs([table]).values())
+        row.counts["verdict"].add(any(map(is_winner, judged)), any(map(is_held, judged)))
+        (found,) = standings([table]).of_table
+        leads = [lead(table.rows, found, quantity)[0] for quantity in ("gradient", "solve")]
+        against = [item.judgement for item in found]
+        row.counts["fastest"].add(Lead.CLEAR in leads, any(map(is_held, against)))
+        chosen = choice(table.rows)
+        assert chosen is not None
+        tied = [item.judgement for best in chosen.best for item in best.tied if item.judgement is not None]
+        row.counts["cheapest"].add(any(best.lead is Lead.CLEAR for best in chosen.best), any(map(is_held, tied)))
+    return row
+
+
+def advice_row(
+    null: str, noise: Noise, blocks: int, problems: int, apart: float, trials: int, random: np.random.Generator
+) -> Row:
+    """What is said to be taken of three ways that are equally good on average over problems."""
+    row = Row(null, blocks, f"{problems} problems, {apart:g}", {"advice": Counts()})
+    names = [f"p{number}" for number in range(problems)]
+    made = plan(names, 3)
+    scale = np.array([FIRST_S, GRADIENT_S, SOLVE_S])[:, None, None]
+    of_problem = random.normal(0, apart, (trials, problems, 1, 3, 1))
+    for logs in of_problem + noise(random, (trials, problems, 3, 3, blocks)):
+        shown = [table_of(name, scale * np.exp(each)) for name, each in zip(names, logs, strict=True)]
+        rivals = [rival.judgement for item in advice(made, shown) for rival in (*item.even, item.next) if rival]
+        row.counts["advice"].add(any(map(is_winner, rivals)), any(map(is_held, rivals)))
+    return row
+
+
+def plan(names: Sequence[str], ways: int) -> dict[str, Any]:
+    """What advice reads of a plan."""
+    problem = {"n_states": 2, "n_theta": 4, "batch": 1, "stiff": False, "suite": "nonstiff"}
+    keys = ("problem", "adapter", "method", "sensitivity", "mode")
+    cells = [cell(name, number) for name in names for number in range(ways)]
+    return {
+        "problems": [{"name": name, **problem} for name in names],
+        "cells": [{"division": "idiomatic", "cell": {key: getattr(which, key) for key in keys}} for which in cells],
+    }
+
+
+def rows(trials: int, seed: int = 0) -> Iterator[Row]:
+    """All lines, each from its own seed."""
+    for number, (null, noise) in enumerate({**NULLS, **ATTACKS}.items()):
+        for blocks in BLOCKS:
+            for cells in CELLS:
+                yield tables_row(
+                    null, noise, blocks, cells, trials, np.random.default_rng([seed, number, blocks, cells])
+                )
+    for number, (null, noise) in enumerate(NULLS.items()):
+        for blocks in BLOCKS:
+            for problems in PROBLEMS:
+                for apart in (0.3, 1.2) if number == 0 else (0.3,):
+                    random = np.random.default_rng([seed, number, blocks, problems, int(10 * apart)])
+                    yield advice_row(null, noise, blocks, problems, apart, max(1, trials // 4), random)
+
+
+def main() -> int:
+    """Print the table; the exit code says whether every row keeps the bound."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the trials")
+    parser.add_argument("--seed", type=int, default=0, help="of all draws (default 0)")
+    options = parser.parse_args()
+    print(f"{'null':<18} {'n':>3}  {'of':<18} {'said':<9} {'trials':>6} {'false':>7} {'refused':>8}")
+    worst = 0.0
+    for row in rows(100 if options.quick else 1000, options.seed):
+        for said, counts in row.counts.items():
+            worst = max(worst, counts.rate)
+            mark = "  above the bound" if counts.rate > BOUND else ""
+            print(
+                f"{row.null:<18} {row.blocks:>3}  {row.of:<18} {said:<9} {counts.trials:>6} {counts.rate:>7.1%} "
+                f"{counts.refused:>8.1%}{mark}",
+                flush=True,
+            )
+    print(f"the largest share of trials with a false winner is {worst:.1%}; the bound is {BOUND:.0%}")
+    return int(worst > BOUND)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""The simulation of ``benchmarks/verdict_error_rates.py`` in small: seeded, through the code that judges."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="the benchmarks are in a checkout only")
+
+NULLS = ("Gauss 6 %", "Gauss 20 %", "heavy tails", "bimodal", "AR(1) 0.5", "AR(1) 0.9")
+TRIALS = 60
+
+
+@pytest.fixture
+def rates(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield importlib.import_module("verdict_error_rates")
+    del sys.modules["verdict_error_rates"]
+
+
+@pytest.mark.parametrize("null", NULLS)
+@pytest.mark.parametrize("blocks", [3, 5, 10])
+def test_no_more_false_winners_than_the_level(rates: ModuleType, null: str, blocks: int) -> None:
+    """The seed fixes the draws. Six of 60 are above 5 % by two standard errors."""
+    row = rates.tables_row(null, rates.NULLS[null], blocks, 3, TRIALS, np.random.default_rng(7))
+    assert {name: counts.winners for name, counts in row.counts.items() if counts.winners > 6} == {}
+
+
+@pytest.mark.parametrize("problems", [2, 5])
+def test_advice_names_none_of_equal_ways(rates: ModuleType, problems: int) -> None:
+    row = rates.advice_row("Gauss 6 %", rates.gauss(0.06), 5, problems, 1.2, TRIALS, np.random.default_rng(7))
+    assert row.counts["advice"].winners <= 6
+
+
+def test_a_difference_is_found(rates: ModuleType) -> None:
+    """The bound is not kept by naming nobody: one of three cells is faster by a fifth, and ten blocks find it."""
+
+    def faster(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        found = random.normal(0, 0.04, shape)
+        found[..., 0, :] -= 0.2
+        return found
+
+    row = rates.tables_row("", faster, 10, 3, 20, np.random.default_rng(7))
+    assert min(counts.winners for counts in row.counts.values()) >= 17
