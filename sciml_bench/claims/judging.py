@@ -9,7 +9,17 @@ from pathlib import Path
 
 from sciml_bench.claims.claim import AT_LEAST, SIDES, Claim, Setting, Side
 from sciml_bench.claims.evidence import Evidence, Measured, evidence
-from sciml_bench.claims.ruling import Finding, Ruling, Words, not_testable, outdated, rule, rule_count
+from sciml_bench.claims.ruling import (
+    Finding,
+    Ruling,
+    Words,
+    claimed_words,
+    measured_words,
+    not_testable,
+    outdated,
+    rule,
+    rule_count,
+)  # fmt: skip
 from sciml_bench.claims.workload import SETTINGS
 from sciml_bench.report.summary import RunSummary
 from sciml_bench.stats.verdict import Judgement, judge
@@ -137,9 +147,9 @@ def words_of(claim: Claim, name: str) -> Words:
     calls = claim.figure.calls
     if claim.figure.against_later:
         cell = setting.sides["cell"].name(calls)
-        return Words(f"{of_call} of {cell}", "later ones", "takes", "long")
+        return Words(cell, "later ones", "takes", "long", of_call)
     fast, slow = (setting.sides[side].name(calls) for side in SIDES)
-    return Words(f"{of_call} of {slow}" if of_call else slow, fast, "takes", quantity)
+    return Words(slow, fast, "takes", quantity, of_call)
 
 
 _QUANTITY = {
@@ -169,8 +179,9 @@ def _bounded(claim: Claim, setting: Setting, read: Evidence, judgement: Judgemen
         return Finding(Ruling.UNDECIDED, reason, judgement.ratio)
     if sure and claim.figure.within is None:
         return dataclasses.replace(finding, reason=f"{finding.reason}; {reason}")
-    said = f"{finding.reason}; the ratio is {'at least' if fast else 'at most'} that, as {reason}"
-    return Finding(Ruling.UNDECIDED, said, judgement.ratio)
+    said = f"{measured_words(words, judgement.ratio)}; {claimed_words(claim.figure)} is claimed"
+    bound = f"ours is {'a lower' if fast else 'an upper'} bound, as {reason}"
+    return Finding(Ruling.UNDECIDED, f"{said}; {bound}", judgement.ratio)
 
 
 def _bound(side: Side | None, measured: Measured) -> str:

@@ -6,6 +6,7 @@ factor of the claim, so that more noise can only take a ruling away.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from enum import StrEnum
@@ -44,12 +45,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Words:
-    """How sides and quantity are named in a sentence: ``slow`` takes so many times as ``quantity`` as ``fast``."""
+    """How sides and quantity are named in a sentence: ``call`` of ``slow`` takes so many times as ``quantity`` as
+    ``fast``."""
 
     slow: str = "the slow side"
     fast: str = "the fast side"
     verb: str = "takes"
     quantity: str = "long"
+    call: str = ""
 
 
 def rule(figure: Figure, judgement: Judgement, words: Words | None = None) -> Finding:
@@ -68,7 +71,7 @@ def rule(figure: Figure, judgement: Judgement, words: Words | None = None) -> Fi
         return _alike(figure.within, judgement, words)
     if figure.ratio is None:
         raise ValueError("a claim has a ratio, or a factor within which both sides are alike")
-    measured = _measured(words, ratio)
+    measured = measured_words(words, ratio)
     if judgement.verdict is Verdict.UNDECIDED:
         single = "a single process has no interval" if ratio.n == 1 else "which of the two is ahead cannot be told"
         return Finding(Ruling.UNDECIDED, f"{measured}: {single}", ratio, judgement.more_processes)
@@ -120,8 +123,10 @@ _BEFORE = {
 }  # fmt: skip
 
 
-def _measured(words: Words, ratio: Ratio) -> str:
-    return f"{words.slow} {words.verb} {_with_interval(ratio)} times as {words.quantity} as {words.fast}"
+def measured_words(words: Words, ratio: Ratio) -> str:
+    """What was measured, with its interval."""
+    of = f"{words.call} of " if words.call else ""
+    return f"{of}{words.slow} {words.verb} {_with_interval(ratio)} times as {words.quantity} as {words.fast}"
 
 
 def _with_interval(ratio: Ratio) -> str:
@@ -133,13 +138,13 @@ def _with_interval(ratio: Ratio) -> str:
 def _without_the_claimed_winner(figure: Figure, same: bool, ratio: Ratio, words: Words) -> Finding:
     claimed = f"{claimed_words(figure)} is claimed"
     if figure.kind == UP_TO:
-        told = f"{_measured(words, ratio)}; {claimed}, the largest of several ratios: this one says nothing of it"
+        told = f"{measured_words(words, ratio)}; {claimed}, the largest of several ratios: this one says nothing of it"
         return Finding(Ruling.UNDECIDED, told, ratio)
     if same:
-        told = f"{_measured(words, ratio)}, the same within {100 * Rule.band:g} %; {claimed}"
+        told = f"{measured_words(words, ratio)}, the same within {100 * Rule.band:g} %; {claimed}"
         return Finding(Ruling.SMALLER, told, ratio)
-    turned = Words(words.fast, words.slow, words.verb, words.quantity)
-    told = f"{_measured(turned, ratio.inverse)}; {claimed} the other way round"
+    turned = dataclasses.replace(words, slow=words.fast, fast=words.slow)
+    told = f"{measured_words(turned, ratio.inverse)}; {claimed} the other way round"
     return Finding(Ruling.REVERSED, told, ratio)
 
 
@@ -152,11 +157,10 @@ def _of_size(figure: Figure, claimed: float, ratio: Ratio, measured: str) -> Fin
         high = math.inf
     said = f"{measured}; {claimed_words(figure)} is claimed"
     if low <= ratio.low and ratio.high <= high:
-        within = f", and the whole interval lies within a factor of {figure.factor:g} of it"
-        exact = f", which is within a factor of {figure.factor:g} of it"
-        beyond = ", and the whole interval is" if figure.kind == AT_LEAST else ""
-        told = beyond or (exact if ratio.low == ratio.high else within)
-        return Finding(Ruling.CONFIRMED, f"{said}{told}", ratio)
+        whole = "ours" if ratio.low == ratio.high else "all of the interval"
+        above = figure.kind == AT_LEAST and ratio.low >= claimed
+        told = "lies above that" if above else f"lies within a factor of {figure.factor:g} of it"
+        return Finding(Ruling.CONFIRMED, f"{said}: {whole} {told}", ratio)
     if ratio.low > high:
         times = rounded(ratio.estimate * figure.factor / high)
         return Finding(Ruling.LARGER, f"{said}: ours is larger by a factor of {times}", ratio)
@@ -172,7 +176,7 @@ def _of_size(figure: Figure, claimed: float, ratio: Ratio, measured: str) -> Fin
 
 def _alike(within: float, judgement: Judgement, words: Words) -> Finding:
     ratio = judgement.ratio
-    said = f"{_measured(words, ratio)}; alike within a factor of {within:g} is claimed"
+    said = f"{measured_words(words, ratio)}; alike within a factor of {within:g} is claimed"
     if 1 / within <= ratio.low and ratio.high <= within:
         return Finding(Ruling.CONFIRMED, said, ratio)
     if ratio.low > within or ratio.high < 1 / within:

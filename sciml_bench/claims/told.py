@@ -178,21 +178,21 @@ def _finding(finding: Finding) -> dict[str, Any]:
 def markdown(found: Sequence[Judged]) -> str:
     """The table for a page, with the source of each claim."""
     lines = [
-        "| claim | claimed | as published | | when fair | | conditions | source |",
-        "|---|---|---|---|---|---|---|---|",
+        "| claim | claimed | as published | | when fair | | why | conditions | source |",
+        "|---|---|---|---|---|---|---|---|---|",
         *(f"| {' | '.join(_in_markdown(cell) for cell in _whole(item))} |" for item in found),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _whole(judged: Judged) -> tuple[str, ...]:
-    """A line with the names of the conditions and the source."""
+    """A line with the reasons, the names of the conditions and the source."""
     *cells, _ = row(judged)
-    return *cells, distance_text(judged.claim), source(judged.claim)
+    return *cells, "; ".join(remarks(judged)), distance_text(judged.claim), source(judged.claim)
 
 
-# A citation is worth nothing without its end.
-_LONGEST_SOURCE = 600
+# A citation, or a reason, is worth nothing without its end.
+_LONGEST_SOURCE = 1200
 
 
 def _in_markdown(text: str) -> str:
@@ -233,8 +233,9 @@ def table(found: Sequence[Judged]) -> str:
 
 _CSV_COLUMNS = (
     "claim", "quantity", "claimed", "claimed_most", "claimed_within",
-    "published", "published_low", "published_high", "published_ruling",
-    "fair", "fair_low", "fair_high", "fair_ruling", "derived_by_us", "setting", "differ", "touch_the_ratio", "unknown",
+    "published", "published_low", "published_high", "published_ruling", "published_reason",
+    "fair", "fair_low", "fair_high", "fair_ruling", "fair_reason",
+    "derived_by_us", "setting", "differ", "touch_the_ratio", "unknown",
     "profile", "source",
 )  # fmt: skip
 
@@ -249,9 +250,9 @@ def _marks(claim: Claim) -> list[str]:
 def _numbers(finding: Finding) -> list[str]:
     ratio = finding.ratio
     if ratio is None:
-        return ["", "", "", ruling_text(finding)]
+        return ["", "", "", ruling_text(finding), _reason(finding)]
     interval = ["", ""] if math.isinf(ratio.high) else [f"{ratio.low:.6g}", f"{ratio.high:.6g}"]
-    return [f"{ratio.estimate:.6g}", *interval, ruling_text(finding)]
+    return [f"{ratio.estimate:.6g}", *interval, ruling_text(finding), _reason(finding)]
 
 
 def source(claim: Claim) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -28,6 +29,34 @@ def test_every_claim_of_the_suite_marks_every_condition(name: str):
         if condition.mark is Mark.DIFFERS:
             assert condition.effect
             assert condition.ours not in ("", condition.source)
+
+
+PUBLISHED = [name for name, claim in claims().items() if claim.published is not None]
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
+
+
+def told(name: str, condition: str) -> str:
+    """What a condition says of ours."""
+    known = next(item for item in claims()[name].conditions.each if item.name == condition)
+    return known.ours or known.source
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_ours_are_those_that_are_measured(name: str):
+    """The words of a condition are held against the sides and the problem that its claim measures."""
+    claim = claims()[name]
+    assert claim.published is not None
+    sides = claim.published.sides.values()
+    numbers = {float(number) for number in _NUMBER.findall(told(name, "tolerances"))}
+    for side in sides:
+        # A fixed step that is written as a tolerance is none.
+        if side.rtol is not None and side.method != "rk4":
+            assert {side.rtol, side.tolerances.atol} <= numbers, side.words
+    single = {side.precision == "float32" for side in sides}
+    assert single == {"single" in told(name, "precision")}
+    changed = dict(claim.published.workload.changes)
+    if "time.t1" in changed:
+        assert float(changed["time.t1"]) in {float(number) for number in _NUMBER.findall(told(name, "span"))}
 
 
 def written(tmp_path: Path, old: str, new: str) -> Path:

@@ -64,6 +64,13 @@ def test_a_ratio_is_judged_as_what_it_is(figure: Figure, factor: float, ruling: 
     assert "hare" in found.reason, "each sentence names both sides"
 
 
+def test_a_sentence_that_is_turned_round_still_names_the_call():
+    slow = [fast * value for fast, value in zip(FAST, NEAR[0.5], strict=True)]
+    reason = rule(TEN, judged(FAST, slow), Words("snail", "hare", call="a solve")).reason
+    assert reason.startswith("a solve of hare takes 2 [")
+    assert reason.endswith("times as long as snail; 10× is claimed the other way round")
+
+
 def test_a_sentence_has_both_figures_and_the_interval():
     slow = [fast * value for fast, value in zip(FAST, NEAR[4], strict=True)]
     found = rule(TEN, judged(FAST, slow), Words("a solve of snail", "hare"))

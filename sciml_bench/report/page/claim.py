@@ -9,6 +9,7 @@ from pathlib import Path
 from sciml_bench.claims.claim import Claim
 from sciml_bench.claims.collection import of_run
 from sciml_bench.claims.judging import Judged, Measurement, judged
+from sciml_bench.claims.ruling import claimed_words
 from sciml_bench.claims.told import (
     claimed_text,
     distance_text,
@@ -21,6 +22,7 @@ from sciml_bench.claims.told import (
 from sciml_bench.claims.workload import SETTINGS
 from sciml_bench.errors import ProblemError
 from sciml_bench.plan.claimed import claimed_sides
+from sciml_bench.report.page.curve import drawn
 from sciml_bench.report.page.table import Entry, Heading, Places, Table
 from sciml_bench.report.traces import Reading
 
@@ -95,7 +97,7 @@ def _row(claim: Tested, found: Judged) -> tuple[Entry, ...]:
     return (
         Entry(told.id, told.title, link=claim.section),
         Entry(quantity_text(told)),
-        Entry(claimed_text(told), value=told.figure.ratio),
+        Entry(claimed_words(told.figure), "derived by us" if told.figure.derived else "", told.figure.ratio),
         *settings,
         Entry(distance_text(told)),
     )
@@ -105,7 +107,11 @@ def _found(found: Judged, setting: str) -> tuple[Entry, Entry]:
     """The ratio of a setting and its ruling."""
     finding = found.findings[setting]
     value = None if finding.ratio is None else finding.ratio.estimate
-    return Entry(range_text(found, setting), value=value), Entry(ruling_text(finding))
+    curve = found.curves.get(setting, {})
+    # The interval, or the digits, stand below: the table has many columns.
+    text, _, below = range_text(found, setting).partition(" ")
+    ratio = Entry(text, below, value, drawing=drawn(found.claim.figure, curve))
+    return ratio, Entry(ruling_text(finding))
 
 
 def _table(tested: Tested, found: Judged) -> Table:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from markupsafe import Markup
 
 from sciml_bench.report.traces import Trace
 
@@ -25,7 +27,7 @@ class Heading:
 class Entry:
     """What stands in one place: a text, what is smaller below it, and the value that it is sorted by.
 
-    ``link`` is the id of an element of the page; ``mark`` is a class of the style sheet.
+    ``link`` is the id of an element of the page; ``mark`` is a class of the style sheet; ``drawing`` stands below.
     """
 
     text: str
@@ -33,6 +35,7 @@ class Entry:
     value: float | None = None
     link: str = ""
     mark: str = ""
+    drawing: Markup = field(default_factory=Markup)
 
 
 @dataclass(frozen=True)
