@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sciml_bench.outcome import Outcome
+from sciml_bench.report.bounds import Work, is_bound
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary
 from sciml_bench.stats.front import Reading, WorkPoint, common_target, time_at
 from sciml_bench.stats.processes import Spread, spread
-
-Work = Callable[[PointSummary], WorkPoint | None]
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def _time(cell: CellSummary, target: Target, work: Work, seconds: Callable[[Poin
     if found is None:
         return Time(None, reason=next((item.reason for item in readings.values() if item.reason), "not measured"))
     blocks = {block: item.time for block, item in readings.items()}
-    return Time(found, at_most=any(item.at_most for item in readings.values()), blocks=blocks)
+    return Time(found, at_most=is_bound(cell.processes, target.digits, work), blocks=blocks)
 
 
 def reading(

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any
 
 from sciml_bench.report import quantities
+from sciml_bench.report.bounds import is_bound
 from sciml_bench.report.rows import Target, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
 from sciml_bench.report.sweep_cells import Contest, Solver, contests
@@ -191,7 +192,7 @@ def _value(axis: Axis, quantity: str, cell: CellSummary | None, size: Size, targ
     }
     reason = next((item.reason for item in readings.values() if item.time is None), "")
     found = _of_blocks(cell, {block: item.time for block, item in readings.items()}, reason)
-    at_most = any(item.at_most for item in readings.values())
+    at_most = is_bound(cell.processes, at.digits, lambda p: _work(p, quantity))
     return Value(found.spread, found.reason, at_most, blocks=found.blocks)
 
 

@@ -255,21 +255,18 @@ def _fewest(
 
     ``factor`` tells for a number of blocks by how much the first of them is wider.
     """
-    normal = sum(NormalDist().inv_cdf((1 + confidence) / 2) for confidence in confidences)
-    if gap <= 0 or normal * sd > gap * math.sqrt(MOST_PROCESSES):
+    quantiles = [NormalDist().inv_cdf((1 + confidence) / 2) for confidence in confidences]
+    if gap <= 0 or sum(quantiles) * sd > gap * math.sqrt(MOST_PROCESSES):
         return math.inf
 
-    def enough(n: int) -> bool:
-        first, *others = (critical_t(confidence, n - 1) for confidence in confidences)
-        return gap * math.sqrt(n) >= (first * (factor(n) if factor else 1.0) + sum(others)) * sd
+    def lacking(n: int, first: float, *others: float) -> bool:
+        return gap * math.sqrt(n) < (first * (factor(n) if factor else 1.0) + sum(others)) * sd
 
+    n, most = FEW_PROCESSES if factor else 2, MOST_PROCESSES
+    while n < most:
+        middle = (n + most) // 2
+        n, most = (middle + 1, most) if lacking(middle, *quantiles) else (n, middle)
     # Student's t needs a few more than the normal distribution does, never fewer.
-    least = most = max(FEW_PROCESSES if factor else 2, math.ceil((normal * sd / gap) ** 2))
-    while not enough(most):
-        least, most = most + 1, 2 * most
-        if least > MOST_PROCESSES:
-            return math.inf
-    while least < most:
-        middle = (least + most) // 2
-        least, most = (least, middle) if enough(middle) else (middle + 1, most)
-    return most
+    while lacking(n, *(critical_t(confidence, n - 1) for confidence in confidences)):
+        n += 1
+    return n if n <= MOST_PROCESSES else math.inf

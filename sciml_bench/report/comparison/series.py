@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import geometric_mean, median
 
+from sciml_bench.report.bounds import is_bound
 from sciml_bench.report.comparison.side import Samples, Side
 from sciml_bench.report.quantities import tolerance
 from sciml_bench.report.rows import Target, reading, work_points
@@ -179,7 +180,7 @@ def _at_equal_error(pair: _Pair, kind: Kind, notes: tuple[str, ...]) -> Iterator
     for cell in (pair.base, pair.new):
         found = {p.block: reading(p, Target(digits, None), kind.work, kind.seconds) for p in cell.processes}
         sides.append({block: item.time for block, item in found.items()})
-        bounded.append(any(item.at_most for item in found.values()))
+        bounded.append(is_bound(cell.processes, digits, kind.work))
     bound = "base" if bounded[0] else "new" if bounded[1] else ""
     base, new = sides
     yield Series(*pair.labels, kind.quantity, _error_text(kind, digits), base, new, bound, notes)
