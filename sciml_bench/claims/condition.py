@@ -42,6 +42,11 @@ class Condition:
     ratio: bool = False
 
     @property
+    def standing(self) -> str:
+        """The mark, and whether the difference touches the ratio."""
+        return f"{self.mark.value}, touching the ratio" if self.ratio else self.mark.value
+
+    @property
     def words(self) -> str:
         """In one line."""
         beside = f"; here {self.ours}" if self.ours and self.ours != self.source else ""

@@ -109,7 +109,10 @@ def _together(readings: Sequence[Evidence], findings: Sequence[Finding]) -> Find
         f"{ruling.value} at {_span([r.digits for r in group])} digits" for ruling, group in _runs(readings, findings)
     )
     return dataclasses.replace(
-        middle, ruling=Ruling.UNDECIDED, reason=f"it depends on the accuracy: {told}", more_processes=None
+        middle,
+        ruling=Ruling.UNDECIDED,
+        reason=f"it depends on the accuracy: {told}; that of the source, if it were known, would decide",
+        more_processes=None,
     )
 
 
@@ -180,7 +183,7 @@ def _bounded(claim: Claim, setting: Setting, read: Evidence, judgement: Judgemen
     if sure and claim.figure.within is None:
         return dataclasses.replace(finding, reason=f"{finding.reason}; {reason}")
     said = f"{measured_words(words, judgement.ratio)}; {claimed_words(claim.figure)} is claimed"
-    bound = f"ours is {'a lower' if fast else 'an upper'} bound, as {reason}"
+    bound = f"ours is {'a lower' if fast else 'an upper'} bound, which does not decide, as {reason}"
     return Finding(Ruling.UNDECIDED, f"{said}; {bound}", judgement.ratio)
 
 

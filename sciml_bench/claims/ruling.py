@@ -73,7 +73,11 @@ def rule(figure: Figure, judgement: Judgement, words: Words | None = None) -> Fi
         raise ValueError("a claim has a ratio, or a factor within which both sides are alike")
     measured = measured_words(words, ratio)
     if judgement.verdict is Verdict.UNDECIDED:
-        single = "a single process has no interval" if ratio.n == 1 else "which of the two is ahead cannot be told"
+        single = (
+            "a single process has no interval, several would"
+            if ratio.n == 1
+            else "which of the two is ahead cannot be told"
+        )
         return Finding(Ruling.UNDECIDED, f"{measured}: {single}", ratio, judgement.more_processes)
     if judgement.verdict is not Verdict.SLOWER:
         return _without_the_claimed_winner(figure, judgement.verdict is Verdict.SAME, ratio, words)
@@ -123,6 +127,9 @@ _BEFORE = {
 }  # fmt: skip
 
 
+_OF_OTHERS = ": this one says nothing of it, the problems of the source would"
+
+
 def measured_words(words: Words, ratio: Ratio) -> str:
     """What was measured, with its interval."""
     of = f"{words.call} of " if words.call else ""
@@ -138,7 +145,7 @@ def _with_interval(ratio: Ratio) -> str:
 def _without_the_claimed_winner(figure: Figure, same: bool, ratio: Ratio, words: Words) -> Finding:
     claimed = f"{claimed_words(figure)} is claimed"
     if figure.kind == UP_TO:
-        told = f"{measured_words(words, ratio)}; {claimed}, the largest of several ratios: this one says nothing of it"
+        told = f"{measured_words(words, ratio)}; {claimed}, the largest of several ratios{_OF_OTHERS}"
         return Finding(Ruling.UNDECIDED, told, ratio)
     if same:
         told = f"{measured_words(words, ratio)}, the same within {100 * Rule.band:g} %; {claimed}"
@@ -165,7 +172,7 @@ def _of_size(figure: Figure, claimed: float, ratio: Ratio, measured: str) -> Fin
         times = rounded(ratio.estimate * figure.factor / high)
         return Finding(Ruling.LARGER, f"{said}: ours is larger by a factor of {times}", ratio)
     if figure.kind == UP_TO:
-        return Finding(Ruling.UNDECIDED, f"{said}, the largest of several ratios: this one says nothing of it", ratio)
+        return Finding(Ruling.UNDECIDED, f"{said}, the largest of several ratios{_OF_OTHERS}", ratio)
     if ratio.high < low:
         times = rounded(claimed / ratio.estimate)
         return Finding(Ruling.SMALLER, f"{said}: ours is smaller by a factor of {times}", ratio)

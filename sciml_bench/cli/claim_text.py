@@ -58,8 +58,7 @@ def _condition_lines(claim: Claim) -> Iterator[str]:
         yield from wrapped(f"  same: {', '.join(item.name for item in same)}", _WIDTH)
     for item in claim.conditions.each:
         if item.mark is not Mark.SAME:
-            mark = "differs, touching the ratio" if item.ratio else item.mark.value
-            yield from (f"  {line}" for line in wrapped(f"{item.name} ({mark}): {item.words}", _WIDTH - 2))
+            yield from (f"  {line}" for line in wrapped(f"{item.name} ({item.standing}): {item.words}", _WIDTH - 2))
 
 
 def _found_lines(claim: Claim, found: Judged | None) -> Iterator[str]:

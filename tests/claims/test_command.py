@@ -85,6 +85,13 @@ def test_all_claims_can_be_reported_with_those_that_have_no_run(told: Told):
     assert rows["C34"]["published"]["reason"] == claims()["C34"].needs.lacking
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not STORED.is_dir(), reason="an installed package has no stored runs")
+def test_the_stored_table_is_what_the_records_say(told: Told):
+    out = told("export", "--to", "markdown", "--all", "--out", str(STORED))[1]
+    assert out == (STORED / "claims.md").read_text(encoding="utf-8")
+
+
 def test_unknown_claims_are_told_with_the_nearest(told: Told):
     code, _, err = told("show", "C5")
     assert code == 2

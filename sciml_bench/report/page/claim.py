@@ -124,7 +124,7 @@ def _table(tested: Tested, found: Judged) -> Table:
         reason = Entry(f"{finding.reason}{disturbance(finding)}")
         heading = claim.conditions.setting if name == "published" else _FAIR
         rows.append((Entry(heading), *_found(found, name), reason, tested.records[name]))
-    rows += [(Entry(c.name), Entry(""), Entry(c.mark.value), Entry(c.words), Entry("")) for c in claim.conditions.each]
+    rows += [(Entry(c.name), Entry(""), Entry(c.standing), Entry(c.words), Entry("")) for c in claim.conditions.each]
     return Table(
         f"{tested.section}-claim-{claim.id.lower()}",
         f"Claim {claim.id}: {claim.title}",
