@@ -12,7 +12,8 @@ from sciml_bench.claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.claimed import claimed_sides
 from sciml_bench.plan.products import labels
-from sciml_bench.report.rows import Target, Work, reading, work_points
+from sciml_bench.report.bounds import Work, is_bound
+from sciml_bench.report.rows import Target, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
 from sciml_bench.stats.front import WorkPoint, common_target, pareto_front
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
@@ -229,7 +230,7 @@ def _at(cell: CellSummary, target: Target, work: Work, value: Value) -> Measured
     if not any(time is not None for time in blocks.values()):
         timed = any(value(point) is not None for point in cell.points)
         return Measured(why=reasons[0] if timed and reasons else _ended(cell))
-    return Measured(blocks, at_most=any(item.at_most for item in readings.values()))
+    return Measured(blocks, at_most=is_bound(cell.processes, target.digits, work))
 
 
 def _first(cell: CellSummary) -> Measured:
