@@ -266,7 +266,9 @@ def _fewest(
     while n < most:
         middle = (n + most) // 2
         n, most = (middle + 1, most) if lacking(middle, *quantiles) else (n, middle)
+    if lacking(n, *quantiles):
+        return math.inf
     # Student's t needs a few more than the normal distribution does, never fewer.
-    while lacking(n, *(critical_t(confidence, n - 1) for confidence in confidences)):
+    while n <= MOST_PROCESSES and lacking(n, *(critical_t(confidence, n - 1) for confidence in confidences)):
         n += 1
     return n if n <= MOST_PROCESSES else math.inf

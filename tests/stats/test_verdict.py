@@ -210,3 +210,9 @@ def test_an_empty_family():
 def test_what_is_no_rule(rule, message):
     with pytest.raises(ValueError, match=message):
         judge({}, **rule)
+
+
+def test_what_no_number_of_processes_would_tell_ends_at_once():
+    """The widening for blocks that may be alike asked for more than the most processes, and was counted up for ever."""
+    ratio = Ratio(1.1795, 0.32186, 4.3224, 0.742, 5, sd_log=1.04595, df=4, serial=0.11)
+    assert judge({"a": ratio})["a"].more_processes is None
