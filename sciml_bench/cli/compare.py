@@ -42,6 +42,7 @@ class Percent(click.ParamType):
 Examples:
   sciml-bench compare 2026-11-21T10-31-05_stiff_quick 2026-11-22T09-12-44_stiff_quick
   sciml-bench compare results/old results/new -k 'not torch' --band 3%
+  sciml-bench compare results/old results/new --repeated results/old-again --repeated results/history
   sciml-bench compare results/old --of 'scipy and radau' --with 'diffrax and kvaerno5'
 
 \b
@@ -56,6 +57,12 @@ Exit codes:
 @click.argument("new", required=False, metavar="[NEW]")
 @click.option("--of", "of", metavar="EXPR", help="Within one run: the cells to compare with, as in -k.")
 @click.option("--with", "others", metavar="EXPR", help="Within one run: the cells that are compared with them.")
+@click.option(
+    "--repeated",
+    multiple=True,
+    metavar="RUN",
+    help="A run that repeats BASE or NEW with the same software, or a folder of such runs: how far runs differ.",
+)
 @click.option("-k", "keyword", default="", metavar="EXPR", help="Only cells whose label matches, as in `pytest -k`.")
 @click.option(
     "--band", type=Percent(), default="5%", show_default=True, help="Ratios within this of 1 count as the same."
@@ -68,6 +75,7 @@ def compare(
     new: str | None,
     of: str | None,
     others: str | None,
+    repeated: tuple[str, ...],
     keyword: str,
     band: float,
     each_tolerance: bool,
@@ -76,8 +84,9 @@ def compare(
 ) -> int:
     """Compare two runs, or two selections of one run, in four verdicts: faster, slower, same, undecided.
 
-    Times are compared at equal accuracy only. Runs of different machines, schemas, problems or profiles are refused,
-    and the difference is shown.
+    Times are compared at equal accuracy only. Two runs were not measured side by side: how far runs of the same program
+    differ comes from repeated ones, and without them a winner is named from a factor of 2 on. Runs of different
+    machines, schemas, problems or profiles are refused, and the difference is shown.
     """
     from sciml_bench.errors import UsageError
 
@@ -86,11 +95,15 @@ def compare(
         raise UsageError("--of and --with go together: they are the two selections of one run")
     if selecting == (new is not None):
         raise UsageError("give two runs, BASE and NEW, or one run with --of and --with")
+    if selecting and repeated:
+        raise UsageError("--repeated is for two runs; cells of one run were measured side by side")
     run, base_side = _side(base, out, keyword)
     if of is not None and others is not None:
         comparison = _selections(base_side, of, others, band)
     else:
-        comparison = _runs(base_side, _side(str(new), out, keyword)[1], band, each_tolerance)
+        new_side = _side(str(new), out, keyword)[1]
+        again = [side for name in repeated for side in _repeats(name, out, keyword)]
+        comparison = _runs(base_side, new_side, again, band, each_tolerance)
     if comparison is None:
         click.echo("nothing to compare: no cell matches on both sides", err=True)
         return exits.NOTHING_SELECTED
@@ -118,9 +131,22 @@ def _side(name: str, out: Path, keyword: str) -> tuple[Run, Side]:
     return run, side.chosen(matches)
 
 
-def _runs(base: Side, new: Side, band: float, each_tolerance: bool) -> Comparison | None:
+def _repeats(name: str, out: Path, keyword: str) -> list[Side]:
+    """A repeated run, or all runs of a folder that is none itself."""
+    from sciml_bench.cli.finding import runs_in
+
+    folder = Path(name)
+    if folder.is_dir() and not (folder / "plan.json").exists():
+        found = [str(run.folder) for run in runs_in(folder)]
+        if found:
+            return [_side(each, out, keyword)[1] for each in found]
+    return [_side(name, out, keyword)[1]]
+
+
+def _runs(base: Side, new: Side, repeated: list[Side], band: float, each_tolerance: bool) -> Comparison | None:
     from sciml_bench.errors import UsageError
     from sciml_bench.report.comparison.compare import compare_runs
+    from sciml_bench.report.comparison.effect import why_no_repeat
     from sciml_bench.report.comparison.refusal import refusals
 
     if base.record_ids & new.record_ids:
@@ -135,7 +161,18 @@ def _runs(base: Side, new: Side, band: float, each_tolerance: bool) -> Compariso
         )
     if not set(base.cells) & set(new.cells):
         return None
-    return compare_runs(base, new, band=band, each_tolerance=each_tolerance)
+    seen = base.record_ids | new.record_ids
+    for side in repeated:
+        if side.record_ids & seen:
+            raise UsageError(f"{side.name} holds records of a run that is given already: it repeats nothing")
+        seen |= side.record_ids
+        reasons = [why_no_repeat(of, side) for of in (base, new)]
+        if all(reasons):
+            raise UsageError(
+                f"{side.name} repeats neither {base.name} ({reasons[0]}) nor {new.name} ({reasons[1]}): leave it out "
+                "of --repeated, or measure again with the software of one of them"
+            )
+    return compare_runs(base, new, band=band, each_tolerance=each_tolerance, repeated=repeated)
 
 
 def _selections(run: Side, of: str, others: str, band: float) -> Comparison | None:

@@ -17,7 +17,7 @@ def made(name: str, **options) -> str:
 
 
 def test_nothing_slower_is_0_and_something_slower_is_1(cli):
-    base, same, slow = made("base"), made("same", seed=2), made("slow", seed=3, factors=1.5)
+    base, same, slow = made("base"), made("same", seed=2), made("slow", seed=3, factors=2.5)
     done = cli("compare", base, same)
     assert done.code == exits.OK, done.err
     assert "0 slower, 0 faster, 0 undecided, 8 same  (NEW against BASE)" in done.out
@@ -28,7 +28,7 @@ def test_nothing_slower_is_0_and_something_slower_is_1(cli):
 
 
 def test_piped_output_is_one_line_per_cell_and_quantity(cli):
-    done = cli("compare", made("base"), made("slow", seed=3, factors=1.5))
+    done = cli("compare", made("base"), made("slow", seed=3, factors=2.5))
     lines = [line for line in done.out.splitlines() if line.startswith("robertson/")]
     assert len(lines) == 8
     assert all("slower" in line for line in lines)
@@ -40,9 +40,46 @@ def test_json(cli):
 
 
 def test_the_band_decides_what_is_the_same(cli):
-    base, new = made("base"), made("new", seed=2, factors=1.15)
+    base, new = made("base"), made("new", seed=2, factors=2.5)
     assert cli("compare", base, new).code == exits.CHECK_FAILED
-    assert cli("compare", base, new, "--band", "30%").code == exits.OK
+    close = made("close", seed=4, factors=1.15)
+    assert "8 undecided" in cli("compare", base, close).out
+    done = cli("compare", base, close, "--band", "30%")
+    assert done.code == exits.OK
+    assert "8 same" in done.out
+
+
+def test_repeated_runs_find_what_two_runs_alone_do_not(cli):
+    base, new = made("base"), made("new", seed=2, factors=1.3)
+    again = [made(f"again-{seed}", seed=seed) for seed in (11, 12, 13)]
+    alone = cli("compare", base, new)
+    assert (alone.code, "8 undecided" in alone.out) == (exits.OK, True)
+    assert "how far runs of the same program differ is not known here" in alone.out
+    done = cli("compare", base, new, *(word for name in again for word in ("--repeated", name)))
+    assert done.code == exits.CHECK_FAILED, done.err
+    assert "8 slower" in done.out
+    assert "from 4 runs of the same software, 3 degrees of freedom" in done.out
+
+
+def test_a_folder_of_repeated_runs(cli):
+    base, new = made("base"), made("new", seed=2, factors=1.3)
+    for seed in (11, 12, 13):
+        stub.run(RESULTS / "history", f"again-{seed}", seed=seed)
+    assert "8 slower" in cli("compare", base, new, "--repeated", "results/history").out
+
+
+def test_what_repeats_neither_is_refused_with_the_reason(cli):
+    base, new = made("base"), made("new", seed=2)
+    other = made("other", seed=3, environment={**stub.MACHINE, "packages": {"diffrax": "0.6.0"}})
+    done = cli("compare", base, new, "--repeated", other)
+    assert done.code == exits.USAGE
+    assert "repeats neither" in done.err
+    assert "0.6.0" in done.err
+    copied = cli("compare", base, new, "--repeated", base)
+    assert copied.code == exits.USAGE, "a difference of BASE and NEW is not one of repeated runs"
+    assert "it repeats nothing" in copied.err
+    within = cli("compare", base, "--of", "diffrax", "--with", "scipy", "--repeated", new)
+    assert within.code == exits.USAGE
 
 
 def test_a_lost_cell_is_1(cli):
@@ -76,7 +113,7 @@ def test_damaged_lines_are_named_and_the_rest_is_compared(cli):
     done = cli("compare", base, new)
     assert done.code == exits.OK
     assert f"left out: results/{new}/records.jsonl:4: " in done.err
-    assert "without block 1" in done.out
+    assert "8 same" in done.out
 
 
 @pytest.mark.parametrize(

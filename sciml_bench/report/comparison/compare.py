@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from sciml_bench.report.comparison.effect import RunEffect, run_effect
 from sciml_bench.report.comparison.refusal import Difference, changes
 from sciml_bench.report.comparison.series import Quantity, Series, different_cells, same_cell
 from sciml_bench.report.comparison.side import Side
@@ -16,7 +16,7 @@ from sciml_bench.report.summary import CellSummary
 from sciml_bench.stats.across import GeometricMean, geometric_mean
 from sciml_bench.stats.bootstrap import Check, hierarchical_ratio
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio, unpaired_ratio
-from sciml_bench.stats.verdict import Judgement, Verdict, judge
+from sciml_bench.stats.verdict import Judgement, Verdict, judge, with_bound
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,6 @@ class Comparison:
 
     base: str
     new: str
-    paired: bool
     band: float
     family: str
     changes: tuple[Difference, ...]
@@ -69,6 +68,7 @@ class Comparison:
     means: Mapping[Quantity, GeometricMean]
     noisy: tuple[int, int]
     between_runs: bool
+    effect: RunEffect | None = None
 
     @property
     def worse(self) -> bool:
@@ -80,12 +80,19 @@ class Comparison:
         return sum(line.judgement.verdict is verdict for line in self.lines)
 
 
-def compare_runs(base: Side, new: Side, *, band: float, each_tolerance: bool = False) -> Comparison:
-    """Compare the cells that two runs share."""
+def compare_runs(
+    base: Side, new: Side, *, band: float, each_tolerance: bool = False, repeated: Sequence[Side] = ()
+) -> Comparison:
+    """Compare the cells that two runs share. Their blocks are not the same, whatever their seeds, so they are no pairs.
+
+    How far runs of the same program differ comes from ``repeated`` ones and is in the intervals; where it is not known
+    a winner is named from a factor of 2 on.
+    """
     shared = [label for label in base.cells if label in new.cells]
     series = [item for label in shared for item in same_cell(base, new, label, each_tolerance)]
     pairs = [(base.cells[label], new.cells[label]) for label in shared]
-    return _comparison(base, new, series, pairs, band, paired=base.order == new.order, between_runs=True)
+    effect = run_effect(base, new, repeated)
+    return _comparison(base, new, series, pairs, band, between_runs=True, effect=effect)
 
 
 def compare_selections(of: Side, others: Side, *, band: float) -> Comparison:
@@ -97,7 +104,7 @@ def compare_selections(of: Side, others: Side, *, band: float) -> Comparison:
         if a.cell.problem == b.cell.problem and a.cell != b.cell
     ]
     series = [item for a, b in pairs for item in different_cells(of, others, a.cell.label, b.cell.label)]
-    return _comparison(of, others, series, pairs, band, paired=True, between_runs=False)
+    return _comparison(of, others, series, pairs, band, between_runs=False)
 
 
 def _comparison(
@@ -107,17 +114,16 @@ def _comparison(
     pairs: Sequence[tuple[CellSummary, CellSummary]],
     band: float,
     *,
-    paired: bool,
     between_runs: bool,
+    effect: RunEffect | None = None,
 ) -> Comparison:
-    lines, uncompared = _judged(series, band, paired)
+    lines, uncompared = _judged(series, band, between_runs, effect)
     lost = [change for a, b in pairs for change in _changed(a, b)] if between_runs else []
     gained = [change for a, b in pairs for change in _changed(b, a)] if between_runs else []
     shared = {cell.cell.label for pair in pairs for cell in pair}
     return Comparison(
         base=base.name,
         new=new.name,
-        paired=paired,
         band=band,
         family=_family(lines, between_runs),
         changes=tuple(changes(base, new)),
@@ -130,50 +136,60 @@ def _comparison(
         means=dict(_means(lines, uncompared)),
         noisy=(_noisy(base), _noisy(new)),
         between_runs=between_runs,
+        effect=effect,
     )
 
 
-def _judged(series: Sequence[Series], band: float, paired: bool) -> tuple[list[Compared], list[Change]]:
+def _judged(
+    series: Sequence[Series], band: float, between_runs: bool, effect: RunEffect | None
+) -> tuple[list[Compared], list[Change]]:
     ratios: dict[tuple[str, str, str, str], Ratio] = {}
     found: list[tuple[Series, list[float], list[float], Check | None, tuple[int, ...]]] = []
     uncompared: list[Change] = []
     for item in series:
-        base, new, left_out = _sides(item, paired)
+        base, new, left_out = _sides(item, between_runs)
         if not base or not new:
             uncompared.append(Change(_pair_text(item), item.quantity, _why_not(item)))
             continue
-        ratios[item.key] = (paired_ratio if paired else unpaired_ratio)(base, new)
-        found.append((item, base, new, _check(item, paired), left_out))
-    judgements = judge(ratios, band=band)
+        ratio = unpaired_ratio(base, new) if between_runs else paired_ratio(base, new)
+        ratios[item.key] = effect.of_ratio(ratio, item.quantity) if effect else ratio
+        found.append((item, base, new, None if between_runs else _check(item), left_out))
+    known = not between_runs or effect is not None
+    judgements = judge(ratios, band=band, independent=_independent(series), runs_known=known)
     lines = [
-        Compared(item, _with_bound(judgements[item.key], item.bound), median(base), median(new), check, left_out)
+        Compared(
+            item,
+            with_bound(judgements[item.key], item.bound == "base", item.bound == "new"),
+            median(base),
+            median(new),
+            check,
+            left_out,
+        )
         for item, base, new, check, left_out in found
     ]
     return lines, uncompared
 
 
-def _sides(item: Series, paired: bool) -> tuple[list[float], list[float], tuple[int, ...]]:
+def _independent(series: Sequence[Series]) -> int:
+    """How many pairs of cells are independent of each other: on each problem one less than it has cells."""
+    cells: dict[str, set[str]] = {}
+    for item in series:
+        cells.setdefault(item.base_label.partition("/")[0], set()).update((item.base_label, item.new_label))
+    return max(1, sum(len(of_problem) - 1 for of_problem in cells.values()))
+
+
+def _sides(item: Series, between_runs: bool) -> tuple[list[float], list[float], tuple[int, ...]]:
     """The numbers of both sides, and the blocks that are left out since one of them has none."""
-    if paired:
+    if not between_runs:
         pairs = pair(item.base, item.new)
         return list(pairs.base), list(pairs.new), pairs.alone
     base, new = ([s for s in side.values() if s is not None] for side in (item.base, item.new))
     return base, new, tuple(sorted({b for side in (item.base, item.new) for b, s in side.items() if s is None}))
 
 
-def _check(item: Series, paired: bool) -> Check | None:
-    if not paired:
-        return None
+def _check(item: Series) -> Check | None:
     blocks = sorted(block for block, calls in item.samples_base.items() if calls and item.samples_new.get(block))
     return hierarchical_ratio([item.samples_base[b] for b in blocks], [item.samples_new[b] for b in blocks])
-
-
-def _with_bound(judgement: Judgement, bound: str) -> Judgement:
-    """Where a side is known from above only, just one direction can be said."""
-    safe = {"new": Verdict.FASTER, "base": Verdict.SLOWER}.get(bound)
-    if safe is None or judgement.verdict is safe:
-        return judgement
-    return dataclasses.replace(judgement, verdict=Verdict.UNDECIDED, more_processes=None)
 
 
 def _why_not(item: Series) -> str:

@@ -15,8 +15,14 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     return {
         "base": comparison.base,
         "new": comparison.new,
-        "paired_by_block": comparison.paired,
-        "made_in_common_blocks": not comparison.between_runs,
+        "paired_by_block": not comparison.between_runs,
+        "run_effect": None
+        if comparison.effect is None
+        else {
+            "sd_log": {quantity.value: sd for quantity, sd in comparison.effect.sd.items()},
+            "runs": comparison.effect.runs,
+            "degrees_of_freedom": comparison.effect.df,
+        },
         "band": comparison.band,
         "family": comparison.family,
         "counts": {verdict.value: comparison.count(verdict) for verdict in Verdict},
@@ -46,6 +52,7 @@ def _line(line: Compared) -> dict[str, Any]:
         "verdict": judgement.verdict.value,
         "adjusted_p": judgement.adjusted_p,
         "more_processes": judgement.more_processes,
+        "held": judgement.held,
         "bound": series.bound,
         "bootstrap": None if line.check is None else finite(dataclasses.asdict(line.check)),
         "bootstrap_disagrees": line.disagrees,

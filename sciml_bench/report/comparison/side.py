@@ -48,12 +48,6 @@ class Side:
         """The hash of each problem's specification."""
         return {entry["name"]: entry["spec_hash"] for entry in self.plan["problems"]}
 
-    @property
-    def order(self) -> tuple[Any, ...]:
-        """What the seeded order of a run follows from: equal orders have blocks that can be paired."""
-        cells = tuple(entry["cell_id"] for entry in self.plan["cells"])
-        return self.plan["settings"]["seed"], cells
-
     def chosen(self, matches: Callable[[str], bool]) -> Side:
         """The same run, only with the cells whose label matches."""
         kept = {key: cell for key, cell in self.summary.cells.items() if matches(cell.cell.label)}

@@ -9,7 +9,7 @@ from sciml_bench.report.comparison.compare import Change, Compared, Comparison
 from sciml_bench.report.comparison.series import Quantity
 from sciml_bench.report.wrapping import wrapped
 from sciml_bench.stats.ratio import Ratio
-from sciml_bench.stats.verdict import Verdict
+from sciml_bench.stats.verdict import Held, Verdict
 
 _SHORT = {
     Quantity.FIRST_FROM_START: "1st grad. start",
@@ -123,8 +123,18 @@ def _listed(found: Sequence[Change], width: int) -> Iterator[str]:
 def _pairing(comparison: Comparison) -> str:
     if not comparison.between_runs:
         return "paired by block: both cells of a pair were measured next to each other in time"
-    how = "paired by block (same plan and seed)" if comparison.paired else "not paired (other plan or seed)"
-    return f"{how}; two runs at different times: a change of the machine between them looks like one of the program"
+    apart = "not paired: two runs at different times, and a change of the machine between them looks like one of the "
+    effect = comparison.effect
+    if effect is None:
+        return (
+            f"{apart}program; how far runs of the same program differ is not known here, so the intervals lack it and "
+            "a winner is named from a factor of 2 on; name repeated runs of either with --repeated"
+        )
+    listed = ", ".join(f"{quantity} {100 * sd:.1f} %" for quantity, sd in effect.sd.items())
+    return (
+        f"{apart}program; the intervals hold how far runs differ, {listed} (sd, from {effect.runs} runs of the same "
+        f"software, {effect.df} degrees of freedom)"
+    )
 
 
 def _heading(labels: tuple[str, str]) -> str:
@@ -151,21 +161,22 @@ def _notes(line: Compared, at: bool = True) -> Iterator[str]:
         side = "the first" if series.bound == "base" else "the second"
         yield f"{side} is known from above only: its loosest tolerance is already more accurate"
     if line.judgement.verdict is Verdict.UNDECIDED and not series.bound:
-        more = line.judgement.more_processes
-        yield (
-            "undecided: a single process shows no spread"
-            if line.judgement.ratio.n < 2
-            else (
-                f"{more} more processes would decide"
-                if more
-                else "at the edge of the band, or too few processes to decide"
-            )
-        )
+        yield _undecided(line)
     if line.disagrees and line.check is not None:
         yield f"the bootstrap disagrees: [{quantities.ratio(line.check.low)}, {quantities.ratio(line.check.high)}]"
     if line.left_out:
         yield f"without block {', '.join(map(str, line.left_out))}: no time on both sides"
     yield from series.notes
+
+
+def _undecided(line: Compared) -> str:
+    """Why a line is undecided, or what would decide it."""
+    if line.judgement.ratio.n < 2:
+        return "undecided: a single process shows no spread"
+    if line.judgement.held in (Held.RUN, Held.ALIKE):
+        return f"undecided: {line.judgement.held}"
+    more = line.judgement.more_processes
+    return f"{more} more processes would decide" if more else "at the edge of the band, or too few processes to decide"
 
 
 def _tail(comparison: Comparison, width: int) -> Iterator[str]:
