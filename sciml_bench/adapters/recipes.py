@@ -28,6 +28,7 @@ problem, these functions decide, for all libraries alike.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 from sciml_bench.adapters.base import DEFAULT, Facts, Recipe, Recipes
@@ -76,7 +77,7 @@ def default(method: str, sensitivity: str, mode: str, note: str = "") -> Recipe:
 
 def distinct(*recipes: Recipe) -> tuple[Recipe, ...]:
     """Each recipe once. A default that is the best way is no recipe of its own; another one keeps its name."""
-    best = recipes[0]
+    best = replace(recipes[0], role="")
     others = [recipe for recipe in recipes[1:] if recipe != best]
     named = {recipe: recipe for recipe in others} | {recipe: recipe for recipe in others if recipe.role}
     return (best, *named.values())

@@ -112,7 +112,7 @@ def test_a_large_network_of_reactions_takes_few_operations(load: Callable[[str],
 
 
 def test_vectors_and_networks_stay_as_they_are() -> None:
-    for name in ("pleiades", "heat", "spiral-node"):
+    for name in ("pleiades", "spiral-node"):
         problem = catalog.load(name)
         assert source(problem, TARGET) == source(problem, "torch")
 

@@ -104,3 +104,9 @@ def test_nothing_is_written_so_without_a_linear_stencil(load: Callable[[str], Pr
     for equation in ("D*u*laplacian(u)", "D*laplacian(u**2)", "D*t*laplacian(u)", "D*x*laplacian(u)", "-D*u"):
         text = source(load("[parameters]\nD = 1\n" + ONE.format("periodic") + FIELD.format(equation)), TARGET)
         assert "prepared" not in text, equation
+
+
+def test_the_heat_equation_is_one_matrix_times_the_field() -> None:
+    emitted = source(catalog.load("heat"), TARGET)
+    body = emitted[emitted.index("def rhs") : emitted.index("def loss")]
+    assert body == "def rhs(t, y, given):\n    matrix, = given\n    return torch.mv(matrix, y)\n\n\n"
