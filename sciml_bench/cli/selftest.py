@@ -31,9 +31,9 @@ Examples:
 
 \b
 Exit codes:
-    0  passed: at most 7 % false positives, and a slow-down of 10 % found in
-       at least 90 % of the trials
-    1  not passed
+    0  passed: at most 7 % false positives; a slow-down of 10 % found in at
+       least 90 % of the trials, and read right; no bias and no drift
+    1  not passed: do not trust verdicts of this machine today
     2  wrong usage, too little time to tell, or a host that measures already
   130  interrupted; the figures of what was measured are kept
 """
@@ -54,8 +54,9 @@ def selftest(minutes: float, seed: int, out: Path, wait: bool, as_json: bool) ->
 
     Blocks of one cheap cell are measured in fresh processes: twice as it is, and slowed down by 3 % and by 10 % with
     work that is really done inside the timed calls. It is sampled as a point of profile standard. Trials drawn from
-    these processes give the rate of false positives and of slow-downs found. The figures are kept, and head the
-    reports of runs on this machine.
+    these processes give the rate of false positives and of slow-downs found. The order in a block is random, fixed and
+    alternating by turns, so that what a label or a place is worth shows. The figures are kept, and head the reports of
+    runs on this machine.
     """
     from datetime import datetime
 

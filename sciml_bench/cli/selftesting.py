@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sciml_bench.adapters.registry import adapters
@@ -15,7 +15,8 @@ from sciml_bench.outcome import Outcome
 from sciml_bench.plan.plan import Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
-from sciml_bench.report.selftest.figures import ROLES, SLOW_DOWNS, Times
+from sciml_bench.report.selftest.blocks import ROLES, SLOW_DOWNS, roles
+from sciml_bench.report.selftest.figures import Times
 from sciml_bench.report.selftest.stored import Writer
 from sciml_bench.stats.processes import process_median
 from sciml_bench.store import Placement, Record
@@ -31,10 +32,14 @@ _TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class Workload:
-    """A cheap cell to test the harness with; ``spec_hash`` names its problem."""
+    """A cheap cell to test the harness with.
+
+    ``spec_hash`` names its problem, ``slow_downs`` the share by which each role is slowed down.
+    """
 
     task: Task
     spec_hash: str
+    slow_downs: Mapping[str, float] = field(default_factory=lambda: dict(SLOW_DOWNS))
 
 
 @dataclass
@@ -101,30 +106,25 @@ def measure(
 
 @dataclass(frozen=True)
 class _Block:
-    """A randomised complete block: all roles of the workload, which take turns as cells of a run do."""
+    """A complete block: all roles of the workload, which take turns as cells of a run do."""
 
     workload: Workload
     number: int
     seed: int
 
-    @property
-    def roles(self) -> list[str]:
-        """The roles in the order in which they are measured."""
-        return random.Random(f"selftest/{self.seed}/{self.number}").sample(ROLES, len(ROLES))
-
     def task(self, role: str) -> Task:
         """What the worker of a role is told; all roles of a block see the same inputs."""
         task = self.workload.task
-        options = {"program": task.program, "slow_down": SLOW_DOWNS.get(role, 0.0)}
+        options = {"program": task.program, "slow_down": self.workload.slow_downs.get(role, 0.0)}
         inputs = random.Random(f"selftest/{self.seed}/inputs/{self.number}").getrandbits(32)
         return dataclasses.replace(task, program=_PROGRAM, options=options, seed=inputs)
 
 
 def _measure_block(block: _Block, writer: Writer, measured: Measured) -> None:
-    roles = block.roles
-    tasks = [block.task(role) for role in roles]
+    placed = roles(block.number, block.seed)
+    tasks = [block.task(role) for role in placed]
     measurements = measure_group(tasks, Limits(_TIMEOUT_S))
-    for order, (role, task, measurement) in enumerate(zip(roles, tasks, measurements, strict=True)):
+    for order, (role, task, measurement) in enumerate(zip(placed, tasks, measurements, strict=True)):
         placement = Placement(
             cell_id=role,
             block=block.number,

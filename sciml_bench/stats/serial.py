@@ -61,7 +61,7 @@ def allowed(found: Sequence[tuple[float, int]], independent: int) -> list[float]
     if not found:
         return []
     common = central(found) + margin(found, independent)
-    return [_capped(max(common, _own(r, n))) for r, n in found]
+    return [capped(max(common, _own(r, n))) for r, n in found]
 
 
 def central(found: Sequence[tuple[float, int]]) -> float:
@@ -91,5 +91,6 @@ def _own(found: float, n: int) -> float:
     return unbiased(found, n) if odd else 0.0
 
 
-def _capped(coefficient: float) -> float:
+def capped(coefficient: float) -> float:
+    """The coefficient that is allowed for: what cannot be told from a single observation is :data:`WORST`."""
     return WORST if coefficient > MOST else max(0.0, coefficient)

@@ -15,7 +15,7 @@ from stubs.tasks import stub_task
 from sciml_bench.cli import exits, selftesting
 from sciml_bench.engine import host_lock
 from sciml_bench.plan.profiles import profile_named
-from sciml_bench.report.selftest.figures import ROLES
+from sciml_bench.report.selftest.blocks import ROLES
 from sciml_bench.store import read_records
 from sciml_bench.task import Point, Sampling
 
@@ -80,12 +80,13 @@ def test_a_good_machine_passes_and_its_figures_are_kept(cli, fake):
     assert {record.cell_id for record in records} == set(ROLES)
 
 
-def test_blocks_are_complete_and_in_random_order(cli, fake):
+def test_blocks_are_complete_and_in_the_order_of_each(cli, fake):
     _, tasks = fake
     cli("selftest", "--minutes", "2")
     blocks = [tuple(task.options["slow_down"] for task in tasks[k : k + 4]) for k in range(0, len(tasks), 4)]
     assert all(sorted(block) == [0.0, 0.0, 0.03, 0.1] for block in blocks)
     assert len(set(blocks)) > 5
+    assert blocks[1] == blocks[2] == blocks[5][::-1] == (0.0, 0.0, 0.03, 0.1), "fixed, and alternating"
     assert len({task.seed for task in tasks[:4]}) == 1, "all roles of a block see the same inputs"
     assert {task.program for task in tasks} == {"sciml_bench.measure.selftest:slowed"}
 
@@ -126,7 +127,8 @@ def test_too_little_time_to_tell(cli, fake):
     done = cli("selftest", "--minutes", "0.1")
     assert done.code == exits.USAGE
     assert (
-        "too little to tell: 1 complete blocks were measured, at least 12 are needed; give more --minutes" in done.err
+        "too little to tell: 1 complete blocks were measured, at least 12 are needed, 3 of each order; "
+        "give more --minutes" in done.err
     )
 
 

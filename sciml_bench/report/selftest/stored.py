@@ -13,12 +13,14 @@ from typing import Any
 from sciml_bench import __version__
 from sciml_bench.errors import StoreError
 from sciml_bench.report.machine import machine_hash
+from sciml_bench.report.selftest.bias import DRIFT, Bias
+from sciml_bench.report.selftest.blocks import Order
 from sciml_bench.report.selftest.figures import Figures, Series
 from sciml_bench.store import Record
 from sciml_bench.store.environment import environment_hash
 from sciml_bench.store.lines import append_line, store_error, write_whole
 
-SCHEMA = 1
+SCHEMA = 2
 
 FOLDER = "selftest"
 FIGURES = "figures.json"
@@ -95,8 +97,11 @@ def document(test: SelfTest) -> dict[str, Any]:
         "blocks_per_trial": found.blocks_per_trial,
         "series": [dataclasses.asdict(item) for item in found.series],
         "passed": found.passed,
+        "doubts": [doubt.value for doubt in found.doubts],
         "false_positives": dataclasses.asdict(found.false_positives),
         "false_winners": dataclasses.asdict(found.false_winners),
+        "labelled": dataclasses.asdict(found.labelled),
+        "level": found.level,
         "found": {role: dataclasses.asdict(found.found(role)) for role in found.series[0].found},
         "named": {role: dataclasses.asdict(found.named(role)) for role in found.series[0].named},
         "sd_log": found.sd_log,
@@ -167,6 +172,20 @@ def _series(data: Mapping[str, Any]) -> Series:
         slower=pairs("slower"),
         false_positives=tuple(data["false_positives"]),
         false_winners=tuple(data["false_winners"]),
+        labelled=tuple(data["labelled"]),
+        bias=_bias(data["bias"]),
         found=pairs("found"),
         named=pairs("named"),
+    )
+
+
+def _bias(data: Mapping[str, Any]) -> Bias:
+    return Bias(
+        label=tuple(data["label"]),
+        position=tuple(data["position"]),
+        orders={order.value: tuple(data["orders"][order]) for order in Order},
+        drift=tuple(data["drift"]),
+        own_drift=tuple(data["own_drift"]),
+        p={str(what): float(data["p"][what]) for what in (*Order, DRIFT)},
+        serial=tuple(data["serial"]),
     )

@@ -8,12 +8,33 @@ from typing import Any
 
 from sciml_bench import __version__
 from sciml_bench.report.machine import machine_hash
-from sciml_bench.report.selftest.figures import LEAST_FOUND, MOST_FALSE_POSITIVES, NOMINAL, SLOW_DOWNS, Series
+from sciml_bench.report.selftest.blocks import JUDGED, SLOW_DOWNS
+from sciml_bench.report.selftest.figures import (
+    BAND,
+    EXCLUDED,
+    LEAST_FOUND,
+    MOST_FALSE_POSITIVES,
+    NOMINAL,
+    SEEN,
+    Doubt,
+    Series,
+    calibrated,
+    excluded,
+)
 from sciml_bench.report.selftest.stored import STALE_DAYS, SelfTest
 from sciml_bench.stats.share import Share
 
 # From this share of disturbed processes on, the figures are those of a busy machine.
 _MANY_NOISY = 0.25
+
+_DOUBTS = {
+    Doubt.FALSE_POSITIVES: "too many false positives: the noise here is not what the verdicts allow for",
+    Doubt.POWER: "a slow-down of 10 % is found too seldom: the machine is too noisy",
+    Doubt.CALIBRATION: "the slow-down of 10 % that was made lies outside the interval that was read",
+    Doubt.BIAS: f"a cell differs from itself by more than {100 * SEEN:g} %, by its label or its place in the block",
+    Doubt.DRIFT: f"the ratio of a cell to itself drifted by more than {100 * SEEN:g} % during the test",
+    Doubt.NOISE: f"a bias of {100 * EXCLUDED:g} % cannot be excluded",
+}
 
 
 def head(test: SelfTest | None, environment: Mapping[str, Any], now: datetime.datetime) -> str:
@@ -30,13 +51,24 @@ def lines(test: SelfTest) -> Iterator[str]:
     """Everything that a self-test found."""
     found = test.figures
     yield f"{'PASSED' if found.passed else 'NOT PASSED'}{', but interrupted' if test.interrupted else ''}"
+    for doubt in found.doubts:
+        yield f"  {_DOUBTS[doubt]}"
+    if not found.passed:
+        yield (
+            "  do not trust verdicts of this machine today; measure longer, or when `sciml-bench doctor` finds it quiet"
+        )
     yield (
         f"  same cell on both sides: {_percent(found.false_positives)} false positives at a nominal "
         f"{100 * NOMINAL:g} % (at most {100 * MOST_FALSE_POSITIVES:g} % is asked for)"
     )
-    yield f"    false winners, which also leave the band of 5 %: {_percent(found.false_winners)}"
+    yield f"    false winners, which also leave the band of {100 * BAND:g} %: {_percent(found.false_winners)}"
+    yield f"    with the labels as they are, which bias of a label would raise: {_percent(found.labelled)}"
+    yield (
+        f"    with the autocorrelation found below a plain t-test would err in {100 * found.level:.1f} %; "
+        "verdicts allow for it"
+    )
     for role, share in SLOW_DOWNS.items():
-        asked = f" (at least {100 * LEAST_FOUND:g} % is asked for)" if role == "slower-10" else ""
+        asked = f" (at least {100 * LEAST_FOUND:g} % is asked for)" if role == JUDGED else ""
         yield f"  slow-down of {100 * share:g} %: found in {_percent(found.found(role))}{asked}"
         yield f"    called slower, which needs an estimate outside the band: {_percent(found.named(role))}"
     changes = ", ".join(f"{_change(change)} with {n}" for n, change in found.smallest_change.items())
@@ -58,9 +90,19 @@ def lines(test: SelfTest) -> Iterator[str]:
 
 def _of_series(item: Series) -> Iterator[str]:
     yield f"  {item.name}: {item.blocks} blocks, spread {100 * item.sd_log:.1f} %"
-    yield f"    the same cell again  {_interval(item.again)}"
+    yield f"    the same cell again        {_interval(item.again)}"
+    for order, ratio in item.bias.orders.items():
+        yield f"      in {f'{order} order':<20}  {_interval(ratio)}"
+    if not excluded(item):
+        yield f"    bias of its label          {_interval(item.bias.label)}"
+    yield f"    later in a block / earlier {_interval(item.bias.position)}"
+    yield f"    drift of this ratio        {_interval(item.bias.drift)}"
+    yield f"    drift of the cell's time   {_interval(item.bias.own_drift)}"
+    rho, error = item.bias.serial
+    yield f"    neighbouring blocks        autocorrelation {rho:.2f} ± {error:.2f}"
     for role, share in SLOW_DOWNS.items():
-        yield f"    slowed down by {100 * share:>2g} %  {_interval(item.slower[role])}"
+        wrong = "" if role != JUDGED or calibrated(item) else f"  does not hold {1 + share:.2f}"
+        yield f"    slowed down by {100 * share:>2g} %        {_interval(item.slower[role])}{wrong}"
 
 
 def _summary(test: SelfTest) -> str:
@@ -83,7 +125,7 @@ def _doubts(test: SelfTest, now: datetime.datetime) -> str:
     if test.interrupted:
         doubts.append("interrupted")
     if not test.figures.passed:
-        doubts.append("NOT PASSED")
+        doubts.append(f"NOT PASSED: {', '.join(test.figures.doubts)}")
     return f" ({', '.join(doubts)}: repeat it)" if doubts else ""
 
 

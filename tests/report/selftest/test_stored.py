@@ -76,7 +76,7 @@ def test_other_software_is_the_same_machine(tmp_path):
 def test_doubts_are_said(tmp_path):
     assert "(40 days old: repeat it)" in told(made(tmp_path), days=40)
     other = made(tmp_path, NOW + datetime.timedelta(hours=1), interrupted=True, spread=0.3)
-    assert "(interrupted, NOT PASSED: repeat it)" in told(other)
+    assert "(interrupted, NOT PASSED: slow-down not found, bias not excluded: repeat it)" in told(other)
 
 
 def test_a_busy_machine_is_said(tmp_path):
@@ -98,6 +98,32 @@ def test_the_whole_text(tmp_path):
         "processes a side that find a slow-down here, nine times of ten: 3 % takes ",
         "drawn from 240 measured processes, 3 of them disturbed",
         "scipy, solve: 60 blocks, spread ",
+        "in fixed order ",
+        "in alternating order ",
+        "later in a block / earlier ",
+        "neighbouring blocks        autocorrelation ",
     ):
         assert part in text
-    assert "\n".join(lines(made(tmp_path, NOW + datetime.timedelta(hours=1), spread=0.3))).startswith("NOT PASSED")
+    assert "does not hold" not in text
+
+
+def test_the_text_says_first_why_a_test_is_not_passed(tmp_path):
+    biased = list(lines(made(tmp_path, slow={"again": 0.09, "slower-10": 0.2})))
+    assert biased[0] == "NOT PASSED"
+    assert biased[1:4] == [
+        "  the slow-down of 10 % that was made lies outside the interval that was read",
+        "  a cell differs from itself by more than 2.5 %, by its label or its place in the block",
+        "  a bias of 8 % cannot be excluded",
+    ]
+    assert biased[4].startswith("  do not trust verdicts of this machine today")
+    assert any(line.endswith("does not hold 1.10") for line in biased)
+    assert any("bias of its label" in line for line in biased)
+
+
+def test_a_self_test_of_an_older_schema_is_passed_over(tmp_path):
+    done = made(tmp_path)
+    path = done.folder / "figures.json"
+    path.write_text(path.read_text().replace('"schema": 2', '"schema": 1'))
+    assert stored.newest(tmp_path) is None
+    with pytest.raises(StoreError, match="schema 1, known is 2"):
+        stored.read(done.folder)
