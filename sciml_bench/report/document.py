@@ -11,6 +11,7 @@ from sciml_bench.report import advice_table, invariants, trials
 from sciml_bench.report.account import account
 from sciml_bench.report.advice import advice
 from sciml_bench.report.choice import choice
+from sciml_bench.report.comparable import disturbed, why_not_comparable
 from sciml_bench.report.conventional.document import model_document
 from sciml_bench.report.conventional.rows import is_model, model_table
 from sciml_bench.report.failures import failures
@@ -30,7 +31,8 @@ from sciml_bench.stats.processes import Spread
 def run_document(summary: RunSummary, folder: Path) -> dict[str, Any]:
     """Everything that the tables show. Times are seconds, sizes bytes."""
     counts = account(summary)
-    comparable = bool(summary.plan["profile"]["comparable"])
+    why_not = why_not_comparable(summary)
+    comparable = not why_not
     compared = [compare(name, summary.of_problem(name)) for name in summary.problems]
     shown = [tuple(tables(comparison)) for comparison in compared]
     judged = standings([table for of_problem in shown for table in of_problem] if comparable else [])
@@ -39,6 +41,8 @@ def run_document(summary: RunSummary, folder: Path) -> dict[str, Any]:
         "folder": str(folder),
         "profile": summary.plan["profile"]["name"],
         "comparable": comparable,
+        "not_comparable": why_not or None,
+        "disturbed_processes": disturbed(summary.cells.values()).count,
         "comparisons_in_family": judged.family,
         "problems": [
             {
@@ -95,6 +99,7 @@ def _table(table: RowTable, found: Sequence[Standing], comparable: bool) -> dict
                 "adjusted_p": item.judgement.adjusted_p,
                 "more_processes": item.judgement.more_processes,
                 "held": item.judgement.held,
+                "disturbed_processes": disturbed((item.fastest.summary, item.row.summary)).count,
             }
             for item in found
         ],

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from sciml_bench.report import quantities
 from sciml_bench.report.choice import Best, Overtaking, choice
+from sciml_bench.report.comparable import disturbed
 from sciml_bench.report.lead import Lead
 from sciml_bench.report.rows import Row
 from sciml_bench.report.scoring import scoring
@@ -37,7 +38,8 @@ def verdicts(found: Sequence[Standing], rows: Sequence[Row]) -> Iterator[str]:
             ratio = item.judgement.ratio
             interval = f"[{quantities.ratio(ratio.low)}, {quantities.ratio(ratio.high)}]"
             measured = f"{quantities.ratio(ratio.estimate):>5} {interval:<14}"
-            yield f"  {item.judgement.verdict:<9} {measured}  {row_name(item.row)}{more(item.judgement)}"
+            why = f"{more(item.judgement)}{_mark(item.fastest, item.row)}"
+            yield f"  {item.judgement.verdict:<9} {measured}  {row_name(item.row)}{why}"
 
 
 _LEADS = {
@@ -103,9 +105,9 @@ def best_choice(rows: Sequence[Row]) -> Iterator[str]:
         f"{found.family} pairs"
     )
     for item in found.best:
-        yield f"  for {_count(item.gradients):>7} gradients {_total(item):>8}  {cheapest(item)}"
+        yield f"  for {_count(item.gradients):>7} gradients {_total(item):>8}  {cheapest(item)}{_mark(*rows)}"
     for item in found.overtakings:
-        yield f"  {overtaking(item)}"
+        yield f"  {overtaking(item)}{_mark(item.early, item.late)}"
 
 
 _NAMED = 3
@@ -121,6 +123,10 @@ def cheapest(item: Best) -> str:
     if item.lead is Lead.SAME:
         return f"{row_name(item.row)} (the same within 5 %: {', '.join(names)})"
     return f"undecided: {row_name(item.row)}, or {', or '.join(names)}"
+
+
+def _mark(*rows: Row) -> str:
+    return disturbed(row.summary for row in rows).mark
 
 
 def overtaking(item: Overtaking) -> str:

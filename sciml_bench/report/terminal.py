@@ -20,6 +20,7 @@ from sciml_bench.report import advice_table, layouts, remarks, stacks, sweep_tex
 from sciml_bench.report.account import account
 from sciml_bench.report.advice import advice, unadvised
 from sciml_bench.report.batches import batch_lines
+from sciml_bench.report.comparable import comparable, why_not_comparable
 from sciml_bench.report.conventional import text as model_text
 from sciml_bench.report.conventional.rows import is_model, model_table
 from sciml_bench.report.failures import Failure, failures
@@ -55,6 +56,7 @@ def console_for(stream: TextIO) -> Console:
 
 def print_run(summary: RunSummary, folder: Path, console: Console) -> None:
     """Print everything that is known of a run. Of a sweep the sizes stand side by side, not problem by problem."""
+    _warn(summary, console)
     if axis_of(summary.plan) is not None:
         _print_sweep(summary, console)
     else:
@@ -84,7 +86,6 @@ def _print_sweep(summary: RunSummary, console: Console) -> None:
     for line in wrapped(sweep_text.reading_help(found), min(console.width, _WIDEST_TEXT)):
         _say(console, line, "dim")
     _say(console, sweep_text.ELSEWHERE, "dim")
-    _warn(summary, console)
 
 
 def _print_problems(summary: RunSummary, console: Console) -> None:
@@ -92,7 +93,7 @@ def _print_problems(summary: RunSummary, console: Console) -> None:
     titles = {entry["name"]: entry["title"] for entry in summary.plan["problems"]}
     compared = {name: compare(name, summary.of_problem(name)) for name in summary.problems}
     shown = {name: tuple(tables(comparison)) for name, comparison in compared.items()}
-    judged = standings([table for of_problem in shown.values() for table in of_problem] if _comparable(summary) else [])
+    judged = standings([table for of_problem in shown.values() for table in of_problem] if comparable(summary) else [])
     of_table = iter(judged.of_table)
     models = {entry["name"]: entry for entry in summary.plan["problems"] if is_model(entry)}
     for name, comparison in compared.items():
@@ -129,7 +130,7 @@ def print_problem(
             _say(console, "")
         _say(console, table.heading)
         _print_rows(table.rows, console)
-        if _comparable(summary):
+        if comparable(summary):
             print_lines(remarks.verdicts(of_table, table.rows), console)
             print_lines(remarks.best_choice(table.rows), console)
     if comparison.rows:
@@ -164,7 +165,7 @@ def _print_model(
         _say(console, "")
         _say(console, model_text.TIMES)
         _print_layout(layout, model_text.stacked(layout), console)
-        if _comparable(summary):
+        if comparable(summary):
             for of_rows, of_table in shown:
                 print_lines(remarks.verdicts(of_table, of_rows.rows), console)
         print_lines(model_text.checklist(problem, table), console)
@@ -184,7 +185,7 @@ def _print_training(summary: RunSummary, name: str, console: Console) -> None:
 
 def _print_advice(summary: RunSummary, found: Sequence[RowTable], console: Console) -> None:
     """Print what to take for the problems of each kind, where the run has several and compares."""
-    if not _comparable(summary) or len(summary.problems) < 2:
+    if not comparable(summary) or len(summary.problems) < 2:
         return
     advised = advice(summary.plan, found)
     silent = unadvised(summary.plan, advised)
@@ -278,19 +279,13 @@ def print_reading_help(summary: RunSummary, console: Console) -> None:
     for text in (*((_READING_HELP,) if of_equations else ()), stacks.legend()):
         for line in wrapped(text, min(console.width, _WIDEST_TEXT)):
             _say(console, line, "dim")
-    _warn(summary, console)
 
 
 def _warn(summary: RunSummary, console: Console) -> None:
-    """Say it where times must not be compared."""
-    if not _comparable(summary):
-        name = summary.plan["profile"]["name"]
-        warning = f"NOT COMPARABLE: profile {name} runs one process per cell; use quick or more"
-        _say(console, warning, "bold")
-
-
-def _comparable(summary: RunSummary) -> bool:
-    return bool(summary.plan["profile"]["comparable"])
+    """Say it on top, once, where times must not be compared."""
+    why = why_not_comparable(summary)
+    for line in wrapped(f"NOT COMPARABLE: {why}", min(console.width, _WIDEST_TEXT)) if why else ():
+        _say(console, line, "bold")
 
 
 def _target_text(target: Target, what: str) -> str:

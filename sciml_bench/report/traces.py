@@ -13,6 +13,7 @@ from sciml_bench.errors import StoreError
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.products import count
 from sciml_bench.report import pieces
+from sciml_bench.report.comparable import comparable
 from sciml_bench.report.summary import ProcessSummary, RunSummary, reduce_record, summarise
 from sciml_bench.store import Record, Run
 from sciml_bench.store.counting import supersedes
@@ -77,7 +78,7 @@ class Reading:
     @property
     def comparable(self) -> bool:
         """Whether the profile lets times be compared."""
-        return bool(self.plan["profile"]["comparable"])
+        return comparable(self.summary)
 
     def counting(self) -> dict[str, list[Trace]]:
         """The records that count, by cell id, in the order of their blocks."""

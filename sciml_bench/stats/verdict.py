@@ -39,6 +39,7 @@ class Held(StrEnum):
     ALIKE = "neighbouring blocks are alike, or may be"
     BOUND = "known from above only"
     RUN = "how far runs differ is not known"
+    DISTURBED = "every process of a side was disturbed"
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,13 @@ def with_bound(judgement: Judgement, base_at_most: bool, new_at_most: bool) -> J
     if settled:
         return judgement
     return replace(judgement, verdict=Verdict.UNDECIDED, more_processes=None, held=Held.BOUND)
+
+
+def without_winner(judgement: Judgement, held: Held) -> Judgement:
+    """The judgement where no winner may be named, for the reason ``held``."""
+    if judgement.verdict not in (Verdict.FASTER, Verdict.SLOWER):
+        return judgement
+    return replace(judgement, verdict=Verdict.UNDECIDED, more_processes=None, held=held)
 
 
 @dataclass(frozen=True)

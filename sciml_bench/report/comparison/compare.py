@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
+from sciml_bench.report.comparable import disturbed
 from sciml_bench.report.comparison.effect import RunEffect, run_effect
 from sciml_bench.report.comparison.refusal import Difference, changes
 from sciml_bench.report.comparison.series import Quantity, Series, different_cells, same_cell
@@ -16,7 +17,7 @@ from sciml_bench.report.summary import CellSummary
 from sciml_bench.stats.across import GeometricMean, geometric_mean
 from sciml_bench.stats.bootstrap import Check, hierarchical_ratio
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio, unpaired_ratio
-from sciml_bench.stats.verdict import Judgement, Verdict, judge, with_bound
+from sciml_bench.stats.verdict import Held, Judgement, Verdict, judge, with_bound, without_winner
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,9 @@ def _comparison(
     effect: RunEffect | None = None,
 ) -> Comparison:
     lines, uncompared = _judged(series, band, between_runs, effect)
+    counts = [disturbed(side.summary.cells.values()) for side in (base, new)]
+    if any(of_side.all for of_side in counts):
+        lines = [replace(line, judgement=without_winner(line.judgement, Held.DISTURBED)) for line in lines]
     lost = [change for a, b in pairs for change in _changed(a, b)] if between_runs else []
     gained = [change for a, b in pairs for change in _changed(b, a)] if between_runs else []
     shared = {cell.cell.label for pair in pairs for cell in pair}
@@ -134,7 +138,7 @@ def _comparison(
         lines=tuple(lines),
         uncompared=tuple(uncompared),
         means=dict(_means(lines, uncompared)),
-        noisy=(_noisy(base), _noisy(new)),
+        noisy=(counts[0].count, counts[1].count),
         between_runs=between_runs,
         effect=effect,
     )
@@ -250,10 +254,6 @@ def _means(lines: Sequence[Compared], uncompared: Sequence[Change]) -> Iterator[
         missing = sum(item.what == quantity for item in uncompared)
         if len(ratios) > 1:
             yield quantity, geometric_mean([*ratios, *[None] * missing])
-
-
-def _noisy(side: Side) -> int:
-    return sum(bool(process.noisy) for cell in side.summary.cells.values() for process in cell.processes)
 
 
 def _pair_text(item: Series) -> str:

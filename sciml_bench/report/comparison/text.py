@@ -173,7 +173,7 @@ def _undecided(line: Compared) -> str:
     """Why a line is undecided, or what would decide it."""
     if line.judgement.ratio.n < 2:
         return "undecided: a single process shows no spread"
-    if line.judgement.held in (Held.RUN, Held.ALIKE):
+    if line.judgement.held in (Held.RUN, Held.ALIKE, Held.DISTURBED):
         return f"undecided: {line.judgement.held}"
     more = line.judgement.more_processes
     return f"{more} more processes would decide" if more else "at the edge of the band, or too few processes to decide"

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from sciml_bench.report.choice import cost
+from sciml_bench.report.comparable import comparable
 from sciml_bench.report.export.column import Column, Kind, Value
 from sciml_bench.report.export.column import Row as ExportRow
 from sciml_bench.report.lead import Lead
@@ -48,21 +49,21 @@ class Line:
 
 def lines(summary: RunSummary, run: str) -> Iterator[Line]:
     """The cells of every table, in the order of the tables; those without a time stand at the end of theirs."""
-    comparable = bool(summary.plan["profile"]["comparable"])
+    may_compare = comparable(summary)
     compared = [compare(name, summary.of_problem(name)) for name in summary.problems]
     shown = [tuple(tables(comparison)) for comparison in compared]
-    judged = standings([table for of in shown for table in of] if comparable else [])
+    judged = standings([table for of in shown for table in of] if may_compare else [])
     of_table = iter(judged.of_table)
     for comparison, of_problem in zip(compared, shown, strict=True):
-        without = _without_time(summary, run, comparison, comparable)
+        without = _without_time(summary, run, comparison, may_compare)
         for table in of_problem:
-            yield from _of_table(run, comparison, table, next(of_table, ()), comparable)
+            yield from _of_table(run, comparison, table, next(of_table, ()), may_compare)
             yield from without.pop(table.name, ())
         for left in without.values():
             yield from left
 
 
-def _without_time(summary: RunSummary, run: str, comparison: Comparison, comparable: bool) -> dict[str, list[Line]]:
+def _without_time(summary: RunSummary, run: str, comparison: Comparison, may_compare: bool) -> dict[str, list[Line]]:
     """The cells of a problem that have no time to show, by the name of the table in which they would stand."""
     timed = {id(row.summary) for row in comparison.rows}
     found: dict[str, list[Line]] = {}
@@ -70,13 +71,13 @@ def _without_time(summary: RunSummary, run: str, comparison: Comparison, compara
         for cell in summary.of_problem(comparison.problem):
             if belongs(cell) and cell.processes and id(cell) not in timed:
                 name = f"matched: {cell.group}" if division == "matched" else division
-                line = Line(run, comparison.problem, name, comparison, cell, None, {}, {}, comparable)
+                line = Line(run, comparison.problem, name, comparison, cell, None, {}, {}, may_compare)
                 found.setdefault(name, []).append(line)
     return found
 
 
 def _of_table(
-    run: str, comparison: Comparison, table: RowTable, found: Sequence[Standing], comparable: bool
+    run: str, comparison: Comparison, table: RowTable, found: Sequence[Standing], may_compare: bool
 ) -> Iterator[Line]:
     against = {(item.quantity, id(item.row.summary)): item for item in found}
     fastest = {(item.quantity, id(item.fastest.summary)) for item in found}
@@ -91,7 +92,7 @@ def _of_table(
             row=row,
             standings={quantity: against.get((quantity, key)) for quantity in ("solve", "gradient")},
             is_fastest={quantity: (quantity, key) in fastest for quantity in ("solve", "gradient")},
-            comparable=comparable,
+            comparable=may_compare,
             leads={quantity: lead(table.rows, found, quantity)[0] for quantity in ("solve", "gradient")},
         )
 

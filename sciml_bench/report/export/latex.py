@@ -84,7 +84,7 @@ def _caption(rows: Sequence[Line]) -> str:
     first = rows[0]
     words = [f"{escaped(first.problem)}, {escaped(first.table)}."]
     if not first.comparable:
-        words.append("One process per cell: these times are not for comparison.")
+        words.append("These times are not for comparison: one process per cell, or all of them disturbed.")
     for name, target in (("solve", first.comparison.solve_target), ("gradient", first.comparison.gradient_target)):
         if target.digits is not None:
             words.append(f"Time per {name} at an error of \\num{{{quantities.error(10.0**-target.digits)}}}.")

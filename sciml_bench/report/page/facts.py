@@ -27,7 +27,7 @@ def facts(reading: Reading, now: datetime.datetime) -> Iterator[tuple[str, str]]
     yield "Machine", machine(environment)
     yield "Measured", dates(reading)
     processes = profile.get("processes", "?")
-    each = "1 process for each cell: times are shown, not compared" if not reading.comparable else (
+    each = "1 process for each cell: times are shown, not compared" if not profile["comparable"] else (
         f"{processes} processes for each cell, one in each of {processes} blocks in random order"
     )  # fmt: skip
     yield "Profile", f"{profile['name']}: {each}; {_threads(plan)}"

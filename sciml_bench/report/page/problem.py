@@ -222,7 +222,7 @@ def _why(reading: Reading, traces: Sequence[Trace]) -> Iterator[str]:
     if traces:
         yield _REFERENCES.get(kinds[0] if len(kinds) == 1 else "", f"References: {', '.join(kinds)}.")
     blocks = len({trace.block for trace in traces})
-    if reading.comparable and blocks > 1:
+    if blocks > 1:
         yield (
             f"Every cell ran in {blocks} blocks, each in a fresh process and in random order beside its rivals"
             f"{', in turns of milliseconds' if all(trace.waited_s > 0 for trace in traces) else ''}; the intervals are "

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sciml_bench.report.account import account
+from sciml_bench.report.comparable import why_not_comparable
 from sciml_bench.report.page import facts
 from sciml_bench.report.page.advice import advice_table_of
 from sciml_bench.report.page.claim import Tested, under_test
@@ -124,11 +125,8 @@ def _warnings(reading: Reading) -> Iterator[str]:
         yield "This run has no record yet: nothing was measured, so there is nothing to show but its plan."
     elif not any(cell.timed for cell in reading.summary.cells.values()):
         yield "No cell of this run has a time: everything that ran failed. What failed, and why, is told below."
-    if not reading.comparable:
-        yield (
-            f"Not comparable: profile {reading.plan['profile']['name']} runs one process for each cell, so no winner "
-            "is named. Use --profile quick or more."
-        )
+    if why := why_not_comparable(reading.summary):
+        yield f"Not comparable: {why}."
 
 
 def _divisions(problems: list[ProblemView]) -> Iterator[tuple[ProblemView, Division, bool]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sciml_bench.report import quantities
 from sciml_bench.report.choice import Choice, choice
+from sciml_bench.report.comparable import Disturbed, disturbed
 from sciml_bench.report.remarks import cheapest, more, row_name
 from sciml_bench.report.rows import Comparison, Row, Target, Time
 from sciml_bench.report.standing import Standing
@@ -22,7 +23,7 @@ class Win:
     """What one table says: its fastest row for ``quantity``, and how the others stand against it.
 
     ``word`` is ``fastest`` (faster than every other row with a time), ``shared`` (some are not told apart from it),
-    ``alone`` (no other row has a time) or ``shown`` (the profile does not compare). ``beaten`` rows are slower,
+    ``alone`` (no other row has a time) or ``shown`` (the run does not compare). ``beaten`` rows are slower,
     with ``margin`` the smallest of their ratios; ``open`` are undecided, ``same`` within the band, ``silent`` have no
     time at the target.
     """
@@ -38,6 +39,7 @@ class Win:
     open: tuple[str, ...]
     silent: tuple[str, ...]
     choice: Choice | None
+    disturbed: Disturbed
 
     @property
     def time(self) -> Time:
@@ -81,6 +83,7 @@ def win(table: RowTable, found: Sequence[Standing], comparison: Comparison, comp
             ),
             silent=tuple(row_name(row) for row in table.rows if time_of(row, quantity).seconds is None),
             choice=choice(table.rows) if comparable else None,
+            disturbed=disturbed(row.summary for row in timed),
         )
     return None
 
@@ -88,9 +91,13 @@ def win(table: RowTable, found: Sequence[Standing], comparison: Comparison, comp
 def standing_text(item: Win) -> str:
     """How sure the win is, in one line."""
     if item.word == "shown":
-        return "not compared: one process for each cell"
+        return "not compared"
     if item.word == "alone":
         return "the only one with a time at this accuracy" if item.silent else "the only one"
+    return f"{_standing(item)}{item.disturbed.mark}"
+
+
+def _standing(item: Win) -> str:
     least = " or more" if item.beaten > 1 else ""
     by = f", by a factor of {quantities.ratio(item.margin)}{least}" if item.margin else ""
     if item.word == "fastest":
