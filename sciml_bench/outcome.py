@@ -17,6 +17,7 @@ class Outcome(StrEnum):
     IMPORT_ERROR = "import_error"
     BUILD_ERROR = "build_error"
     TIMEOUT = "timeout"
+    BUSY_TIMEOUT = "busy_timeout"
     OUT_OF_MEMORY = "out_of_memory"
     MAX_STEPS = "max_steps"
     STEP_UNDERFLOW = "step_underflow"
@@ -41,7 +42,8 @@ _SENTENCES = {
     Outcome.UNSUPPORTED: "the adapter cannot run this cell here",
     Outcome.IMPORT_ERROR: "the framework could not be imported",
     Outcome.BUILD_ERROR: "the program could not be built or traced",
-    Outcome.TIMEOUT: "the phase ran past its wall-clock limit and was ended",
+    Outcome.TIMEOUT: "the phase ran past its time limit and was ended",
+    Outcome.BUSY_TIMEOUT: "other work kept the worker from its processors until it was ended: no result of the solver",
     Outcome.OUT_OF_MEMORY: "the worker ran past its memory limit",
     Outcome.MAX_STEPS: "the solver reached its maximum number of steps",
     Outcome.STEP_UNDERFLOW: "the step size fell below what the precision can represent, or the nonlinear solve failed",
@@ -53,6 +55,7 @@ _SENTENCES = {
 
 _CURES = {
     Outcome.TIMEOUT: "raise --timeout, or loosen the tolerance",
+    Outcome.BUSY_TIMEOUT: "measure again when `sciml-bench doctor` finds the machine quiet",
     Outcome.OUT_OF_MEMORY: "raise --memory-limit",
     Outcome.MAX_STEPS: "an implicit method usually needs fewer steps on a stiff problem",
     Outcome.STEP_UNDERFLOW: "an implicit method, double precision or a looser tolerance may help",

@@ -260,7 +260,7 @@ def _failure(process: ProcessSummary) -> str | None:
             phase = f" in {end.phase}" if end.phase else ""
             first_line = end.message.strip().splitlines()[0] if end.message.strip() else ""
             told = f"ended in {end.outcome}{phase}{f': {first_line}' if first_line else ''}"
-            if end.outcome is Outcome.TIMEOUT and process.noisy:
+            if end.outcome is Outcome.BUSY_TIMEOUT or (end.outcome is Outcome.TIMEOUT and process.noisy):
                 return f"{told} while other work disturbed it, which is no result: measure it again on a quiet machine"
             return f"{told}: that is a result"
     return None

@@ -77,7 +77,7 @@ class CellRun:
             self._log = EventLog(task, self._start_ns, time.perf_counter_ns() - self._start_ns)
         takes_turns = slice_s is not None
         self._watch = WorkerWatch(
-            process, task_json, self._log, limits, on_event, self._device, takes_turns=takes_turns
+            process, task_json, self._log, limits, on_event, self._device, takes_turns=takes_turns, cpus=self._cpus
         )
         self._waits_since_ns: int | None = None
         self._waited_ns = 0

@@ -22,8 +22,9 @@ _FIRST = ("build", "first_solve", "first_gradient", "training_build", "training_
 class Limits:
     """Limits of one worker.
 
-    ``timeout_s`` bounds each phase, and each loop of calls at a point, by wall clock. ``memory_bytes`` bounds the
-    resident memory of the worker and its children; ``None`` for no limit but the machine's.
+    ``timeout_s`` bounds each phase, and each loop of calls at a point, in seconds in which the worker's processors were
+    its own (:mod:`sciml_bench.measure.patience`). ``memory_bytes`` bounds the resident memory of the worker and its
+    children; ``None`` for no limit but the machine's.
     ``import_s`` bounds the import of the framework where it is larger: from a cold disk or on a busy machine that
     takes long, and says nothing about a solver. ``first_s`` bounds the phases that compile where it is larger: building
     and the first solve, gradient and step of training.

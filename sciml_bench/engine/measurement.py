@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -245,10 +246,17 @@ def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundin
         compile_cache_hits=end.compile_cache_hits,
         framework_phases_ns=log.framework_phases_ns,
         conditions=conditions,
-        noisy=tuple(disturbances(conditions, threads=task.threads, processors=psutil.cpu_count() or 1)),
+        noisy=_noisy(task, conditions, points),
         energy=_energy(end, surroundings.idle_watts),
         peak_device_bytes=surroundings.peak_device_bytes,
     )
+
+
+def _noisy(task: Task, conditions: Conditions, points: Sequence[PointResult]) -> tuple[str, ...]:
+    found = disturbances(conditions, threads=task.threads, processors=psutil.cpu_count() or 1)
+    starved = [point for point in points if point.outcome is Outcome.BUSY_TIMEOUT]
+    # Over the life of the worker it may have been little.
+    return (*found, *([f"starved: {starved[0].message}"] if starved else []))
 
 
 def _rounded(value: float | None) -> float | None:

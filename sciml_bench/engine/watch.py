@@ -11,13 +11,14 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import IO
 
 from sciml_bench.engine.device import DeviceWatch
 from sciml_bench.engine.limits import Limits, memory_limit_bytes
 from sciml_bench.engine.measurement import Ending, EventLog
 from sciml_bench.engine.tree import ProcessTree
+from sciml_bench.measure.patience import Patience, used_now
 from sciml_bench.measure.protocol import Event, ProtocolError, Waits, decode
 from sciml_bench.outcome import Outcome
 
@@ -52,6 +53,7 @@ class WorkerWatch:
         device: DeviceWatch | None = None,
         *,
         takes_turns: bool = False,
+        cpus: Collection[int] = (),
     ):
         self.position = -1
         self._takes_turns = takes_turns
@@ -64,6 +66,7 @@ class WorkerWatch:
         self._on_event = on_event
         self._device = device
         self._tree = ProcessTree(process.pid)
+        self._patience = Patience(lambda: used_now(cpus, self._tree.pids), len(cpus))
         self._input = memoryview(task_json.encode() + b"\n")
         self._line = bytearray()
         self._tail = b""
@@ -124,26 +127,29 @@ class WorkerWatch:
                 self._selector.register(pipe, event)
 
     def _loop(self) -> None:
-        deadline_s = time.monotonic() + self._limits.of_phase(self._log.phase)
-        ending = False
+        self._patience.restart(self._limits.of_phase(self._log.phase))
+        exit_s: float | None = None
         while self._failure is None and not self._waits:
             now_s = time.monotonic()
             if now_s >= self._poll_s:
                 self._poll_s = now_s + _POLL_S
                 self._check_memory()
-            if ending and self._tree.ended():
+                self._patience.look()
+            if exit_s is not None and self._tree.ended():
                 self._drain()
                 return
+            deadline_s = self._patience.deadline_s if exit_s is None else exit_s
             if now_s >= deadline_s:
-                self._pass_deadline(ending)
-                return
+                # A worker that told its end and then cannot exit has measured everything.
+                if exit_s is not None or self._pass_deadline():
+                    return
+                continue
             wait_s = min(self._poll_s, deadline_s) - now_s
-            told = self._serve(min(wait_s, 0.01) if ending else wait_s)
-            if not ending and (self._log.end is not None or self._told_all() or self._tree.ended()):
-                ending = True
-                deadline_s = time.monotonic() + _EXIT_GRACE_S
-            elif told and not ending:
-                deadline_s = time.monotonic() + self._limits.of_phase(self._log.phase)
+            told = self._serve(wait_s if exit_s is None else min(wait_s, 0.01))
+            if exit_s is None and (self._log.end is not None or self._told_all() or self._tree.ended()):
+                exit_s = time.monotonic() + _EXIT_GRACE_S
+            elif told and exit_s is None:
+                self._patience.restart(self._limits.of_phase(self._log.phase))
 
     def _serve(self, wait_s: float) -> bool:
         """Serve the pipes that are ready; whether the worker told something."""
@@ -247,11 +253,13 @@ class WorkerWatch:
                 f"the worker held {_mib(self._rss_bytes)} in {self._log.where()}, its limit is {_mib(limit)}",
             )
 
-    def _pass_deadline(self, ending: bool) -> None:
-        # A worker that told its end and then cannot exit has measured everything.
-        if not ending:
-            message = f"{self._log.where()} ran past {self._limits.of_phase(self._log.phase):g} s"
-            self._failure = Outcome.TIMEOUT, message
+    def _pass_deadline(self) -> bool:
+        """Whether the worker has had its time."""
+        ended = self._patience.ended()
+        if ended is not None:
+            outcome, how = ended
+            self._failure = outcome, f"{self._log.where()} {how}"
+        return ended is not None
 
     def _ending(self, killed: bool) -> Ending:
         outcome, message = self._failure or self._from_status(killed)

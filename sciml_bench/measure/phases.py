@@ -39,7 +39,7 @@ class Phases:
         self.current: str | None = None
 
     def enter(self, name: str, point: int | None = None) -> None:
-        """Tell that a phase starts. The engine's wall-clock limit runs from here."""
+        """Tell that a phase starts. The engine's time limit runs from here."""
         self.current = name
         self._send(Enter(name, point))
 

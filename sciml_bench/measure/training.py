@@ -16,6 +16,7 @@ import numpy as np
 from sciml_bench.adapters.base import Program, Trainer
 from sciml_bench.learning import Evaluation
 from sciml_bench.measure.failure import explain
+from sciml_bench.measure.patience import MOST_WALL, Patience, patience_of_this_process
 from sciml_bench.measure.phases import Clock, Phases
 from sciml_bench.measure.point import finite
 from sciml_bench.measure.trained import BUILD, FIRST, MAX_STORED_THETA, STEPS, Trained
@@ -37,7 +38,8 @@ def train(settings: Training, size: int, program: Program, phases: Phases, tell:
 
     ``size`` is the number of components of theta.
     """
-    curve = _Curve(settings, phases.clock, tell, limit_s)
+    clock = phases.clock
+    curve = _Curve(settings, clock, tell, limit_s, patience_of_this_process(lambda: clock.now_ns() / 1e9))
     outcome, phase, message = Outcome.OK, None, ""
     trainer: Trainer | None = None
     traces = 0
@@ -74,11 +76,14 @@ def train(settings: Training, size: int, program: Program, phases: Phases, tell:
 class _Curve:
     """The steps so far."""
 
-    def __init__(self, settings: Training, clock: Clock, tell: Tell, limit_s: float):
+    def __init__(self, settings: Training, clock: Clock, tell: Tell, limit_s: float, patience: Patience):
         self._settings = settings
         self._clock = clock
         self._tell = tell
         self._limit_s = limit_s
+        self._patience = patience
+        self._patience.restart(limit_s)
+        self._patience.look()
         self._longest_s = 0.0
         self._start_ns = self._told_ns = clock.now_ns()
         self.build_ns: int | None = None
@@ -115,11 +120,16 @@ class _Curve:
 
     def refuse_to_pass_the_limit(self) -> None:
         """Raise when one more step as long as the longest, but for the first, would pass the time limit."""
-        elapsed_s = (self._clock.now_ns() - self._start_ns) / 1e9
-        if elapsed_s + self._longest_s > self._limit_s:
-            done, wanted = len(self.losses), self._settings.steps
-            message = f"{done} of {wanted} steps were taken within the time limit of {self._limit_s:.3g} s"
-            raise SolverFailure(Outcome.TIMEOUT, message)
+        wall_s = self._patience.wall_s
+        if wall_s + self._longest_s <= self._limit_s:
+            return
+        done = f"{len(self.losses)} of {self._settings.steps} steps were taken"
+        own_s = self._patience.own_s()
+        if own_s + self._longest_s > self._limit_s:
+            raise SolverFailure(Outcome.TIMEOUT, f"{done} within the time limit of {self._limit_s:.3g} s")
+        if wall_s > MOST_WALL * self._limit_s:
+            message = f"{done} in {wall_s:.3g} s, of which others had the processors for {wall_s - own_s:.3g} s"
+            raise SolverFailure(Outcome.BUSY_TIMEOUT, message)
 
     def tell_now_and_then(self) -> None:
         """Tell of the steps so far, when that was long ago."""

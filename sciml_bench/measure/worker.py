@@ -2,7 +2,7 @@
 of its standard input.
 
 It tells the engine what happens as JSON lines on its standard output (see ``protocol``). ``LIMIT_S`` is the
-wall-clock limit of a phase in seconds, by which loops end themselves. With ``SLICE_S`` it takes turns with other
+time limit of a phase in seconds, by which loops end themselves. With ``SLICE_S`` it takes turns with other
 workers (see ``baton``). NumPy and everything that needs it is imported
 after the framework: what the framework's import costs then contains NumPy, as it does for a user.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import sys
 import time
@@ -13,6 +14,7 @@ from stubs.models import model
 from stubs.tasks import stub_task
 
 from sciml_bench.engine import Limits, Measurement, measure_cell, watch
+from sciml_bench.measure.patience import Used
 from sciml_bench.measure.point import PointResult
 from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, Ready, encode
 from sciml_bench.outcome import Outcome
@@ -204,6 +206,16 @@ def test_time_limit_runs_from_the_last_event():
     # Five phases of 0.5 s under a limit of 2 s each.
     lines = "".join(f"print({encode(Enter(name))!r}, flush=True); time.sleep(0.5)\n" for name in "abcde")
     assert measured(READ_TASK + lines + tells(*POINTS, OK), Limits(timeout_s=2.0)).outcome is Outcome.OK
+
+
+def test_a_worker_that_others_kept_from_its_processors_is_no_failure_of_its_solver(monkeypatch):
+    taken_s = itertools.count(0.0, 1000.0)
+    monkeypatch.setattr(watch, "used_now", lambda _cpus, _pids: Used(next(taken_s), 0.0))
+    measurement = measured(READ_TASK + "time.sleep(600)", Limits(timeout_s=0.6))
+    assert measurement.outcome is Outcome.BUSY_TIMEOUT
+    assert "others had them for the rest; the limit is 0.6 s" in measurement.message
+    assert {point.outcome for point in measurement.points} == {Outcome.BUSY_TIMEOUT}
+    assert any(reason.startswith("starved: ") for reason in measurement.noisy)
 
 
 def test_peak_memory_of_a_killed_worker_is_what_was_seen():

@@ -1,0 +1,117 @@
+"""How long a worker may go on without a word: seconds in which its processors were its own.
+
+A limit by wall clock alone ends a worker that others kept from its processors, and calls its solver slow. So what
+others take from the worker's processors, and what the host takes from this machine, does not count. A worker that
+sleeps or hangs has its processors, so its time counts; one that is kept from them altogether ends at a multiple of the
+limit, by an outcome that says so.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from sciml_bench.outcome import Outcome
+
+MOST_WALL = 4.0
+"""After so many times its limit a worker is ended, whatever kept it."""
+
+# Ticks of the kernel, and what a poll misses: less than this share of the limit is not looked at.
+_NOTICED = 0.02
+_SOONEST_S = 0.25
+
+
+@dataclass(frozen=True)
+class Used:
+    """Seconds up to a moment: how long the worker's processors were busy or stolen, and how long with the worker."""
+
+    taken_s: float
+    own_s: float
+
+
+class Patience:
+    """Counts from :meth:`restart`; :meth:`look` is called now and then, :meth:`ended` at :attr:`deadline_s`.
+
+    ``processors`` is how many the worker has of its own: 0 where it is not pinned to any, and then wall time counts.
+    """
+
+    def __init__(self, used: Callable[[], Used], processors: int, now_s: Callable[[], float] = time.monotonic):
+        self._used = used
+        self._processors = processors
+        self._now_s = now_s
+        self._limit_s = self._start_s = 0.0
+        self._first: Used | None = None
+        self.deadline_s = 0.0
+
+    def restart(self, limit_s: float) -> None:
+        """Begin anew: the worker has told something, or it is its turn."""
+        self._limit_s, self._start_s, self._first = limit_s, self._now_s(), None
+        self.deadline_s = self._start_s + limit_s
+
+    def look(self) -> None:
+        """See what had been used; the first look after a restart is what later ones are held against."""
+        if self._first is None and self._processors:
+            self._first = self._used()
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds since the restart."""
+        return self._now_s() - self._start_s
+
+    def own_s(self) -> float:
+        """Of these, those in which the processors were the worker's own."""
+        lost_s = self._lost_s()
+        return self.wall_s - (lost_s if lost_s > _NOTICED * self._limit_s else 0.0)
+
+    def ended(self) -> tuple[Outcome, str] | None:
+        """At the deadline: the outcome and how it came, or ``None`` when the worker is still owed time."""
+        wall_s, own_s = self.wall_s, self.own_s()
+        if own_s >= self._limit_s:
+            return Outcome.TIMEOUT, f"ran past {self._limit_s:g} s"
+        if wall_s >= MOST_WALL * self._limit_s:
+            return Outcome.BUSY_TIMEOUT, (
+                f"had its processors for {own_s:.3g} s of {wall_s:.3g} s, others had them for the rest; the limit is "
+                f"{self._limit_s:g} s"
+            )
+        owed_s = max(_SOONEST_S, self._limit_s - own_s)
+        self.deadline_s = min(self._now_s() + owed_s, self._start_s + MOST_WALL * self._limit_s)
+        return None
+
+    def _lost_s(self) -> float:
+        """How long others had the worker's processors since the first look, on average over these."""
+        if self._first is None:
+            return 0.0
+        last = self._used()
+        taken_s, own_s = last.taken_s - self._first.taken_s, last.own_s - self._first.own_s
+        return max(0.0, taken_s - own_s) / self._processors
+
+
+def used_now(cpus: Collection[int], pids: Collection[int]) -> Used:
+    """What was used up to now of these processors, and by these processes and their children that have ended."""
+    import psutil
+
+    times = psutil.cpu_times(percpu=True)
+    taken_s = sum(_taken_s(times[cpu]) for cpu in cpus if cpu < len(times))
+    return Used(taken_s, sum(map(_own_s, pids)))
+
+
+def _taken_s(times: Any) -> float:
+    return sum(getattr(times, name, 0.0) for name in ("user", "nice", "system", "irq", "softirq", "steal"))
+
+
+def patience_of_this_process(now_s: Callable[[], float]) -> Patience:
+    """That of a worker with itself, by the processors that it is pinned to."""
+    cpus = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
+    return Patience(lambda: used_now(cpus, (os.getpid(),)), len(cpus), now_s)
+
+
+def _own_s(pid: int) -> float:
+    import psutil
+
+    try:
+        return sum(psutil.Process(pid).cpu_times()[:4])
+    except psutil.Error:
+        return 0.0
