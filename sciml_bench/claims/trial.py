@@ -66,9 +66,9 @@ def measuring(claim: Claim, profile: Profile) -> Profile:
     """What of a profile a claim needs.
 
     Its ladder keeps tolerances that lie far enough apart; first calls are read at the loosest alone. No parameters are
-    perturbed to see what fails. Counts are the same in every process and call, so that one process with few calls is
-    enough for them. A large ratio is told from 1 with half of the processes, and where a profile wants many calls that
-    take long, with as many as can be judged steady: the spread is that between processes.
+    perturbed to see what fails. Counts are the same in every process and call, disturbed or not, so that one process
+    with few calls is enough for them. A large ratio is told from 1 with half of the processes, and where a profile
+    wants many calls that take long, with as many as can be judged steady: the spread is that between processes.
     """
     rtols: list[float] = []
     for rtol in profile.rtols:
@@ -78,7 +78,8 @@ def measuring(claim: Claim, profile: Profile) -> Profile:
         rtols = rtols[:1]
     chosen = dataclasses.replace(profile, rtols=tuple(rtols), draws=0)
     if claim.figure.is_count:
-        return dataclasses.replace(chosen, processes=1, sampling=profile_named("smoke").sampling, comparable=False)
+        sampling = profile_named("smoke").sampling
+        return dataclasses.replace(chosen, processes=1, sampling=sampling, comparable=False, rerun_noisy=False)
     if claim.figure.ratio is None or claim.figure.ratio < LARGE:
         return chosen
     processes = min(profile.processes, max(profile.processes // 2, FEWEST))

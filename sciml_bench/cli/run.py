@@ -142,9 +142,13 @@ def carry_out(plan: Plan, run: Run, as_json: bool) -> bool:
     """Measure what is left; whether the user interrupted it."""
     from sciml_bench.cli.progress import announcement, watching
     from sciml_bench.cli.running import execute, remaining
+    from sciml_bench.engine import measures_energy
+    from sciml_bench.report.remarks import ONE_BY_ONE
 
     slots = remaining(plan, run)
     click.echo(announcement(plan, slots), err=as_json)
+    if plan.profile.comparable and slots and measures_energy(plan.task(slots[0])):
+        click.echo(f"{ONE_BY_ONE}; profiles with shorter loops take turns", err=as_json)
     click.echo(f"run folder: {run.folder}", err=as_json)
     try:
         with _terminable(), watching(plan, to_stderr=as_json) as watcher:

@@ -14,7 +14,7 @@ from itertools import groupby
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.blocks import Slot
 from sciml_bench.plan.plan import Plan
-from sciml_bench.report.failures import RESULTS
+from sciml_bench.report.failures import RESULTS, Nothing, settled
 from sciml_bench.store import Record, Run
 
 AGAIN = 1
@@ -27,13 +27,15 @@ Key = tuple[str, int]
 class History:
     """What the records of a run say of each process, by cell_id and block.
 
-    ``failed`` has the first block in which a cell failed throughout.
+    ``nothing`` has the processes of a cell that measured nothing, ``starved`` those that other work kept from their
+    processors.
     """
 
     attempts: dict[Key, set[int]] = field(default_factory=dict[Key, set[int]])
     useful: set[Key] = field(default_factory=set[Key])
     noisy: set[Key] = field(default_factory=set[Key])
-    failed: dict[str, int] = field(default_factory=dict[str, int])
+    starved: set[Key] = field(default_factory=set[Key])
+    nothing: dict[str, list[Nothing]] = field(default_factory=dict[str, list[Nothing]])
 
     @classmethod
     def of(cls, run: Run) -> History:
@@ -47,12 +49,17 @@ class History:
         """Add a record."""
         key = (record.cell_id, record.block)
         self.attempts.setdefault(key, set()).add(record.attempt)
-        if failed_throughout(record):
-            self.failed[record.cell_id] = min(record.block, self.failed.get(record.cell_id, record.block))
-        elif record.attempt < AGAIN:
+        measured = measured_something(record)
+        starved = is_starved(record)
+        if not measured and record.outcome is not Outcome.OK:
+            end = Nothing(record.block, record.outcome, bool(record.noisy))
+            self.nothing.setdefault(record.cell_id, []).append(end)
+        if record.attempt < AGAIN and (measured or starved or record.outcome not in RESULTS):
             self.useful.add(key)
             if record.noisy:
                 self.noisy.add(key)
+            if starved:
+                self.starved.add(key)
 
     def left(self, plan: Plan) -> Iterator[Slot]:
         """The processes of a plan that are still to run, in order."""
@@ -62,23 +69,27 @@ class History:
     def left_of(self, plan: Plan, group: Iterable[Slot]) -> list[Slot]:
         """The processes of a group that are to run next: those that are left, and after them its repetition.
 
-        A cell of which an earlier block measured nothing, for reasons that lie in its solver, is not run again in
-        later blocks: it would fail alike, at the price of its time limit. A cell that broke is, as is one whose solves
-        are good.
+        A cell that failed in a way that is settled, see :func:`settled`, is not run again in later blocks: it would
+        fail alike, at the price of its time limit. One whose solves are good is. A group in which other work kept a
+        worker from its processors is repeated whatever the profile.
         """
         keys = {slot: (plan.cell_ids[slot.index], slot.block) for slot in group}
         first = [
-            slot
-            for slot, key in keys.items()
-            if key not in self.attempts and self.failed.get(key[0], slot.block) >= slot.block
+            slot for slot, key in keys.items() if key not in self.attempts and not self._is_settled(key[0], slot.block)
         ]
-        if first or not plan.profile.rerun_noisy or self.noisy.isdisjoint(keys.values()):
+        disturbed = self.starved | (self.noisy if plan.profile.rerun_noisy else set[Key]())
+        if first or disturbed.isdisjoint(keys.values()):
             return first
         return [
             replace(slot, attempt=AGAIN)
             for slot, key in keys.items()
             if key in self.useful and AGAIN not in self.attempts[key]
         ]
+
+    def _is_settled(self, cell_id: str, block: int) -> bool:
+        """Whether a process before this block has settled that the cell fails."""
+        last = settled(self.nothing.get(cell_id, ()))
+        return last is not None and last < block
 
 
 def groups(plan: Plan, slots: Iterable[Slot]) -> Iterator[list[Slot]]:
@@ -87,8 +98,13 @@ def groups(plan: Plan, slots: Iterable[Slot]) -> Iterator[list[Slot]]:
         yield list(group)
 
 
-def failed_throughout(record: Record) -> bool:
-    """Whether nothing was measured, for reasons that lie in the solver."""
-    if record.outcome is Outcome.OK or record.outcome not in RESULTS:
-        return False
-    return not any(Outcome.OK in (point.solve_outcome, point.gradient_outcome) for point in record.points)
+def measured_something(record: Record) -> bool:
+    """Whether any call of it was good."""
+    return record.outcome is Outcome.OK or any(
+        Outcome.OK in (point.solve_outcome, point.gradient_outcome) for point in record.points
+    )
+
+
+def is_starved(record: Record) -> bool:
+    """Whether other work kept its worker from its processors until that was ended."""
+    return Outcome.BUSY_TIMEOUT in (record.outcome, *(point.outcome for point in record.points))

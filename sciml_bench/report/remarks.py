@@ -21,6 +21,12 @@ from sciml_bench.stats.verdict import Held, Judgement, Verdict
 _EXACT_S = 100.0
 
 
+ONE_BY_ONE = (
+    "energy is measured, which takes whole loops: cells run one after the other and not in turns, so that intervals "
+    "are wider where the machine changes"
+)
+
+
 def row_name(row: Row) -> str:
     """How a row is called in a sentence."""
     cell = row.summary.cell
@@ -66,8 +72,11 @@ def doubts(summary: RunSummary) -> Iterator[str]:
     points = [point for process in processes for point in process.points]
     unsteady = sum(point.unsteady for point in points)
     scores = list(scoring(summary))
-    if noisy or unsteady or scores:
+    energy = any(point.solve_joules is not None or point.gradient_joules is not None for point in points)
+    if noisy or unsteady or scores or energy:
         yield ""
+    if energy:
+        yield ONE_BY_ONE
     if noisy:
         kinds = Counter(reason.partition(":")[0] for process in noisy for reason in process.noisy)
         listed = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())

@@ -16,6 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from sciml_bench.outcome import Outcome
 from sciml_bench.report import advice_table, layouts, remarks, stacks, sweep_text, training_table, trials
 from sciml_bench.report.account import account
 from sciml_bench.report.advice import advice, unadvised
@@ -301,11 +302,17 @@ def _target_text(target: Target, what: str) -> str:
 
 
 def print_failures(found: Sequence[Failure], console: Console) -> None:
-    """Print every failure with its reason and its rerun command."""
+    """Print every failure with its reason and its rerun command; what the machine kept from ending stands apart."""
+    of_machine = [failure for failure in found if failure.outcome is Outcome.BUSY_TIMEOUT]
+    _print_failures("failures", [failure for failure in found if failure not in of_machine], console)
+    _print_failures("not measured, since other work kept the processors: no result of a solver", of_machine, console)
+
+
+def _print_failures(heading: str, found: Sequence[Failure], console: Console) -> None:
     if not found:
         return
     _say(console, "")
-    _say(console, "failures", "bold")
+    _say(console, heading, "bold")
     for failure in found:
         share = "" if failure.whole_cell else f" at {failure.points} of {failure.of_points} points"
         phase = f" in {failure.phase}" if failure.phase else ""

@@ -187,6 +187,8 @@ def test_a_claim_is_measured_at_tolerances_two_decades_apart():
     assert measuring(counts, profile_named("standard")).processes == 1
     assert measuring(counts, profile_named("standard")).sampling.max_steady_calls == 3
     assert not measuring(counts, profile_named("standard")).comparable
+    assert not measuring(counts, profile_named("standard")).rerun_noisy, "work of others changes no count"
+    assert measuring(solves, profile_named("standard")).rerun_noisy
     assert measuring(solves, profile_named("standard")).draws == 0
 
 

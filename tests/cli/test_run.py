@@ -144,12 +144,12 @@ def test_a_crash_gives_exit_code_3_and_the_others_still_run(cli):
     assert "SIGSEGV" in done.out
 
 
-def test_what_failed_throughout_is_not_repeated_in_later_blocks_but_a_crash_is(cli):
+def test_what_is_settled_to_fail_is_not_run_again(cli):
     chosen = f"{cell('dies')},{cell('wrong')},{cell('hangs')}"
     cli("run", "--cell", chosen, "--profile", "quick", "--timeout", "2")
     methods = [record.cell.method for record in only_run().records()]
-    assert methods.count("hangs") == 1
-    assert methods.count("dies") == 3
+    assert methods.count("hangs") in (1, 2), "twice where other work disturbed the first"
+    assert methods.count("dies") == 2
     assert methods.count("wrong") == 3, "its gradients are good"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -123,15 +124,15 @@ def test_nothing_is_repeated_where_the_profile_does_not_say_so(tmp_path: Path, m
     assert all(record.noisy == NOISE for record in run.records())
 
 
-def failing(task: Task) -> Measurement:
-    points = tuple(PointResult.failed(point, Outcome.TIMEOUT, "gradient", "too long") for point in task.points)
-    return stub_measurement(outcome=Outcome.TIMEOUT, points=points, noisy=NOISE)
+def failing(task: Task, outcome: Outcome = Outcome.TIMEOUT, noisy: tuple[str, ...] = ()) -> Measurement:
+    points = tuple(PointResult.failed(point, outcome, "gradient", "too long") for point in task.points)
+    return stub_measurement(outcome=outcome, points=points, noisy=noisy)
 
 
 def test_cell_that_gave_nothing_is_not_repeated_and_repeats_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def measure(task: Task, number: int) -> Measurement:
         if task.cell.adapter == "alpha":
-            return failing(task)
+            return failing(task, Outcome.MAX_STEPS, NOISE)
         return stub_measurement(noisy=NOISE if number > 3 else ())
 
     use(monkeypatch, measure)
@@ -141,6 +142,58 @@ def test_cell_that_gave_nothing_is_not_repeated_and_repeats_nothing(tmp_path: Pa
     assert adapters.count(("alpha", 0, 0)) == 1
     assert not any(adapter == "alpha" and (block or attempt) for adapter, block, attempt in adapters)
     assert [(block, attempt) for adapter, block, attempt in adapters if adapter == "beta"][:2] == [(0, 0), (1, 0)]
+
+
+def blocks_of_alpha(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ends: Measure, **options: Any
+) -> list[tuple[int, int]]:
+    """The blocks and attempts in which alpha ran, where beta is good and quiet."""
+    counts = itertools.count()
+
+    def measure(task: Task, _number: int) -> Measurement:
+        return ends(task, next(counts)) if task.cell.adapter == "alpha" else stub_measurement()
+
+    use(monkeypatch, measure)
+    plan, run = made_plan(processes=5, **options), new_run(tmp_path)
+    carry_out(plan, run)
+    assert remaining(plan, run) == []
+    return [(block, attempt) for _, adapter, block, attempt in told(run) if adapter == "alpha"]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.CRASH, Outcome.BUILD_ERROR, Outcome.OUT_OF_MEMORY, Outcome.RECOMPILED])
+def test_what_broke_twice_alike_is_not_run_a_third_time(tmp_path, monkeypatch, outcome: Outcome):
+    ran = blocks_of_alpha(monkeypatch, tmp_path, lambda task, _: failing(task, outcome))
+    assert ran == [(0, 0), (1, 0)]
+
+
+def test_what_broke_in_two_ways_is_run_until_two_are_equal(tmp_path, monkeypatch):
+    ways = [Outcome.CRASH, Outcome.OUT_OF_MEMORY, Outcome.BUILD_ERROR, Outcome.CRASH]
+    ran = blocks_of_alpha(monkeypatch, tmp_path, lambda task, count: failing(task, ways[count]))
+    assert ran == [(block, 0) for block in range(4)]
+
+
+def test_a_timeout_beside_other_work_is_tried_once_more_before_it_counts(tmp_path, monkeypatch):
+    disturbed = blocks_of_alpha(monkeypatch, tmp_path, lambda task, _: failing(task, noisy=NOISE), rerun_noisy=False)
+    assert disturbed == [(0, 0), (1, 0)]
+    quiet = blocks_of_alpha(monkeypatch, tmp_path / "quiet", lambda task, _: failing(task))
+    assert quiet == [(0, 0)]
+
+
+@pytest.mark.parametrize("rerun_noisy", [True, False])
+def test_a_worker_kept_from_its_processors_is_measured_again_whatever_the_profile(
+    tmp_path, monkeypatch, rerun_noisy: bool
+):
+    def starved_once(task: Task, count: int) -> Measurement:
+        return failing(task, Outcome.BUSY_TIMEOUT, NOISE) if count == 0 else stub_measurement()
+
+    ran = blocks_of_alpha(monkeypatch, tmp_path, starved_once, rerun_noisy=rerun_noisy)
+    assert ran[:3] == [(0, 0), (0, 1), (1, 0)]
+    assert len(ran) == 6
+
+
+def test_a_worker_that_is_always_kept_from_its_processors_settles_nothing(tmp_path, monkeypatch):
+    ran = blocks_of_alpha(monkeypatch, tmp_path, lambda task, _: failing(task, Outcome.BUSY_TIMEOUT, NOISE))
+    assert ran == [(block, attempt) for block in range(5) for attempt in (0, 1)]
 
 
 @pytest.mark.parametrize("before", range(1, 8))

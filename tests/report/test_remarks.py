@@ -32,6 +32,14 @@ def test_nothing_is_said_of_a_quiet_run():
     assert list(remarks.doubts(summarise(plan([which]), [record(which, [point(1e-4)])]))) == []
 
 
+def test_that_cells_did_not_take_turns_for_the_sake_of_energy_is_said():
+    which = cell()
+    loop = {"point": 0, "kind": "solve", "joules": 300.0, "window_s": 6.0, "calls": 500}
+    measured = record(which, [point(1e-4)], energy={"joules": 300.0, "window_s": 6.0, "loops": [loop]})
+    said = list(remarks.doubts(summarise(plan([which]), [measured])))
+    assert said == ["", remarks.ONE_BY_ONE]
+
+
 def test_the_cost_of_a_bridge_is_told_in_one_line():
     ours, other = cell("tsit5", "julia"), cell()
     inside = {"ns": (999_000, 998_000, 997_000), "gc_ns": (0, 0, 0), "compile_ns": (0, 0, 0)}

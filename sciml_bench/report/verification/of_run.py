@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.plan import plan_hash
 from sciml_bench.plan.products import labels
-from sciml_bench.report.failures import RESULTS
+from sciml_bench.report.failures import RESULTS, Nothing, settled
 from sciml_bench.report.verification.evidence import Intent
 from sciml_bench.store import Record
 
@@ -106,12 +106,14 @@ def sequence(seen: Sequence[Seen], intent: Intent) -> Found:
 
 
 def complete(seen: Sequence[Seen], intent: Intent) -> Found:
-    """Every place of the plan has a record, unless an earlier block showed that the cell fails in its solver."""
+    """Every place of the plan has a record, unless earlier blocks settled that the cell fails."""
     there = {(item.cell_id, item.block) for item in seen}
-    hopeless: dict[str, int] = {}
+    nothing: dict[str, list[Nothing]] = defaultdict(list)
     for item in seen:
-        if item.failed_throughout:
-            hopeless[item.cell_id] = min(item.block, hopeless.get(item.cell_id, item.block))
+        if not item.measured and item.outcome is not Outcome.OK:
+            # Runs of earlier versions took one timeout for settled, disturbed or not.
+            nothing[item.cell_id].append(Nothing(item.block, item.outcome, disturbed=False))
+    hopeless = {cell_id: last for cell_id, ends in nothing.items() if (last := settled(ends)) is not None}
     missing: dict[str, list[int]] = defaultdict(list)
     for cell_id, block in intent.places:
         if (cell_id, block) not in there and block <= hopeless.get(cell_id, block):
