@@ -13,8 +13,9 @@ from sciml_bench.outcome import Outcome
 from sciml_bench.plan.claimed import claimed_sides
 from sciml_bench.plan.products import labels
 from sciml_bench.report.bounds import Work, is_bound
-from sciml_bench.report.rows import Target, reading, work_points
+from sciml_bench.report.rows import Target, axis_at, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
+from sciml_bench.stats.axis import AxisError, on_axis
 from sciml_bench.stats.front import WorkPoint, common_target, pareto_front
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
 from sciml_bench.task import Cell, Point
@@ -32,12 +33,13 @@ class Measured:
     """One side: a number of each block, in seconds or a count; ``why`` there is none.
 
     ``at_most`` tells that its loosest tolerance is already more accurate than what both are compared at, so that its
-    number is an upper bound.
+    number is an upper bound. ``axis`` is the error of reading it at equal accuracy.
     """
 
     blocks: Mapping[int, float | None] = field(default_factory=dict[int, "float | None"])
     at_most: bool = False
     why: str = ""
+    axis: AxisError | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Evidence:
     def ratio(self) -> Ratio | None:
         """Slow over fast, paired by block."""
         pairs = pair(self.fast.blocks, self.slow.blocks)
-        return paired_ratio(pairs.base, pairs.new) if pairs.blocks else None
+        return on_axis(paired_ratio(pairs.base, pairs.new), self.fast.axis, self.slow.axis) if pairs.blocks else None
 
     @property
     def counts(self) -> tuple[float, float]:
@@ -230,7 +232,8 @@ def _at(cell: CellSummary, target: Target, work: Work, value: Value) -> Measured
     if not any(time is not None for time in blocks.values()):
         timed = any(value(point) is not None for point in cell.points)
         return Measured(why=reasons[0] if timed and reasons else _ended(cell))
-    return Measured(blocks, at_most=is_bound(cell.processes, target.digits, work))
+    at_most = is_bound(cell.processes, target.digits, work)
+    return Measured(blocks, at_most=at_most, axis=axis_at(cell.processes, target, work))
 
 
 def _first(cell: CellSummary) -> Measured:

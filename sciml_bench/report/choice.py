@@ -13,8 +13,9 @@ from itertools import combinations
 
 from sciml_bench.report.lead import Lead, Tied, of_lead, turned
 from sciml_bench.report.rows import Row
+from sciml_bench.stats.axis import relative
 from sciml_bench.stats.breakeven import Cost, best, break_even, even_range
-from sciml_bench.stats.ratio import Ratio, paired_ratio
+from sciml_bench.stats.ratio import Ratio, paired_ratio, with_fixed
 from sciml_bench.stats.verdict import Judgement, judge, with_bound
 
 GRADIENTS = (10, 1_000, 100_000)
@@ -87,7 +88,7 @@ def _judged(rows: Sequence[Row], costs: Mapping[int, Cost]) -> dict[_Pair, Judge
     blocks = {index: block_costs(rows[index]) for index in costs}
     for gradients in GRADIENTS:
         for first, second in combinations(costs, 2):
-            ratio = total_ratio(blocks[first], blocks[second], gradients)
+            ratio = total_ratio(blocks[first], blocks[second], gradients, (rows[first], rows[second]))
             if ratio is not None:
                 family[gradients, first, second] = ratio
     return judge(family, independent=len(costs) - 1)
@@ -128,7 +129,7 @@ def _overtakings(rows: Sequence[Row], costs: dict[int, Cost]) -> Iterator[Overta
 def _overtaking(gradients: int, early: Row, late: Row) -> Overtaking:
     sides = block_costs(early), block_costs(late)
     blocks = len(sides[0].keys() & sides[1].keys())
-    found = even_range(lambda n: total_ratio(*sides, n)) if blocks > 1 else None
+    found = even_range(lambda n: total_ratio(*sides, n, (early, late))) if blocks > 1 else None
     low, high = found if found is not None else (None, None)
     return Overtaking(gradients, early, late, low, high, blocks)
 
@@ -139,13 +140,30 @@ def cost(row: Row) -> Cost | None:
     return None if first is None or each is None else Cost(first.median, each.median)
 
 
-def total_ratio(base: Mapping[int, Cost], new: Mapping[int, Cost], gradients: int) -> Ratio | None:
-    """The total of ``new`` over that of ``base``, paired by block; ``None`` without a common block."""
+def total_ratio(
+    base: Mapping[int, Cost], new: Mapping[int, Cost], gradients: int, rows: tuple[Row, Row] | None = None
+) -> Ratio | None:
+    """The total of ``new`` over that of ``base``, paired by block; ``None`` without a common block.
+
+    ``rows`` are those of base and new: the error of reading their gradients at equal accuracy counts by the share that
+    these have in the totals.
+    """
     blocks = sorted(base.keys() & new.keys())
     if not blocks:
         return None
     before, after = ([side[block].total_s(gradients) for block in blocks] for side in (base, new))
-    return paired_ratio(before, after)
+    found = paired_ratio(before, after)
+    if rows is None:
+        return found
+    totals = [(side, row.gradient.axis) for side, row in zip((base, new), rows, strict=True)]
+    shares = [_share([side[block] for block in blocks], gradients) for side, _ in totals]
+    sd, df = relative(totals[0][1], totals[1][1], (shares[0], shares[1]))
+    return with_fixed(found, sd, df) if sd > 0 else found
+
+
+def _share(costs: Sequence[Cost], gradients: int) -> float:
+    """What the steady gradients take of the totals."""
+    return sum((gradients - 1) * cost.each_s for cost in costs) / sum(cost.total_s(gradients) for cost in costs)
 
 
 def block_costs(row: Row) -> dict[int, Cost]:

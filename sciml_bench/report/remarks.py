@@ -59,7 +59,8 @@ def family(judged: Standings) -> Iterator[str]:
     """By which rule the verdicts were reached."""
     yield ""
     yield (
-        "verdicts: time over that of the fastest, with its 95 % interval, paired by block; p below 5 % by "
+        "verdicts: time over that of the fastest, with its 95 % interval, paired by block, with what other tolerances "
+        "would change where cells take different steps; p below 5 % by "
         f"Benjamini–Hochberg over all {judged.family} pairs of rows of these tables, below a factor of 2 with what "
         "neighbouring blocks may have in common; same: within ±5 %"
     )

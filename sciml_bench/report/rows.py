@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import geometric_mean, median
 
 from sciml_bench.outcome import Outcome
 from sciml_bench.report.bounds import Work, is_bound
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary
+from sciml_bench.stats.axis import AxisError, axis_error
 from sciml_bench.stats.front import Reading, WorkPoint, common_target, time_at
 from sciml_bench.stats.processes import Spread, spread
 
@@ -28,13 +31,15 @@ class Target:
 class Time:
     """Seconds per call over the processes at the target; ``reason`` says why there are none.
 
-    ``blocks`` has the process of each block by itself, which is what cells are compared by.
+    ``blocks`` has the process of each block by itself, which is what cells are compared by; ``axis`` is the error of
+    reading times at equal accuracy, which all processes share.
     """
 
     seconds: Spread | None
     at_most: bool = False
     reason: str = ""
     blocks: Mapping[int, float | None] = field(default_factory=dict[int, "float | None"])
+    axis: AxisError | None = None
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,28 @@ def _time(cell: CellSummary, target: Target, work: Work, seconds: Callable[[Poin
     if found is None:
         return Time(None, reason=next((item.reason for item in readings.values() if item.reason), "not measured"))
     blocks = {block: item.time for block, item in readings.items()}
-    return Time(found, at_most=is_bound(cell.processes, target.digits, work), blocks=blocks)
+    at_most = is_bound(cell.processes, target.digits, work)
+    return Time(found, at_most=at_most, blocks=blocks, axis=axis_at(cell.processes, target, work))
+
+
+def axis_at(processes: Sequence[ProcessSummary], target: Target, work: Work) -> AxisError | None:
+    """The error of reading a time at a target off the front of these processes, all taken together.
+
+    ``None`` where the target is no accuracy.
+    """
+    if target.digits is None:
+        return None
+    found: dict[float, list[WorkPoint]] = {}
+    for point in (point for process in processes for point in process.points):
+        if (known := work(point)) is not None:
+            found.setdefault(point.rtol, []).append(known)
+    # The digits of a tolerance are the same in every process, or nearly so.
+    front = [
+        WorkPoint(median(point.digits for point in points), geometric_mean(point.time for point in points))
+        for points in found.values()
+        if all(0 < point.time < math.inf and math.isfinite(point.digits) for point in points)
+    ]
+    return axis_error(front, target.digits)
 
 
 def reading(

@@ -14,6 +14,7 @@ from itertools import combinations
 from sciml_bench.report.lead import Lead, Tied, of_lead, turned
 from sciml_bench.report.rows import Row, Time
 from sciml_bench.report.tables import RowTable
+from sciml_bench.stats.axis import on_axis
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
 from sciml_bench.stats.verdict import Judgement, judge, with_bound
 
@@ -111,7 +112,7 @@ def _time(row: Row, quantity: str) -> Time:
 
 def _ratio(base: Time, new: Time) -> Ratio | None:
     pairs = pair(base.blocks, new.blocks)
-    return paired_ratio(pairs.base, pairs.new) if pairs.blocks else None
+    return on_axis(paired_ratio(pairs.base, pairs.new), base.axis, new.axis) if pairs.blocks else None
 
 
 def _fastest(table: RowTable, quantity: str) -> int | None:

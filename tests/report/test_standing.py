@@ -8,6 +8,8 @@ import pytest
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.report import remarks
+from sciml_bench.report.choice import choice
+from sciml_bench.report.lead import Lead
 from sciml_bench.report.rows import compare
 from sciml_bench.report.standing import standings
 from sciml_bench.report.summary import summarise
@@ -105,3 +107,55 @@ def test_equal_rows_have_no_winner(seed):
     shown = tuple(tables(compare("robertson", summarise(plan(cells), records).of_problem("robertson"))))
     (found,) = standings(shown).of_table
     assert not {Verdict.FASTER, Verdict.SLOWER} & {item.judgement.verdict for item in found}
+
+
+def shifted(generator, factor, digits):
+    """A ladder whose tolerances achieve so many digits more, at what these cost on the same front."""
+    process = factor * generator.lognormvariate(0.0, 0.002)
+    return [
+        point(
+            rtol, solve_ms=process * 10 ** ((have + digits) / 2), gradient_ms=2 * process * 10 ** ((have + digits) / 2),
+            mescd=have + digits, gradient_error=10 ** -(have + digits - 1),
+        )
+        for rtol, have in ((1e-4, 4.0), (1e-6, 6.0), (1e-8, 8.0))
+    ]  # fmt: skip
+
+
+def shifted_table(factor, digits):
+    generator = random.Random(7)
+    cells = [cell("m0"), cell("m1")]
+    records = [
+        record(which, shifted(generator, by, more), block=block)
+        for block in range(10)
+        for which, by, more in zip(cells, (1.0, factor), (0.0, digits), strict=True)
+    ]
+    (table,) = tables(compare("robertson", summarise(plan(cells), records).of_problem("robertson")))
+    return table
+
+
+def test_a_small_gap_at_equal_accuracy_is_no_verdict_where_other_tolerances_could_turn_it():
+    """8 % between fronts of different digits is what a shifted ladder may make; between equal steps it is a fact."""
+    apart, alike = shifted_table(1.08, 0.3), shifted_table(1.08, 0.0)
+    (found,), (equal,) = standings([apart]).of_table, standings([alike]).of_table
+    assert set(verdicts(apart, found).values()) == {Verdict.UNDECIDED}
+    assert set(verdicts(alike, equal).values()) == {Verdict.SLOWER}
+    for item in found:
+        assert item.judgement.ratio.fixed_sd > 0.03
+        assert item.judgement.more_processes is None, "more processes would not decide it"
+    assert {item.judgement.ratio.fixed_sd for item in equal} == {0.0}
+
+
+def test_a_large_gap_is_a_verdict_also_there():
+    table = shifted_table(1.5, 0.3)
+    (found,) = standings([table]).of_table
+    assert set(verdicts(table, found).values()) == {Verdict.SLOWER}
+
+
+def test_the_cheapest_is_undecided_only_where_its_gradients_count():
+    """For few gradients the start decides, which is read off no front."""
+    found = choice(shifted_table(1.08, 0.3).rows)
+    assert found is not None
+    assert found.best[-1].lead is Lead.UNDECIDED
+    equal = choice(shifted_table(1.08, 0.0).rows)
+    assert equal is not None
+    assert equal.best[-1].lead is Lead.CLEAR

@@ -15,6 +15,7 @@ from sciml_bench.report.failures import one_line
 from sciml_bench.report.quantities import tolerance
 from sciml_bench.report.summary import CellSummary
 from sciml_bench.stats.across import GeometricMean, geometric_mean
+from sciml_bench.stats.axis import on_axis
 from sciml_bench.stats.bootstrap import Check, hierarchical_ratio
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio, unpaired_ratio
 from sciml_bench.stats.verdict import Held, Judgement, Verdict, judge, with_bound, without_winner
@@ -155,7 +156,7 @@ def _judged(
         if not base or not new:
             uncompared.append(Change(_pair_text(item), item.quantity, _why_not(item)))
             continue
-        ratio = unpaired_ratio(base, new) if between_runs else paired_ratio(base, new)
+        ratio = on_axis(unpaired_ratio(base, new) if between_runs else paired_ratio(base, new), *item.axis)
         ratios[item.key] = effect.of_ratio(ratio, item.quantity) if effect else ratio
         found.append((item, base, new, None if between_runs else _check(item), left_out))
     known = not between_runs or effect is not None

@@ -16,8 +16,9 @@ from statistics import geometric_mean, median
 from sciml_bench.report.bounds import is_bound
 from sciml_bench.report.comparison.side import Samples, Side
 from sciml_bench.report.quantities import tolerance
-from sciml_bench.report.rows import Target, reading, work_points
+from sciml_bench.report.rows import Target, axis_at, reading, work_points
 from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary
+from sciml_bench.stats.axis import AxisError
 from sciml_bench.stats.front import WorkPoint, common_target
 
 # Errors closer than this (a factor of 1.26) are taken as equal; another version's rounding moves them by far less.
@@ -71,7 +72,8 @@ class Series:
 
     ``at`` says where it is compared (tolerances or an error). ``bound`` is the side, ``base`` or ``new``, whose times
     are upper bounds only. ``samples_*`` are the iterations by block that ``check`` draws from, in any unit. ``reason``
-    says why there is nothing to compare, where that is known.
+    says why there is nothing to compare, where that is known. ``axis`` are the errors of reading base and new at equal
+    accuracy.
     """
 
     base_label: str
@@ -85,6 +87,7 @@ class Series:
     samples_base: Mapping[int, Sequence[float]] = field(default_factory=dict[int, Sequence[float]])
     samples_new: Mapping[int, Sequence[float]] = field(default_factory=dict[int, Sequence[float]])
     reason: str = ""
+    axis: tuple[AxisError | None, AxisError | None] = (None, None)
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -183,7 +186,9 @@ def _at_equal_error(pair: _Pair, kind: Kind, notes: tuple[str, ...]) -> Iterator
         bounded.append(is_bound(cell.processes, digits, kind.work))
     bound = "base" if bounded[0] else "new" if bounded[1] else ""
     base, new = sides
-    yield Series(*pair.labels, kind.quantity, _error_text(kind, digits), base, new, bound, notes)
+    target = Target(digits, None)
+    axis = (axis_at(pair.base.processes, target, kind.work), axis_at(pair.new.processes, target, kind.work))
+    yield Series(*pair.labels, kind.quantity, _error_text(kind, digits), base, new, bound, notes, axis=axis)
 
 
 def _without_reference(pair: _Pair, kind: Kind, notes: tuple[str, ...]) -> Iterator[Series]:

@@ -1,0 +1,119 @@
+"""What a time at equal accuracy owes to the tolerances that happened to be measured.
+
+The digits that a tolerance achieves go up and down with the sequence of steps that it makes, and are the same in every
+process: other tolerances would have given another front, and no number of processes shows it. Ladders shifted by
+fractions of a decade move the time at equal accuracy by a standard deviation of 0.3 to 7 %. That error has two parts:
+the scatter of points about a smooth front, and the bend of the front between the two points that a time is read
+between, which a straight line misses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sciml_bench.stats.front import WorkPoint, pareto_front
+from sciml_bench.stats.ratio import Ratio, with_fixed
+
+PRIOR_SD = 0.045
+"""The scatter of log time about a smooth front where a front is too short to show its own."""
+PRIOR_DF = 3.0
+"""So many points is that worth: a front's own scatter counts beside it."""
+
+EQUAL_DIGITS = 0.02
+"""Fronts whose points lie as close to each other make the same steps: their scatter is one, and no part of a ratio."""
+
+
+@dataclass(frozen=True)
+class AxisError:
+    """The standard deviation of log time that reading it off a front has, with its degrees of freedom.
+
+    ``digits`` are those of the points that the time is read between.
+    """
+
+    sd: float
+    df: float
+    digits: tuple[float, ...]
+
+
+def axis_error(points: Iterable[WorkPoint], digits: float) -> AxisError | None:
+    """The error of the time at ``digits``; ``None`` where the front cannot be read there.
+
+    Of points on a smooth front third differences vanish, whatever its slope and bend, so that what they show is
+    scatter. It is pooled with :data:`PRIOR_SD`, which a front of three points or fewer has alone.
+    """
+    front = pareto_front(points)
+    if not front or digits > front[-1].digits:
+        return None
+    found = _contrasts(front)
+    df = PRIOR_DF + len(found)
+    variance = (PRIOR_DF * PRIOR_SD**2 + math.fsum(contrast**2 for contrast in found)) / df
+    right = next(place for place, point in enumerate(front) if digits <= point.digits)
+    if right == 0:
+        # The loosest point, by itself.
+        return AxisError(math.sqrt(variance), df, (front[0].digits,))
+    low, high = front[right - 1].digits, front[right].digits
+    share = (digits - low) / (high - low)
+    bend = _bend(front, right) * (digits - low) * (high - digits)
+    return AxisError(math.sqrt(variance * (share**2 + (1 - share) ** 2) + bend**2), df, (low, high))
+
+
+def on_axis(ratio: Ratio, base: AxisError | None, new: AxisError | None) -> Ratio:
+    """The ratio of two times at equal accuracy with what reading them off their fronts adds to its error.
+
+    Solvers that achieve the same digits make the same steps, and what the ladder does to one it does to the other:
+    then nothing is added, nor where times are not read off fronts (``None``).
+    """
+    sd, df = relative(base, new)
+    return with_fixed(ratio, sd, df) if sd > 0 else ratio
+
+
+def relative(
+    base: AxisError | None, new: AxisError | None, shares: tuple[float, float] = (1.0, 1.0)
+) -> tuple[float, float]:
+    """The standard deviation of the log ratio and its degrees of freedom (Satterthwaite 1946).
+
+    ``shares`` are those of the times in what is compared, where that is a sum with something else.
+    """
+    if base is None or new is None or _same_steps(base, new):
+        return 0.0, math.inf
+    squares = [(share * side.sd) ** 2 for share, side in zip(shares, (base, new), strict=True)]
+    total = math.fsum(squares)
+    if not total > 0:
+        return 0.0, math.inf
+    unknown = math.fsum(square**2 / side.df for square, side in zip(squares, (base, new), strict=True))
+    return math.sqrt(total), total**2 / unknown
+
+
+def _same_steps(base: AxisError, new: AxisError) -> bool:
+    return len(base.digits) == len(new.digits) and all(
+        abs(a - b) <= EQUAL_DIGITS for a, b in zip(base.digits, new.digits, strict=True)
+    )
+
+
+def _contrasts(front: Sequence[WorkPoint]) -> list[float]:
+    """The third divided differences of log time over digits, each scaled to the scatter of a single point."""
+    found: list[float] = []
+    for start in range(len(front) - 3):
+        four = front[start : start + 4]
+        weights = [1 / math.prod(point.digits - other.digits for other in four if other is not point) for point in four]
+        scale = math.sqrt(math.fsum(weight**2 for weight in weights))
+        found.append(
+            math.fsum(weight * math.log(point.time) for weight, point in zip(weights, four, strict=True)) / scale
+        )
+    return found
+
+
+def _bend(front: Sequence[WorkPoint], right: int) -> float:
+    """The second divided difference of log time over digits about the points ``right`` - 1 and ``right``; 0 of two."""
+    found = [_second(front[start : start + 3]) for start in (right - 2, right - 1) if 0 <= start <= len(front) - 3]
+    return math.fsum(found) / len(found) if found else 0.0
+
+
+def _second(three: Sequence[WorkPoint]) -> float:
+    first, middle, last = three
+    slopes = [
+        (math.log(b.time) - math.log(a.time)) / (b.digits - a.digits) for a, b in ((first, middle), (middle, last))
+    ]
+    return (slopes[1] - slopes[0]) / (last.digits - first.digits)
