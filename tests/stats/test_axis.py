@@ -85,6 +85,17 @@ def test_more_processes_do_not_lessen_it():
     assert many.fixed_sd == few.fixed_sd > 0
 
 
+def test_an_error_that_is_added_never_narrows_an_interval():
+    """Satterthwaite's degrees of freedom give three processes more than a small error takes."""
+    alone = paired_ratio([1.0, 1.0, 1.0], [1.0, 1.2, 1.5])
+    for sd in (0.001, 0.01, 0.03, 0.1, 0.3):
+        whole = on_axis(alone, AxisError(sd, 40.0, (4.0, 5.0)), AxisError(sd, 40.0, (4.5, 5.5)))
+        assert whole.low <= alone.low < alone.high <= whole.high, sd
+        assert whole.p >= alone.p
+        assert whole.fixed_sd == pytest.approx(math.sqrt(2) * sd)
+    assert whole.low < 0.9 * alone.low, "the last one is what there is to say"
+
+
 def two_errors() -> tuple[AxisError, AxisError]:
     return AxisError(0.03, 6.0, (4.0, 5.0)), AxisError(0.04, 4.0, (4.2, 5.3))
 
