@@ -147,7 +147,8 @@ def carry_out(plan: Plan, run: Run, as_json: bool) -> bool:
 
     slots = remaining(plan, run)
     click.echo(announcement(plan, slots), err=as_json)
-    if plan.profile.comparable and slots and measures_energy(plan.task(slots[0])):
+    of_device = {plan.planned[slot.index].cell.device: slot for slot in slots}
+    if plan.profile.comparable and any(measures_energy(plan.task(slot)) for slot in of_device.values()):
         click.echo(f"{ONE_BY_ONE}; profiles with shorter loops take turns", err=as_json)
     click.echo(f"run folder: {run.folder}", err=as_json)
     try:

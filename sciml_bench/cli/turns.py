@@ -54,7 +54,9 @@ class History:
         if not measured and record.outcome is not Outcome.OK:
             end = Nothing(record.block, record.outcome, bool(record.noisy))
             self.nothing.setdefault(record.cell_id, []).append(end)
-        if record.attempt < AGAIN and (measured or starved or record.outcome not in RESULTS):
+        # A time limit that was passed beside other work is no result yet.
+        doubtful = record.outcome not in RESULTS or (record.outcome is Outcome.TIMEOUT and bool(record.noisy))
+        if record.attempt < AGAIN and (measured or starved or doubtful):
             self.useful.add(key)
             if record.noisy:
                 self.noisy.add(key)
@@ -107,4 +109,5 @@ def measured_something(record: Record) -> bool:
 
 def is_starved(record: Record) -> bool:
     """Whether other work kept its worker from its processors until that was ended."""
-    return Outcome.BUSY_TIMEOUT in (record.outcome, *(point.outcome for point in record.points))
+    training = () if record.training is None else (record.training.outcome,)
+    return Outcome.BUSY_TIMEOUT in (record.outcome, *training, *(point.outcome for point in record.points))

@@ -226,6 +226,7 @@ def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundin
     end = log.end or End(Outcome.CRASH)
     during = surroundings.conditions["during"] | {"involuntary_switches_per_s": _rounded(end.displaced_per_s)}
     conditions = surroundings.conditions | {"during": during}
+    training = _training(task, log, ending)
     return Measurement(
         outcome=outcome,
         phase=phase,
@@ -238,7 +239,7 @@ def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundin
         time_to_first_gradient_ns=log.time_to_first_gradient_ns,
         points=points,
         stability=_trials(log, ending),
-        training=_training(task, log, ending),
+        training=training,
         peak_rss_bytes=end.peak_rss_bytes or ending.peak_rss_bytes,
         threads=end.threads,
         versions=end.versions,
@@ -246,15 +247,15 @@ def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundin
         compile_cache_hits=end.compile_cache_hits,
         framework_phases_ns=log.framework_phases_ns,
         conditions=conditions,
-        noisy=_noisy(task, conditions, points),
+        noisy=_noisy(task, conditions, [*points, *([training] if training else [])]),
         energy=_energy(end, surroundings.idle_watts),
         peak_device_bytes=surroundings.peak_device_bytes,
     )
 
 
-def _noisy(task: Task, conditions: Conditions, points: Sequence[PointResult]) -> tuple[str, ...]:
+def _noisy(task: Task, conditions: Conditions, parts: Sequence[PointResult | Trained]) -> tuple[str, ...]:
     found = disturbances(conditions, threads=task.threads, processors=psutil.cpu_count() or 1)
-    starved = [point for point in points if point.outcome is Outcome.BUSY_TIMEOUT]
+    starved = [part for part in parts if part.outcome is Outcome.BUSY_TIMEOUT]
     # Over the life of the worker it may have been little.
     return (*found, *([f"starved: {starved[0].message}"] if starved else []))
 

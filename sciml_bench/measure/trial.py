@@ -24,8 +24,10 @@ class Trial:
 
     def kind(self, rtol: float) -> str | None:
         """``right``, ``honest`` about failing, or ``silent``: success is reported, but the error is past a thousand
-        tolerances. ``None`` without an error to judge by.
+        tolerances. ``None`` without an error to judge by, or where the machine was too busy to tell.
         """
+        if self.outcome is Outcome.BUSY_TIMEOUT:
+            return None
         if self.outcome is not Outcome.OK:
             return "honest"
         if self.error is None:

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stubs.records import stub_measurement
+from stubs.records import stub_measurement, stub_record
 from stubs.suite import stub_adapters, use_catalog, write_catalog
 
 from sciml_bench.cli import running
 from sciml_bench.cli.running import Watcher, execute, remaining
+from sciml_bench.cli.turns import is_starved
 from sciml_bench.engine import Measurement
 from sciml_bench.measure.point import PointResult
+from sciml_bench.measure.trained import Trained
 from sciml_bench.outcome import Outcome
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
@@ -23,7 +25,7 @@ from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.tasks import Material
 from sciml_bench.problem import catalog
 from sciml_bench.store import Run, counting_records
-from sciml_bench.task import Task
+from sciml_bench.task import Task, Training
 
 SILENT = Watcher(lambda *_: None, lambda _: None, lambda *_: None)
 NOISE = ("other_load: other processes kept 0.9 processors busy (limit 0.25)",)
@@ -179,6 +181,13 @@ def test_a_timeout_beside_other_work_is_tried_once_more_before_it_counts(tmp_pat
     assert quiet == [(0, 0)]
 
 
+def test_a_timeout_beside_other_work_is_measured_again_at_once_where_the_profile_repeats(tmp_path, monkeypatch):
+    def ends(task: Task, count: int) -> Measurement:
+        return failing(task, noisy=NOISE) if count == 0 else stub_measurement()
+
+    assert blocks_of_alpha(monkeypatch, tmp_path, ends)[:3] == [(0, 0), (0, 1), (1, 0)]
+
+
 @pytest.mark.parametrize("rerun_noisy", [True, False])
 def test_a_worker_kept_from_its_processors_is_measured_again_whatever_the_profile(
     tmp_path, monkeypatch, rerun_noisy: bool
@@ -242,3 +251,9 @@ def test_damaged_line_is_measured_again(tmp_path: Path, monkeypatch: pytest.Monk
     run.records_path.write_text(lines[0] + '{"schema": 2, "cell_id": 3}\n')
     (slot,) = remaining(plan, run)
     assert slot.attempt == 0
+
+
+def test_a_training_kept_from_its_processors_is_starved_too():
+    trained = Trained(Training("sgd", 0.1, 10, 1e-6, 1e-6), Outcome.BUSY_TIMEOUT)
+    assert is_starved(stub_record(training=trained))
+    assert not is_starved(stub_record())

@@ -62,3 +62,8 @@ def test_trials_end_with_their_time():
 
 def test_nothing_is_tried_without_draws():
     assert trials_of("good") == []
+
+
+def test_a_worker_kept_from_its_processors_says_nothing_of_a_solver():
+    assert Trial(0, 0, Outcome.BUSY_TIMEOUT).kind(1e-4) is None
+    assert Trial(0, 0, Outcome.TIMEOUT).kind(1e-4) == "honest"

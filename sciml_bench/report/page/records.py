@@ -84,7 +84,8 @@ def failure_table(reading: Reading, places: Places) -> Table | None:
         )
         for item in found
     )
-    return Table(f"{places.prefix}failures", "Every failure, with its message", headings, rows)
+    caption = "Everything that failed, or that other work kept from its processors, with its message"
+    return Table(f"{places.prefix}failures", caption, headings, rows)
 
 
 def _told(outcome: Outcome) -> str:

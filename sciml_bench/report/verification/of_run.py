@@ -164,10 +164,11 @@ def rerun(seen: Sequence[Seen], intent: Intent) -> Found:
     for (problem, block), items in groups.items():
         useful = [item for item in items if item.attempt == 0 and not item.failed_throughout]
         noisy = [item for item in useful if item.noisy]
+        doubtful = [item for item in items if item.attempt == 0 and item.noisy and item.outcome is Outcome.TIMEOUT]
         again = [item for item in items if item.attempt > 0]
         for item in again:
             first = [other.line for other in items if other.cell_id == item.cell_id and other.attempt == 0]
-            if not noisy or not first or min(first) > item.line:
+            if not (noisy or doubtful) or not first or min(first) > item.line:
                 yield item.line, f"attempt {item.attempt} without a noisy first attempt of {problem} in block {block}"
             elif item.attempt > 1:
                 yield item.line, f"attempt {item.attempt}; a group is run again once"
