@@ -159,7 +159,7 @@ def _judged(
         ratio = on_axis(unpaired_ratio(base, new) if between_runs else paired_ratio(base, new), *item.axis)
         ratios[item.key] = effect.of_ratio(ratio, item.quantity) if effect else ratio
         found.append((item, base, new, None if between_runs else _check(item), left_out))
-    known = not between_runs or effect is not None
+    known = not between_runs or (effect is not None and effect.known)
     judgements = judge(ratios, band=band, independent=_independent(series), runs_known=known)
     lines = [
         Compared(

@@ -17,6 +17,9 @@ from sciml_bench.report.comparison.side import Side
 from sciml_bench.stats.logs import mean_and_sd
 from sciml_bench.stats.ratio import Ratio, with_fixed
 
+FEWEST_DF = 2
+"""A single repetition may be as quick as its run by chance: with one, equal runs were told apart in 10 % of trials."""
+
 
 @dataclass(frozen=True)
 class RunEffect:
@@ -29,6 +32,11 @@ class RunEffect:
     sd: Mapping[Quantity, float]
     runs: int
     df: int
+
+    @property
+    def known(self) -> bool:
+        """Whether winners may be named by it below a factor of two."""
+        return self.df >= FEWEST_DF
 
     def of_ratio(self, ratio: Ratio, quantity: Quantity) -> Ratio:
         """The ratio of two runs, with what runs differ by in its interval and its p.

@@ -134,6 +134,7 @@ def _pairing(comparison: Comparison) -> str:
     return (
         f"{apart}program; the intervals hold how far runs differ, {listed} (sd, from {effect.runs} runs of the same "
         f"software, {effect.df} degrees of freedom)"
+        + ("" if effect.known else "; one repetition tells too little: a winner is named from a factor of 2 on")
     )
 
 

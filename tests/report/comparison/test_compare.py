@@ -19,7 +19,7 @@ from sciml_bench.report.comparison.document import comparison_document
 from sciml_bench.report.comparison.refusal import changes, refusals
 from sciml_bench.report.comparison.series import Quantity
 from sciml_bench.report.comparison.side import Side, read_side
-from sciml_bench.stats.verdict import Held, Verdict
+from sciml_bench.stats.verdict import Verdict
 from sciml_bench.store import Run
 
 FAST, SLOW = stub.CELLS
@@ -163,55 +163,6 @@ def test_equal_seeds_are_no_equal_blocks(tmp_path: Path):
     assert "not paired" in whole(comparison, 200)
     assert all(line.check is None for line in comparison.lines)
     assert all(line.judgement.ratio.serial is None for line in comparison.lines)
-
-
-def test_between_two_runs_alone_a_winner_needs_a_factor_of_two(tmp_path: Path):
-    comparison = compared(stub.run(tmp_path, "a"), stub.run(tmp_path, "b", seed=2, factors=1.5))
-    assert set(verdicts(comparison).values()) == {Verdict.UNDECIDED}
-    assert {line.judgement.held for line in comparison.lines} == {Held.RUN}
-    assert "how far runs of the same program differ is not known" in whole(comparison, 400)
-    assert not comparison.worse
-
-
-def shifted(tmp_path: Path, count: int, sd: float, seed: int, **options: Any) -> list[Side]:
-    """Runs that differ by a run effect."""
-    generator = random.Random(seed)
-    return [
-        side(
-            stub.run(tmp_path, f"s{seed}-{k}", seed=1000 * seed + k, factors=generator.lognormvariate(0, sd), **options)
-        )
-        for k in range(count)
-    ]
-
-
-@pytest.mark.parametrize("sd", [0.0, 0.08])
-def test_a_run_effect_that_is_known_is_in_the_interval(tmp_path: Path, sd: float):
-    """Runs of one program that differ by 8 % each: without repeated ones 4 of 5 would be told apart."""
-    outside = winners = 0
-    effect = None
-    for seed in range(12):
-        base, new, *again = shifted(tmp_path, 6, sd, seed, cells=(FAST,), blocks=5)
-        comparison = compare_runs(base, new, band=0.05, repeated=again)
-        line = next(line for line in comparison.lines if line.series.quantity is Quantity.SOLVE)
-        winners += line.judgement.verdict in (Verdict.FASTER, Verdict.SLOWER)
-        outside += not line.judgement.ratio.low <= 1 <= line.judgement.ratio.high
-        effect = comparison.effect
-    assert winners <= 1
-    assert outside <= 2
-    assert effect is not None
-    assert (effect.runs, effect.df) == (5, 4)
-    assert (effect.sd[Quantity.SOLVE] > 0.02) is bool(sd)
-
-
-def test_repeated_runs_of_either_software_count(tmp_path: Path):
-    newer = {**stub.MACHINE, "packages": {"diffrax": "0.8.0"}}
-    runs = [stub.run(tmp_path, f"old{k}", seed=k) for k in range(3)]
-    runs += [stub.run(tmp_path, f"new{k}", seed=10 + k, environment=newer, factors=1.3) for k in range(3)]
-    sides = [side(run) for run in runs]
-    comparison = compare_runs(sides[0], sides[3], band=0.05, repeated=[sides[1], sides[2], sides[4], sides[5]])
-    assert comparison.effect is not None
-    assert (comparison.effect.runs, comparison.effect.df) == (6, 4)
-    assert set(verdicts(comparison).values()) == {Verdict.SLOWER}
 
 
 def test_a_block_without_a_time_is_left_out_and_named(tmp_path: Path):
