@@ -55,7 +55,9 @@ def axis_error(points: Iterable[WorkPoint], digits: float) -> AxisError | None:
         return AxisError(math.sqrt(variance), df, (front[0].digits,))
     low, high = front[right - 1].digits, front[right].digits
     share = (digits - low) / (high - low)
-    bend = _bend(front, right) * (digits - low) * (high - digits)
+    bend = math.sqrt(_squared_bend(front, right, variance)) * (high - low) ** 2
+    # A parabola through both points that grows all the way between them is bent no more than that.
+    bend = min(bend, math.log(front[right].time / front[right - 1].time)) * share * (1 - share)
     return AxisError(math.sqrt(variance * (share**2 + (1 - share) ** 2) + bend**2), df, (low, high))
 
 
@@ -94,26 +96,24 @@ def _same_steps(base: AxisError, new: AxisError) -> bool:
 
 def _contrasts(front: Sequence[WorkPoint]) -> list[float]:
     """The third divided differences of log time over digits, each scaled to the scatter of a single point."""
-    found: list[float] = []
-    for start in range(len(front) - 3):
-        four = front[start : start + 4]
-        weights = [1 / math.prod(point.digits - other.digits for other in four if other is not point) for point in four]
-        scale = math.sqrt(math.fsum(weight**2 for weight in weights))
-        found.append(
-            math.fsum(weight * math.log(point.time) for weight, point in zip(weights, four, strict=True)) / scale
-        )
-    return found
+    return [_divided(front[start : start + 4])[0] for start in range(len(front) - 3)]
 
 
-def _bend(front: Sequence[WorkPoint], right: int) -> float:
-    """The second divided difference of log time over digits about the points ``right`` - 1 and ``right``; 0 of two."""
-    found = [_second(front[start : start + 3]) for start in (right - 2, right - 1) if 0 <= start <= len(front) - 3]
-    return math.fsum(found) / len(found) if found else 0.0
+def _squared_bend(front: Sequence[WorkPoint], right: int, variance: float) -> float:
+    """The square of the second divided difference about the points ``right`` - 1 and ``right``; 0 where there are two.
+
+    Scatter bends a front too, most where points lie close together. That part is taken off: what is left is 0 where
+    the bend is no more than scatter makes.
+    """
+    starts = [start for start in (right - 2, right - 1) if 0 <= start <= len(front) - 3]
+    found = [_divided(front[start : start + 3]) for start in starts]
+    squares = [(scaled * scale) ** 2 - variance * scale**2 for scaled, scale in found]
+    return max(0.0, min(squares, default=0.0))
 
 
-def _second(three: Sequence[WorkPoint]) -> float:
-    first, middle, last = three
-    slopes = [
-        (math.log(b.time) - math.log(a.time)) / (b.digits - a.digits) for a, b in ((first, middle), (middle, last))
-    ]
-    return (slopes[1] - slopes[0]) / (last.digits - first.digits)
+def _divided(points: Sequence[WorkPoint]) -> tuple[float, float]:
+    """The divided difference of log time over digits, scaled to the scatter of a single point, and that scale."""
+    weights = [1 / math.prod(point.digits - other.digits for other in points if other is not point) for point in points]
+    scale = math.sqrt(math.fsum(weight**2 for weight in weights))
+    total = math.fsum(weight * math.log(point.time) for weight, point in zip(weights, points, strict=True))
+    return total / scale, scale
