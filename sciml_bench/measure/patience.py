@@ -1,9 +1,9 @@
 """How long a worker may go on without a word: seconds in which its processors were its own.
 
 A limit by wall clock alone ends a worker that others kept from its processors, and calls its solver slow. So what
-others take from the worker's processors, and what the host takes from this machine, does not count. A worker that
-sleeps or hangs has its processors, so its time counts; one that is kept from them altogether ends at a multiple of the
-limit, by an outcome that says so.
+others take from the worker's processors, and what the host takes from this machine, does not count. The time of
+a worker that sleeps or hangs does, also beside others: a scheduler gives a share to whoever asks for it, and it has
+next to none. One that is kept from its processors for long ends at a multiple of the limit, by an outcome that says so.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ MOST_WALL = 4.0
 # Ticks of the kernel, and what a poll misses: less than this share of the limit is not looked at.
 _NOTICED = 0.02
 _SOONEST_S = 0.25
+
+# Who computes less than this share of the time, a start of its interpreter left out, does not ask for a processor.
+_ASKING_SHARE = 0.05
+_START_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ class Patience:
             return 0.0
         last = self._used()
         taken_s, own_s = last.taken_s - self._first.taken_s, last.own_s - self._first.own_s
+        if own_s < _START_S + _ASKING_SHARE * self.wall_s:
+            return 0.0
         return max(0.0, taken_s - own_s) / self._processors
 
 

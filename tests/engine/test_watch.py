@@ -209,8 +209,8 @@ def test_time_limit_runs_from_the_last_event():
 
 
 def test_a_worker_that_others_kept_from_its_processors_is_no_failure_of_its_solver(monkeypatch):
-    taken_s = itertools.count(0.0, 1000.0)
-    monkeypatch.setattr(watch, "used_now", lambda _cpus, _pids: Used(next(taken_s), 0.0))
+    seconds = itertools.count(0.0, 1000.0)
+    monkeypatch.setattr(watch, "used_now", lambda _cpus, _pids: Used(now := next(seconds), 0.1 * now))
     measurement = measured(READ_TASK + "time.sleep(600)", Limits(timeout_s=0.6))
     assert measurement.outcome is Outcome.BUSY_TIMEOUT
     assert "others had them for the rest; the limit is 0.6 s" in measurement.message

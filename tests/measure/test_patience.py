@@ -55,9 +55,10 @@ def test_a_worker_that_is_kept_from_its_processor_is_no_failure_of_its_solver():
     assert how == "had its processors for 4 s of 40 s, others had them for the rest; the limit is 10 s"
 
 
-def test_a_worker_that_sleeps_beside_a_neighbour_is_not_owed_what_it_never_asked_for_for_ever():
-    """Whether it would have run cannot be seen: it ends at the multiple, and is measured again."""
-    assert Machine(own=0.0, others=1.0).wait()[0] is Outcome.BUSY_TIMEOUT
+@pytest.mark.parametrize("own", [0.0, 0.02])
+def test_a_worker_that_sleeps_beside_a_neighbour_is_owed_nothing(own: float):
+    """It has no share of its processor, since it asks for none."""
+    assert Machine(own=own, others=1.0 - own).wait() == (Outcome.TIMEOUT, "ran past 10 s", 10.0)
 
 
 def test_a_worker_of_two_processors_loses_half_when_one_is_taken():
