@@ -135,7 +135,7 @@ def adapter_program(framework: str, problem: str, hand: Any) -> tuple[Any, Any]:
     from sciml_bench.adapters import registry
     from sciml_bench.emit import source
     from sciml_bench.problem import catalog
-    from sciml_bench.task import Cell, Point, Sampling, Task
+    from sciml_bench.record.task import Cell, Point, Sampling, Task
 
     adapter = registry.adapter(framework)
     loaded = catalog.load(problem)

@@ -4,7 +4,7 @@
     python benchmarks/against_pyperf.py lotka-volterra/scipy/rk45/forward/eager   another cell
 
 A pair is one process of ours, the worker of every run, and one in which pyperf's ``Runner`` times the same program by
-its own loops and clock. Both are pinned alike and take turns (see ``sciml_bench.measure.baton``), so that they see the
+its own loops and clock. Both are pinned alike and take turns (see ``sciml_bench.measure.protocol``), so that they see the
 same moments of the machine; the order of the two alternates. From each comes the median of its steady calls of
 ``solve``. The table shows the median ratio over all pairs and its range. Exit code 1 when a median is off by more than
 the bound. Needs pyperf, which the extra ``dev`` brings.
@@ -23,14 +23,14 @@ from typing import TextIO
 from steady_task import RTOL, steady_task
 
 from sciml_bench.adapters.base import Program
-from sciml_bench.engine import Limits, measure_group
+from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.local import measure_group
+from sciml_bench.host.process import Clock
 from sciml_bench.measure import worker
-from sciml_bench.measure.baton import SharedBaton
-from sciml_bench.measure.phases import Clock
-from sciml_bench.measure.point import PointResult
-from sciml_bench.measure.protocol import Channel, End, PointDone, Ready
-from sciml_bench.outcome import Outcome
-from sciml_bench.task import Task
+from sciml_bench.measure.protocol import Channel, End, PointDone, Ready, SharedBaton
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.task import Task
 
 CELLS = ("lotka-volterra/scipy/rk45/forward/eager", "lotka-volterra/diffrax/tsit5/checkpointed/compiled")
 BOUND = 0.03

@@ -83,7 +83,7 @@ def summary(rows: list[dict[str, Any]]) -> int:
 
 def rows_of(library: str, problem: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """The rows of one library and problem, from a process of its own."""
-    from sciml_bench.engine.variables import thread_variables
+    from sciml_bench.host.variables import thread_variables
 
     unit = {"library": library, "problem": problem}
     command = [sys.executable, __file__, "--worker", f"--library={library}", f"--problem={problem}"]
@@ -160,7 +160,7 @@ def scorer(suite: Any, side: Any, kind: str) -> Any:
     import math
 
     from sciml_bench.adapters.base import Gradient
-    from sciml_bench.measure.scorer import scorer_of
+    from sciml_bench.measure.point_runner import scorer_of
 
     judge, point = scorer_of(suite.task), suite.task.points[0]
 

@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from stubs import drawn
 
-from sciml_bench.report.charts import Chart, across, of_problem
-from sciml_bench.report.charts.page_paper import svg
-from sciml_bench.report.summary import RunSummary, summarise
+from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.charts import Chart, across, of_problem
+from sciml_bench.charts.svg import svg
 
 _PROBLEMS = 16
 _BLOCKS = 30

@@ -20,8 +20,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from sciml_bench.outcome import Outcome
-from sciml_bench.store import Record, Run
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.record import Record
+from sciml_bench.record.run_folder import Run
 
 BOUND = 0.85
 OURS = ("spawn", "interpreter")

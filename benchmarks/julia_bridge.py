@@ -91,13 +91,13 @@ def worker_rows(problem: str, options: argparse.Namespace) -> list[dict[str, Any
 
 def rows(problem: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Solve and gradient of one problem."""
-    from sciml_bench.adapters.julia.program import bench, build, julia  # isort: skip - Julia before all else
     import numpy as np
 
     from sciml_bench.adapters import registry
+    from sciml_bench.adapters.julia.program import bench, build, julia
     from sciml_bench.emit import source
     from sciml_bench.problem import catalog
-    from sciml_bench.task import Cell, Point, Sampling, Task
+    from sciml_bench.record.task import Cell, Point, Sampling, Task
 
     method, sensitivity, rtol = CASES[problem]
     loaded = catalog.load(problem)
@@ -126,8 +126,9 @@ def rows(problem: str, options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def by_expert(loaded: Any, inputs: Any, point: Any) -> tuple[list[Any], Any]:
     """The expert's solve and gradient, and where weights lie in their order, that of Lux's arrays; or ``None``."""
-    from sciml_bench.adapters.julia.program import bench, julia  # isort: skip - Julia before all else
     import numpy as np
+
+    from sciml_bench.adapters.julia.program import bench, julia
 
     numbers = loaded.numbers()
     if loaded.networks:

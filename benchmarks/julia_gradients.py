@@ -66,17 +66,17 @@ def worker_rows() -> Any:
 
 def measured(problem: str, method: str, sensitivity: str) -> dict[str, Any]:
     """One row: the errors of a gradient, what its forward solve counted, and the seconds of a second call."""
-    from sciml_bench.adapters.julia.program import build  # isort: skip - Julia before all else
     import numpy as np
 
     from sciml_bench.adapters import registry
-    from sciml_bench.adapters.julia.failure import JuliaException
+    from sciml_bench.adapters.julia.calls import JuliaException
+    from sciml_bench.adapters.julia.program import build
     from sciml_bench.emit import source
     from sciml_bench.measure.gradient_scoring import gradient_scores
-    from sciml_bench.outcome import SolverFailure
     from sciml_bench.problem import catalog
+    from sciml_bench.record.outcome import SolverFailure
+    from sciml_bench.record.task import Cell, Point, Sampling, Task
     from sciml_bench.reference.truth import truth
-    from sciml_bench.task import Cell, Point, Sampling, Task
 
     loaded, declared = catalog.load(problem), registry.adapter("julia")
     numbers, reference = loaded.numbers(), truth(loaded)

@@ -74,7 +74,7 @@ def show(name: str, row: dict[str, float]) -> None:
 def levels(options: argparse.Namespace) -> dict[str, float]:
     """The levels of one process, in seconds."""
     start = time.perf_counter()
-    from sciml_bench.adapters.julia import program  # isort: skip - Julia before all else
+    from sciml_bench.adapters.julia import program
 
     loaded = time.perf_counter()
     import numpy as np
@@ -82,7 +82,7 @@ def levels(options: argparse.Namespace) -> dict[str, float]:
     from sciml_bench.adapters import registry
     from sciml_bench.emit import source
     from sciml_bench.problem import catalog
-    from sciml_bench.task import Cell, Point, Sampling, Task
+    from sciml_bench.record.task import Cell, Point, Sampling, Task
 
     problem, declared = catalog.load(options.problem), registry.adapter("julia")
     task = Task(

@@ -41,8 +41,8 @@ def solve_engine(name: str) -> dict[str, Any]:
     from sciml_bench.problem import catalog
     from sciml_bench.reference.case import Case
     from sciml_bench.reference.certificate import certify, opening_settings
-    from sciml_bench.reference.engine import solve
     from sciml_bench.reference.numbers import decimal, precision
+    from sciml_bench.reference.radau import solve
 
     case = Case(catalog.load(name))
     settings = opening_settings(case)[1]

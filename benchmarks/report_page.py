@@ -30,14 +30,15 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.measure.point import PointResult
-from sciml_bench.outcome import Outcome
+from sciml_bench.analysis import loaded_run as crew
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.problem import catalog
-from sciml_bench.report import crew
-from sciml_bench.report.page.document import report
-from sciml_bench.store import Record, Run
-from sciml_bench.task import Cell
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.record import Record
+from sciml_bench.record.run_folder import Run
+from sciml_bench.record.task import Cell
+from sciml_bench.render.html.page import report
 
 BOUND_S, BOUND_BYTES, BOUND_PAINT_S = 20.0, 8 * 2**20, 1.0
 CALLS = 30

@@ -25,8 +25,20 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.report.selftest.blocks import AGAIN, BASE, JUDGED, ROLES, SLOW_DOWNS, Order, is_later, order_of
-from sciml_bench.report.selftest.figures import Doubt, Figures, calibrated, figures
+from sciml_bench.analysis.selftest import (
+    AGAIN,
+    BASE,
+    JUDGED,
+    ROLES,
+    SLOW_DOWNS,
+    Doubt,
+    Figures,
+    Order,
+    calibrated,
+    figures,
+    is_later,
+    order_of,
+)
 
 Floats = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int], Floats]
@@ -137,10 +149,10 @@ def measure_biased(minutes: float) -> bool:
     """Measure a self-test whose second role is really slowed down by 8 %; whether it fails."""
     from datetime import datetime
 
-    from sciml_bench.cli.selftesting import Measured, measure, workload
-    from sciml_bench.report.selftest.stored import Writer
-    from sciml_bench.report.selftest.text import lines
-    from sciml_bench.store import environment_facts
+    from sciml_bench.analysis.selftest_store import Writer
+    from sciml_bench.host.environment import environment_facts
+    from sciml_bench.render.selftest import lines
+    from sciml_bench.run.selftest import Measured, measure, workload
 
     with tempfile.TemporaryDirectory() as folder:
         measured = Measured()

@@ -24,7 +24,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.stats import across, bootstrap, centre, levels, outliers, processes, ratio, verdict
+from sciml_bench.stats import across, bootstrap, centre, levels, outliers, ratio, verdict
+from sciml_bench.stats import centre as processes
 
 BOUND_S = 5.0
 PROCESSES, ITERATIONS, SOLVERS = 10, 30, 20

@@ -84,7 +84,7 @@ def ours(framework: str) -> tuple[Any, tuple[float, ...], tuple[tuple[float, ...
     from sciml_bench.adapters import registry
     from sciml_bench.emit import source
     from sciml_bench.problem import catalog
-    from sciml_bench.task import Cell, Sampling, Task, Training
+    from sciml_bench.record.task import Cell, Sampling, Task, Training
 
     adapter, loaded = registry.adapter(framework), catalog.load(PROBLEM)
     training = Training("adam", RATE, 10**6, RTOL, ATOL, beta1=BETA1, beta2=BETA2, epsilon=EPSILON)

@@ -19,9 +19,11 @@ from collections.abc import Callable, Iterable
 
 from steady_task import steady_task
 
-from sciml_bench.engine import Limits, Measurement, measure_cell, measure_group
+from sciml_bench.engine.event_log import Measurement
+from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.local import measure_cell, measure_group
+from sciml_bench.record.task import Task
 from sciml_bench.stats.levels import smallest_change
-from sciml_bench.task import Task
 
 CELL = "lotka-volterra/scipy/rk45/forward/eager"
 LIMITS = Limits(timeout_s=120.0)

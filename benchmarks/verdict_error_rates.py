@@ -35,18 +35,16 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.outcome import Outcome
-from sciml_bench.report.advice import advice
-from sciml_bench.report.choice import choice
-from sciml_bench.report.comparison.compare import compare_runs
-from sciml_bench.report.comparison.side import Side
-from sciml_bench.report.lead import Lead
-from sciml_bench.report.rows import compare
-from sciml_bench.report.standing import judged_pairs, lead, standings
-from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
-from sciml_bench.report.tables import RowTable, tables
+from sciml_bench.analysis.advice import advice
+from sciml_bench.analysis.break_even import choice
+from sciml_bench.analysis.comparison.compare import compare_runs
+from sciml_bench.analysis.comparison.sides import Side
+from sciml_bench.analysis.ranking import Lead, judged_pairs, lead, standings
+from sciml_bench.analysis.rows import RowTable, compare, tables
+from sciml_bench.analysis.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.task import Cell
 from sciml_bench.stats.verdict import Held, Judgement, Verdict
-from sciml_bench.task import Cell
 
 Floats = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Floats]

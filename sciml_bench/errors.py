@@ -37,3 +37,7 @@ class ProblemError(SciMLBenchError):
 
 class StoreError(SciMLBenchError):
     """A run folder, a record or a reference cannot be read or written."""
+
+
+class EngineError(SciMLBenchError):
+    """This host cannot run a worker now."""

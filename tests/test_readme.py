@@ -11,7 +11,7 @@ import pytest
 
 import sciml_bench
 from sciml_bench.adapters import registry
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import cli
 from sciml_bench.plan.profiles import NAMES, profile_named
 from sciml_bench.problem import load_problem

@@ -71,7 +71,7 @@ def other_cell(suite: Suite, cell: str) -> Suite:
 
 def built(task: Any) -> Expert:
     """The suite's program for a task in the form of an expert's."""
-    from sciml_bench.task import Point
+    from sciml_bench.record.task import Point
 
     module, _, function = task.program.partition(":")
     program = getattr(importlib.import_module(module), function)(task)

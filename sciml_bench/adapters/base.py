@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sciml_bench.learning import Evaluation
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.probed import Probed
-from sciml_bench.task import CALLS, SOLVE, WARM, Cell, Point, Task, Training
-from sciml_bench.trajectories import Trajectories
+from sciml_bench.record.model_task import Evaluation
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.probe import Probed
+from sciml_bench.record.task import CALLS, SOLVE, WARM, Cell, Point, Task, Training
+from sciml_bench.record.trajectories import Trajectories
 
 if TYPE_CHECKING:
-    from sciml_bench.problem.architecture.layer import Layer
+    from sciml_bench.models.model import Layer
+
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -252,7 +253,7 @@ class Trainer(ABC):
     def read_loss(self, output: Any) -> float:
         """The loss at the theta that the step started from.
 
-        Raises :class:`~sciml_bench.outcome.SolverFailure` when the library reports that a solve failed.
+        Raises :class:`~sciml_bench.record.outcome.SolverFailure` when the library reports that a solve failed.
         """
 
     def evaluate(self, step: int) -> Evaluation | None:
@@ -272,7 +273,7 @@ class Program(ABC):
 
     ``prepare`` is untimed and moves the inputs to the framework. ``solve`` and ``gradient`` are timed together with
     ``synchronise``, which must not return before the computation has ended. ``read_*`` are untimed: they bring the
-    result back to NumPy and raise :class:`~sciml_bench.outcome.SolverFailure` when the library reports failure.
+    result back to NumPy and raise :class:`~sciml_bench.record.outcome.SolverFailure` when the library reports failure.
     """
 
     @abstractmethod
@@ -302,7 +303,7 @@ class Program(ABC):
     def trainer(self, training: Training) -> Trainer:
         """What trains theta with the framework's own optimiser.
 
-        Raises :class:`~sciml_bench.outcome.SolverFailure` where the adapter has none.
+        Raises :class:`~sciml_bench.record.outcome.SolverFailure` where the adapter has none.
         """
         raise SolverFailure(Outcome.UNSUPPORTED, f"this adapter does not train; {training.optimiser} is asked for")
 

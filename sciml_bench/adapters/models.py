@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer
-from sciml_bench.learning import Evaluation, Learning
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.problem.architecture.samples import Samples, load_samples
-from sciml_bench.task import Point, Task, Training
+from sciml_bench.models.samples import Samples, load_samples
+from sciml_bench.record.model_task import Evaluation, Learning
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Point, Task, Training
 
 MIXED = "bfloat16"
 

@@ -4,7 +4,7 @@ An adapter names what its library has, in the order of that library's own docume
 problem, these functions decide, for all libraries alike.
 
 - **Methods.** Explicit ones where a probe succeeds with one, implicit ones where it does not
-  (:mod:`sciml_bench.probed`). The label ``stiff`` decides only where the probe cannot tell. Where probe and label
+  (:mod:`sciml_bench.record.probe`). The label ``stiff`` decides only where the probe cannot tell. Where probe and label
   contradict each other, the first method of the other kind is recommended as well, after the rest, so that the
   difference can be seen.
 - **Gradients.** Forward sensitivities up to ``FEW`` components of state and theta together, adjoints and
@@ -32,6 +32,18 @@ from dataclasses import replace
 from typing import TypeVar
 
 from sciml_bench.adapters.base import DEFAULT, Facts, Recipe, Recipes
+from sciml_bench.host.processors import lacks_bfloat16
+from sciml_bench.record.task import Cell
+
+# What no adapter of models can run, as a reason for the plan.
+
+
+def model_refusal(cell: Cell, facts: Facts) -> str | None:
+    """Why a cell of a model cannot run here; ``None`` when it can. GPUs are looked for in the worker."""
+    if cell.precision == "bfloat16" and cell.device == "cpu":
+        return lacks_bfloat16()
+    return None
+
 
 FEW = 100
 """Up to so many components of state and theta together, gradients are taken forward."""

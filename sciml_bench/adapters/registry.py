@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.errors import UsageError
-from sciml_bench.task import WARM
+from sciml_bench.record.task import WARM
 
 GROUP = "sciml_bench.adapters"
 
@@ -25,7 +25,7 @@ BUILT_IN = {
     "torchdiffeq": "sciml_bench.adapters.torchdiffeq:ADAPTER",
     "diffrax": "sciml_bench.adapters.diffrax:ADAPTER",
     "tensorflow": "sciml_bench.adapters.tensorflow:ADAPTER",
-    "julia": "sciml_bench.adapters.julia.declaration:ADAPTER",
+    "julia": "sciml_bench.adapters.julia:ADAPTER",
     "torchode": "sciml_bench.adapters.torchode:ADAPTER",
     "numbalsoda": "sciml_bench.adapters.numbalsoda:ADAPTER",
     "diffeqpy": "sciml_bench.adapters.diffeqpy:ADAPTER",

@@ -2,19 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.claims.claim import Claim
+from sciml_bench.claims.claim import Claim, Setting, Side
 from sciml_bench.claims.load import load_claim
-from sciml_bench.claims.workload import SETTINGS
+from sciml_bench.claims.selection import SETTINGS, measuring, same_workload
 from sciml_bench.errors import StoreError, UsageError
-from sciml_bench.plan.claimed import claimed_sides
-from sciml_bench.problem.document import Document
+from sciml_bench.plan.profiles import Profile
+from sciml_bench.plan.purpose import claimed_sides
+from sciml_bench.problem.reader import Document
+
+# Which claims are measured in one run: a cell that is a side of several is then measured once for all of them.
+
+
+def together(claims: Iterable[Claim], profile: Profile) -> tuple[tuple[Claim, ...], ...]:
+    """The claims in groups, each a run, in the order of their first ones.
+
+    A claim joins others where all are about the same calls on the same problem, need the same of the profile, and one
+    of its sides is the same cell as one of theirs.
+    """
+    groups: list[list[Claim]] = []
+    for claim in claims:
+        found = next((group for group in groups if joins(claim, group, profile)), None)
+        if found is None:
+            groups.append([claim])
+        else:
+            found.append(claim)
+    return tuple(map(tuple, groups))
+
+
+def joins(claim: Claim, group: Sequence[Claim], profile: Profile) -> bool:
+    """Whether a claim is measured in the run of these others."""
+    one = group[0]
+    return (
+        claim.figure.calls == one.figure.calls
+        and measuring(claim, profile) == measuring(one, profile)
+        and same_workload([setting.workload for member in (claim, *group) for setting in _settings(member)])
+        and bool(_cells([claim]) & _cells(group))
+    )
+
+
+def _settings(claim: Claim) -> list[Setting]:
+    return [setting for name in SETTINGS if (setting := getattr(claim, name)) is not None]
+
+
+def _cells(claims: Iterable[Claim]) -> set[tuple[str, ...]]:
+    """The sides of claims on one problem, without their tolerances."""
+    return {_cell(side) for claim in claims for side in claim.sides}
+
+
+def _cell(side: Side) -> tuple[str, ...]:
+    return side.adapter, side.method, side.sensitivity, side.mode, side.precision
+
 
 FOLDER = "claims"
 """Where a run keeps the files of its claims, so that its folder tells what they claim."""

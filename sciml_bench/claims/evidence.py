@@ -8,17 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS
+from sciml_bench.analysis.rows import Target, Work, axis_at, is_bound, reading, work_points
+from sciml_bench.analysis.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
 from sciml_bench.claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
-from sciml_bench.outcome import Outcome
-from sciml_bench.plan.claimed import claimed_sides
-from sciml_bench.plan.products import labels
-from sciml_bench.report.bounds import Work, is_bound
-from sciml_bench.report.rows import Target, axis_at, reading, work_points
-from sciml_bench.report.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
-from sciml_bench.stats.axis import AxisError, on_axis
-from sciml_bench.stats.front import WorkPoint, common_target, pareto_front
+from sciml_bench.plan.cells import labels
+from sciml_bench.plan.purpose import claimed_sides
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.task import Cell, Point
+from sciml_bench.stats.front import AxisError, WorkPoint, common_target, on_axis, pareto_front
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
-from sciml_bench.task import Cell, Point
 
 Value = Callable[[PointSummary], float | None]
 

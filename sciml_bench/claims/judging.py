@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.claims.claim import AT_LEAST, SIDES, Claim, Setting, Side
 from sciml_bench.claims.evidence import Evidence, Measured, evidence
 from sciml_bench.claims.ruling import (
@@ -19,9 +20,8 @@ from sciml_bench.claims.ruling import (
     outdated,
     rule,
     rule_count,
-)  # fmt: skip
-from sciml_bench.claims.workload import SETTINGS
-from sciml_bench.report.summary import RunSummary
+)
+from sciml_bench.claims.selection import SETTINGS
 from sciml_bench.stats.verdict import Judgement, judge
 
 

@@ -20,6 +20,7 @@ from sciml_bench.claims.claim import (
     OF_SEVERAL,
     QUANTITIES,
     RATIO,
+    TABLE,
     UP_TO,
     Claim,
     Drift,
@@ -29,10 +30,10 @@ from sciml_bench.claims.claim import (
     Setting,
     Side,
     Workload,
+    load_conditions,
 )
-from sciml_bench.claims.condition import TABLE, load_conditions
 from sciml_bench.problem import catalog
-from sciml_bench.problem.document import Document
+from sciml_bench.problem.reader import Document
 
 SPEC = 1
 TOP_KEYS = (

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sciml_bench.claims.claim import KINDS, LATER, NO_FIGURE, ONE_SIDE, QUANTITIES, SIDES
-from sciml_bench.claims.condition import CONDITION_KEYS, CONDITIONS, TABLE, Mark
+from sciml_bench.claims.claim import (
+    CONDITION_KEYS,
+    CONDITIONS,
+    KINDS,
+    LATER,
+    NO_FIGURE,
+    ONE_SIDE,
+    QUANTITIES,
+    SIDES,
+    TABLE,
+    Mark,
+)
 from sciml_bench.claims.load import (
     AGAINST,
     DEVICES,

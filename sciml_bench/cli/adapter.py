@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sciml_bench.cli import exits
-from sciml_bench.cli.options import Seconds, json_option
-from sciml_bench.cli.output import print_json
+from sciml_bench.cli import options as exits
+from sciml_bench.cli.options import Seconds, json_option, print_json
 from sciml_bench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def check(name: str, keyword: str, everything: bool, timeout_s: float, as_json: 
     accuracy, honest failures, breakpoints, no compilation in timed loops.
     """
     from sciml_bench.adapters import conformance, registry
-    from sciml_bench.plan.keyword import compile_keyword
+    from sciml_bench.plan.selection import compile_keyword
 
     declared = registry.adapter(name)
     _refuse_models(declared)

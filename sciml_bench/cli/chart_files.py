@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sciml_bench.cli import exits
+from sciml_bench.charts.chart import ACROSS, KINDS, OF_PROBLEM
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, out_option
-from sciml_bench.report.charts.chart import ACROSS, KINDS, OF_PROBLEM
 
 if TYPE_CHECKING:
-    from sciml_bench.report.charts.chart import Chart
-    from sciml_bench.report.summary import RunSummary
+    from sciml_bench.analysis.summary import RunSummary
+    from sciml_bench.charts.chart import Chart
+
 
 _LISTED = "\n".join(f"  {name:<19} {meaning}" for name, meaning in {**OF_PROBLEM, **ACROSS}.items())
 
@@ -56,17 +57,17 @@ def plot(kind: str, run: str | None, problem: str | None, output: Path | None, o
     The same records give the same bytes every time. With --json the data is printed, and nothing is drawn unless -o is
     given too.
     """
-    from sciml_bench.cli.finding import found_run
-    from sciml_bench.report.charts.absence import reason
-    from sciml_bench.report.summary import summarise
+    from sciml_bench.analysis.summary import summarise
+    from sciml_bench.charts.chart import reason
+    from sciml_bench.cli.show import found_run
 
     _check_output(output)
     found = found_run(run, out)
     summary = summarise(found.plan, found.records(on_damage=lambda line: click.echo(f"left out: {line}", err=True)))
     charts = _charts(kind, summary, problem)
     if as_json:
-        from sciml_bench.cli.output import print_json
-        from sciml_bench.report.charts.document import charts_document
+        from sciml_bench.charts.chart import charts_document
+        from sciml_bench.cli.options import print_json
 
         print_json(charts_document(charts))
     if not charts:
@@ -86,8 +87,8 @@ def _check_output(output: Path | None) -> None:
 
 
 def _charts(kind: str, summary: RunSummary, problem: str | None) -> list[Chart]:
+    from sciml_bench.charts import across, of_problem
     from sciml_bench.errors import UsageError
-    from sciml_bench.report.charts import across, of_problem
 
     if problem is not None and problem not in summary.problems:
         raise UsageError(f"the run has no problem '{problem}'; it has {', '.join(summary.problems) or 'none'}")
@@ -100,7 +101,7 @@ def _charts(kind: str, summary: RunSummary, problem: str | None) -> list[Chart]:
 
 
 def _save(charts: list[Chart], output: Path | None, *, quiet: bool) -> None:
-    from sciml_bench.report.charts.render import save
+    from sciml_bench.charts.files import save
 
     for number, chart in enumerate(charts):
         path = _path(chart, output, number)

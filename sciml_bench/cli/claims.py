@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import typed_command
-from sciml_bench.cli.options import json_option, measuring_options, out_option, wait_option
-from sciml_bench.cli.output import print_json, print_table
+from sciml_bench.cli.options import json_option, measuring_options, out_option, print_json, print_table, wait_option
 from sciml_bench.cli.run import resume_option
 from sciml_bench.errors import UsageError
 
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
     from sciml_bench.claims.claim import Claim
     from sciml_bench.claims.collection import Tested
     from sciml_bench.claims.judging import Judged
-    from sciml_bench.store import Run
+    from sciml_bench.record.run_folder import Run
+
 
 _WIDTH = 110
 
@@ -48,8 +48,8 @@ def list_claims(as_json: bool) -> None:
     """List the claims."""
     from sciml_bench.adapters.registry import adapters
     from sciml_bench.claims.collection import claims as all_claims
-    from sciml_bench.claims.told import claimed_text, quantity_text
-    from sciml_bench.claims.trial import needed
+    from sciml_bench.claims.format import claimed_text, quantity_text
+    from sciml_bench.claims.selection import needed
 
     known = adapters()
     rows = [
@@ -83,7 +83,7 @@ def show(name: str, out: Path, as_json: bool) -> None:
     judged together with all other claims there.
     """
     from sciml_bench.claims.collection import find
-    from sciml_bench.cli.claim_text import document, lines
+    from sciml_bench.render.claim import document, lines
 
     claim = find(name)
     if as_json:
@@ -130,9 +130,9 @@ def run(
     """
     from sciml_bench.adapters.registry import adapters
     from sciml_bench.claims.judging import untested
-    from sciml_bench.claims.trial import USUAL_MINUTES
-    from sciml_bench.cli.budget import Budget
-    from sciml_bench.cli.claiming import choose, claims_of, measure, print_chosen, print_left_out
+    from sciml_bench.claims.selection import USUAL_MINUTES
+    from sciml_bench.cli.options import Budget
+    from sciml_bench.run.claims import choose, claims_of, measure, print_chosen, print_left_out
 
     found = _found(names)
     budget = Budget(minutes or (None if names else USUAL_MINUTES.get(options["profile"])))
@@ -192,7 +192,7 @@ def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> 
 @out_option
 def export(names: tuple[str, ...], form: str, with_all: bool, out: Path) -> int:
     """Write the table of ``claims report`` with the sources, for a page or a paper."""
-    from sciml_bench.claims import told
+    from sciml_bench.claims import format as told
 
     judged = _judged(_tested(names, out))
     write = {"markdown": told.markdown, "latex": told.latex, "csv": told.table}[form]
@@ -211,8 +211,8 @@ def _found(names: tuple[str, ...]) -> list[Claim]:
 
 def _tested(names: tuple[str, ...], out: Path) -> list[tuple[Tested, Run]]:
     """The claims of these runs, or each claim with its newest run."""
-    from sciml_bench.cli.claiming import claims_of, newest_of_each
-    from sciml_bench.cli.finding import found_run
+    from sciml_bench.cli.show import found_run
+    from sciml_bench.run.claims import claims_of, newest_of_each
 
     if names:
         return [(tested, run) for run in (found_run(name, out) for name in names) for tested in claims_of(run)]
@@ -224,7 +224,7 @@ def _tested(names: tuple[str, ...], out: Path) -> list[tuple[Tested, Run]]:
 
 def _known_of(claim: Claim, out: Path) -> Judged | None:
     """What the newest run of a claim says, with the others of its folder as one family; ``None`` without a run."""
-    from sciml_bench.cli.claiming import newest_of_each
+    from sciml_bench.run.claims import newest_of_each
 
     for folder in (out, out / "claims"):
         if claim.id in newest_of_each(folder):
@@ -234,8 +234,8 @@ def _known_of(claim: Claim, out: Path) -> Judged | None:
 
 def _judged(tested: Sequence[tuple[Tested, Run]]) -> tuple[Judged, ...]:
     """Judge the claims of these runs as one family."""
+    from sciml_bench.analysis.summary import summarise
     from sciml_bench.claims.judging import Measurement, judged
-    from sciml_bench.report.summary import summarise
 
     def damaged(line: object) -> None:
         click.echo(f"left out: {line}", err=True)
@@ -257,8 +257,8 @@ def _with_untested(found: Sequence[Judged]) -> list[Judged]:
 
 
 def _print_judged(found: Sequence[Judged], as_json: bool) -> None:
-    from sciml_bench.claims import told
-    from sciml_bench.report.wrapping import wrapped
+    from sciml_bench.analysis.quantities import wrapped
+    from sciml_bench.claims import format as told
 
     if as_json:
         print_json([told.document(item) for item in found])

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, out_option
 
 if TYPE_CHECKING:
-    from sciml_bench.report.comparison.compare import Comparison
-    from sciml_bench.report.comparison.side import Side
-    from sciml_bench.store import Run
+    from sciml_bench.analysis.comparison.compare import Comparison
+    from sciml_bench.analysis.comparison.sides import Side
+    from sciml_bench.record.run_folder import Run
+
 
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 
@@ -115,10 +116,10 @@ def compare(
 
 
 def _side(name: str, out: Path, keyword: str) -> tuple[Run, Side]:
-    from sciml_bench.cli.finding import found_run
+    from sciml_bench.analysis.comparison.sides import read_side
+    from sciml_bench.cli.show import found_run
     from sciml_bench.errors import UsageError
-    from sciml_bench.plan.keyword import compile_keyword
-    from sciml_bench.report.comparison.side import read_side
+    from sciml_bench.plan.selection import compile_keyword
 
     matches = compile_keyword(keyword)
     run = found_run(name, out)
@@ -133,7 +134,7 @@ def _side(name: str, out: Path, keyword: str) -> tuple[Run, Side]:
 
 def _repeats(name: str, out: Path, keyword: str) -> list[Side]:
     """A repeated run, or all runs of a folder that is none itself."""
-    from sciml_bench.cli.finding import runs_in
+    from sciml_bench.cli.show import runs_in
 
     folder = Path(name)
     if folder.is_dir() and not (folder / "plan.json").exists():
@@ -144,10 +145,9 @@ def _repeats(name: str, out: Path, keyword: str) -> list[Side]:
 
 
 def _runs(base: Side, new: Side, repeated: list[Side], band: float, each_tolerance: bool) -> Comparison | None:
+    from sciml_bench.analysis.comparison.compare import compare_runs, why_no_repeat
+    from sciml_bench.analysis.comparison.sides import refusals
     from sciml_bench.errors import UsageError
-    from sciml_bench.report.comparison.compare import compare_runs
-    from sciml_bench.report.comparison.effect import why_no_repeat
-    from sciml_bench.report.comparison.refusal import refusals
 
     if base.record_ids & new.record_ids:
         raise UsageError(f"{base.name} and {new.name} hold the same records: one is a copy of the other")
@@ -176,19 +176,19 @@ def _runs(base: Side, new: Side, repeated: list[Side], band: float, each_toleran
 
 
 def _selections(run: Side, of: str, others: str, band: float) -> Comparison | None:
-    from sciml_bench.plan.keyword import compile_keyword
-    from sciml_bench.report.comparison.compare import compare_selections
+    from sciml_bench.analysis.comparison.compare import compare_selections
+    from sciml_bench.plan.selection import compile_keyword
 
     comparison = compare_selections(run.chosen(compile_keyword(of)), run.chosen(compile_keyword(others)), band=band)
     return comparison if comparison.lines or comparison.uncompared else None
 
 
 def _print(comparison: Comparison, run: Run, as_json: bool) -> None:
-    from sciml_bench.cli.heading import selftest_document, selftest_line
-    from sciml_bench.cli.output import print_json, print_table
-    from sciml_bench.report.comparison import text
-    from sciml_bench.report.comparison.document import comparison_document
-    from sciml_bench.report.wrapping import wrapped
+    from sciml_bench.analysis.quantities import wrapped
+    from sciml_bench.cli.options import print_json, print_table
+    from sciml_bench.cli.show import selftest_document, selftest_line
+    from sciml_bench.render import comparison as text
+    from sciml_bench.render.comparison import comparison_document
 
     if as_json:
         print_json({**comparison_document(comparison), "selftest": selftest_document(run)})

@@ -12,10 +12,11 @@ from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import json_option
 
 if TYPE_CHECKING:
+    from sciml_bench.models.model import Architecture
     from sciml_bench.problem import Problem
-    from sciml_bench.problem.architecture.model import Architecture
     from sciml_bench.problem.control import Control
     from sciml_bench.problem.network import Network
+
 
 # Longer lists of numbers are cut in the text; ``--json`` has them all.
 _SHOWN = 12
@@ -47,7 +48,7 @@ def describe(problem: str, code: str | None, as_json: bool) -> None:
         click.echo(text, nl=False)
         click.echo(f"# This is the problem; {program} calls the solver on it.", err=True)
     elif as_json:
-        from sciml_bench.cli.output import print_json
+        from sciml_bench.cli.options import print_json
 
         print_json(facts(loaded))
     else:
@@ -62,7 +63,7 @@ def _describe_model(model: Architecture, code: str | None, as_json: bool) -> Non
         click.echo(text, nl=False)
         click.echo(f"# This is the model; {program} runs it.", err=True)
     elif as_json:
-        from sciml_bench.cli.output import print_json
+        from sciml_bench.cli.options import print_json
 
         print_json(describe_model.facts(model))
     else:

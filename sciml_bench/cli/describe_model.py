@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from sciml_bench.problem.architecture.layer import Layer
-    from sciml_bench.problem.architecture.model import Architecture
+    from sciml_bench.models.model import Architecture, Layer
 
 
 def source(model: Architecture, adapter: str) -> tuple[str, str]:
@@ -21,8 +20,8 @@ def source(model: Architecture, adapter: str) -> tuple[str, str]:
     """
     from sciml_bench.adapters import registry
     from sciml_bench.adapters.base import CONVENTIONAL
-    from sciml_bench.emit.architecture.source import architecture_source
     from sciml_bench.errors import UsageError
+    from sciml_bench.models.emit import architecture_source
 
     declared = registry.adapter(adapter)
     if declared.track != CONVENTIONAL:

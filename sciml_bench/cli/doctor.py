@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import Seconds, json_option
 
 # Where output is piped, lines are as long as their sentences.
@@ -42,16 +42,16 @@ def doctor(window_s: float, as_json: bool) -> int:
     Findings are no failures: the exit code is 0 whatever is found, so that a script can print them before a run.
     """
     from sciml_bench.errors import UsageError
-    from sciml_bench.report.doctor.examine import examination_document, examine
-    from sciml_bench.report.doctor.readings import gather
-    from sciml_bench.report.doctor.text import lines
+    from sciml_bench.host.doctor import examination_document, examine
+    from sciml_bench.host.doctor.readings import gather
+    from sciml_bench.render.doctor import lines
 
     readings = gather(window_s)
     if not readings.readable:
         raise UsageError("nothing can be read here: neither /proc nor /sys, nor the list of processes; mount /proc")
     findings = examine(readings)
     if as_json:
-        from sciml_bench.cli.output import print_json
+        from sciml_bench.cli.options import print_json
 
         print_json(examination_document(findings))
         return exits.OK

@@ -13,13 +13,14 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import out_option
 
 if TYPE_CHECKING:
-    from sciml_bench.report.export.column import Row
-    from sciml_bench.report.summary import RunSummary
-    from sciml_bench.store import Run
+    from sciml_bench.analysis.summary import RunSummary
+    from sciml_bench.export.formats import Row
+    from sciml_bench.record.run_folder import Run
+
 
 FORMATS = ("csv", "parquet", "latex", "markdown", "json")
 _OF_TABLES = ("latex", "markdown")
@@ -78,7 +79,7 @@ def export(
     Long format has a row for each raw sample. The summary has latency, throughput, error, memory, energy and cost of a
     cell in the same row.
     """
-    from sciml_bench.cli.finding import found_run
+    from sciml_bench.cli.show import found_run
     from sciml_bench.errors import UsageError
 
     summary = summary or form in _OF_TABLES
@@ -95,15 +96,15 @@ def export(
 
 
 def _write_samples(run: Run, form: str, output: Path | None) -> bool:
-    from sciml_bench.report.export.samples import COLUMNS, sample_rows
+    from sciml_bench.export.samples import COLUMNS, sample_rows
 
     rows = sample_rows(run, lambda line: click.echo(f"left out: {line}", err=True))
     return _write_rows(COLUMNS, rows, form, output)
 
 
 def _write_summary(run: Run, form: str, price: float | None, output: Path | None) -> bool:
-    from sciml_bench.report.export.cell_rows import COLUMNS, cell_rows, lines
-    from sciml_bench.report.summary import summarise
+    from sciml_bench.analysis.summary import summarise
+    from sciml_bench.export.cells import COLUMNS, cell_rows, lines
 
     read = run.records(lambda line: click.echo(f"left out: {line}", err=True))
     found = summarise(run.plan, read)
@@ -118,9 +119,9 @@ def _write_summary(run: Run, form: str, price: float | None, output: Path | None
 
 
 def _tables(form: str) -> Callable[[RunSummary, str, float | None], Iterator[str]]:
-    from sciml_bench.report.export.cell_rows import lines
-    from sciml_bench.report.export.latex import latex
-    from sciml_bench.report.export.markdown import markdown
+    from sciml_bench.export.cells import lines
+    from sciml_bench.render.latex import latex
+    from sciml_bench.render.markdown import markdown
 
     write = latex if form == "latex" else markdown
     return lambda summary, run, price: write(lines(summary, run), price)
@@ -133,14 +134,13 @@ def _write_rows(columns: Any, rows: Iterator[Row], form: str, output: Path | Non
         return False
     counted = _told(_with(first, rows))
     if form == "parquet":
-        from sciml_bench.report.export.parquet import write_parquet
+        from sciml_bench.export.formats import write_parquet
 
         assert output is not None
         with _whole(output) as path:
             write_parquet(columns, counted, path)
         return True
-    from sciml_bench.report.export.delimited import write_csv
-    from sciml_bench.report.export.json_array import write_json
+    from sciml_bench.export.formats import write_csv, write_json
 
     with _file(output) as file:
         if form == "csv":

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from sciml_bench.adapters.julia.optional import OPTIONAL
-from sciml_bench.cli import exits
+from sciml_bench.adapters.julia.installation import OPTIONAL
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option
 
 
@@ -59,8 +59,8 @@ def setup(path: str | None, project: Path | None, depot: Path | None, offline: b
     What is recorded is what workers start with; they never look for Julia and never resolve a package.
     """
     from sciml_bench.adapters.julia import installation
+    from sciml_bench.adapters.julia.self_check import REQUIRED
     from sciml_bench.adapters.julia.setting_up import Wishes, set_up
-    from sciml_bench.adapters.julia.trial import REQUIRED
 
     found = set_up(Wishes(path, project, depot, offline, parts), os.environ, lambda line: click.echo(line, err=True))
     record = installation.record_path()
@@ -95,7 +95,7 @@ def status(as_json: bool) -> int:
 
     found = look(os.environ)
     if as_json:
-        from sciml_bench.cli.output import print_json
+        from sciml_bench.cli.options import print_json
 
         print_json(document(found))
     else:

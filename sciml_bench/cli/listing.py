@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from sciml_bench.cli.options import Names, json_option, out_option
-from sciml_bench.cli.output import print_json, print_table
+from sciml_bench.cli.options import Names, json_option, out_option, print_json, print_table
 
 
 def _example(line: str) -> str:
@@ -100,7 +99,7 @@ def adapters(as_json: bool) -> None:
 @json_option
 def runs(out: Path, as_json: bool) -> None:
     """List the runs in a folder, newest first."""
-    from sciml_bench.cli.finding import runs_in
+    from sciml_bench.cli.show import runs_in
 
     rows: list[dict[str, Any]] = []
     for run in runs_in(out):

@@ -9,12 +9,13 @@ import importlib
 import os
 import shlex
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
 from sciml_bench import __version__
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 from sciml_bench.errors import SciMLBenchError
 
 # Name → where the command is, and its line in the help, which is printed without importing it.
@@ -133,3 +134,18 @@ def _click_failure(error: click.ClickException) -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+# This machine for one command alone.
+
+
+@contextmanager
+def one_at_a_time(wait: bool) -> Iterator[None]:
+    """No other benchmark runs on this host within the body. One that does is waited for, and told of, or refuses us."""
+    from sciml_bench.host.lock import host_lock
+
+    def announce(text: str) -> None:
+        click.echo(text, err=True)
+
+    with host_lock(label=typed_command(), wait_s=None if wait else 0.0, announce=announce):
+        yield

@@ -11,7 +11,8 @@ import click
 from sciml_bench.errors import StoreError
 
 if TYPE_CHECKING:
-    from sciml_bench.problem.architecture.model import Architecture
+    from sciml_bench.models.model import Architecture
+
 
 # Two computations of the same numbers, in any order of their sums, agree far better than this.
 _AGREEMENT = 1e-13
@@ -21,8 +22,8 @@ _SLACK = 30.0
 
 def model_named(name: str) -> Architecture | None:
     """The model of a name of the catalog or of a file; ``None`` where it is a differential equation."""
+    from sciml_bench.models.load import is_architecture, load_architecture
     from sciml_bench.problem import catalog
-    from sciml_bench.problem.architecture.load import is_architecture, load_architecture
 
     path = Path(name) if name.endswith(".toml") or Path(name).is_file() else catalog.path(name)
     return load_architecture(path) if is_architecture(path) else None
@@ -30,7 +31,7 @@ def model_named(name: str) -> Architecture | None:
 
 def state(model: Architecture) -> str:
     """``stored``, ``missing``, or ``stale`` for one of another version of the model."""
-    from sciml_bench.reference.model.truth import stored
+    from sciml_bench.models.truth import stored
 
     try:
         return "missing" if stored(model) is None else "stored"
@@ -40,7 +41,7 @@ def state(model: Architecture) -> str:
 
 def compute(model: Architecture) -> bool:
     """Compute and keep the reference of a model; whether that succeeded."""
-    from sciml_bench.reference.model import truth
+    from sciml_bench.models import truth
 
     start = time.monotonic()
     path = truth.write(model, found := truth.compute(model))
@@ -52,8 +53,8 @@ def compute(model: Architecture) -> bool:
 
 def check(model: Architecture) -> bool:
     """Compute the losses of a stored reference again, and its slopes by complex steps; whether they agree."""
-    from sciml_bench.reference.model import truth
-    from sciml_bench.reference.model.slopes import disagreement
+    from sciml_bench.models import truth
+    from sciml_bench.models.forward import disagreement
 
     found = truth.stored(model)
     if found is None:
@@ -79,7 +80,7 @@ def facts(model: Architecture) -> dict[str, Any]:
     """
     from dataclasses import asdict
 
-    from sciml_bench.reference.model.truth import stored
+    from sciml_bench.models.truth import stored
 
     found = stored(model)
     if found is None:

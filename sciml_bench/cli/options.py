@@ -3,15 +3,100 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from sciml_bench.plan import profiles
+
+# Exit codes: a promise to scripts.
+
+OK = 0
+CHECK_FAILED = 1
+USAGE = 2
+BROKEN_CELLS = 3
+NOTHING_SELECTED = 4
+INTERRUPTED = 130
+
+TEXT = """\b
+Exit codes:
+    0  done; solvers that fail honestly (timeout, max_steps, step_underflow,
+       nonfinite, inaccurate, unsupported) are results, not errors
+    1  a check failed
+    2  wrong usage, a wrong file, or a folder that cannot be written
+    3  a cell broke (crash, out_of_memory, import_error, build_error,
+       recompiled, busy_timeout)
+    4  nothing is selected
+  130  interrupted; what was measured is kept, and the same command resumes
+"""
+
+
+# Where output goes: data to standard output, and messages beside it when the data is JSON.
+
+
+def print_json(data: Any) -> None:
+    """Print JSON for another program."""
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_table(headings: list[str], rows: list[list[str]]) -> None:
+    """Print left-aligned columns without a box: fast to start, easy to cut."""
+    lines = [headings, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
+    for line in lines:
+        click.echo("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+
+
+# How long a command may take.
+
+# What is measured last has to be judged, too.
+_JUDGING_S = 10.0
+
+
+class Budget:
+    """The minutes that a command may take, from its start; ``None`` is no limit.
+
+    Estimates are rough. So that a command ends in time, what is begun late must fit even if its estimate is as wrong as
+    the worst so far.
+    """
+
+    def __init__(self, minutes: float | None):
+        self.minutes = minutes
+        self._start = time.monotonic()
+        self._slowest = 1.0
+
+    @property
+    def total_s(self) -> float:
+        """Seconds for measuring."""
+        return math.inf if self.minutes is None else 60 * self.minutes - _JUDGING_S
+
+    @property
+    def left_s(self) -> float:
+        return self.total_s - (time.monotonic() - self._start)
+
+    @contextmanager
+    def spent(self, cost_s: float) -> Iterator[None]:
+        """Watch what is estimated to take so long, to learn how wrong estimates are here."""
+        began = time.monotonic()
+        yield
+        if cost_s > 0:
+            self._slowest = max(self._slowest, (time.monotonic() - began) / cost_s)
+
+    def fits(self, cost_s: float) -> bool:
+        """Whether what is estimated to take so long can be begun."""
+        return cost_s * self._slowest <= self.left_s
+
+    def refusal(self, cost_s: float) -> str:
+        """Why what takes so long is left out."""
+        return f"left out to stay within {self.minutes:g} minutes (--minutes): it takes about {cost_s / 60:.1f} min"
+
 
 Command = Callable[..., Any]
 

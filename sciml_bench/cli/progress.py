@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli.running import Watcher
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.failures import one_line
+from sciml_bench.analysis.summary import reduce_record
 from sciml_bench.measure.protocol import Enter, Event, TrainingDone
-from sciml_bench.outcome import Outcome
-from sciml_bench.plan.blocks import Slot
+from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
-from sciml_bench.report import quantities
-from sciml_bench.report.failures import one_line
-from sciml_bench.report.summary import reduce_record
-from sciml_bench.store import Record
-from sciml_bench.task import Cell
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.record import Record
+from sciml_bench.record.task import Cell
+from sciml_bench.run.executor import Watcher
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
 
 # A bar that redraws often takes processor time from the worker beside it.
 _REFRESHES_PER_S = 2

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, out_option
 
 if TYPE_CHECKING:
-    from sciml_bench.report.query.ask import Answer
+    from sciml_bench.export.query import Answer
 
 
 @click.command(
@@ -53,9 +53,9 @@ def query(question: str, runs: tuple[str, ...], out: Path, as_csv: bool, as_json
 
     DuckDB reads the records where they are. A question cannot change them, nor read or write any other file.
     """
-    from sciml_bench.cli.finding import found_run
+    from sciml_bench.cli.show import found_run
     from sciml_bench.errors import UsageError
-    from sciml_bench.report.query.ask import ask
+    from sciml_bench.export.query import ask
 
     if as_csv and as_json:
         raise UsageError("--csv and --json exclude each other")
@@ -71,10 +71,10 @@ def query(question: str, runs: tuple[str, ...], out: Path, as_csv: bool, as_json
 
 
 def _print(answer: Answer, as_csv: bool, as_json: bool) -> None:
-    from sciml_bench.cli.output import print_json, print_table
-    from sciml_bench.report.charts.chart import clean
-    from sciml_bench.report.export.delimited import guarded
-    from sciml_bench.report.query.values import plain, text
+    from sciml_bench.charts.chart import clean
+    from sciml_bench.cli.options import print_json, print_table
+    from sciml_bench.export.formats import guarded
+    from sciml_bench.export.query import plain, text
 
     if as_json:
         print_json([dict(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows])
@@ -89,8 +89,8 @@ def _print(answer: Answer, as_csv: bool, as_json: bool) -> None:
 
 def _field(value: object) -> object:
     """A field of CSV: a number as it is, all else as guarded text."""
-    from sciml_bench.report.export.delimited import guarded
-    from sciml_bench.report.query.values import plain, text
+    from sciml_bench.export.formats import guarded
+    from sciml_bench.export.query import plain, text
 
     found = plain(value)
     return found if isinstance(found, int | float) and not isinstance(found, bool) else guarded(text(found))

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import exits, model_reference
+from sciml_bench.cli import model_reference
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.model_reference import model_named
-from sciml_bench.cli.options import Seconds, json_option
-from sciml_bench.cli.output import print_json, print_table
+from sciml_bench.cli.options import Seconds, json_option, print_json, print_table
 from sciml_bench.errors import SciMLBenchError, StoreError, UsageError
-from sciml_bench.reference.threads import ONE_THREAD
+from sciml_bench.reference.watch import ONE_THREAD
 
 if TYPE_CHECKING:
     from sciml_bench.problem import Problem
     from sciml_bench.reference.store import StoredReference
+
 
 _SHOWN = 12
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import out_option
 
 # Work that is done sooner than this is not announced.
@@ -45,10 +45,10 @@ def report(runs: tuple[str, ...], output: Path, out: Path) -> int:
     """
     import datetime
 
-    from sciml_bench.cli.finding import found_run
-    from sciml_bench.report import crew
-    from sciml_bench.report.page.document import report as page
-    from sciml_bench.store.lines import store_error, write_whole
+    from sciml_bench.analysis import loaded_run as crew
+    from sciml_bench.cli.show import found_run
+    from sciml_bench.record.lines import store_error, write_whole
+    from sciml_bench.render.html.page import report as page
 
     found = [found_run(name, out) for name in dict.fromkeys(runs)] if runs else [found_run(None, out)]
     with _progress() as say:

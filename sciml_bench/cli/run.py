@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import exits
-from sciml_bench.cli.host import one_at_a_time
-from sciml_bench.cli.main import typed_command
+from sciml_bench.cli import options as exits
+from sciml_bench.cli.main import one_at_a_time, typed_command
 from sciml_bench.cli.options import json_option, measuring_options, selection_options, wait_option
 
 if TYPE_CHECKING:
     from sciml_bench.plan.plan import Plan
-    from sciml_bench.store import Run
+    from sciml_bench.record.run_folder import Run
+
 
 resume_option = click.option(
     "--resume/--new",
@@ -92,7 +92,7 @@ def _run(
     as_json: bool,
     **options: Any,
 ) -> int:
-    from sciml_bench.cli.planning import planned, print_nothing
+    from sciml_bench.cli.plan import planned, print_nothing
 
     plan = planned(selection, files, out=out, **options)
     if not plan.planned:
@@ -116,9 +116,10 @@ def open_run(
 
     ``settle`` puts what the plan needs into the folder of a new run, and returns the plan as it is from there.
     """
-    from sciml_bench.cli.running import unfinished
     from sciml_bench.errors import UsageError
-    from sciml_bench.store import Run, environment_facts, environment_hash
+    from sciml_bench.host.environment import environment_facts, environment_hash
+    from sciml_bench.record.run_folder import Run
+    from sciml_bench.run.executor import unfinished
 
     facts = environment_facts(
         (name for adapter in plan.adapters.values() for name in adapter.packages.values()), plan.settings.threads
@@ -140,10 +141,10 @@ def open_run(
 
 def carry_out(plan: Plan, run: Run, as_json: bool) -> bool:
     """Measure what is left; whether the user interrupted it."""
+    from sciml_bench.analysis.notes import ONE_BY_ONE
     from sciml_bench.cli.progress import announcement, watching
-    from sciml_bench.cli.running import execute, remaining
-    from sciml_bench.engine import measures_energy
-    from sciml_bench.report.remarks import ONE_BY_ONE
+    from sciml_bench.engine.cell_session import measures_energy
+    from sciml_bench.run.executor import execute, remaining
 
     slots = remaining(plan, run)
     click.echo(announcement(plan, slots), err=as_json)
@@ -175,8 +176,8 @@ def _terminable() -> Iterator[None]:
 
 def end(run: Run, interrupted: bool, as_json: bool) -> int:
     """Print the report of a run, and how to go on where it was interrupted; returns the exit code."""
+    from sciml_bench.analysis.failures import broken
     from sciml_bench.cli.show import print_report
-    from sciml_bench.report.failures import broken
 
     summary = print_report(run, as_json)
     if interrupted:

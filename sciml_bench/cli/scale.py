@@ -7,14 +7,83 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli.host import one_at_a_time
+from sciml_bench.cli.main import one_at_a_time
 from sciml_bench.cli.options import json_option, measuring_options, selection_options, wait_option
 from sciml_bench.cli.run import epilog, resume_option
+from sciml_bench.errors import UsageError
+from sciml_bench.plan.profiles import profile_named
+from sciml_bench.stats.scaling import LEAST_SIZES
 
 if TYPE_CHECKING:
     from sciml_bench.plan.plan import Plan
-    from sciml_bench.plan.sweep import Sweep
+    from sciml_bench.plan.purpose import Sweep
     from sciml_bench.problem.variant import Family
+
+
+# The values of a sweep: what the user gave, or the usual ones.
+
+USUAL = {
+    "batch": (1, 4, 16, 64, 256),
+    "width": (8, 32, 128, 512),
+    "points": (15, 31, 63, 127),
+    "span": (1, 2, 4, 8),
+    # As few as the network can have, and more by the width of its layers.
+    "parameters": (),
+}
+USUAL_TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+
+# Doubles resolve no less; a solver of one digit solves nothing.
+_TIGHTEST, _LOOSEST = 1e-14, 0.1
+
+
+def sizes(values: str | None, over: str) -> tuple[int, ...]:
+    """Whole numbers, smallest first.
+
+    Raises:
+        UsageError: one is no whole number above zero, one stands twice, or there are too few.
+    """
+    if values is None:
+        return USUAL[over]
+    found: list[int] = []
+    for word in values.split(","):
+        if not word.strip().isdecimal() or int(word) < 1:
+            raise UsageError(f"--values: '{word.strip()}' is no whole number above zero; write for example 1,4,16,64")
+        found.append(int(word))
+    _check(found)
+    return tuple(sorted(found))
+
+
+def tolerances(values: str | None, profile: str) -> tuple[float, ...]:
+    """Relative tolerances, loosest first; without values the profile's own, where they are enough.
+
+    Raises:
+        UsageError: one is no tolerance, one stands twice, or there are too few.
+    """
+    if values is None:
+        own = profile_named(profile).rtols
+        return own if len(own) >= LEAST_SIZES else USUAL_TOLERANCES
+    found: list[float] = []
+    for word in values.split(","):
+        try:
+            value = float(word)
+        except ValueError:
+            value = 0.0
+        if not _TIGHTEST <= value <= _LOOSEST:
+            raise UsageError(
+                f"--values: '{word.strip()}' is no tolerance from {_TIGHTEST:g} to {_LOOSEST:g}; "
+                "write for example 1e-4,1e-6,1e-8"
+            )
+        found.append(value)
+    _check(found)
+    return tuple(sorted(found, reverse=True))
+
+
+def _check(found: list[int] | list[float]) -> None:
+    if len(set(found)) < len(found):
+        raise UsageError("--values: a value stands twice")
+    if len(found) < LEAST_SIZES:
+        raise UsageError(f"--values: {len(found)} given, but how cost grows takes {LEAST_SIZES} at least")
+
 
 AXES = ("batch", "width", "points", "span", "tolerance", "parameters")
 
@@ -52,11 +121,10 @@ def scale(problem: str, over: str, values: str | None, network: str, selection: 
     while the equations stay the same. Over these two, without a method or a sensitivity named, every kind of gradient
     of each adapter's first recommended method is measured. Variants are not trained.
     """
-    from sciml_bench.cli.sizes import sizes, tolerances
 
     path = _path(problem)
     if over == "tolerance":
-        from sciml_bench.plan.sweep import Sweep
+        from sciml_bench.plan.purpose import Sweep
         from sciml_bench.problem import load_problem
 
         rtols = tolerances(values, options["profile"])
@@ -85,8 +153,8 @@ def _of_gradients(selection: dict[str, Any], made: Family) -> dict[str, Any]:
     from sciml_bench.adapters.base import SOLVERS
     from sciml_bench.adapters.registry import adapters
     from sciml_bench.plan.cells import recipes_of
-    from sciml_bench.plan.entry import Entry
-    from sciml_bench.task import Cell
+    from sciml_bench.plan.problems import Entry
+    from sciml_bench.record.task import Cell
 
     if selection["methods"] or selection["sensitivities"] or selection["cells"]:
         return selection
@@ -114,7 +182,7 @@ def _staged(selection: dict[str, Any], made: Family, over: str, **options: Any) 
     from tempfile import TemporaryDirectory
 
     from sciml_bench.errors import ProblemError
-    from sciml_bench.plan.sweep import Sweep
+    from sciml_bench.plan.purpose import Sweep
     from sciml_bench.problem import load_problem
 
     with TemporaryDirectory() as folder:
@@ -143,7 +211,7 @@ def _carried_out(
     as_json: bool,
     **options: Any,
 ) -> int:
-    from sciml_bench.cli.planning import planned, print_nothing
+    from sciml_bench.cli.plan import planned, print_nothing
     from sciml_bench.cli.run import carry_out, end, open_run
 
     plan = planned(selection, files, out=out, sweep=sweep, **options)

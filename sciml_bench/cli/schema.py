@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sciml_bench.cli.output import print_json
+from sciml_bench.cli.options import print_json
 
 
 @click.command(
@@ -22,7 +22,7 @@ def schema(of_models: bool, of_claims: bool) -> None:
     if of_models and of_claims:
         raise click.UsageError("One schema at a time: --models or --claims.")
     if of_models:
-        from sciml_bench.problem.architecture import schema as model_schema
+        from sciml_bench.models import schema as model_schema
 
         print_json(model_schema.schema())
         return

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, out_option, wait_option
 
 if TYPE_CHECKING:
-    from sciml_bench.cli.selftesting import Measured
-    from sciml_bench.report.selftest.stored import Writer
+    from sciml_bench.analysis.selftest_store import Writer
+    from sciml_bench.run.selftest import Measured
+
 
 _DEFAULT_MINUTES = 10.0
 _TOLD_EVERY = 2
@@ -60,10 +61,10 @@ def selftest(minutes: float, seed: int, out: Path, wait: bool, as_json: bool) ->
     """
     from datetime import datetime
 
-    from sciml_bench.cli.host import one_at_a_time
-    from sciml_bench.cli.selftesting import Measured, measure, workload
-    from sciml_bench.report.selftest.stored import Writer
-    from sciml_bench.store import environment_facts
+    from sciml_bench.analysis.selftest_store import Writer
+    from sciml_bench.cli.main import one_at_a_time
+    from sciml_bench.host.environment import environment_facts
+    from sciml_bench.run.selftest import Measured, measure, workload
 
     measured, interrupted = Measured(), False
     chosen = workload()
@@ -79,11 +80,11 @@ def selftest(minutes: float, seed: int, out: Path, wait: bool, as_json: bool) ->
 
 
 def _finish(writer: Writer, measured: Measured, seed: int, interrupted: bool, as_json: bool) -> int:
-    from sciml_bench.cli.output import print_json
+    from sciml_bench.analysis.selftest import figures
+    from sciml_bench.analysis.selftest_store import document
+    from sciml_bench.cli.options import print_json
     from sciml_bench.errors import UsageError
-    from sciml_bench.report.selftest.figures import figures
-    from sciml_bench.report.selftest.stored import document
-    from sciml_bench.report.selftest.text import lines
+    from sciml_bench.render.selftest import lines
 
     try:
         found = figures(measured.series, seed)

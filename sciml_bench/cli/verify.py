@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, out_option
 
 
@@ -34,17 +34,17 @@ def verify(run: str | None, everything: bool, out: Path, as_json: bool) -> int:
     Each record is VALID or INVALID, with the rules that it breaks and what to do. Scores are computed again from the
     stored end states and gradients. Nothing is changed.
     """
-    from sciml_bench.cli.finding import found_run
-    from sciml_bench.report.verification.evidence import read_lines
-    from sciml_bench.report.verification.known import known_problems
-    from sciml_bench.report.verification.text import lines
-    from sciml_bench.report.verification.verify import verification_document
-    from sciml_bench.report.verification.verify import verify as judged
+    from sciml_bench.cli.show import found_run
+    from sciml_bench.render.verification import lines
+    from sciml_bench.verify.evidence import read_lines
+    from sciml_bench.verify.truth import known_problems
+    from sciml_bench.verify.verify import verification_document
+    from sciml_bench.verify.verify import verify as judged
 
     found = found_run(run, out)
     result = judged(found.plan, found.environment, read_lines(found.records_path), known_problems(found.plan))
     if as_json:
-        from sciml_bench.cli.output import print_json
+        from sciml_bench.cli.options import print_json
 
         print_json({"folder": str(found.folder), **verification_document(result)})
     else:

@@ -14,8 +14,7 @@ from sciml_bench.emit.printer import Printer
 from sciml_bench.emit.statements import PairTable
 from sciml_bench.emit.targets import TARGETS, Target
 from sciml_bench.problem.model import Parameter, Problem, symbol, to_double
-from sciml_bench.problem.operators import ARRAY_OPERATORS, Item, Node
-from sciml_bench.problem.shapes import Shape
+from sciml_bench.problem.operators import ARRAY_OPERATORS, Item, Node, Shape
 
 _RESERVED = {
     "t", "y", "p", "ys", "dy", "np", "jnp", "torch", "tf", "math", "sparse", "abs", "rhs", "loss", "jacobian",

@@ -13,9 +13,9 @@ from itertools import pairwise
 import sympy
 from sympy import Symbol
 
+from sciml_bench.emit.array_writer import Item, function, given, prepared, symbols_of
 from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.operators import matrix_source
-from sciml_bench.emit.prepared import Item, function, given, prepared, symbols_of
 from sciml_bench.emit.statements import Program, straight_line
 from sciml_bench.problem.model import Problem, symbol, to_double
 from sciml_bench.problem.operators import (

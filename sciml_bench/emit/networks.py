@@ -7,12 +7,90 @@ function of its input and its weights.
 
 from __future__ import annotations
 
-from sciml_bench.emit import recurrent
-from sciml_bench.emit.activation import FUNCTIONS, OBJECTS
+from sciml_bench.emit.activation import FUNCTIONS, OBJECTS, SLOPES
 from sciml_bench.emit.context import Context
-from sciml_bench.emit.network_derivatives import derivative_sources
+from sciml_bench.emit.targets import Target
 from sciml_bench.problem.model import Problem, symbol
 from sciml_bench.problem.network import Layer, Network
+from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient
+
+# Recurrent networks as source text: a loop over the times of a series, as each framework writes one.
+
+JAX = '''\
+class Recurrent(eqx.Module):
+    """Elman's network: what it ends with, after all times of a series (times, inputs)."""
+
+    cell: eqx.nn.Linear
+    activation: Callable
+    reverse: bool = eqx.field(static=True)
+
+    def __init__(self, inputs, width, activation, reverse):
+        self.cell = eqx.nn.Linear(inputs + width, width, key=jax.random.key(0))
+        self.activation, self.reverse = activation, reverse
+
+    def __call__(self, xs):
+        def step(h, x):
+            return self.activation(self.cell(jnp.concatenate([x, h]))), None
+
+        h, _ = jax.lax.scan(step, jnp.zeros(self.cell.out_features, xs.dtype), xs, reverse=self.reverse)
+        return h
+'''
+TORCH = '''\
+class Recurrent(nn.Module):
+    """Elman's network: what it ends with, after all times of series (..., times, inputs)."""
+
+    def __init__(self, inputs, width, activation, reverse):
+        super().__init__()
+        self.cell = nn.Linear(inputs + width, width)
+        self.activation, self.reverse = activation, reverse
+
+    def forward(self, xs):
+        h = xs.new_zeros(*xs.shape[:-2], self.cell.out_features)
+        times = xs.unbind(-2)
+        for x in reversed(times) if self.reverse else times:
+            h = self.activation(self.cell(torch.cat([x, h], dim=-1)))
+        return h
+'''
+
+
+def constructor(network: Network, target: str) -> str:
+    """The module of a recurrent network, in JAX and PyTorch."""
+    activation = network.layers[0].activation
+    objects = {"identity": "lambda x: x" if target == "jax" else "nn.Identity()", **OBJECTS[target]}
+    return f"Recurrent({network.inputs}, {network.outputs}, {objects[activation]}, {network.recurrent == 'reverse'})"
+
+
+def function(name: str, network: Network, target: Target) -> str:
+    """The function of a series and the weights, in NumPy and TensorFlow."""
+    activation = network.layers[0].activation
+    lines = [f"def {name}(xs, weights):", "    weight1, bias1 = weights"]
+    if target.name == "numpy":
+        z = "weight1 @ np.concatenate([x, h]) + bias1"
+        lines += [f"    h = np.zeros({network.outputs})"]
+        lines += [f"    for x in {'xs[::-1]' if network.recurrent == 'reverse' else 'xs'}:"]
+        lines += [f"        {line}" for line in _activated("h", z, activation, "numpy")]
+        return "\n".join([*lines, "    return h", ""])
+    # TensorFlow's folds go over the first axis.
+    product = "tf.linalg.matvec(weight1, tf.concat([x, h], axis=-1)) + bias1"
+    start, times = f"tf.zeros({network.outputs}, xs.dtype)", "xs"
+    if target.batched:
+        product = "tf.matmul(tf.concat([x, h], axis=-1), weight1, transpose_b=True) + bias1"
+        start, times = f"tf.zeros((xs.shape[0], {network.outputs}), xs.dtype)", "tf.transpose(xs, (1, 0, 2))"
+    fold = "foldr" if network.recurrent == "reverse" else "foldl"
+    lines += ["", "    def step(h, x):"]
+    lines += [f"        {line}" for line in _activated("return", product, activation, "tensorflow")]
+    return "\n".join([*lines, "", f"    return tf.{fold}(step, {times}, {start})", ""])
+
+
+def _activated(place: str, z: str, activation: str, target: str) -> list[str]:
+    start = "return" if place == "return" else f"{place} ="
+    if activation == "identity":
+        return [f"{start} {z}"]
+    value = FUNCTIONS[target][activation]
+    if "({})" in value or "({}," in value:
+        return [f"{start} {value.format(z)}"]
+    return [f"z = {z}", f"{start} {value.format('z')}"]
+
 
 IMPORTS = {
     "jax": ("import equinox as eqx", "import jax", "from jax.flatten_util import ravel_pytree"),
@@ -59,7 +137,7 @@ def _networks(context: Context) -> list[str]:
             skeletons = [
                 f"FILL_{_name(context, network)} = filled({_equinox(network)})" for network in problem.networks
             ]
-            modules = [recurrent.JAX] if any(network.recurrent for network in problem.networks) else []
+            modules = [JAX] if any(network.recurrent for network in problem.networks) else []
             return [*modules, _FILLED, "\n".join([*skeletons, ""]), _arguments(context)]
         case _:
             functions = [_function(context, network) for network in problem.networks]
@@ -73,12 +151,12 @@ def _name(context: Context, network: Network) -> str:
 def _torch(problem: Problem) -> list[str]:
     used = {layer.activation for network in problem.networks for layer in network.layers}
     modules = [text for activation, text in _MODULES.items() if activation in used]
-    modules += [recurrent.TORCH] if any(network.recurrent for network in problem.networks) else []
+    modules += [TORCH] if any(network.recurrent for network in problem.networks) else []
     order = "of the flat parameters" if problem.latent else "in which ``rhs`` takes them"
     lines = ["def networks():", f'    """The networks in the order {order}."""', "    return ("]
     for network in problem.networks:
         if network.recurrent:
-            lines.append(f"        {recurrent.constructor(network, 'torch')},")
+            lines.append(f"        {constructor(network, 'torch')},")
             continue
         parts: list[str] = []
         for layer in network.layers:
@@ -91,7 +169,7 @@ def _torch(problem: Problem) -> list[str]:
 
 def _equinox(network: Network) -> str:
     if network.recurrent:
-        return recurrent.constructor(network, "jax")
+        return constructor(network, "jax")
     first, last = network.layers[0], network.layers[-1]
     hidden = {(layer.outputs, layer.activation) for layer in network.layers[:-1]}
     objects = {"identity": "eqx.nn.Identity()", **OBJECTS["jax"]}
@@ -114,7 +192,7 @@ def _equinox(network: Network) -> str:
 def _function(context: Context, network: Network) -> str:
     name, target = _name(context, network), context.target.name
     if network.recurrent:
-        return recurrent.function(name, network, context.target)
+        return function(name, network, context.target)
     product = "tf.linalg.matvec({0}, {1})" if target == "tensorflow" else "{0} @ {1}"
     if network.pointwise or context.target.batched:
         product = "tf.matmul({1}, {0}, transpose_b=True)" if target == "tensorflow" else "{1} @ {0}.T"
@@ -166,3 +244,97 @@ def _parts(layers: tuple[Layer, ...], start: int, target: str) -> list[str]:
         parts.append(bias.format(f"p[{middle}:{end}]"))
         start = end
     return parts
+
+
+# Derivatives of networks with respect to their inputs, as source text: by each framework's own differentiation.
+
+_SOURCES = {
+    ("jax", "grad"): '''\
+def gradient_of(network, x):
+    """The derivatives of the one output of a network with respect to its inputs."""
+    return jax.grad(lambda x: network(x)[0])(x)
+''',
+    ("jax", "divergence"): '''\
+def divergence(network, x, n):
+    """The trace of the Jacobian of a network with respect to its first n inputs."""
+    _, pushforward = jax.linearize(network, x)
+    return jnp.trace(jax.vmap(pushforward)(jnp.eye(n, len(x))))
+''',
+    ("torch", "grad"): '''\
+def gradient_of(network, x):
+    """The derivatives of the one output of a network with respect to its inputs."""
+    create_graph = torch.is_grad_enabled()
+    with torch.enable_grad():
+        x = x if x.requires_grad else x.detach().requires_grad_()
+        (gradient,) = torch.autograd.grad(network(x).sum(), x, create_graph=create_graph)
+    return gradient
+''',
+    ("torch", "divergence"): '''\
+def divergence(network, x, n):
+    """The trace of the Jacobian of a network with respect to its first n inputs."""
+    create_graph = torch.is_grad_enabled()
+    with torch.enable_grad():
+        x = x if x.requires_grad else x.detach().requires_grad_()
+        outputs = network(x).unbind(-1)
+        trace = 0.0
+        for i in range(n):
+            (row,) = torch.autograd.grad(outputs[i].sum(), x, create_graph=create_graph, retain_graph=True)
+            trace = trace + row[..., i]
+    return trace
+''',
+    ("tensorflow", "grad"): '''\
+def gradient_of(network, x, weights):
+    """The derivatives of the one output of a network with respect to its inputs."""
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        output = network(x, weights)
+    return tape.gradient(output, x)
+''',
+    ("tensorflow", "divergence"): '''\
+def divergence(network, x, weights, n):
+    """The trace of the Jacobian of a network with respect to its first n inputs."""
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        outputs = tf.unstack(network(x, weights), axis=-1)
+    return tf.add_n([tape.gradient(outputs[i], x)[..., i] for i in range(n)])
+''',
+    ("numpy", "grad"): '''\
+def gradient_of(network_jacobian, x, weights):
+    """The derivatives of the one output of a network with respect to its inputs."""
+    return network_jacobian(x, weights)[0]
+''',
+    ("numpy", "divergence"): '''\
+def divergence(network_jacobian, x, weights, n):
+    """The trace of the Jacobian of a network with respect to its first n inputs."""
+    return np.trace(network_jacobian(x, weights)[:n, :n])
+''',
+}
+
+
+def derivative_sources(context: Context) -> list[str]:
+    """The functions that a problem's derivatives of networks call, each once."""
+    target, texts = context.target.name, []
+    used: set[str] = set()
+    for kind, operator in (("grad", NetworkGradient), ("divergence", NetworkDivergence)):
+        nodes = [node for expr in context.all_expressions() for node in expr.atoms(operator)]
+        if nodes:
+            texts.append(_SOURCES[target, kind])
+        used |= {node.args[0].name for node in nodes}
+    if target == "numpy":
+        networks = [network for network in context.problem.networks if network.name in used]
+        texts += [_numpy_jacobian(context.names[symbol(network.name)], network) for network in networks]
+    return texts
+
+
+def _numpy_jacobian(name: str, network: Network) -> str:
+    tensors = [f"{kind}{number}" for number in range(1, len(network.layers) + 1) for kind in ("weight", "bias")]
+    lines = [f"def {name}_jacobian(x, weights):", f"    {', '.join(tensors)} = weights"]
+    lines.append(f"    jacobian = np.eye({network.inputs})")
+    for number, layer in enumerate(network.layers, start=1):
+        lines.append(f"    z = weight{number} @ x + bias{number}")
+        if layer.activation == "identity":
+            lines += [f"    x, jacobian = z, weight{number} @ jacobian"]
+            continue
+        value, slope = (table[layer.activation].format("z") for table in (FUNCTIONS["numpy"], SLOPES))
+        lines += [f"    x = {value}", f"    jacobian = ({slope})[:, None]*(weight{number} @ jacobian)"]
+    return "\n".join([*lines, "    return jacobian", ""])

@@ -18,9 +18,9 @@ from sciml_bench.emit.scalar_jacobian import entries_of_jacobian
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.emit.variation import Named, Tangent, Variation
 from sciml_bench.errors import UsageError
-from sciml_bench.problem.local import why_not_local
 from sciml_bench.problem.model import Problem
 from sciml_bench.problem.operators import Node
+from sciml_bench.problem.structure import why_not_local
 
 _COMPILED = '@njit(error_model="numpy")'
 

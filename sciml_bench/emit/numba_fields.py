@@ -20,10 +20,9 @@ from sympy import Symbol
 from sympy.core.parameters import distribute
 
 from sciml_bench.emit.context import Context, parameter_symbols
-from sciml_bench.emit.derivative import derivative
 from sciml_bench.emit.points import STEPPED, Points
 from sciml_bench.emit.statements import straight_line
-from sciml_bench.emit.variation import fresh
+from sciml_bench.emit.variation import derivative, fresh
 from sciml_bench.problem.operators import Node
 
 _COMPILED = '@njit(error_model="numpy")'

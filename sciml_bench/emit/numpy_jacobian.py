@@ -10,10 +10,10 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context, element_symbol, size_of
-from sciml_bench.emit.derivative import derivative
 from sciml_bench.emit.jacobian_block import Block, Variable
 from sciml_bench.emit.operators import matrix_source
 from sciml_bench.emit.statements import straight_line
+from sciml_bench.emit.variation import derivative
 from sciml_bench.problem.model import symbol
 from sciml_bench.problem.operators import (
     ARRAY_OPERATORS,
@@ -26,11 +26,12 @@ from sciml_bench.problem.operators import (
     MatrixProduct,
     Node,
     PairMatrix,
+    Shape,
     Shift,
     Total,
     TridiagonalSolve,
+    shape_of,
 )
-from sciml_bench.problem.shapes import Shape, shape_of
 
 #: Above this size a Jacobian made of local operators is sparse: dense factorisation costs more than it saves.
 SPARSE_ABOVE = 200

@@ -40,7 +40,7 @@ STEPPED = inspect.getsource(stepped)
 
 
 class Points:
-    """The points of a problem that :func:`~sciml_bench.problem.local.why_not_local` does not refuse.
+    """The points of a problem that :func:`~sciml_bench.problem.structure.why_not_local` does not refuse.
 
     ``equations`` has an expression a field. They hold ``variables``, the symbols of field ``s`` at place ``k``, and
     ``fixed``, those of what has a value for each point before anything is computed; parameters and t, and the

@@ -13,8 +13,7 @@ from sympy.printing.pycode import PythonCodePrinter
 from sciml_bench.emit.activation import FUNCTIONS
 from sciml_bench.emit.targets import Target
 from sciml_bench.problem.model import symbol, to_double
-from sciml_bench.problem.operators import MIRRORED, PERIODIC, Node, Operator
-from sciml_bench.problem.shapes import Shape, broadcast, shape_of
+from sciml_bench.problem.operators import MIRRORED, PERIODIC, Node, Operator, Shape, broadcast, shape_of
 
 
 class Row(Function):

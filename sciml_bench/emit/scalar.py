@@ -32,12 +32,13 @@ from sciml_bench.problem.operators import (
     NetworkGradient,
     NetworkOutput,
     Node,
+    Shape,
     Shift,
     Total,
     TridiagonalSolve,
     Where,
+    shape_of,
 )
-from sciml_bench.problem.shapes import Shape, shape_of
 
 Index = tuple[int, ...]
 

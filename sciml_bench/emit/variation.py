@@ -16,10 +16,20 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context, parameter_symbols
-from sciml_bench.emit.derivative import derivative
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.problem.model import symbol
 from sciml_bench.problem.operators import Node
+
+# Derivatives of expressions as they are printed: where a function jumps, its derivative is the one beside the jump.
+
+
+def derivative(expr: Node, variable: Node) -> Node:
+    """The derivative, without the impulses that SymPy gives for signs."""
+    found = sympy.diff(expr, variable)
+    if not found.has(sympy.DiracDelta):
+        return found
+    return found.replace(sympy.DiracDelta, lambda *_: sympy.S.Zero)
+
 
 Named = tuple[Symbol, Node]
 # Names that the functions have for things of their own.

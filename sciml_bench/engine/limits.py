@@ -8,7 +8,7 @@ import psutil
 
 from sciml_bench.adapters import registry
 from sciml_bench.errors import UsageError
-from sciml_bench.task import Task
+from sciml_bench.record.task import Task
 
 _DEFAULT_MEMORY_SHARE = 0.8
 
@@ -55,3 +55,11 @@ class Limits:
 def memory_limit_bytes() -> int:
     """The limit to take when the user names none: most of this host's memory, so that the host itself lives on."""
     return int(_DEFAULT_MEMORY_SHARE * psutil.virtual_memory().total)
+
+
+def adapter_variables(adapter: str) -> dict[str, str]:
+    """What the adapter of this name wants in its workers' environment; empty for a program without an adapter."""
+    try:
+        return registry.adapter(adapter).variables()
+    except UsageError:
+        return {}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sciml_bench.outcome import Outcome
+from sciml_bench.record.outcome import Outcome
 
 MOST_WALL = 4.0
 """After so many times its limit a worker is ended, whatever kept it."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
-from sciml_bench.task import Point, Task
+from sciml_bench.record.task import Point, Task
 
 
 class Slowed(Program):

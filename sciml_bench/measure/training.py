@@ -14,14 +14,14 @@ from collections.abc import Callable
 import numpy as np
 
 from sciml_bench.adapters.base import Program, Trainer
-from sciml_bench.learning import Evaluation
-from sciml_bench.measure.failure import explain
+from sciml_bench.host.process import Clock
 from sciml_bench.measure.patience import MOST_WALL, Patience, patience_of_this_process
-from sciml_bench.measure.phases import Clock, Phases
-from sciml_bench.measure.point import finite
-from sciml_bench.measure.trained import BUILD, FIRST, MAX_STORED_THETA, STEPS, Trained
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Training
+from sciml_bench.measure.protocol import Phases, explain
+from sciml_bench.record.model_task import Evaluation
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.point import finite
+from sciml_bench.record.task import Training
+from sciml_bench.record.training import BUILD, FIRST, MAX_STORED_THETA, STEPS, Trained
 
 TOLD_EVERY_S = 2.0
 """Progress is told this often, between steps: often enough to be followed, and for little to be lost with a worker."""

@@ -18,18 +18,59 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
-from sciml_bench.measure.baton import Baton, SharedBaton
-from sciml_bench.measure.failure import explain
-from sciml_bench.measure.memory import peak_rss_bytes
-from sciml_bench.measure.phases import Clock, Phases
-from sciml_bench.measure.protocol import Channel, End, Event, Ready, TrainingDone, TrialDone
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Task
+import numpy as np
 
-if TYPE_CHECKING:
-    from sciml_bench.adapters.base import Program
+from sciml_bench.adapters.base import Program
+from sciml_bench.host.process import Clock, peak_rss_bytes
+from sciml_bench.measure.protocol import (
+    Baton,
+    Channel,
+    End,
+    Event,
+    Phases,
+    Ready,
+    SharedBaton,
+    TrainingDone,
+    TrialDone,
+    explain,
+)
+from sciml_bench.measure.sampling import solve_call
+from sciml_bench.measure.scoring import solve_scores
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.point import PHASE, Trial
+from sciml_bench.record.task import Task
+
+# Solver stability: one untimed solve for each perturbed theta at each tolerance, and how far off it was.
+
+
+def try_draws(task: Task, program: Program, phases: Phases, tell: Callable[[Trial], object], limit_s: float) -> None:
+    """Solve for every draw at every point, telling of each; ends early when ``limit_s`` has passed."""
+    until_ns = phases.clock.now_ns() + int(limit_s * 1e9)
+    for draw in range(len(task.draws)):
+        for point in range(len(task.points)):
+            if phases.clock.now_ns() > until_ns:
+                return
+            # Each trial is a phase, so that the engine's limit is one of a solve, and a hang has a place.
+            with phases.phase(PHASE, point):
+                trial = _try(task, program, draw, point)
+            tell(trial)
+
+
+def _try(task: Task, program: Program, draw: int, point: int) -> Trial:
+    numbers, tolerance = task.numbers, task.points[point]
+    call = solve_call(program, tolerance, task.output_shape(tolerance))
+    try:
+        output = call.run(call.prepare(np.array(task.draws[draw].theta)))
+        call.synchronise(output)
+        solution = call.read(output)
+    except Exception as error:
+        return Trial(draw, point, explain(error, Outcome.CRASH)[0])
+    scores, _ = solve_scores(solution.ys, task.draws[draw].reference, numbers.atol_scale, task.error_bound)
+    error = scores["trajectory_error"]
+    return Trial(draw, point, Outcome.OK, None if error is None else float(error))
+
 
 # A loop ends itself a little before the engine's limit, so that its last call does not meet it.
 _LOOP_SHARE = 0.9
@@ -60,9 +101,8 @@ def measure(
         with _failing(phases, Outcome.BUILD_ERROR), phases.phase("build"):
             program = build(task)
         with _failing(phases, Outcome.CRASH):
-            from sciml_bench.measure.energy import EnergyMeter, energy_counters
-            from sciml_bench.measure.points import CellMeasurer
-            from sciml_bench.measure.stability import try_draws
+            from sciml_bench.host.energy import EnergyMeter, energy_counters
+            from sciml_bench.measure.point_runner import CellMeasurer
             from sciml_bench.measure.training import train
 
             counters, reason = energy_counters(task.cell.device)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from sciml_bench.adapters.base import Facts, Method
 from sciml_bench.adapters.recipes import takes_explicit
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.task import CALLS, GRADIENT, Cell, Sampling
+from sciml_bench.record.task import CALLS, GRADIENT, Cell, Sampling
 
 # Seconds from process start to the first gradient. Julia compiles in every process: a solver and dual numbers through
 # it.

@@ -5,27 +5,24 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sciml_bench import __version__
-from sciml_bench.adapters.base import CONVENTIONAL, Adapter, Facts, Method
-from sciml_bench.adapters.recipes import takes_explicit
-from sciml_bench.outcome import Outcome
-from sciml_bench.plan.blocks import Slot, blocks
-from sciml_bench.plan.cells import Planned, Skipped, choose
-from sciml_bench.plan.claimed import Claimed
+from sciml_bench.adapters.base import CONVENTIONAL, SOLVERS, Adapter, Facts, Method
+from sciml_bench.adapters.recipes import contradicted, takes_explicit
+from sciml_bench.plan.cells import Planned, Skipped, Slot, blocks, choose, products
 from sciml_bench.plan.cost import estimate_s, hopeless
-from sciml_bench.plan.entry import Entry, entries
-from sciml_bench.plan.products import products
+from sciml_bench.plan.problems import Entry, entries
 from sciml_bench.plan.profiles import Profile
+from sciml_bench.plan.purpose import Claimed, Sweep
 from sciml_bench.plan.selection import Selection
-from sciml_bench.plan.sweep import Sweep
 from sciml_bench.plan.tasks import Material
-from sciml_bench.task import CALLS, Task, Training
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.task import CALLS, Task, Training
 
 SCHEMA = 1
 
@@ -256,3 +253,24 @@ def _model(entry: Entry) -> dict[str, Any]:
         "batches": list(model.batches),
         "data": data,
     }
+
+
+# What is to be said of a plan's recommendations: where a probe contradicts a label, what is wrong with a default.
+
+
+def notes(plan: Plan) -> Iterator[str]:
+    """One line for each problem whose label is contradicted, then one for each thing said of recommended cells."""
+    planned = {item.cell.problem for item in plan.planned}
+    for entry in plan.entries:
+        if entry.name in planned and entry.track == SOLVERS and contradicted(entry.facts):
+            yield f"{entry.name}: {contradiction(entry.facts)}"
+    for cell, note in dict.fromkeys((f"{i.cell.adapter} {i.cell.method}", i.note) for i in plan.planned if i.note):
+        yield f"{cell}: {note}"
+
+
+def contradiction(facts: Facts) -> str:
+    """What a probe finds against a problem's label, in one line."""
+    label = "stiff" if facts.stiff else "not stiff"
+    kind = "explicit" if takes_explicit(facts) else "implicit"
+    work = "" if facts.probed is None else f": {facts.probed.told}"
+    return f"labelled {label}, but {kind} methods are recommended{work}"

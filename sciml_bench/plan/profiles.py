@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from sciml_bench.errors import UsageError
-from sciml_bench.task import Point, Sampling
+from sciml_bench.record.task import Point, Sampling
 
 TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from sciml_bench.adapters.base import CONVENTIONAL, Adapter, calls_of
 from sciml_bench.emit import invariants_source
 from sciml_bench.emit import source as emit_source
-from sciml_bench.emit.architecture.source import architecture_source as model_source
-from sciml_bench.learning import ModelTruth
-from sciml_bench.plan.blocks import input_seed
-from sciml_bench.plan.cells import trains
-from sciml_bench.plan.entry import Entry
+from sciml_bench.models.emit import architecture_source as model_source
+from sciml_bench.plan.cells import input_seed, trains
+from sciml_bench.plan.problems import Entry
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.task import (
+from sciml_bench.record.model_task import ModelTruth
+from sciml_bench.record.task import (
     CALLS,
     ERROR_BOUND_FACTOR,
     GRADIENT_ERROR_BOUND,
@@ -172,7 +171,7 @@ class Material:
 
     def _model_truth_of(self, name: str) -> ModelTruth:
         if name not in self._model_truths:
-            from sciml_bench.reference.model.truth import known_or_computed
+            from sciml_bench.models.truth import known_or_computed
 
             self._model_truths[name] = known_or_computed(self.entries[name].model, _announce)
         return self._model_truths[name]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sciml_bench.problem.batch import MAX_BATCH, ONE, Batch
-from sciml_bench.problem.given import Given
+from sciml_bench.problem.batch import MAX_BATCH, ONE, Batch, Given
 from sciml_bench.problem.model import Problem, State, to_double
 from sciml_bench.problem.operators import ARRAY_OPERATORS, ControlSlope, MatrixOf, NetworkOutput
 from sciml_bench.problem.reader import Reader

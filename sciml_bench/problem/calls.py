@@ -23,8 +23,9 @@ from sciml_bench.problem.operators import (
     Shift,
     Total,
     TridiagonalSolve,
+    broadcast,
+    describe,
 )
-from sciml_bench.problem.shapes import broadcast, describe
 
 Operators = dict[str, Callable[[Call], Typed]]
 

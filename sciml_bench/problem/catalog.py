@@ -15,6 +15,7 @@ from sciml_bench.errors import StoreError, UsageError
 if TYPE_CHECKING:
     from sciml_bench.problem.model import Problem
 
+
 CONVENTIONAL = "conventional"
 """The suite, and folder, of what is no equation but a model, which has a loader of its own."""
 

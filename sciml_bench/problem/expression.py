@@ -17,8 +17,7 @@ import sympy
 from sympy import Symbol
 from sympy.core.parameters import distribute
 
-from sciml_bench.problem.operators import At, Item, Node, Where
-from sciml_bench.problem.shapes import Shape, broadcast, describe
+from sciml_bench.problem.operators import At, Item, Node, Shape, Where, broadcast, describe
 
 MAX_LENGTH = 20_000
 MAX_DEPTH = 100

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from sciml_bench.problem.batch import Given
 from sciml_bench.problem.expression import Typed
-from sciml_bench.problem.given import Given
 from sciml_bench.problem.model import Definition, Problem, labels, symbol
-from sciml_bench.problem.operators import Dot, Item, NetworkOutput, Node, Operator, Total, Where
+from sciml_bench.problem.operators import Dot, Item, NetworkOutput, Node, Operator, Shape, Total, Where, shape_of
 from sciml_bench.problem.reader import Reader
-from sciml_bench.problem.shapes import Shape, shape_of
 from sciml_bench.problem.table import read_table, table_name
 
 DATA_KEYS = ("file", "columns")

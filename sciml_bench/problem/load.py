@@ -9,26 +9,22 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.problem import times
-from sciml_bench.problem.batch import Batch
+from sciml_bench.problem import quantities as times
+from sciml_bench.problem.batch import Batch, Given
 from sciml_bench.problem.batches import load_batch, refuse_unbatched
-from sciml_bench.problem.brownian import drawn
 from sciml_bench.problem.calls import operators
 from sciml_bench.problem.catalog import CONVENTIONAL
-from sciml_bench.problem.control import load_controls
-from sciml_bench.problem.document import Document
+from sciml_bench.problem.control import drawn, load_controls
 from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
 from sciml_bench.problem.expression import Typed, number
-from sciml_bench.problem.given import Given
 from sciml_bench.problem.latent import checked, load_encoding, load_given
-from sciml_bench.problem.loss import load_loss
+from sciml_bench.problem.loss import load_loss, load_published, load_published_gradients
 from sciml_bench.problem.model import Problem, Source, symbol
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.networks import load_networks
 from sciml_bench.problem.operators import Node
-from sciml_bench.problem.published import load_published, load_published_gradients
 from sciml_bench.problem.quantities import load_constants, load_grids, load_parameters, load_states
-from sciml_bench.problem.reader import Reader
+from sciml_bench.problem.reader import Document, Reader
 from sciml_bench.problem.switching import with_switches
 from sciml_bench.problem.training import load_training
 

@@ -4,13 +4,74 @@ from __future__ import annotations
 
 from typing import Any
 
+from sciml_bench.problem.batch import Given
 from sciml_bench.problem.expression import Scope
-from sciml_bench.problem.given import Given
-from sciml_bench.problem.model import Loss, State, labels, to_double
-from sciml_bench.problem.operators import Node
+from sciml_bench.problem.model import Loss, Problem, Published, PublishedGradient, State, labels, to_double
+from sciml_bench.problem.operators import Node, Shape, describe
 from sciml_bench.problem.reader import Reader
-from sciml_bench.problem.shapes import Shape, describe
 from sciml_bench.problem.table import read_table, table_name
+
+# Loads published digits of solutions and gradients.
+
+PUBLISHED_KEYS = ("t", "values", "digits", "source")
+GRADIENT_KEYS = ("t", "of", "values", "digits", "source")
+
+
+def load_published(reader: Reader, problem: Problem) -> tuple[Published, ...]:
+    """The ``[[published]]`` blocks."""
+    blocks = []
+    for block in _blocks(reader, "published", PUBLISHED_KEYS):
+        t, values, source = _block(reader, "published", block, problem.state_labels)
+        blocks.append(Published(t, values, source))
+    return tuple(blocks)
+
+
+def load_published_gradients(reader: Reader, problem: Problem) -> tuple[PublishedGradient, ...]:
+    """The ``[[published_gradient]]`` blocks; theta is a parameter ``k1`` or an initial value ``y1(0)``."""
+    known = (*problem.parameter_labels, *(f"{label}(0)" for label in problem.state_labels))
+    blocks = []
+    for block in _blocks(reader, "published_gradient", GRADIENT_KEYS):
+        of = reader.document.string(block, "of", "published_gradient")
+        if of not in problem.state_labels:
+            raise reader.document.error(f"'{of}' is not a component of the state.", "published_gradient", "of")
+        t, values, source = _block(reader, "published_gradient", block, known)
+        blocks.append(PublishedGradient(t, of, values, source))
+    return tuple(blocks)
+
+
+def _blocks(reader: Reader, table: str, keys: tuple[str, ...]) -> list[dict[str, Any]]:
+    blocks = reader.document.data.get(table, [])
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise reader.document.error(f"'{table}' must be written as [[{table}]].", "", table)
+    for block in blocks:
+        reader.document.known_keys(block, keys, table)
+    return blocks
+
+
+def _block(
+    reader: Reader, table: str, block: dict[str, Any], known: tuple[str, ...]
+) -> tuple[Node, dict[str, tuple[Node, float]], str]:
+    document = reader.document
+    t = reader.constant(block.get("t"), table, "t")
+    given = block.get("values")
+    if not isinstance(given, dict) or not given:
+        raise document.error("'values' must be a table of component = number.", table, "values")
+    values: dict[str, tuple[Node, float]] = {}
+    for label, value in given.items():
+        if label.replace(" ", "") not in known:
+            raise document.error(f"'{label}' is not a component here.", table, "values")
+        values[label.replace(" ", "")] = (reader.constant(value, table, "values"), _digits(reader, table, block, label))
+    return t, values, document.string(block, "source", table)
+
+
+def _digits(reader: Reader, table: str, block: dict[str, Any], label: str) -> float:
+    digits = block.get("digits")
+    if isinstance(digits, dict):
+        digits = digits.get(label)
+    if not isinstance(digits, int) or isinstance(digits, bool) or not 1 <= digits <= 60:
+        raise reader.document.error(f"'digits' of '{label}' must be an integer from 1 to 60.", table, "digits")
+    return float(digits)
+
 
 LOSS_KEYS = ("kind", "of", "target", "data", "label", "weight", "at", "penalty")
 KINDS = ("sum_of_squares", "sum_of_magnitudes", "sum", "cross_entropy")

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 import sympy
 from sympy import Symbol
 
-from sciml_bench.problem.batch import ONE, Batch
-from sciml_bench.problem.given import Given
+from sciml_bench.problem.batch import ONE, Batch, Given
 from sciml_bench.problem.network import Network
-from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, Node
-from sciml_bench.problem.shapes import Shape
+from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, Node, Shape
 from sciml_bench.problem.switch import NO_SWITCHES, Switching
-from sciml_bench.task import Numbers, Training
-from sciml_bench.theta import Block, Theta
+from sciml_bench.record.task import Numbers, Training
+from sciml_bench.record.theta import Block, Theta
 
 if TYPE_CHECKING:
     from sciml_bench.problem.control import Control
@@ -308,7 +306,7 @@ class Problem:
 
     @cached_property
     def shapes(self) -> dict[Symbol, Shape]:
-        """The shape of every symbol that is not a scalar, for :func:`sciml_bench.problem.shapes.shape_of`."""
+        """The shape of every symbol that is not a scalar, for :func:`sciml_bench.problem.operators.shape_of`."""
         named = [(q.name, q.shape) for q in (*self.states, *self.parameters, *self.constants, *self.definitions)]
         coordinates = [(grid.name, self.grid_shape) for grid in self.grids]
         matrices = [(name, matrix.shape) for name, matrix in self.matrices.items()]

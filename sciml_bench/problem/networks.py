@@ -8,9 +8,16 @@ from typing import Any
 from sciml_bench.problem.expression import FUNCTION_NAMES, Call, ExpressionError, Typed
 from sciml_bench.problem.model import symbol, to_double
 from sciml_bench.problem.network import ACTIVATIONS, DRAWS, Layer, Network
-from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, NetworkOutput, Operator
+from sciml_bench.problem.operators import (
+    NetworkDivergence,
+    NetworkGradient,
+    NetworkOutput,
+    Operator,
+    Shape,
+    broadcast,
+    describe,
+)
 from sciml_bench.problem.reader import Reader
-from sciml_bench.problem.shapes import Shape, broadcast, describe
 
 NETWORK_KEYS = (
     "inputs", "layers", "activation", "last_activation", "weights", "biases", "seed", "sha256", "pointwise", "kind",

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import sympy
+from sympy import Rational
 
 from sciml_bench.problem.expression import Typed
 from sciml_bench.problem.model import Grid, Parameter, State, symbol, to_double
-from sciml_bench.problem.operators import Node
+from sciml_bench.problem.operators import Node, Shape
 from sciml_bench.problem.reader import MAX_COMPONENTS, Reader
-from sciml_bench.problem.shapes import Shape
+
+# Saved times: the grid on which every adapter reports, and every reference is stored.
+
+LOG_DIGITS = 6
+
+
+def linear(t0: Node, t1: Node, count: int) -> tuple[Node, ...]:
+    """``count`` equal intervals; t0 itself is not saved."""
+    return (*(t0 + (t1 - t0) * Rational(k, count) for k in range(1, count)), t1)
+
+
+def logarithmic(t0: Node, t1: Node, first: Node, count: int) -> tuple[Node, ...]:
+    """``count`` times from t0 + first to t1, evenly spaced in the logarithm of the time since t0.
+
+    Inner times are rounded to six significant digits, so that they are decimal numbers and every adapter and
+    reference means the same ones.
+    """
+    span = t1 - t0
+    inner = [_rounded(first * (span / first) ** Rational(k, count - 1)) for k in range(count - 1)]
+    return (*(t0 + value for value in inner), t1)
+
+
+def _rounded(value: Node) -> Node:
+    return Rational(*Decimal(f"{Decimal(str(sympy.N(value, 30))):.{LOG_DIGITS - 1}e}").as_integer_ratio())
+
 
 GRID_KEYS = ("points", "first", "last", "step", "boundary", "boundary_value")
 STATE_KEYS = ("initial", "size", "grid", "scale", "atol_scale")

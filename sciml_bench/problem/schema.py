@@ -6,14 +6,12 @@ from typing import Any
 
 from sciml_bench.problem.batch import MAX_BATCH
 from sciml_bench.problem.batches import BATCH_KEYS
-from sciml_bench.problem.brownian import BROWNIAN_KEYS
-from sciml_bench.problem.control import CONTROL_KEYS, INTERPOLATIONS
+from sciml_bench.problem.control import BROWNIAN_KEYS, CONTROL_KEYS, INTERPOLATIONS
 from sciml_bench.problem.latent import DATA_KEYS
 from sciml_bench.problem.load import SOURCE_KEYS, SPEC, SUITES, TIERS, TIME_KEYS, TOP_KEYS
-from sciml_bench.problem.loss import KINDS, LOSS_KEYS
+from sciml_bench.problem.loss import GRADIENT_KEYS, KINDS, LOSS_KEYS, PUBLISHED_KEYS
 from sciml_bench.problem.network import ACTIVATIONS, DRAWS
 from sciml_bench.problem.networks import DRAW_KEYS, MAX_WIDTH, NETWORK_KEYS, NETWORK_KINDS
-from sciml_bench.problem.published import GRADIENT_KEYS, PUBLISHED_KEYS
 from sciml_bench.problem.quantities import BOUNDARIES, GRID_KEYS, STATE_KEYS
 from sciml_bench.problem.training import MAX_TRAINING_STEPS, OPTIMISERS, REQUIRED_KEYS, TRAINING_KEYS
 

@@ -5,18 +5,161 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import sympy
+from sympy import Symbol
+from sympy.core.parameters import distribute
+from sympy.core.relational import Relational
 
-from sciml_bench.problem.canonical import canonical
 from sciml_bench.problem.decision import OF_SIGNS, Decider, Moving, Switches
-from sciml_bench.problem.document import Document
-from sciml_bench.problem.elements import Elements
 from sciml_bench.problem.model import Problem, symbol, to_double
-from sciml_bench.problem.operators import Node, Where
+from sciml_bench.problem.operators import At, Item, Node, Shape, Where, shape_of
+from sciml_bench.problem.reader import Document
 from sciml_bench.problem.roots import MAX_SWITCHES, Span, Undecided, approximately, same_time
 from sciml_bench.problem.switch import Switch, Switching, Unsettled, shown
+
+# Conditions of the time written with the times at which they switch: ``sin(t) > 0`` as ``t < pi or t >= 2 pi and …``.
+
+#: Conditions that switch more often stay as they are: that many comparisons would cost more than they mend.
+_MOST_SWITCHES = 64
+_MOST_SPANS = 400
+
+
+def canonical(problem: Problem, decider: Decider) -> Problem:
+    """The problem with those conditions of its right-hand side that depend on the time alone written with times."""
+    ends = (problem.t0, *problem.breakpoints, problem.t1)
+    if len(ends) > _MOST_SPANS:
+        return problem
+    writer = _Writer(decider, [Span(a, b) for a, b in pairwise(ends)])
+    with distribute(False):
+        return replace(
+            problem,
+            definitions=tuple(replace(item, expr=writer.written(item.expr)) for item in problem.definitions),
+            equations={name: writer.written(expr) for name, expr in problem.equations.items()},
+            implicit={name: writer.written(expr) for name, expr in problem.implicit.items()},
+        )
+
+
+class _Writer:
+    def __init__(self, decider: Decider, spans: list[Span]):
+        self.decider, self.spans = decider, spans
+        self._memo: dict[Node, Node] = {}
+
+    def written(self, expr: Node) -> Node:
+        """An expression with its conditions rewritten; the same object where there is nothing to rewrite."""
+        if expr not in self._memo:
+            self._memo[expr] = self._written(expr)
+        return self._memo[expr]
+
+    def _written(self, expr: Node) -> Node:
+        if not expr.args:
+            return expr
+        if isinstance(expr, Relational):
+            return self._relation(expr)
+        if isinstance(expr, sympy.sign):
+            positive = self._condition([self._sign(expr.args[0], span) for span in self.spans])
+            return expr if positive is None else Where(positive, sympy.S.One, sympy.S.NegativeOne)
+        arguments = tuple(self.written(argument) for argument in expr.args)
+        if arguments == expr.args:
+            return expr
+        return expr.func(*arguments)
+
+    def _relation(self, relation: Node) -> Node:
+        t = self.decider.t
+        if relation.lhs == t and relation.rhs.is_number:
+            return relation
+        found = self._condition([self._holds(relation, span) for span in self.spans])
+        return relation if found is None else found
+
+    def _holds(self, relation: Node, span: Span) -> bool | None:
+        try:
+            return self.decider.holds(relation, span)
+        except (Moving, Switches, Undecided):
+            # Elements of an array that switch at different times, and what depends on more than the time.
+            return None
+
+    def _sign(self, u: Node, span: Span) -> bool | None:
+        try:
+            return {1: True, -1: False}.get(self.decider.sign(u, span))
+        except (Moving, Switches, Undecided):
+            return None
+
+    def _condition(self, held: list[bool | None]) -> Node | None:
+        """The condition that holds in these spans; ``None`` where it is not known in all, or switches too often."""
+        if None in held:
+            return None
+        t = self.decider.t
+        turns = [
+            (span.start, now) for span, was, now in zip(self.spans[1:], held, held[1:], strict=False) if was != now
+        ]
+        if len(turns) > _MOST_SWITCHES:
+            return None
+        windows: list[Node] = []
+        since: Node = sympy.true
+        for time, now in turns:
+            if now:
+                since = t >= time
+            else:
+                windows.append(sympy.And(since, t < time))
+        if held[-1]:
+            windows.append(since)
+        return sympy.Or(*windows)
+
+
+# The elements of an expression over a grid or over vectors of constants, as expressions of the time.
+
+#: Fields and tables of more elements than this are not written out.
+MOST_ELEMENTS = 10_000
+
+
+class Elements:
+    """Writes out what depends on coordinates and on vectors among the constants."""
+
+    def __init__(self, problem: Problem):
+        self._shapes = problem.shapes
+        self._axes = {symbol(grid.name): (axis, grid) for axis, grid in enumerate(problem.grids)}
+        self._vectors = {symbol(constant.name): constant for constant in problem.constants}
+
+    def of(self, expr: Node) -> Iterator[Node]:
+        """Every element once; what is no coordinate and no constant is left as it is.
+
+        Raises:
+            ValueError: there are too many.
+        """
+        indexed = {atom.args[1]: shape_of(atom.args[0], self._shapes)[0] for atom in expr.atoms(At)}
+        bare = expr.xreplace({atom: Symbol("_element") for atom in expr.atoms(At)})
+        shape = shape_of(bare, self._shapes)
+        sizes = (*shape, *indexed.values())
+        count = 1
+        for size in sizes:
+            count *= size
+        if count > MOST_ELEMENTS:
+            raise ValueError(f"it has {count} elements, more than {MOST_ELEMENTS}")
+        seen: set[Node] = set()
+        for index in product(*map(range, sizes)):
+            bound = dict(zip(indexed, index[len(shape) :], strict=True))
+            element = self._element(expr, index[: len(shape)], bound)
+            if element not in seen:
+                seen.add(element)
+                yield element
+
+    def _element(self, expr: Node, index: Shape, bound: dict[Node, int]) -> Node:
+        match expr:
+            case Symbol():
+                if expr in self._axes:
+                    axis, grid = self._axes[expr]
+                    return grid.coordinate(index[axis])
+                return self._vectors[expr].values[index[0]] if expr in self._vectors else expr
+            case At():
+                return self._element(expr.args[0], (bound[expr.args[1]],), bound)
+            case Item():
+                return self._element(expr.args[0], tuple(int(i) for i in expr.args[1:]), bound)
+            case _ if expr.args:
+                return expr.func(*(self._element(argument, index, bound) for argument in expr.args))
+            case _:
+                return expr
+
 
 #: A declared breakpoint that is so near to a switch, as a fraction of the span, was meant to be it; the second where
 #: a condition that moves may have been meant.

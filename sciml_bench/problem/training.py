@@ -1,6 +1,7 @@
-"""Loads how a problem is trained: the optimiser with its numbers, the number of steps and the tolerances of the solves.
+"""Loads how a problem is trained: the optimiser with its numbers, the number of
+steps and the tolerances of the solves.
 
-Each optimiser's formula is pinned, see :class:`~sciml_bench.task.Training`; its numbers default to those of the paper
+Each optimiser's formula is pinned, see :class:`~sciml_bench.record.task.Training`; its numbers default to those of the paper
 that it is from. Where no paper gives a number that libraries agree on, the file must.
 """
 
@@ -10,7 +11,7 @@ from typing import Any
 
 from sciml_bench.problem.model import to_double
 from sciml_bench.problem.reader import Reader
-from sciml_bench.task import Training
+from sciml_bench.record.task import Training
 
 TRAINING_KEYS = (
     "optimiser", "learning_rate", "beta1", "beta2", "epsilon", "decay", "weight_decay", "steps", "target", "rtol",
@@ -50,7 +51,7 @@ def load_training(reader: Reader) -> Training | None:
 
 
 def load_optimiser(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
-    """The optimiser of a ``[training]`` table with its numbers, as arguments of :class:`~sciml_bench.task.Training`."""
+    """The optimiser of a ``[training]`` table with its numbers, as arguments of ``Training``."""
     name = reader.document.string(data, "optimiser", "training")
     if name not in OPTIMISERS:
         cure = f"One of {', '.join(OPTIMISERS)}."

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb, arb_mat
 
-from sciml_bench.reference.engine import Start, Step, Trajectory
-from sciml_bench.reference.failure import ReferenceFailure
-from sciml_bench.reference.newton import StepFailure
 from sciml_bench.reference.numbers import precision
 from sciml_bench.reference.objective import Objective
-from sciml_bench.reference.step import ROUNDING, newton_matrix, to_balls, to_doubles
+from sciml_bench.reference.radau import Start, Step, Trajectory
+from sciml_bench.reference.step import ROUNDING, StepFailure, newton_matrix, to_balls, to_doubles
+from sciml_bench.reference.watch import ReferenceFailure
 
 MAX_REFINEMENTS = 12
 _GUARD_DIGITS = 8

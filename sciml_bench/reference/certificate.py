@@ -32,12 +32,11 @@ from sciml_bench.reference.agreement import (
 from sciml_bench.reference.case import LARGE, Case
 from sciml_bench.reference.differences import central_differences
 from sciml_bench.reference.dynamics import FloatArray
-from sciml_bench.reference.engine import Settings, Trajectory, solve
-from sciml_bench.reference.failure import LimitReached, ReferenceFailure
 from sciml_bench.reference.numbers import matching_digits, precision
 from sciml_bench.reference.proof import LIMIT_SHARE, MOST_S
+from sciml_bench.reference.radau import Settings, Trajectory, solve
 from sciml_bench.reference.second_method import Confirmation, confirm
-from sciml_bench.reference.watch import Say, Watch
+from sciml_bench.reference.watch import LimitReached, ReferenceFailure, Say, Watch
 
 #: What certified means: one of these two.
 ENCLOSED, TWO_METHODS = "enclosed", "two methods agree"

@@ -14,8 +14,8 @@ from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import RANDOM_DIRECTIONS, SINGLE_DIRECTIONS, opening_settings
 from sciml_bench.reference.double import EvaluationLimit, emitted_numpy, integrate
 from sciml_bench.reference.dynamics import Dynamics
-from sciml_bench.reference.failure import ReferenceFailure
-from sciml_bench.reference.newton import DENSE_UNKNOWNS, bandwidth
+from sciml_bench.reference.step import DENSE_UNKNOWNS, bandwidth
+from sciml_bench.reference.watch import ReferenceFailure
 
 #: Seconds of one operation on balls, of one term of a product of their matrices, of bringing one number from balls to
 #: doubles and back, and of one multiplication in doubles.

@@ -26,7 +26,7 @@ from sciml_bench.emit.scalar import scalarise
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.dynamics import FloatArray
-from sciml_bench.reference.failure import LimitReached, ReferenceFailure
+from sciml_bench.reference.watch import LimitReached, ReferenceFailure
 
 _TOLERANCES = ((1e-10, 1e-12), (1e-12, 1e-14))
 _MOST_DIGITS = 14.0

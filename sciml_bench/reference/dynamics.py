@@ -11,14 +11,63 @@ from typing import Any
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
-from sympy import Expr
+from sympy import Basic, Expr
 
 from sciml_bench.emit.flint import FlintSource, flint_source
 from sciml_bench.emit.scalar import ScalarSystem
 from sciml_bench.problem.model import to_double
 from sciml_bench.problem.roots import Span
 from sciml_bench.reference.numbers import exact
-from sciml_bench.reference.sides import Sides, choose
+from sciml_bench.reference.watch import StepFailure
+
+# On which side of zero the conditions are that depend on the solution: they may not change along it.
+
+
+class Sides:
+    """Remembers the side of each condition from the first time that it is on one."""
+
+    def __init__(self, unsettled: str | None = ""):
+        """``unsettled`` says which conditions of the file there are; ``None`` lets all of them change."""
+        self._unsettled = unsettled
+        self._known: dict[Basic, int] = {}
+
+    def functions(self, conditions: Sequence[Basic]) -> dict[str, Callable[..., Any]]:
+        """The functions of an emitted module that look at the side of its conditions.
+
+        They take a ball and the number of a condition, and raise :class:`StepFailure` where its side changes.
+        """
+
+        def above(x: arb, number: int) -> arb:
+            return arb(int(self._side(x, conditions[number]) > 0))
+
+        def above_or_at(x: arb, number: int) -> arb:
+            return arb(int(self._side(x, conditions[number]) >= 0))
+
+        def sign(x: arb, number: int) -> arb:
+            return arb(self._side(x, conditions[number]))
+
+        return {"above": above, "above_or_at": above_or_at, "sign": sign}
+
+    def _side(self, x: arb, condition: Basic) -> int:
+        side = 1 if x > 0 else -1 if x < 0 else 0
+        if self._unsettled is None:
+            return side
+        known = self._known.get(condition, 0)
+        if known == 0:
+            if side != 0:
+                self._known[condition] = side
+            return side
+        if side != known and x.is_finite():
+            raise StepFailure(
+                f"a condition changes that depends on more than the time ({self._unsettled or condition})"
+            )
+        return side
+
+
+def choose(test: arb, a: Any, b: Any) -> Any:
+    """The first of two values where a condition holds."""
+    return a if test > 0 else b
+
 
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]

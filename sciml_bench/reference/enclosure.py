@@ -24,10 +24,10 @@ from sympy import Expr
 
 from sciml_bench.problem.model import to_double
 from sciml_bench.reference.dynamics import Dynamics, FloatArray
-from sciml_bench.reference.engine import stops
-from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.numbers import ball, precision
+from sciml_bench.reference.radau import stops
 from sciml_bench.reference.taylor import NoSeries, TaylorField
+from sciml_bench.reference.watch import ReferenceFailure
 
 #: Beyond what a remainder is relative to, for what rounding grows by.
 _GUARD_BITS = 128

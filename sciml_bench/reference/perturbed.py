@@ -16,13 +16,13 @@ import numpy as np
 from sympy import Rational
 
 from sciml_bench.problem.model import Problem
+from sciml_bench.record.task import Draw, Reference
 from sciml_bench.reference.agreement import COMPARE_BITS, compare
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import opening_settings
-from sciml_bench.reference.engine import solve
-from sciml_bench.reference.failure import LimitReached, ReferenceFailure, StepFailure
 from sciml_bench.reference.numbers import precision
-from sciml_bench.task import Draw, Reference
+from sciml_bench.reference.radau import solve
+from sciml_bench.reference.watch import LimitReached, ReferenceFailure, StepFailure
 
 #: More digits than these are of no use: workers compare in double precision. Fewer than the others are no truth.
 DIGITS = 15.0

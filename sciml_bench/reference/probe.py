@@ -14,11 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sciml_bench.probed import RTOL, Probed, factor
 from sciml_bench.problem import catalog
+from sciml_bench.record.probe import RTOL, Probed, factor
 
 if TYPE_CHECKING:
     from sciml_bench.problem import Problem
+
 
 #: Most evaluations of the explicit method, and most numbers that they may compute together.
 EXPLICIT, NUMBERS = 100_000, 20_000_000

@@ -18,8 +18,8 @@ from sciml_bench.reference.agreement import COMPARE_BITS, FULLY
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.dynamics import FloatArray
 from sciml_bench.reference.enclosure import Enclosure, NotEnclosed, enclose
-from sciml_bench.reference.engine import Trajectory
 from sciml_bench.reference.numbers import precision
+from sciml_bench.reference.radau import Trajectory
 from sciml_bench.reference.watch import Watch
 
 #: Larger systems have Jacobians of Taylor coefficients that cost too much.

@@ -19,11 +19,10 @@ from sciml_bench.reference.agreement import COMPARE_BITS, FULLY, compare
 from sciml_bench.reference.case import LARGE, Case
 from sciml_bench.reference.double import emitted_numpy, integrate
 from sciml_bench.reference.dynamics import FloatArray
-from sciml_bench.reference.engine import Trajectory
-from sciml_bench.reference.failure import LimitReached, ReferenceFailure
 from sciml_bench.reference.numbers import precision
 from sciml_bench.reference.proof import LARGEST_SYSTEM, PROVED_DIGITS, Proof, prove
-from sciml_bench.reference.watch import Watch
+from sciml_bench.reference.radau import Trajectory
+from sciml_bench.reference.watch import LimitReached, ReferenceFailure, Watch
 from sciml_bench.reference.witness import Care, Witness, witness
 
 #: The two must have so many digits in common: as many as doubles hold; in doubles what they can be trusted with.

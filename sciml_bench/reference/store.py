@@ -24,6 +24,7 @@ from sciml_bench.reference.numbers import decimal
 if TYPE_CHECKING:
     from sciml_bench.reference.certificate import Certified
 
+
 SCHEMA = 1
 _GUARD_DIGITS = 2
 _MOST_DIGITS = 32

@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from sciml_bench.problem.model import Problem, to_double
-from sciml_bench.reference.failure import ReferenceFailure
+from sciml_bench.record.task import Reference
 from sciml_bench.reference.store import StoredReference, cache_path, find
-from sciml_bench.reference.threads import ONE_THREAD
-from sciml_bench.task import Reference
+from sciml_bench.reference.watch import ONE_THREAD, ReferenceFailure
 
 #: A certified reference is computed on the way where its counted work is no more than what takes so long.
 AFFORDABLE_S = 60.0

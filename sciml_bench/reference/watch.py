@@ -5,7 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from sciml_bench.reference.failure import LimitReached
+from sciml_bench.errors import SciMLBenchError
+
+# Why a reference could not be computed.
+
+
+class ReferenceFailure(SciMLBenchError):
+    """No reference could be made or certified; the message names the time reached and the cause."""
+
+
+class StepFailure(Exception):
+    """The stage equations of a step could not be solved; the text says why."""
+
+
+class LimitReached(ReferenceFailure):
+    """A computation was given up at its limit; the message says which limit it was and how far it got."""
+
+
+# The environment in which the engine is fastest.
+
+#: The engine factorises many small matrices, and more than one thread makes each of them slower. The libraries read
+#: these variables when they are loaded, so they must be set before NumPy and SciPy are imported.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
 
 Say = Callable[[str], object]
 

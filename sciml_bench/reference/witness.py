@@ -23,10 +23,10 @@ from sympy import Expr
 
 from sciml_bench.problem.model import to_double
 from sciml_bench.reference.dynamics import Dynamics, FloatArray
-from sciml_bench.reference.engine import Start, stops
-from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.numbers import exact, precision
+from sciml_bench.reference.radau import Start, stops
 from sciml_bench.reference.taylor import NoSeries, TaylorField
+from sciml_bench.reference.watch import ReferenceFailure
 
 #: The rungs; the last two give the error estimate and the result.
 LADDER = ((1, 2), (2, 3), (2, 4), (2, 5), (3, 6), (3, 8), (4, 10))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sciml_bench.stats.logs import exp, logs, mean_and_sd
+from sciml_bench.stats.centre import exp, logs, mean_and_sd
 from sciml_bench.stats.student import check_confidence, critical_t
 
 _MOST = 10_000_000

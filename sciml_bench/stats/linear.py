@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sciml_bench.stats import serial
-from sciml_bench.stats.logs import exp
+from sciml_bench.stats.centre import exp
 from sciml_bench.stats.student import critical_t, two_sided_p
 
 

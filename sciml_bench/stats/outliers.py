@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sciml_bench.stats.processes import finite
+from sciml_bench.stats.centre import finite
 
 
 class Label(StrEnum):

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from sciml_bench.stats.logs import exp, logs, mean_and_sd
+from sciml_bench.stats.centre import exp, logs, mean_and_sd
 from sciml_bench.stats.serial import autocorrelation
 from sciml_bench.stats.student import check_confidence, critical_t, two_sided_p
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from sciml_bench.stats.logs import mean_and_sd
+from sciml_bench.stats.centre import mean_and_sd
 
 FEWEST = 5
 """Below this a series does not tell anything of its autocorrelation."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sciml_bench.stats.logs import logs
-from sciml_bench.stats.share import Share, share
+from sciml_bench.stats.centre import logs
+from sciml_bench.stats.shares import Share, share
 from sciml_bench.stats.student import critical_t
 
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from adapters.cells import build, one_state, source_task
 
-from sciml_bench.task import Cell, Point
+from sciml_bench.record.task import Cell, Point
 
 POINT = Point(1e-5, 1e-5)
 SOURCES = {

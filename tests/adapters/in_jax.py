@@ -23,8 +23,8 @@ from adapters.cells import (
     steady_traces,
 )
 
-from sciml_bench.adapters.diffrax.declaration import ADAPTER
-from sciml_bench.task import Cell, Point, Training
+from sciml_bench.adapters.diffrax import ADAPTER
+from sciml_bench.record.task import Cell, Point, Training
 
 TIME_DEPENDENT = """
 import jax.numpy as jnp

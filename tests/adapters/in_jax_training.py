@@ -16,7 +16,7 @@ import optax
 from adapters.trainings import findings
 
 from sciml_bench.adapters.diffrax.training import optimiser_of
-from sciml_bench.task import Cell, Training
+from sciml_bench.record.task import Cell, Training
 
 RUNAWAY = """
 import jax.numpy as jnp

@@ -16,13 +16,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from adapters.cells import build, catalog_task, lotka_volterra_error, robertson_errors, source_task
 
-from sciml_bench.adapters.julia.declaration import ADAPTER
-from sciml_bench.measure.phases import Clock
+from sciml_bench.adapters.julia import ADAPTER
+from sciml_bench.host.process import Clock
 from sciml_bench.measure.sampling import solve_call, timed
-from sciml_bench.outcome import SolverFailure
 from sciml_bench.problem import catalog
+from sciml_bench.record.outcome import SolverFailure
+from sciml_bench.record.task import Cell, Numbers, Point
 from sciml_bench.reference.truth import truth
-from sciml_bench.task import Cell, Numbers, Point
 
 # y' = p y^2 is infinite at t = 1.
 BLOW_UP = """

@@ -23,10 +23,9 @@ from stubs.models import TEXTS, model
 from sciml_bench.adapters.julia.training import optimiser_numbers
 
 # Brings the module SciMLBenchLux.
-from sciml_bench.adapters.lux import program  # noqa: F401
 from sciml_bench.emit import source
-from sciml_bench.problem.architecture.model import Architecture
-from sciml_bench.reference.model import truth
+from sciml_bench.models import truth
+from sciml_bench.models.model import Architecture
 
 julia: Any = juliacall.__dict__["Main"]
 

@@ -20,12 +20,12 @@ from stubs.models import model
 from sciml_bench.adapters.base import calls_of
 from sciml_bench.adapters.registry import adapter
 from sciml_bench.emit import source
-from sciml_bench.measure.phases import Clock
+from sciml_bench.host.process import Clock
 from sciml_bench.measure.protocol import End, Event, PointDone, TrainingDone
 from sciml_bench.measure.worker import measure
-from sciml_bench.problem.architecture.model import Architecture
-from sciml_bench.reference.model import truth
-from sciml_bench.task import Cell, Sampling, Task
+from sciml_bench.models import truth
+from sciml_bench.models.model import Architecture
+from sciml_bench.record.task import Cell, Sampling, Task
 
 CELLS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "torch": (

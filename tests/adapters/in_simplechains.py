@@ -20,8 +20,8 @@ from stubs.models import SMALL, model
 
 from sciml_bench.adapters.simplechains.program import build
 from sciml_bench.emit import source
-from sciml_bench.problem.architecture.model import Architecture
-from sciml_bench.reference.model import truth
+from sciml_bench.models import truth
+from sciml_bench.models.model import Architecture
 
 
 def wrong(small: Architecture, folder: Path) -> dict[str, Any]:

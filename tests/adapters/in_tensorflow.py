@@ -16,8 +16,8 @@ from adapters.cells import build, catalog_task, lotka_volterra_error, outcome, r
 
 from sciml_bench.measure.scoring import solve_scores
 from sciml_bench.problem import catalog
+from sciml_bench.record.task import Cell, Point
 from sciml_bench.reference.truth import truth
-from sciml_bench.task import Cell, Point
 
 TIME_DEPENDENT = """
 import tensorflow as tf

@@ -20,14 +20,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from adapters.cells import catalog_task, lotka_volterra_error, outcome, steady_traces
 from torchdiffeq._impl.odeint import SOLVERS
 
-from sciml_bench.adapters.fixed_steps import fixed_steps
-from sciml_bench.adapters.torchdiffeq import failure, tableau
-from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, SEMINORM
-from sciml_bench.adapters.torchdiffeq.equation import depends_on_time
-from sciml_bench.adapters.torchdiffeq.networks import as_function
+from sciml_bench.adapters.time_grid import fixed_steps
+from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM
+from sciml_bench.adapters.torchdiffeq import solver as failure
+from sciml_bench.adapters.torchdiffeq import solver as tableau
+from sciml_bench.adapters.torchdiffeq.equation import as_function, depends_on_time
 from sciml_bench.adapters.torchdiffeq.program import build
-from sciml_bench.outcome import SolverFailure
-from sciml_bench.task import Cell, Point
+from sciml_bench.record.outcome import SolverFailure
+from sciml_bench.record.task import Cell, Point
 
 SQRT3 = 3**0.5
 # The second node belongs to the second row; a copy of the first one is the mistake that is looked for.

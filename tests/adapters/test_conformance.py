@@ -15,12 +15,11 @@ import pytest
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Facts, Gradient, Program, Solution
 from sciml_bench.adapters.conformance import cells, check, problems
-from sciml_bench.adapters.conformance.checks import perform
+from sciml_bench.adapters.conformance.checks import Status, perform
 from sciml_bench.adapters.conformance.suite import case
-from sciml_bench.adapters.conformance.verdict import Status
 from sciml_bench.adapters.scipy.program import build
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Cell, Task
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Cell, Task
 
 SCIPY = registry.adapter("scipy")
 RK45 = Cell("conformance", "scipy", "rk45", "forward", "eager")

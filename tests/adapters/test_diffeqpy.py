@@ -12,11 +12,10 @@ from adapters.real_julia import LIMIT_S, QUICKLY_COMPILED
 
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Facts
-from sciml_bench.adapters.diffeqpy import ADAPTER
-from sciml_bench.adapters.diffeqpy.declaration import lacking, variables
+from sciml_bench.adapters.diffeqpy import ADAPTER, lacking, variables
 from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia.optional import OPTIONAL
-from sciml_bench.task import Cell
+from sciml_bench.adapters.julia.installation import OPTIONAL
+from sciml_bench.record.task import Cell
 
 PACKAGES = OPTIONAL["diffeqpy"]
 CELL = Cell("any", "diffeqpy", "tsit5", "none", "eager")

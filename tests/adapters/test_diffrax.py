@@ -9,9 +9,8 @@ import pytest
 from adapters.findings import findings
 
 from sciml_bench.adapters.base import Facts
-from sciml_bench.adapters.diffrax import ADAPTER
-from sciml_bench.adapters.diffrax.declaration import SPLIT, STOCHASTIC
-from sciml_bench.task import Cell
+from sciml_bench.adapters.diffrax import ADAPTER, SPLIT, STOCHASTIC
+from sciml_bench.record.task import Cell
 
 KEPT = 4096
 """As many steps are kept whole; ``solvers.KEPT_STEPS`` imports Diffrax."""

@@ -10,17 +10,15 @@ import pytest
 
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Facts
-from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia.declaration import ADAPTER
-from sciml_bench.adapters.julia.installation import Installation
-from sciml_bench.adapters.julia.manifest import ManifestError, fingerprint, package_versions
-from sciml_bench.engine.variables import adapter_variables
+from sciml_bench.adapters.julia import ADAPTER, installation
+from sciml_bench.adapters.julia.installation import Installation, ManifestError, fingerprint, package_versions
+from sciml_bench.engine.limits import adapter_variables
 from sciml_bench.errors import StoreError
 from sciml_bench.plan.cells import choose
-from sciml_bench.plan.entry import entries
+from sciml_bench.plan.problems import entries
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
-from sciml_bench.task import Cell
+from sciml_bench.record.task import Cell
 
 MANIFEST = """
 julia_version = "1.10.8"

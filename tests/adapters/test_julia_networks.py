@@ -11,8 +11,8 @@ from adapters.real_julia import LIMIT_S, NEEDED, QUICKLY_COMPILED
 from adapters.trainings import OPTIMISERS, STEPS, first_theta, gradients, pinned
 
 from sciml_bench.adapters.julia import installation
-from sciml_bench.measure.trained import Trained
-from sciml_bench.outcome import Outcome
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.training import Trained
 
 pytestmark = NEEDED
 

@@ -11,7 +11,7 @@ from adapters.real_julia import LIMIT_S, NEEDED, QUICKLY_COMPILED
 
 from sciml_bench.adapters import conformance, registry
 from sciml_bench.adapters.julia import installation
-from sciml_bench.task import Cell
+from sciml_bench.record.task import Cell
 
 pytestmark = NEEDED
 

@@ -10,7 +10,7 @@ import pytest
 from adapters.findings import findings
 from stubs.models import TEXTS
 
-from sciml_bench.measure.trained import Trained
+from sciml_bench.record.training import Trained
 
 TRAINING = ("torch", "jax", "keras")
 ADAPTERS = (*TRAINING, "onnxruntime")

@@ -10,10 +10,10 @@ from adapters.cells import build, catalog_task, source_task
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.numbalsoda import ADAPTER
-from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.problem import catalog
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Cell, Numbers, Point
 from sciml_bench.reference.store import find
-from sciml_bench.task import Cell, Numbers, Point
 
 CELL = Cell("any", "numbalsoda", "lsoda", "none", "compiled")
 

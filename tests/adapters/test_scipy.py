@@ -11,13 +11,14 @@ from adapters.cells import catalog_task, source_task
 from scipy.integrate import solve_ivp
 
 from sciml_bench.adapters.base import Facts
-from sciml_bench.adapters.scipy import ADAPTER, sensitivity
+from sciml_bench.adapters.scipy import ADAPTER
+from sciml_bench.adapters.scipy import system as sensitivity
 from sciml_bench.adapters.scipy.program import METHODS, build
 from sciml_bench.cli.main import main
 from sciml_bench.emit import source
-from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.problem import catalog
-from sciml_bench.task import Cell, Numbers, Point
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Cell, Numbers, Point
 
 IMPLICIT = ("radau", "bdf", "lsoda", "odeint")
 

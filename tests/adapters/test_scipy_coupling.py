@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from adapters.test_scipy_matrices import POINT, full, prepared, scipy_program
 
-from sciml_bench.adapters.scipy import coupling, system
+from sciml_bench.adapters.scipy import fields as coupling
+from sciml_bench.adapters.scipy import system
 from sciml_bench.adapters.scipy.program import Counts
 from sciml_bench.adapters.scipy.system import System
-from sciml_bench.outcome import Outcome, SolverFailure
 from sciml_bench.problem import catalog
-from sciml_bench.task import Point
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Point
 
 
 def skip_without_numba(mode: str) -> None:

@@ -12,13 +12,13 @@ from adapters.test_scipy_matrices import full
 
 from sciml_bench.adapters.base import Facts, Recipe
 from sciml_bench.adapters.scipy import ADAPTER
-from sciml_bench.adapters.scipy.arrangement import arrangement
 from sciml_bench.adapters.scipy.program import build
+from sciml_bench.adapters.scipy.structure import arrangement
 from sciml_bench.cli.main import main
-from sciml_bench.plan.entry import entries
+from sciml_bench.plan.problems import entries
 from sciml_bench.plan.selection import Selection
 from sciml_bench.problem import catalog
-from sciml_bench.task import Cell, Point
+from sciml_bench.record.task import Cell, Point
 
 numba = pytest.importorskip("numba", reason="the extra numba is not installed")
 

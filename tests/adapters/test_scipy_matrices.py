@@ -10,12 +10,13 @@ import pytest
 from adapters.cells import source_task
 from scipy.sparse import issparse
 
-from sciml_bench.adapters.scipy import ADAPTER, layout, newton
+from sciml_bench.adapters.scipy import ADAPTER, newton
+from sciml_bench.adapters.scipy import newton as layout
 from sciml_bench.adapters.scipy.program import build
 from sciml_bench.adapters.scipy.structure import Structure, band, groups, structure
 from sciml_bench.emit import scalar_jacobian, source, variation
 from sciml_bench.problem import catalog
-from sciml_bench.task import Cell, Numbers, Point
+from sciml_bench.record.task import Cell, Numbers, Point
 
 POINT = Point(1e-6, 1e-8)
 

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.adapters.segments import split
-from sciml_bench.task import Numbers
+from sciml_bench.adapters.time_grid import split
+from sciml_bench.record.task import Numbers
 
 
 def numbers(save_times, breakpoints=(), t0=0.0):

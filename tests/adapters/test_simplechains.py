@@ -13,12 +13,12 @@ from stubs.models import FLAT, PERCEPTRON, SMALL
 
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia.optional import lacking_part
-from sciml_bench.measure.trained import Trained
-from sciml_bench.outcome import Outcome
+from sciml_bench.adapters.julia.installation import lacking_part
 from sciml_bench.plan.plan import Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.training import Trained
 
 PART = "simplechains"
 needs_simplechains = [

@@ -10,10 +10,9 @@ import pytest
 from adapters.findings import findings
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, Facts
-from sciml_bench.adapters.fixed_steps import fixed_steps
-from sciml_bench.adapters.torchdiffeq import ADAPTER
-from sciml_bench.adapters.torchdiffeq.declaration import REPOSITORY, SEMINORM, not_released
-from sciml_bench.task import Cell
+from sciml_bench.adapters.time_grid import fixed_steps
+from sciml_bench.adapters.torchdiffeq import ADAPTER, REPOSITORY, SEMINORM, not_released
+from sciml_bench.record.task import Cell
 
 FACTS = Facts("any", "nonstiff", 2, 4, 0, "parameters", False)
 

@@ -10,7 +10,7 @@ from adapters.findings import findings
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.torchode import ADAPTER
-from sciml_bench.task import Cell
+from sciml_bench.record.task import Cell
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import pytest
 from adapters.findings import findings
 from adapters.trainings import OPTIMISERS, STEPS, first_theta, gradients, pinned
 
-from sciml_bench.measure.trained import Trained
-from sciml_bench.outcome import Outcome
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.training import Trained
 
 SCRIPTS = {
     "diffrax": "in_jax_training.py",

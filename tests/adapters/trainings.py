@@ -12,11 +12,12 @@ from adapters.cells import build, one_state, source_task
 
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
-from sciml_bench.measure.phases import Clock, Phases
-from sciml_bench.measure.trained import Trained
+from sciml_bench.host.process import Clock
+from sciml_bench.measure.protocol import Phases
 from sciml_bench.measure.training import train
 from sciml_bench.problem.load import load_problem
-from sciml_bench.task import Cell, Training
+from sciml_bench.record.task import Cell, Training
+from sciml_bench.record.training import Trained
 
 SPIRAL = """\
 spec = 1
@@ -66,7 +67,7 @@ def first_theta() -> np.ndarray:
 
 
 def pinned(training: Training, theta: np.ndarray, gradients: list[np.ndarray]) -> np.ndarray:
-    """The formulas of :class:`~sciml_bench.task.Training`, written out."""
+    """The formulas of :class:`~sciml_bench.record.task.Training`, written out."""
     rate, name = training.learning_rate, training.optimiser
     m, v = np.zeros_like(theta), np.zeros_like(theta)
     for t, g in enumerate(gradients, start=1):

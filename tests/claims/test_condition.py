@@ -9,8 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from sciml_bench.claims.claim import CONDITIONS, Mark
 from sciml_bench.claims.collection import claims, folder
-from sciml_bench.claims.condition import CONDITIONS, Mark
 from sciml_bench.claims.load import load_claim
 from sciml_bench.claims.schema import schema
 from sciml_bench.errors import ProblemError

@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.claims.claim import Claim, Figure
+from sciml_bench.analysis.loaded_run import Reading
+from sciml_bench.analysis.summary import summarise
+from sciml_bench.claims.claim import CONDITIONS, Claim, Figure
 from sciml_bench.claims.collection import find, keep, of_run
-from sciml_bench.claims.condition import CONDITIONS
+from sciml_bench.claims.format import document, latex, markdown, ratio_text, remarks, row, table
 from sciml_bench.claims.judging import Judged, Measurement, judged, untested
 from sciml_bench.claims.ruling import Ruling
-from sciml_bench.claims.told import document, latex, markdown, ratio_text, remarks, row, table
-from sciml_bench.outcome import Outcome
-from sciml_bench.plan.claimed import Claimed
-from sciml_bench.report.page.claim import claim_tables, under_test
-from sciml_bench.report.page.table import Places
-from sciml_bench.report.summary import summarise
-from sciml_bench.report.traces import Reading
+from sciml_bench.plan.purpose import Claimed
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.render.html.claim import claim_tables, under_test
+from sciml_bench.render.html.table import Places
 from sciml_bench.stats.ratio import Ratio
 
 FAST, SLOW = cell("fast", "julia", "p-published"), cell("slow", "scipy", "p-published")

@@ -12,21 +12,19 @@ import pytest
 
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.claims.collection import claims, find
+from sciml_bench.claims.collection import claims, find, together
 from sciml_bench.claims.load import load_claim
-from sciml_bench.claims.together import together
-from sciml_bench.claims.trial import FIRST_TARGETS, in_order, measuring, needed, obstacle, trial
-from sciml_bench.claims.workload import write_workloads
+from sciml_bench.claims.selection import FIRST_TARGETS, in_order, measuring, needed, obstacle, trial, write_workloads
 from sciml_bench.errors import ProblemError
-from sciml_bench.plan.entry import entries
+from sciml_bench.models.load import load_architecture
+from sciml_bench.models.model import Architecture
+from sciml_bench.models.truth import stored as model_reference
+from sciml_bench.plan.problems import entries
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
 from sciml_bench.problem import Problem, catalog
-from sciml_bench.problem.architecture.load import load_architecture
-from sciml_bench.problem.architecture.model import Architecture
-from sciml_bench.reference.model.truth import stored as model_reference
+from sciml_bench.record.task import CALLS, Cell, Point
 from sciml_bench.reference.store import find as stored_reference
-from sciml_bench.task import CALLS, Cell, Point
 
 LADDER = (Point(1e-4, 1e-4), Point(1e-6, 1e-6))
 WITH_SETTINGS = sorted(name for name, claim in claims().items() if claim.published or claim.fair)

@@ -19,7 +19,7 @@ from stubs.tasks import reference
 
 from sciml_bench.adapters import registry
 from sciml_bench.cli.main import main
-from sciml_bench.engine import lock
+from sciml_bench.host import lock
 from sciml_bench.problem import catalog
 from sciml_bench.reference import probe
 

@@ -10,8 +10,8 @@ from stubs.suite import stub_adapter, stub_adapters
 
 from sciml_bench.adapters import conformance, registry
 from sciml_bench.adapters.conformance import Check
-from sciml_bench.adapters.conformance.verdict import Status
-from sciml_bench.cli import exits
+from sciml_bench.adapters.conformance.checks import Status
+from sciml_bench.cli import options as exits
 
 
 def finding(*statuses: Status):

@@ -8,8 +8,8 @@ import pytest
 from stubs.suite import problem_text, stub_adapter, stub_adapters
 
 from sciml_bench.adapters import registry
-from sciml_bench.cli import exits
-from sciml_bench.engine import host_lock
+from sciml_bench.cli import options as exits
+from sciml_bench.host.lock import host_lock
 
 SMOKE = ("--profile", "smoke")
 

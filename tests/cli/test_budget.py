@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sciml_bench.cli import budget
-from sciml_bench.cli.budget import Budget
+from sciml_bench.cli import options as budget
+from sciml_bench.cli.options import Budget
 
 
 @pytest.fixture

@@ -11,12 +11,14 @@ import pytest
 
 from sciml_bench.adapters import registry
 from sciml_bench.claims import collection
-from sciml_bench.claims.condition import CONDITIONS
+from sciml_bench.claims.claim import CONDITIONS
 from sciml_bench.claims.load import load_claim
-from sciml_bench.cli import budget, exits, running
+from sciml_bench.cli import options as budget
+from sciml_bench.cli import options as exits
 from sciml_bench.plan.plan import Plan
 from sciml_bench.problem import load_problem
-from sciml_bench.store import Run
+from sciml_bench.record.run_folder import Run
+from sciml_bench.run import executor as running
 
 CLAIM = """\
 claim = 1

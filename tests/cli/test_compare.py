@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from stubs import compared as stub
 
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 
 RESULTS = Path("results")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sciml_bench.cli import exits
-from sciml_bench.report.doctor import readings
+from sciml_bench.cli import options as exits
+from sciml_bench.host.doctor import readings
 
 
 def test_it_looks_at_this_machine_and_changes_nothing(cli):

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from sciml_bench.adapters.julia import executable, installation, optional, trial
-from sciml_bench.cli import exits
+from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.julia import installation as optional
+from sciml_bench.adapters.julia import self_check as trial
+from sciml_bench.adapters.julia import setting_up as executable
+from sciml_bench.cli import options as exits
 
 # A Julia that "prepares" a project as the real one does: it leaves a manifest and says how long it took.
 PREPARES = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from stubs import drawn
 
-from sciml_bench.report.charts.chart import KINDS
+from sciml_bench.charts.chart import KINDS
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from stubs.suite import stub_adapters
 
 from sciml_bench.cli.progress import announcement, record_line, watching
 from sciml_bench.measure.protocol import Enter, TrainingDone
-from sciml_bench.measure.trained import Trained
-from sciml_bench.outcome import Outcome
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
-from sciml_bench.task import Training
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.task import Training
+from sciml_bench.record.training import Trained
 
 SGD = Training("sgd", 0.1, 300, 1e-6, 1e-6)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from stubs.small_problems import ORBIT
 
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import main
 
 

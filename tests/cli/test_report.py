@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stubs import compared
 
-from sciml_bench.cli import exits
+from sciml_bench.cli import options as exits
 
 RESULTS = Path("results")
 

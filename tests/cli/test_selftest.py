@@ -12,12 +12,13 @@ from stubs import compared
 from stubs.records import stub_measurement
 from stubs.tasks import stub_task
 
-from sciml_bench.cli import exits, selftesting
-from sciml_bench.engine import host_lock
+from sciml_bench.analysis.selftest import ROLES
+from sciml_bench.cli import options as exits
+from sciml_bench.host.lock import host_lock
 from sciml_bench.plan.profiles import profile_named
-from sciml_bench.report.selftest.blocks import ROLES
-from sciml_bench.store import read_records
-from sciml_bench.task import Point, Sampling
+from sciml_bench.record.record import read_records
+from sciml_bench.record.task import Point, Sampling
+from sciml_bench.run import selftest as selftesting
 
 
 class FakeTime:

@@ -12,20 +12,21 @@ import pytest
 from stubs.records import stub_measurement, stub_record
 from stubs.suite import stub_adapters, use_catalog, write_catalog
 
-from sciml_bench.cli import running
-from sciml_bench.cli.running import Watcher, execute, remaining
-from sciml_bench.cli.turns import is_starved
-from sciml_bench.engine import Measurement
-from sciml_bench.measure.point import PointResult
-from sciml_bench.measure.trained import Trained
-from sciml_bench.outcome import Outcome
+from sciml_bench.engine.event_log import Measurement
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.tasks import Material
 from sciml_bench.problem import catalog
-from sciml_bench.store import Run, counting_records
-from sciml_bench.task import Task, Training
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.record import counting_records
+from sciml_bench.record.run_folder import Run
+from sciml_bench.record.task import Task, Training
+from sciml_bench.record.training import Trained
+from sciml_bench.run import executor as running
+from sciml_bench.run.executor import Watcher, execute, remaining
+from sciml_bench.run.schedule import is_starved
 
 SILENT = Watcher(lambda *_: None, lambda _: None, lambda *_: None)
 NOISE = ("other_load: other processes kept 0.9 processors busy (limit 0.25)",)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sciml_bench.cli import exits
-from sciml_bench.report.verification.rules import edition
+from sciml_bench.cli import options as exits
+from sciml_bench.verify.evidence import edition
 
 SMOKE = ("--profile", "smoke")
 

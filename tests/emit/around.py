@@ -12,8 +12,8 @@ from flint import arb
 
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference.around import Around
+from sciml_bench.reference.case import ObservedLoss
 from sciml_bench.reference.numbers import precision
-from sciml_bench.reference.observed import ObservedLoss
 
 Values = tuple[np.ndarray, float]
 

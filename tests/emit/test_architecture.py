@@ -10,9 +10,9 @@ import pytest
 from stubs.models import TEXTS, model
 
 from sciml_bench.emit import source
-from sciml_bench.emit.architecture.source import EMITTERS
+from sciml_bench.models.emit import EMITTERS
+from sciml_bench.models.load import load_declared
 from sciml_bench.problem import catalog
-from sciml_bench.problem.declared import load_declared
 
 # Those of Lux and SimpleChains are Julia, see `test_lux` and `test_simplechains`.
 PYTHON = [target for target in EMITTERS if target not in ("lux", "simplechains")]

@@ -11,9 +11,9 @@ from stubs.models import TEXTS, model
 from tree_sitter import Language, Parser
 
 from sciml_bench.emit import source
+from sciml_bench.models.load import load_architecture
+from sciml_bench.models.model import Architecture
 from sciml_bench.problem import catalog
-from sciml_bench.problem.architecture.load import load_architecture
-from sciml_bench.problem.architecture.model import Architecture
 
 GOLDEN = Path(__file__).parent / "data" / "lux"
 KEPT = ("lenet-digits", "gpt-text", "resnet-digits")

@@ -14,8 +14,8 @@ from emit.evaluation import evaluate, sample
 from sciml_bench.emit import source
 from sciml_bench.errors import UsageError
 from sciml_bench.problem import catalog, load_problem
-from sciml_bench.problem.local import MOST_TERMS, why_not_local
 from sciml_bench.problem.model import Problem
+from sciml_bench.problem.structure import MOST_TERMS, why_not_local
 
 pytest.importorskip("numba", reason="the extra numba is not installed")
 

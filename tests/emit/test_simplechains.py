@@ -11,11 +11,11 @@ from stubs.models import SMALL, TEXTS, model
 from tree_sitter import Language, Parser
 
 from sciml_bench.emit import source
-from sciml_bench.emit.architecture.simplechains import refused_layer
 from sciml_bench.errors import UsageError
+from sciml_bench.models.emit.simplechains import refused_layer
+from sciml_bench.models.load import load_architecture
+from sciml_bench.models.model import Architecture
 from sciml_bench.problem import catalog
-from sciml_bench.problem.architecture.load import load_architecture
-from sciml_bench.problem.architecture.model import Architecture
 
 GOLDEN = Path(__file__).parent / "data" / "simplechains"
 NAMES = ("lenet-mnist-synthetic", "matrix-exponential")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from stubs.tasks import stub_task
 
-from sciml_bench.engine import Limits, Measurement, measure_cell
-from sciml_bench.engine.local import FILL
+from sciml_bench.engine.event_log import Measurement
+from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.local import FILL, measure_cell
 from sciml_bench.measure.protocol import Enter, Event
-from sciml_bench.outcome import Outcome
-from sciml_bench.task import Cell, Point
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.task import Cell, Point
 
 pytestmark = pytest.mark.usefixtures("stub_path")
 

@@ -14,12 +14,12 @@ import pytest
 from stubs.nvml import FakeNvml, Process
 from stubs.tasks import stub_task
 
-from sciml_bench.engine import Limits, conditions, measure_cell
-from sciml_bench.engine.conditions import Counters, state_now
-from sciml_bench.engine.device import DeviceWatch
-from sciml_bench.measure import nvidia
-from sciml_bench.measure.nvidia import Gpu
-from sciml_bench.task import Cell
+from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.local import measure_cell
+from sciml_bench.host import conditions, nvidia
+from sciml_bench.host.conditions import Counters, state_now
+from sciml_bench.host.nvidia import DeviceWatch, Gpu
+from sciml_bench.record.task import Cell
 
 BEFORE = Counters(100.0, 5000.0, 1000.0, 10.0, 500.0, 300.0, 200.0)
 

@@ -12,12 +12,14 @@ import psutil
 import pytest
 from stubs.tasks import stub_task
 
-from sciml_bench.engine import Limits, Measurement, measure_group
 from sciml_bench.engine import local as engine
-from sciml_bench.engine.conditions import Counters
+from sciml_bench.engine.event_log import Measurement
+from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.local import measure_group
+from sciml_bench.host.conditions import Counters
 from sciml_bench.measure.protocol import Enter, Event, Waits
-from sciml_bench.outcome import Outcome
-from sciml_bench.task import Point, Sampling, Task
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.task import Point, Sampling, Task
 
 pytestmark = pytest.mark.usefixtures("stub_path")
 

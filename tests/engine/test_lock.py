@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sciml_bench.engine import EngineError, host_lock
+from sciml_bench.errors import EngineError
+from sciml_bench.host.lock import host_lock
 
 HOLD = """
 import sys, time

@@ -8,13 +8,14 @@ import pytest
 from stubs.tasks import stub_task
 from stubs.training_programs import BAD_STEP
 
-from sciml_bench.engine import Limits, Measurement, measure_cell
-from sciml_bench.engine.cell_run import first_calls
-from sciml_bench.engine.measurement import EventLog
+from sciml_bench.engine.cell_session import first_calls
+from sciml_bench.engine.event_log import EventLog, Measurement
+from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.local import measure_cell
 from sciml_bench.measure.protocol import ProtocolError, TrainingDone
-from sciml_bench.measure.trained import PHASES, STEPS, Trained
-from sciml_bench.outcome import Outcome
-from sciml_bench.task import Point, Training
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.task import Point, Training
+from sciml_bench.record.training import PHASES, STEPS, Trained
 
 pytestmark = pytest.mark.usefixtures("stub_path")
 

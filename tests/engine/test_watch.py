@@ -13,12 +13,15 @@ import pytest
 from stubs.models import model
 from stubs.tasks import stub_task
 
-from sciml_bench.engine import Limits, Measurement, measure_cell, watch
+from sciml_bench.engine import worker_process as watch
+from sciml_bench.engine.event_log import Measurement
+from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.local import measure_cell
 from sciml_bench.measure.patience import Used
-from sciml_bench.measure.point import PointResult
 from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, Ready, encode
-from sciml_bench.outcome import Outcome
-from sciml_bench.task import Cell
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.task import Cell
 
 PATIENT = Limits(timeout_s=60.0)
 READ_TASK = "import sys, time, os, signal; sys.stdin.read()\n"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from stubs.tasks import stub_task
 
-from sciml_bench.measure import baton as baton_module
+from sciml_bench.host.process import Clock
+from sciml_bench.measure import protocol as baton_module
 from sciml_bench.measure import sampling
-from sciml_bench.measure.baton import Baton, SharedBaton
-from sciml_bench.measure.phases import Clock
-from sciml_bench.measure.protocol import Event, PhaseDone, PointDone, Waits, decode, encode
+from sciml_bench.measure.protocol import Baton, Event, PhaseDone, PointDone, SharedBaton, Waits, decode, encode
 from sciml_bench.measure.worker import measure
-from sciml_bench.task import Point, Sampling, Task
+from sciml_bench.record.task import Point, Sampling, Task
 
 pytestmark = pytest.mark.usefixtures("light")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from stubs.clock import FakeClock
 
-from sciml_bench.measure.energy import EnergyCounter, EnergyMeter, energy_counters
+from sciml_bench.host.energy import EnergyCounter, EnergyMeter, energy_counters
 
 
 def powercap(folder: Path, **domains: tuple[str, int, int]) -> Path:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from sciml_bench.measure.gradient_scoring import gradient_scores
-from sciml_bench.measure.point import Scores
 from sciml_bench.problem import catalog
+from sciml_bench.record.point import Scores
+from sciml_bench.record.task import Point, Reference
+from sciml_bench.record.theta import Block, Theta
 from sciml_bench.reference.truth import truth
-from sciml_bench.task import Point, Reference
-from sciml_bench.theta import Block, Theta
 
 BOUND = 0.1
 TIGHT, LOOSE = Point(1e-12, 1e-12), Point(1e-4, 1e-4)

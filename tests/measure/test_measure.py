@@ -11,12 +11,12 @@ import pytest
 from stubs.clock import FakeClock
 from stubs.tasks import RATES, reference, stub_task
 
-from sciml_bench.measure.phases import Clock
-from sciml_bench.measure.point import MAX_STORED_COMPONENTS, PointResult
+from sciml_bench.host.process import Clock
 from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone, decode, encode
 from sciml_bench.measure.worker import measure
-from sciml_bench.outcome import Outcome
-from sciml_bench.task import Point, Sampling
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import MAX_STORED_COMPONENTS, PointResult
+from sciml_bench.record.task import Point, Sampling
 
 
 def events_of(program: str, clock: Clock | None = None, limit_s: float = 60.0, **changes: Any) -> list[Event]:

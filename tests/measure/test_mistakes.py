@@ -12,12 +12,12 @@ from stubs import programs
 from stubs.clock import FakeClock
 from stubs.tasks import stub_task
 
-from sciml_bench.measure.phases import Clock
-from sciml_bench.measure.point import PointResult
+from sciml_bench.host.process import Clock
 from sciml_bench.measure.protocol import Event, PointDone, decode, encode
 from sciml_bench.measure.worker import measure
-from sciml_bench.outcome import Outcome
-from sciml_bench.task import Point, Sampling
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.task import Point, Sampling
 
 ONE_POINT = (Point(1e-4, 1e-4),)
 LIMIT_S = 15.0

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from stubs.nvml import FakeNvml, Process
 
-from sciml_bench.measure import nvidia
-from sciml_bench.measure.energy import energy_counters
-from sciml_bench.measure.nvidia import Gpu
+from sciml_bench.host import nvidia
+from sciml_bench.host.energy import energy_counters
+from sciml_bench.host.nvidia import Gpu
 
 
 @pytest.fixture(autouse=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sciml_bench.learning import ModelTruth
-from sciml_bench.measure.parity import BOUNDS, gradient_parity, output_scores
-from sciml_bench.problem.architecture.directions import directions
+from sciml_bench.measure.scoring import BOUNDS, gradient_parity, output_scores
+from sciml_bench.models.weights import directions
+from sciml_bench.record.model_task import ModelTruth
 
 GRADIENT = np.linspace(-1.0, 2.0, 50)
 OUTPUTS = ((1.0, 2.0), (3.0, -4.0))

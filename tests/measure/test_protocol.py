@@ -7,20 +7,10 @@ import json
 import pytest
 from stubs.tasks import stub_task
 
-from sciml_bench.measure.point import PointResult
-from sciml_bench.measure.protocol import (
-    End,
-    Enter,
-    Event,
-    PhaseDone,
-    PointDone,
-    ProtocolError,
-    Ready,
-    decode,
-    encode,
-)
-from sciml_bench.outcome import Outcome
-from sciml_bench.task import Point
+from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone, ProtocolError, Ready, decode, encode
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.task import Point
 
 POINT = PointResult(
     1e-4,

@@ -11,18 +11,10 @@ from stubs import programs
 from stubs.clock import FakeClock
 from stubs.tasks import stub_task
 
-from sciml_bench.measure.phases import Clock
-from sciml_bench.measure.sampling import (
-    Call,
-    Loop,
-    check_blocking,
-    solve_call,
-    steady_rule,
-    timed,
-    varied,
-)
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Sampling
+from sciml_bench.host.process import Clock
+from sciml_bench.measure.sampling import Call, Loop, check_blocking, solve_call, steady_rule, timed, varied
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Sampling
 
 THETA = np.array([0.5, 2.0])
 

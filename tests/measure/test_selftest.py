@@ -11,7 +11,7 @@ from stubs.programs import Decay
 from stubs.tasks import stub_task
 
 from sciml_bench.measure import selftest
-from sciml_bench.task import Point
+from sciml_bench.record.task import Point
 
 POINT = Point(1e-6, 1e-6)
 

@@ -9,10 +9,10 @@ from stubs.clock import FakeClock
 from stubs.tasks import draw, stub_task
 
 from sciml_bench.measure.protocol import End, Event, TrialDone, decode, encode
-from sciml_bench.measure.trial import Trial
 from sciml_bench.measure.worker import measure
-from sciml_bench.outcome import Outcome
-from sciml_bench.task import Point
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import Trial
+from sciml_bench.record.task import Point
 
 POINTS = (Point(1e-4, 1e-4), Point(1e-6, 1e-6))
 

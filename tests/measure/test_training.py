@@ -11,10 +11,10 @@ from stubs.tasks import RATES, stub_task
 from stubs.training_programs import BAD_STEP
 
 from sciml_bench.measure.protocol import End, Enter, Event, PointDone, TrainingDone, decode, encode
-from sciml_bench.measure.trained import BUILD, FIRST, MAX_STORED_THETA, PHASES, STEPS, Trained
 from sciml_bench.measure.worker import measure
-from sciml_bench.outcome import Outcome
-from sciml_bench.task import Point, Training
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.task import Point, Training
+from sciml_bench.record.training import BUILD, FIRST, MAX_STORED_THETA, PHASES, STEPS, Trained
 
 SGD = Training("sgd", 0.5, 10, 1e-6, 1e-6)
 

@@ -7,9 +7,8 @@ from itertools import groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.plan.blocks import blocks, input_seed
-from sciml_bench.plan.cells import Planned
-from sciml_bench.task import Cell
+from sciml_bench.plan.cells import Planned, blocks, input_seed
+from sciml_bench.record.task import Cell
 
 
 def cells(problems: int, per_problem: int) -> list[Planned]:

@@ -9,13 +9,13 @@ from stubs.suite import FINE, FINER, labelled, stub_adapter
 
 from sciml_bench.adapters.base import DEFAULT, Method, Recipe
 from sciml_bench.errors import UsageError
-from sciml_bench.outcome import Outcome
 from sciml_bench.plan.cells import choose
 from sciml_bench.plan.cost import UNKNOWN_STARTUP_S
-from sciml_bench.plan.entry import entries
 from sciml_bench.plan.plan import Settings, make_plan
+from sciml_bench.plan.problems import entries
 from sciml_bench.plan.profiles import Profile, profile_named
 from sciml_bench.plan.selection import Selection
+from sciml_bench.record.outcome import Outcome
 
 SMOKE, QUICK, STANDARD = (profile_named(name) for name in ("smoke", "quick", "standard"))
 

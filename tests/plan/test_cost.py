@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sciml_bench.adapters.base import Facts
-from sciml_bench.adapters.julia.declaration import ADAPTER
+from sciml_bench.adapters.julia import ADAPTER
 from sciml_bench.plan.cost import STARTUP_S, estimate_s
 from sciml_bench.plan.profiles import profile_named
-from sciml_bench.task import CALLS, Cell
+from sciml_bench.record.task import CALLS, Cell
 
 
 def cost_s(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sciml_bench.errors import UsageError
-from sciml_bench.plan.keyword import compile_keyword
+from sciml_bench.plan.selection import compile_keyword
 
 LABEL = "robertson/diffrax/kvaerno5/discrete/jit/float64/cpu"
 

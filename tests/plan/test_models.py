@@ -9,11 +9,11 @@ from stubs.models import IMAGES
 
 from sciml_bench.adapters.base import CONVENTIONAL, INFERENCE
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.outcome import Outcome
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
-from sciml_bench.task import Task
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.task import Task
 
 
 def plan_of(
@@ -64,7 +64,7 @@ def test_a_framework_that_infers_does_not_train(model_file: Path) -> None:
 
 
 def test_bfloat16_without_instructions_is_unsupported(model_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sciml_bench.adapters.refusing.lacks_bfloat16", lambda: "no instructions")
+    monkeypatch.setattr("sciml_bench.adapters.recipes.lacks_bfloat16", lambda: "no instructions")
     label = "every-kind/torch/network/reverse/eager/bfloat16/cpu"
     plan = plan_of(model_file, cells=(label,))
     assert plan.planned == ()

@@ -11,11 +11,11 @@ from stubs.suite import problem_text
 
 from sciml_bench.adapters.base import Method
 from sciml_bench.errors import UsageError
-from sciml_bench.plan.claimed import Claimed
 from sciml_bench.plan.plan import Settings, make_plan
 from sciml_bench.plan.profiles import NAMES, TIERS, profile_named
+from sciml_bench.plan.purpose import Claimed
 from sciml_bench.plan.selection import Selection
-from sciml_bench.task import CALLS, Task
+from sciml_bench.record.task import CALLS, Task
 
 SMOKE = profile_named("smoke")
 

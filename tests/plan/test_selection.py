@@ -8,7 +8,7 @@ import pytest
 from stubs.suite import problem_text
 
 from sciml_bench.errors import ProblemError, UsageError
-from sciml_bench.plan.entry import entries
+from sciml_bench.plan.problems import entries
 from sciml_bench.plan.selection import Selection
 
 

@@ -13,11 +13,11 @@ from sympy import Rational
 
 from sciml_bench.emit import source
 from sciml_bench.errors import ProblemError
-from sciml_bench.plan.entry import entries
+from sciml_bench.plan.problems import entries
 from sciml_bench.plan.selection import Selection
 from sciml_bench.problem import catalog, load_problem
-from sciml_bench.problem.brownian import Brownian
-from sciml_bench.problem.stochastic import parts
+from sciml_bench.problem.control import Brownian
+from sciml_bench.problem.structure import parts
 from sciml_bench.problem.variant import family
 
 

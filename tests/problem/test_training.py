@@ -12,7 +12,7 @@ from stubs.small_problems import ORBIT
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem.schema import schema
 from sciml_bench.problem.training import OPTIMISERS, REQUIRED_KEYS
-from sciml_bench.task import Task, Training
+from sciml_bench.record.task import Task, Training
 
 TABLE = {"optimiser": '"adam"', "learning_rate": "0.05", "steps": "300", "rtol": "1e-7", "atol": "1e-9"}
 

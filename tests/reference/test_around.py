@@ -8,10 +8,10 @@ from flint import arb
 from stubs.latents import latent
 
 from sciml_bench.reference.around import Around
-from sciml_bench.reference.batch import certified
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify
 from sciml_bench.reference.differences import PERTURBATION
+from sciml_bench.reference.making import certified
 from sciml_bench.reference.numbers import precision
 
 STEP = arb(PERTURBATION)

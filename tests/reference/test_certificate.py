@@ -16,9 +16,9 @@ from sciml_bench.reference import store
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify, opening_settings
 from sciml_bench.reference.check import _other_settings, check
-from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.making import SOLUTION_ONLY
 from sciml_bench.reference.store import StoredReference, read, reference_path, stored_reference, write
+from sciml_bench.reference.watch import ReferenceFailure
 
 
 def made(problem: Problem) -> StoredReference:

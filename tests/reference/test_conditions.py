@@ -24,9 +24,9 @@ from sciml_bench.problem.model import Problem
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify
 from sciml_bench.reference.cost import estimate_s
-from sciml_bench.reference.engine import Settings, solve
-from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.numbers import matching_digits, precision
+from sciml_bench.reference.radau import Settings, solve
+from sciml_bench.reference.watch import ReferenceFailure
 
 SETTINGS = Settings(18, 1e-19)
 

@@ -10,13 +10,13 @@ from flint import arb
 
 from sciml_bench.problem import catalog
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference import paths
+from sciml_bench.reference import differences as paths
 from sciml_bench.reference.adjoint import gradient
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.differences import Difference, central_differences
-from sciml_bench.reference.engine import Settings, Trajectory, solve
-from sciml_bench.reference.newton import NewtonMatrix
 from sciml_bench.reference.numbers import matching_digits, precision
+from sciml_bench.reference.radau import Settings, Trajectory, solve
+from sciml_bench.reference.step import NewtonMatrix
 from sciml_bench.reference.tangent import Change, Tangent
 
 SETTINGS = Settings(16, 1e-17)

@@ -13,8 +13,8 @@ from sciml_bench.reference import double
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify
 from sciml_bench.reference.double import double_solution, emitted_numpy, integrate, sudden_changes
-from sciml_bench.reference.failure import LimitReached, ReferenceFailure
 from sciml_bench.reference.truth import truth
+from sciml_bench.reference.watch import LimitReached, ReferenceFailure
 
 PULSE = """
 spec = 1

@@ -9,9 +9,9 @@ from sympy import Rational
 
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference.case import Case
-from sciml_bench.reference.engine import Settings, Trajectory, solve
-from sciml_bench.reference.failure import ReferenceFailure
 from sciml_bench.reference.numbers import matching_digits, precision
+from sciml_bench.reference.radau import Settings, Trajectory, solve
+from sciml_bench.reference.watch import ReferenceFailure
 
 SETTINGS = Settings(18, 1e-19)
 

@@ -8,9 +8,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.sparse import identity, kron
 
-from sciml_bench.reference import newton
+from sciml_bench.reference import step as newton
 from sciml_bench.reference.dynamics import Segment
-from sciml_bench.reference.newton import StepFailure, factorise
+from sciml_bench.reference.step import StepFailure, factorise
 from sciml_bench.reference.tableau import radau
 
 H = 0.02

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sciml_bench.probed import factor
 from sciml_bench.problem import catalog, load_problem
+from sciml_bench.record.probe import factor
 from sciml_bench.reference import probe as probing
 from sciml_bench.reference.probe import EXPLICIT, FILE, probe, probed
 

@@ -14,11 +14,10 @@ from sciml_bench.problem.model import Problem
 from sciml_bench.reference import second_method
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify
-from sciml_bench.reference.engine import Settings, Trajectory, solve
-from sciml_bench.reference.failure import LimitReached, ReferenceFailure
 from sciml_bench.reference.numbers import matching_digits, precision
+from sciml_bench.reference.radau import Settings, Trajectory, solve
 from sciml_bench.reference.second_method import confirm
-from sciml_bench.reference.watch import Watch
+from sciml_bench.reference.watch import LimitReached, ReferenceFailure, Watch
 from sciml_bench.reference.witness import Care, witness
 
 

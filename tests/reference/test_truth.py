@@ -18,9 +18,9 @@ from sciml_bench.reference import truth as module
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import Certified, certify
 from sciml_bench.reference.cost import describe_s, estimate_s
-from sciml_bench.reference.failure import LimitReached, ReferenceFailure
 from sciml_bench.reference.store import cache_path, reference_path, stored_reference, write
 from sciml_bench.reference.truth import truth
+from sciml_bench.reference.watch import LimitReached, ReferenceFailure
 
 PUBLISHED = """
 [[published]]

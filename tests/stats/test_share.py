@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.stats.share import share
-from sciml_bench.stats.stability import stability
+from sciml_bench.stats.shares import share, stability
 
 counts = st.integers(0, 500)
 

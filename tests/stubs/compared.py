@@ -11,10 +11,10 @@ from typing import Any
 
 from stubs.reported import cell, plan, record
 
-from sciml_bench.measure.point import PointResult
-from sciml_bench.outcome import Outcome
-from sciml_bench.store import Run
-from sciml_bench.task import Cell
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.run_folder import Run
+from sciml_bench.record.task import Cell
 
 MACHINE = {
     "cpu": {"model": "Some processor", "governor": "performance"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stubs import programs, training_programs
 
 from sciml_bench.adapters.base import Program
-from sciml_bench.task import Task
+from sciml_bench.record.task import Task
 
 METHODS = {
     "fine": training_programs.Trains,

@@ -14,14 +14,14 @@ from typing import Any
 
 from stubs.reported import cell_id, plan, record
 
-from sciml_bench.measure.point import PointResult
+from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.measure.steady import Steady
-from sciml_bench.measure.trained import Trained
-from sciml_bench.measure.trial import Trial
-from sciml_bench.outcome import Outcome
-from sciml_bench.report.summary import RunSummary, summarise
-from sciml_bench.store import Record, Run
-from sciml_bench.task import Cell, Point, Training
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult, Trial
+from sciml_bench.record.record import Record
+from sciml_bench.record.run_folder import Run
+from sciml_bench.record.task import Cell, Point, Training
+from sciml_bench.record.training import Trained
 
 RTOLS = (1e-4, 1e-6, 1e-8)
 PROBLEMS = ("robertson", "oregonator", "brusselator-2d-16", "brusselator-2d-32")

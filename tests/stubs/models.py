@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sciml_bench.problem.architecture.load import load_architecture
-from sciml_bench.problem.architecture.model import Architecture
+from sciml_bench.models.load import load_architecture
+from sciml_bench.models.model import Architecture
 
 IMAGES = """
 spec = 1

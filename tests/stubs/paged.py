@@ -14,11 +14,11 @@ from stubs import compared
 
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
-from sciml_bench.measure.point import PointResult
-from sciml_bench.outcome import Outcome
 from sciml_bench.problem import catalog
-from sciml_bench.store import Run
-from sciml_bench.task import Cell
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.run_folder import Run
+from sciml_bench.record.task import Cell
 
 PROBLEMS = ("robertson", "van-der-pol-stiff")
 _WAYS = (

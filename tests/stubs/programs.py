@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task
-from sciml_bench.trajectories import Trajectories
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Point, Task
+from sciml_bench.record.trajectories import Trajectories
 
 TIGHT = 1e-7
 """Programs that fail at some points only fail below this tolerance."""

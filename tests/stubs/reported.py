@@ -6,11 +6,11 @@ import dataclasses
 from collections import Counter
 from typing import Any
 
-from sciml_bench.measure.point import PointResult
-from sciml_bench.outcome import Outcome
 from sciml_bench.plan.profiles import profile_named
-from sciml_bench.store import Record
-from sciml_bench.task import Cell
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.record import Record
+from sciml_bench.record.task import Cell
 
 
 def cell(method: str = "kvaerno5", adapter: str = "diffrax", problem: str = "robertson") -> Cell:
@@ -56,7 +56,7 @@ def point(
 
 
 def _tolerance(rtol: float) -> Any:
-    from sciml_bench.task import Point
+    from sciml_bench.record.task import Point
 
     return Point(rtol, rtol)
 

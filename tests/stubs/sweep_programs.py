@@ -9,7 +9,7 @@ import numpy as np
 from stubs.programs import Decay
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
-from sciml_bench.task import Point, Task
+from sciml_bench.record.task import Point, Task
 
 TOO_MANY = 16
 """From so many trajectories on, the hungry program needs more memory than there is."""

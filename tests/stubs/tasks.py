@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
-from sciml_bench.task import Cell, Draw, Numbers, Point, Reference, Sampling, Task
+from sciml_bench.record.task import Cell, Draw, Numbers, Point, Reference, Sampling, Task
 
 TIMES = (0.5, 1.0, 2.0)
 RATES = (0.5, 2.0)

@@ -11,8 +11,8 @@ import numpy as np
 from stubs.programs import Decay
 
 from sciml_bench.adapters.base import FloatArray, Trainer
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Task, Training
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Task, Training
 
 BAD_STEP = 3
 """Trainers that fail do so in this step, counted from 0."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from stubs.programs import Decay
 
-from sciml_bench.task import Task
+from sciml_bench.record.task import Task
 
 
 class TakesAMillisecond(Decay):

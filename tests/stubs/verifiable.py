@@ -14,20 +14,20 @@ import numpy as np
 from stubs.records import stub_measurement
 from stubs.tasks import TIMES, reference, stub_task
 
+from sciml_bench.host.environment import environment_hash
 from sciml_bench.measure.gradient_scoring import gradient_scores
-from sciml_bench.measure.point import PointResult
 from sciml_bench.measure.scoring import solve_scores
-from sciml_bench.outcome import Outcome
-from sciml_bench.plan.blocks import blocks, input_seed
-from sciml_bench.plan.cells import Planned
+from sciml_bench.plan.cells import Planned, blocks, input_seed
 from sciml_bench.plan.plan import plan_hash
 from sciml_bench.plan.profiles import profile_named
-from sciml_bench.report.verification.evidence import read_lines
-from sciml_bench.report.verification.known import KnownProblem
-from sciml_bench.report.verification.verify import Verification, verify
-from sciml_bench.store import Placement, Record, environment_hash
-from sciml_bench.task import Cell, Task
-from sciml_bench.theta import Theta
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.record import Placement, Record
+from sciml_bench.record.task import Cell, Task
+from sciml_bench.record.theta import Theta
+from sciml_bench.verify.evidence import read_lines
+from sciml_bench.verify.truth import KnownProblem
+from sciml_bench.verify.verify import Verification, verify
 
 SOURCE = "def rhs(t, y, p): ..."
 SPEC = "5bec" * 16

@@ -4,14 +4,36 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from sciml_bench.adapters.base import Gradient, Program, Solution
-from sciml_bench.adapters.conformance.verdict import Status
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import GRADIENT, SOLVE, Task
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import GRADIENT, SOLVE, Task
+
+# What one conformance check found.
+
+
+class Status(StrEnum):
+    """How a check ended. A cell that the adapter refuses, with a reason, is neither right nor wrong."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of one cell; ``message`` says what was measured, or what is wrong."""
+
+    cell: str
+    name: str
+    status: Status
+    message: str
+
 
 Result = tuple[str, Status, str]
 Build = Callable[[Task], Program]

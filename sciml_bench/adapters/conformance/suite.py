@@ -13,10 +13,10 @@ from pathlib import Path
 import sciml_bench
 from sciml_bench.adapters.base import Adapter, Facts, calls_of
 from sciml_bench.adapters.conformance import problems
+from sciml_bench.adapters.conformance.checks import Check, Status
 from sciml_bench.adapters.conformance.problems import Expected, KnownProblem
-from sciml_bench.adapters.conformance.verdict import Check, Status
 from sciml_bench.adapters.registry import missing
-from sciml_bench.task import Cell, Numbers, Point, Reference, Sampling, Task
+from sciml_bench.record.task import Cell, Numbers, Point, Reference, Sampling, Task
 
 TIMEOUT_S = 300.0
 #: Fixed-step methods get about so many steps a time span, whatever their order.

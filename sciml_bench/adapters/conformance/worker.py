@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from sciml_bench.adapters.base import Program
 from sciml_bench.adapters.conformance import checks
-from sciml_bench.task import Task
+from sciml_bench.record.task import Task
 
 
 def main() -> None:

@@ -1,5 +1,87 @@
 """diffeqpy: DifferentialEquations.jl as Python users call it, with a Python function or a Julia one."""
 
-from sciml_bench.adapters.diffeqpy.declaration import ADAPTER
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.julia.installation import ManifestError, absence, direct_dependencies
+from sciml_bench.adapters.recipes import by_work, contradicting, default, distinct
+from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
+
+
+# What diffeqpy can do. Imports nothing of it, nor of Julia.
+
+PART = "diffeqpy"
+
+
+def refusal(cell: Cell, facts: Facts) -> str | None:
+    """Why a cell cannot run on a problem with these facts."""
+    if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
+        return "diffeqpy is given right-hand sides written number by number, not vectors, fields, networks or paths"
+    if facts.batch > 1:
+        return "diffeqpy is given one trajectory at a time"
+    return None
+
+
+def lacking(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Why diffeqpy cannot run here, with the cure; ``None`` when it can. Reads files only, starts nothing.
+
+    When it is imported, diffeqpy installs what it does not find: a Julia by that name, and packages that the project
+    does not name itself. Neither may happen in a worker.
+    """
+    reason = installation.lacking(environment)
+    found = None if reason else installation.found(environment)
+    if found is None:
+        return reason
+    if Path(found.executable).stem != "julia":
+        cure = f"{installation.CURE} --julia PATH"
+        return f"diffeqpy looks for a program called julia, which {found.executable} is not; {cure}"
+    try:
+        return absence(PART, direct_dependencies(Path(found.project)))
+    except ManifestError as error:
+        return str(error)
+
+
+def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What a worker's environment must hold: as for Julia, and Julia on ``PATH``, or diffeqpy installs another one."""
+    found = installation.found(environment)
+    if found is None:
+        return {}
+    path = os.pathsep.join(filter(None, (str(Path(found.executable).parent), environment.get("PATH", ""))))
+    return {**installation.worker_variables(found), "PATH": path}
+
+
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """SciML's guides as for Julia itself, with a Julia function first; by default its users write a Python one."""
+    explicit, implicit = (Recipe(method, NO_GRADIENT, "compiled") for method in ("tsit5", "rodas5p"))
+    best = by_work(facts, explicit, implicit)
+    return distinct(best, *contradicting(facts, explicit, implicit), default(best.method, NO_GRADIENT, "eager"))
+
+
+ADAPTER = Adapter(
+    name="diffeqpy",
+    title="diffeqpy (Julia from Python)",
+    packages={"juliacall": "juliacall", "diffeqpy": "diffeqpy"},
+    extra="diffeqpy",
+    target="python",
+    program="sciml_bench.adapters.diffeqpy.program:build",
+    methods=(
+        Method("tsit5", family="explicit_rk", order=5, implicit=False),
+        Method("vern9", family="explicit_rk", order=9, implicit=False),
+        Method("rodas5p", family="rosenbrock", order=5, implicit=True, stiff=True),
+    ),
+    sensitivities=(NO_GRADIENT,),
+    modes=("eager", "compiled"),
+    mode_targets={"compiled": "julia"},
+    recipes=recipes,
+    refusal=refusal,
+    variables=variables,
+    lacking=lacking,
+    compiles_long=True,
+)

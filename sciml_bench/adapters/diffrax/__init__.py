@@ -1,5 +1,97 @@
 """Diffrax in JAX: explicit and ESDIRK methods, with gradients through the steps, by the adjoint equation or forward."""
 
-from sciml_bench.adapters.diffrax.declaration import ADAPTER
+from __future__ import annotations
+
+from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.recipes import by_size, by_work, contradicting, default, distinct
+from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
+
+
+# What Diffrax can do. Imports nothing of JAX.
+
+EXPLICIT = (
+    Method("tsit5", family="explicit_rk", order=5, implicit=False),
+    Method("dopri5", family="explicit_rk", order=5, implicit=False),
+    Method("dopri8", family="explicit_rk", order=8, implicit=False),
+)
+IMPLICIT = (
+    Method("kvaerno5", family="esdirk", order=5, implicit=True, stiff=True),
+    Method("kvaerno4", family="esdirk", order=4, implicit=True, stiff=True),
+    Method("kvaerno3", family="esdirk", order=3, implicit=True, stiff=True),
+    Method("kvaerno5-newton", family="esdirk", order=5, implicit=True, stiff=True),
+    Method("kvaerno4-newton", family="esdirk", order=4, implicit=True, stiff=True),
+    Method("kvaerno3-newton", family="esdirk", order=3, implicit=True, stiff=True),
+    Method("kvaerno5-chord", family="esdirk", order=5, implicit=True, stiff=True),
+    Method("kvaerno4-chord", family="esdirk", order=4, implicit=True, stiff=True),
+    Method("kvaerno3-chord", family="esdirk", order=3, implicit=True, stiff=True),
+)
+STOCHASTIC = (
+    Method("heun", family="explicit_rk", order=2, implicit=False, adaptive=False),
+    Method("reversible-heun", family="explicit_rk", order=2, implicit=False, adaptive=False),
+)
+SPLIT = tuple(
+    Method(f"kencarp{order}{root_finder}", family="imex_esdirk", order=order, implicit=True, stiff=True)
+    for root_finder in ("", "-newton")
+    for order in (5, 4, 3)
+)
+
+
+def refusal(cell: Cell, facts: Facts) -> str | None:
+    """Why a cell cannot run on a problem with these facts."""
+    if facts.controlled and cell.sensitivity == "backsolve":
+        return "BacksolveAdjoint would solve for the gradient by every number of the paths that drive the equation, too"
+    if cell.method in {method.name for method in STOCHASTIC}:
+        return None if facts.stochastic else "this is for stochastic equations, of a drift and a matrix of noise"
+    if cell.method not in {method.name for method in SPLIT}:
+        return None
+    if not facts.split:
+        return "Diffrax's KenCarp methods need an equation in two parts; the problem declares no [implicit] terms"
+    if cell.sensitivity == "backsolve":
+        return "Diffrax's BacksolveAdjoint takes equations of one part only, not the two of a KenCarp method"
+    return None
+
+
+VERY_CHORD = "its root finder calls slow convergence divergence in Diffrax 0.7.2, see docs/diffrax-verychord.md"
+
+
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """Methods in the order of Diffrax's guide, gradients by the one rule, and the default root finder and adjoint.
+
+    "How to choose a solver": Tsit5 is "a good general-purpose solver", "if you need accurate solutions at tight
+    tolerances then try Dopri8", "for stiff problems then try the Kvaerno3, Kvaerno4, Kvaerno5 family"; its author
+    recommends Kvaerno5 for stiff problems in general. The page on adjoints recommends ForwardMode and, "for most
+    problems the preferred technique", RecursiveCheckpointAdjoint, and not BacksolveAdjoint and DirectAdjoint. "Your
+    entire computation should be wrapped in a single jax.jit": there is no other mode. Its table of solvers has ``Heun``
+    among those for equations with noise in the sense of Stratonovich.
+    """
+    gradient = by_size(facts, "forward", "checkpointed")
+    explicit, implicit = (Recipe(method, gradient, "compiled") for method in ("tsit5", "kvaerno5-chord"))
+    noisy = (Recipe("heun", "checkpointed", "compiled"),) if facts.stochastic else ()
+    accurate = Recipe("dopri8", gradient, "compiled")
+    usual = by_work(
+        facts,
+        default("tsit5", "checkpointed", "compiled"),
+        default("kvaerno5", "checkpointed", "compiled", VERY_CHORD),
+    )
+    best = by_work(facts, explicit, implicit)
+    other = by_work(facts, noisy or (accurate,), (Recipe("kvaerno5-chord", "checkpointed", "compiled"),))
+    return distinct(best, *other, *contradicting(facts, explicit, implicit), usual)
+
+
+ADAPTER = Adapter(
+    name="diffrax",
+    title="Diffrax (JAX)",
+    packages={"jax": "jax", "diffrax": "diffrax"},
+    extra="jax",
+    target="jax",
+    program="sciml_bench.adapters.diffrax.program:build",
+    methods=(*EXPLICIT, *IMPLICIT, *SPLIT, *STOCHASTIC),
+    sensitivities=("checkpointed", "discrete", "backsolve", "forward"),
+    modes=("compiled",),
+    precisions=("float64", "float32"),
+    recipes=recipes,
+    refusal=refusal,
+    cached_modes=("compiled",),
+)

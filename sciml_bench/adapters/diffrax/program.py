@@ -8,10 +8,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-# Diffrax's guide to comparing it with others: run-time checks of arguments off. What they would check is checked
-# here, and a program with checks calls back into Python, which also keeps it out of JAX's compilation cache.
-os.environ.setdefault("EQX_ON_ERROR", "nan")
-
 import diffrax
 import equinox
 import jax
@@ -20,12 +16,18 @@ import numpy as np
 import optimistix
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
-from sciml_bench.adapters.diffrax import failure, solvers
-from sciml_bench.adapters.diffrax.gradients import Gradients, Inputs
+from sciml_bench.adapters.diffrax import solvers
+from sciml_bench.adapters.diffrax import solvers as failure
+from sciml_bench.adapters.diffrax.solvers import Gradients, Inputs
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task, Training
-from sciml_bench.trajectories import Trajectories
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Point, Task, Training
+from sciml_bench.record.trajectories import Trajectories
+
+# Diffrax's guide to comparing it with others: run-time checks of arguments off. What they would check is checked
+# here, and a program with checks calls back into Python, which also keeps it out of JAX's compilation cache.
+os.environ.setdefault("EQX_ON_ERROR", "nan")
+
 
 N_REPORT = 3
 """What Diffrax says of a solve: status, steps, accepted steps."""

@@ -18,7 +18,7 @@ import optax
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Trainer
 from sciml_bench.adapters.jax.optimisers import optimiser_of
-from sciml_bench.task import Training
+from sciml_bench.record.task import Training
 
 Differentiate = Callable[[jax.Array], jax.Array]
 """From theta, rtol and atol in one array to the gradient, the loss and the solver's report in one."""

@@ -1,3 +1,40 @@
 """JAX with Equinox and Optax, for the models of the conventional track."""
 
-from sciml_bench.adapters.jax.declaration import ADAPTER as ADAPTER
+from __future__ import annotations
+
+from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Facts, Recipe
+from sciml_bench.adapters.recipes import model_refusal
+
+# What the adapter of JAX, with Equinox and Optax, can do. Imports nothing of them.
+
+
+def _recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """Where modes are what is compared, also that which nobody would train in."""
+    modes = (
+        (
+            "jit",
+            "eager",
+        )
+        if facts.fusion
+        else ("jit",)
+    )
+    return tuple(Recipe("network", "reverse", mode) for mode in modes)
+
+
+ADAPTER = Adapter(
+    name="jax",
+    title="JAX with Equinox and Optax",
+    packages={"jax": "jax", "equinox": "equinox", "optax": "optax"},
+    extra="jax",
+    target="jax",
+    program="sciml_bench.adapters.jax.program:build",
+    methods=(NETWORK,),
+    sensitivities=("reverse",),
+    modes=("jit", "eager"),
+    precisions=("float32", "float64", "bfloat16"),
+    devices=("cpu", "gpu"),
+    recipes=_recipes,
+    refusal=model_refusal,
+    cached_modes=("jit",),
+    track=CONVENTIONAL,
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import optax
 
-from sciml_bench.task import Training
+from sciml_bench.record.task import Training
 
 
 def optimiser_of(training: Training) -> optax.GradientTransformation:

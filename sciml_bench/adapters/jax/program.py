@@ -16,8 +16,8 @@ from sciml_bench.adapters.base import FloatArray, Trainer, load_source
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
 from sciml_bench.adapters.jax.optimisers import optimiser_of
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Task, Training
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Task, Training
 
 
 class Batch(NamedTuple):

@@ -2,3 +2,105 @@
 
 Imports nothing here: a worker's program must load Julia before anything else.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.recipes import by_size, by_work, contradicting, distinct
+from sciml_bench.record.task import Cell
+
+# What the Julia side can do. Imports nothing of Julia.
+
+ADJOINTS = ("interpolating", "gauss", "quadrature", "backsolve")
+PRODUCTS = ("reversediff", "enzyme", "zygote")
+
+# The emitter writes no function that returns its result, which Zygote wants, for larger states.
+_LARGEST_FOR_ZYGOTE = 20
+
+
+def refusal(cell: Cell, facts: Facts) -> str | None:
+    """Why a cell cannot run on a problem with these facts."""
+    named = facts.n_weights or facts.latent
+    if named and cell.framework_mode == "in-place":
+        why = (
+            "Lux's layers give new arrays" if facts.n_weights else "Zygote must differentiate what is around the solve"
+        )
+        return f"{why}, so there is no right-hand side that writes into one: mode compiled"
+    if cell.method == "cvode_bdf" and cell.sensitivity == "forward":
+        return "SUNDIALS computes in Float64 only, so ForwardDiff's dual numbers cannot pass through CVODE_BDF"
+    if cell.method == "cvode_bdf" and cell.framework_mode == "compiled":
+        return "CVODE_BDF takes functions that write into arrays only: mode in-place"
+    if cell.sensitivity.endswith("-zygote") and facts.n_states > _LARGEST_FOR_ZYGOTE and not named:
+        return "ZygoteVJP differentiates no right-hand side that writes into arrays, as those of fields do"
+    return next((reason for part in _parts(cell) if (reason := installation.refused_part(part))), None)
+
+
+def _parts(cell: Cell) -> Iterator[str]:
+    """The optional parts of an installation that a cell needs, see ``trial``."""
+    if cell.sensitivity != "forward":
+        yield "adjoint"
+        product = cell.sensitivity.rpartition("-")[2]
+        if product != "reversediff":
+            yield product
+    if cell.method == "cvode_bdf":
+        yield "sundials"
+
+
+_SMALL = 50
+"""Up to so many states a Rosenbrock method, beyond them one of many steps: SciML's guide says "small" and "large"."""
+
+
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """SciML's guides, gradients by the one rule.
+
+    Stiff systems: Rosenbrock23 or Rodas5P for small ones, FBDF and QNDF for large ones. Non-stiff: "Tsit5 is the
+    go-to", "Vern9 for high accuracy". Gradients: "ForwardDiffSensitivity is the fastest for small numbers of parameters
+    (< 100)"; else "GaussAdjoint should be generally preferred", with ReverseDiffVJP(true) "the most efficient after
+    Enzyme" for functions that mutate and have no branches; it also "works well for small Lux neural networks", which
+    those of our problems are; "using ``ZygoteVJP`` is faster than other vjp choices for larger neural networks". What
+    SciML does unless it is told otherwise, a switch of methods and a sensitivity by size, is none of the cells.
+    """
+    gradient = by_size(facts, "forward", "gauss-reversediff")
+    further = by_size(facts, "gauss-reversediff", "gauss-zygote" if facts.n_weights else "forward")
+    small = facts.n_states <= _SMALL
+    explicit = Recipe("tsit5", gradient, "compiled")
+    implicit = Recipe("rodas5p" if small else "fbdf", gradient, "compiled")
+    accurate = () if facts.n_weights else (Recipe("vern9", gradient, "compiled"),)
+    stiff = (Recipe("fbdf" if small else "rodas5p", gradient, "compiled"), replace(implicit, sensitivity=further))
+    networks = (replace(explicit, sensitivity=further),) if facts.n_weights else ()
+    best, others = by_work(facts, (explicit, (*accurate, *networks)), (implicit, stiff))
+    return distinct(best, *others, *contradicting(facts, explicit, implicit))
+
+
+ADAPTER = Adapter(
+    name="julia",
+    title="DifferentialEquations.jl (Julia)",
+    packages={"juliacall": "juliacall"},
+    extra="julia",
+    target="julia",
+    program="sciml_bench.adapters.julia.program:build",
+    methods=(
+        Method("tsit5", family="explicit_rk", order=5, implicit=False),
+        Method("vern7", family="explicit_rk", order=7, implicit=False),
+        Method("vern9", family="explicit_rk", order=9, implicit=False),
+        Method("rodas5p", family="rosenbrock", order=5, implicit=True, stiff=True),
+        Method("rosenbrock23", family="rosenbrock", order=2, implicit=True, stiff=True),
+        Method("kencarp47", family="esdirk", order=4, implicit=True, stiff=True),
+        Method("trbdf2", family="esdirk", order=2, implicit=True, stiff=True),
+        Method("fbdf", family="bdf", order=5, implicit=True, stiff=True),
+        Method("qndf", family="bdf", order=5, implicit=True, stiff=True),
+        Method("radauiia5", family="radau", order=5, implicit=True, stiff=True),
+        Method("cvode_bdf", family="bdf", order=5, implicit=True, stiff=True),
+    ),
+    sensitivities=("forward", *(f"{adjoint}-{product}" for adjoint in ADJOINTS for product in PRODUCTS), "enzyme"),
+    modes=("compiled", "in-place"),
+    recipes=recipes,
+    refusal=refusal,
+    variables=installation.variables,
+    lacking=installation.lacking,
+    compiles_long=True,
+)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-# Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
 import juliacall
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Trainer
-from sciml_bench.adapters.julia import failure
-from sciml_bench.adapters.julia.bridged import Bridged
-from sciml_bench.adapters.julia.calls import Calls
+from sciml_bench.adapters.julia import calls as failure
+from sciml_bench.adapters.julia.calls import Bridged, Calls
 from sciml_bench.adapters.julia.setting_up import package_folder
 from sciml_bench.adapters.julia.training import optimiser_numbers
 from sciml_bench.adapters.models import ModelProgram, ModelTrainer
-from sciml_bench.task import Task, Training
+from sciml_bench.record.task import Task, Training
+
+# Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
 
 
 def included(file: str, module: str) -> Any:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-# Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
 import juliacall
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Solution, Trainer
-from sciml_bench.adapters.julia import failure
-from sciml_bench.adapters.julia.bridged import Bridged
-from sciml_bench.adapters.julia.calls import Calls
+from sciml_bench.adapters.julia import calls as failure
+from sciml_bench.adapters.julia.calls import Bridged, Calls
 from sciml_bench.adapters.julia.training import JuliaTrainer, optimiser_numbers
-from sciml_bench.adapters.segments import split
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task, Training
-from sciml_bench.trajectories import Trajectories
+from sciml_bench.adapters.time_grid import split
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Point, Task, Training
+from sciml_bench.record.trajectories import Trajectories
+
+# Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
+
 
 julia: Any = juliacall.__dict__["Main"]
 julia.seval("using SciMLBench")

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.adapters.julia import installation, optional
-from sciml_bench.adapters.julia.manifest import ManifestError, package_versions
+from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.julia import installation as optional
+from sciml_bench.adapters.julia.installation import ManifestError, package_versions
 from sciml_bench.errors import StoreError
 
 # The packages whose versions a user wants to see.

@@ -1,3 +1,40 @@
 """Keras on TensorFlow, for the models of the conventional track."""
 
-from sciml_bench.adapters.keras.declaration import ADAPTER as ADAPTER
+from __future__ import annotations
+
+from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Facts, Recipe
+from sciml_bench.adapters.recipes import model_refusal
+
+# What the adapter of Keras on TensorFlow can do. Imports nothing of them.
+
+
+def _recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """Where modes are what is compared, also that which nobody would train in."""
+    modes = (
+        (
+            "graph",
+            "xla",
+            "eager",
+        )
+        if facts.fusion
+        else ("graph", "xla")
+    )
+    return tuple(Recipe("network", "reverse", mode) for mode in modes)
+
+
+ADAPTER = Adapter(
+    name="keras",
+    title="Keras (TensorFlow)",
+    packages={"tensorflow": "tensorflow", "keras": "keras"},
+    extra="tensorflow",
+    target="keras",
+    program="sciml_bench.adapters.keras.program:build",
+    methods=(NETWORK,),
+    sensitivities=("reverse",),
+    modes=("graph", "xla", "eager"),
+    precisions=("float32", "float64", "bfloat16"),
+    devices=("cpu", "gpu"),
+    recipes=_recipes,
+    refusal=model_refusal,
+    track=CONVENTIONAL,
+)

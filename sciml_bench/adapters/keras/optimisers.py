@@ -13,7 +13,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from sciml_bench.task import Training
+from sciml_bench.record.task import Training
 
 
 class _CorrectedEpsilon:

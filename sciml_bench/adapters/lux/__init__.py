@@ -1,3 +1,39 @@
 """Lux in Julia, through juliacall, for the models of the conventional track."""
 
-from sciml_bench.adapters.lux.declaration import ADAPTER as ADAPTER
+from __future__ import annotations
+
+from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Facts, Recipe
+from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.recipes import always
+from sciml_bench.record.task import Cell
+
+# What the adapter of Lux can do. Imports nothing of Julia.
+
+
+def refusal(cell: Cell, _facts: Facts) -> str | None:
+    """Why a cell of a model cannot run here; ``None`` when it can."""
+    if cell.device == "gpu":
+        return "on a GPU Lux needs LuxCUDA or Reactant, which `sciml-bench julia setup` does not install: device cpu"
+    if cell.precision == "bfloat16":
+        return "Lux has no mixed precision, and Julia computes with bfloat16 in software on a CPU: float32 or float64"
+    return installation.refused_part("enzyme") if cell.sensitivity == "reverse-enzyme" else None
+
+
+ADAPTER = Adapter(
+    name="lux",
+    title="Lux (Julia)",
+    packages={"juliacall": "juliacall"},
+    extra="julia",
+    target="lux",
+    program="sciml_bench.adapters.lux.program:build",
+    methods=(NETWORK,),
+    sensitivities=("reverse", "reverse-enzyme"),
+    modes=("compiled",),
+    precisions=("float32", "float64", "bfloat16"),
+    devices=("cpu", "gpu"),
+    recipes=always(Recipe("network", "reverse", "compiled")),
+    refusal=refusal,
+    variables=installation.variables,
+    lacking=installation.lacking,
+    track=CONVENTIONAL,
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sciml_bench.adapters.julia.models import JuliaModelProgram, included
-from sciml_bench.task import Task
+from sciml_bench.record.task import Task
 
 BENCH: Any = included("lux.jl", "SciMLBenchLux")
 

@@ -1,5 +1,46 @@
 """numbalsoda: LSODA in C++ and DOP853 in Fortran, which call a right-hand side that Numba compiled."""
 
-from sciml_bench.adapters.numbalsoda.declaration import ADAPTER
+from __future__ import annotations
+
+from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.recipes import by_work
+from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
+
+
+# What numbalsoda can do. Imports nothing of it.
+
+
+def refusal(_cell: Cell, facts: Facts) -> str | None:
+    """Why a cell cannot run on a problem with these facts."""
+    if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
+        return "code for Numba is written number by number, which vectors, fields and networks are too large for"
+    if facts.batch > 1:
+        return "numbalsoda takes one trajectory at a time"
+    return None
+
+
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """Its own guide shows lsoda, which finds out by itself what is stiff, and dop853 beside it for what is not."""
+    lsoda, dop853 = (Recipe(method, NO_GRADIENT, "compiled") for method in ("lsoda", "dop853"))
+    return by_work(facts, (lsoda, dop853), (lsoda,))
+
+
+ADAPTER = Adapter(
+    name="numbalsoda",
+    title="numbalsoda (Numba)",
+    packages={"numba": "numba", "numbalsoda": "numbalsoda"},
+    extra="numbalsoda",
+    target="numba",
+    program="sciml_bench.adapters.numbalsoda.program:build",
+    methods=(
+        # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5 by itself.
+        Method("lsoda", family="multistep", order=5, implicit=True, stiff=True),
+        Method("dop853", family="explicit_rk", order=8, implicit=False),
+    ),
+    sensitivities=(NO_GRADIENT,),
+    modes=("compiled",),
+    recipes=recipes,
+    refusal=refusal,
+)

@@ -18,10 +18,10 @@ from numba import cfunc
 from numpy.typing import NDArray
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
-from sciml_bench.adapters.numba.compiling import CompileTimes
-from sciml_bench.adapters.segments import split
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task
+from sciml_bench.adapters.numba import CompileTimes
+from sciml_bench.adapters.time_grid import split
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Point, Task
 
 Vector = NDArray[np.float64]
 # By name: types are checked also where it is not installed.

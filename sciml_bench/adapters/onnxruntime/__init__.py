@@ -1,3 +1,26 @@
 """ONNX Runtime, which infers only, for the models of the conventional track."""
 
-from sciml_bench.adapters.onnxruntime.declaration import ADAPTER as ADAPTER
+from __future__ import annotations
+
+from sciml_bench.adapters.base import CONVENTIONAL, INFERENCE, NETWORK, Adapter, Recipe
+from sciml_bench.adapters.recipes import always, model_refusal
+
+# What the adapter of ONNX Runtime can do. Imports nothing of it.
+
+ADAPTER = Adapter(
+    name="onnxruntime",
+    title="ONNX Runtime (inference only)",
+    packages={"onnxruntime": "onnxruntime", "onnx": "onnx"},
+    extra="onnx",
+    target="onnx",
+    program="sciml_bench.adapters.onnxruntime.program:build",
+    methods=(NETWORK,),
+    sensitivities=(INFERENCE,),
+    modes=("graph",),
+    # Its kernels for the CPU have no convolution and no error function of doubles.
+    precisions=("float32",),
+    devices=("cpu", "gpu"),
+    recipes=always(Recipe("network", INFERENCE, "graph")),
+    refusal=model_refusal,
+    track=CONVENTIONAL,
+)

@@ -10,8 +10,8 @@ import onnxruntime
 
 from sciml_bench.adapters.base import load_source
 from sciml_bench.adapters.models import ModelProgram
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Task
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Task
 
 
 class OnnxRuntimeProgram(ModelProgram):

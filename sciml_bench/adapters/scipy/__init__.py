@@ -1,5 +1,77 @@
 """SciPy's ``solve_ivp``, with gradients from the forward sensitivity equations."""
 
-from sciml_bench.adapters.scipy.declaration import ADAPTER
+from __future__ import annotations
+
+from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.recipes import by_work, default, distinct
+from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
+
+
+# What SciPy can do. Imports nothing of SciPy.
+
+
+def refusal(cell: Cell, facts: Facts) -> str | None:
+    """Why a cell cannot run on a problem with these facts."""
+    if facts.controlled:
+        return "paths that drive an equation, through data or of Brownian motions, are not emitted to NumPy"
+    if facts.n_weights:
+        return (
+            "SciPy has no automatic differentiation, and forward sensitivity equations for all the weights of a network"
+            " are no way to train it"
+        )
+    if facts.batch > 1:
+        return "SciPy's solve_ivp takes one trajectory at a time, with a right-hand side written in Python"
+    if cell.framework_mode == "compiled" and facts.latent:
+        return "code for Numba is of the equations alone, without what is computed around the solve"
+    if cell.framework_mode == "compiled" and facts.not_local:
+        return f"code for Numba is written number by number, and that of arrays point by point: {facts.not_local}"
+    return None
+
+
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """LSODA first, which finds out by itself whether a problem is stiff; in its older interface, whose loop is Fortran.
+
+    SciPy's guide: "explicit Runge-Kutta methods should be used for non-stiff problems and implicit methods ('Radau',
+    'BDF') for stiff problems. Among Runge-Kutta methods, 'DOP853' is recommended for solving with high precision", and
+    "'LSODA' can also be a good universal choice". ``solve_ivp`` takes RK45 unless it is told otherwise. Where Numba is
+    missing, or a problem is not for it, the next one is the best.
+    """
+    implicit = (Recipe("radau", "forward", "eager"), Recipe("bdf", "forward", "eager"))
+    further = by_work(facts, (Recipe("dop853", "forward", "eager"),), implicit)
+    usual = by_work(facts, (default("rk45", "forward", "eager"),), ())
+    return distinct(
+        Recipe("odeint", "forward", "compiled"),
+        Recipe("odeint", "forward", "eager"),
+        Recipe("lsoda", "forward", "eager"),
+        *further,
+        *usual,
+    )
+
+
+ADAPTER = Adapter(
+    name="scipy",
+    title="SciPy solve_ivp",
+    packages={"numpy": "numpy", "scipy": "scipy"},
+    extra="",
+    target="numpy",
+    program="sciml_bench.adapters.scipy.program:build",
+    methods=(
+        Method("rk45", family="explicit_rk", order=5, implicit=False),
+        Method("dop853", family="explicit_rk", order=8, implicit=False),
+        Method("radau", family="radau", order=5, implicit=True, stiff=True),
+        Method("bdf", family="bdf", order=5, implicit=True, stiff=True),
+        # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5 by itself.
+        Method("lsoda", family="multistep", order=5, implicit=True, stiff=True),
+        # The same in the older interface, whose loop is compiled as a whole; "for new code, use solve_ivp".
+        Method("odeint", family="multistep", order=5, implicit=True, stiff=True),
+    ),
+    sensitivities=("forward",),
+    # Compiled: the right-hand side and its Jacobians by Numba, the solver's own loop stays Python or Fortran.
+    modes=("eager", "compiled"),
+    mode_targets={"compiled": "numba"},
+    mode_extras={"compiled": "numba"},
+    recipes=recipes,
+    refusal=refusal,
+)

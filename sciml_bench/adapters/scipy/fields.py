@@ -6,21 +6,72 @@ in any of their calls.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sciml_bench.adapters.scipy import layout
-from sciml_bench.adapters.scipy.arrangement import Arrangement, arrangement
-from sciml_bench.adapters.scipy.calls import writing
-from sciml_bench.adapters.scipy.layout import Layout
-from sciml_bench.adapters.scipy.newton import Fill
-from sciml_bench.adapters.scipy.structure import Band, Parameters, Structure, own_band
+from sciml_bench.adapters.scipy import newton as layout
+from sciml_bench.adapters.scipy.integrators import MAX_STEPS_OPTION, writing
+from sciml_bench.adapters.scipy.newton import Fill, Layout
+from sciml_bench.adapters.scipy.structure import Arrangement, Band, Parameters, Structure, arrangement, own_band
 from sciml_bench.adapters.scipy.system import EXPLICIT, LSODA, MANY_STATES, SPARSE_FROM, System, Systems, is_narrow
-from sciml_bench.task import Numbers
+from sciml_bench.record.outcome import SolverFailure
+from sciml_bench.record.task import Numbers
+
+# Whether LSODA does without the coupling of the sensitivities with the state in its Newton matrix.
+
+# What one evaluation costs beyond the numbers that it writes, in operations: a call of Python.
+CALL = 3000
+# Operations for each number that an evaluation writes.
+EVALUATION = 20
+# A full matrix is factorised in blocks, in so many times less time for each operation than a band.
+FULL = 4
+# Between two saved times the solve without the coupling gets this many times the steps of the whole other one.
+STEPS = 2
+
+
+class Counted(Protocol):
+    """Counts of a solve."""
+
+    @property
+    def n_accepted(self) -> int: ...
+    @property
+    def n_rhs_evaluations(self) -> int: ...
+    @property
+    def n_lu(self) -> int: ...
+
+
+def cheaper(coupled: Sequence[System], uncoupled: System, counts_of: Callable[[System], Counted]) -> Sequence[System]:
+    """Those of both ways that take less arithmetic; with the coupling where the other one does not get to the end.
+
+    Raises:
+        SolverFailure: not even those with the coupling get to the end.
+    """
+    counted = [counts_of(system) for system in coupled]
+    limit: dict[str, Any] = {MAX_STEPS_OPTION: STEPS * max(counts.n_accepted for counts in counted)}
+    try:
+        without = counts_of(uncoupled._replace(options={**uncoupled.options, **limit}))
+    except SolverFailure:
+        return coupled
+    with_coupling = sum(operations(system, counts) for system, counts in zip(coupled, counted, strict=True))
+    return [uncoupled] if operations(uncoupled, without) < with_coupling else coupled
+
+
+def operations(system: System, counts: Counted) -> float:
+    """About how many operations on numbers a solve with these counts takes."""
+    size = len(system.start)
+    if "lband" in system.options:
+        lower, upper = system.options["lband"], system.options["uband"]
+        # Rows are exchanged, which widens the upper part by the lower one.
+        factorised, solved = 2 * size * lower * (lower + upper), 2 * size * (2 * lower + upper)
+    else:
+        factorised, solved = 2 * size**3 / (3 * FULL), 2 * size**2
+    return counts.n_rhs_evaluations * (CALL + EVALUATION * size + solved) + counts.n_lu * factorised
+
 
 Vector = NDArray[np.float64]
 

@@ -13,18 +13,21 @@ from numpy.typing import NDArray
 from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
-from sciml_bench.adapters.scipy import coupling, failure, odeint, sensitivity
+from sciml_bench.adapters.scipy import fields as coupling
+from sciml_bench.adapters.scipy import integrators as failure
+from sciml_bench.adapters.scipy import integrators as odeint
+from sciml_bench.adapters.scipy import system as sensitivity
 from sciml_bench.adapters.scipy.fields import FieldSystems, has_fields
-from sciml_bench.adapters.scipy.ivp import Integrate, Result, by_solve_ivp
+from sciml_bench.adapters.scipy.integrators import Integrate, Result, by_solve_ivp
 from sciml_bench.adapters.scipy.structure import Parameters
 from sciml_bench.adapters.scipy.system import System, Systems
-from sciml_bench.adapters.segments import Segment, split
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task
+from sciml_bench.adapters.time_grid import Segment, split
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Point, Task
 
 if TYPE_CHECKING:
-    # Not imported: it brings Numba, which only compiled cells have.
-    from sciml_bench.adapters.numba.compiling import CompileTimes
+    from sciml_bench.adapters.numba import CompileTimes
+
 
 Vector = NDArray[np.float64]
 METHODS = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": LSODA}
@@ -145,7 +148,7 @@ class SciPyProgram(Program):
         return p.tolist() if self._compiled is None else p
 
     def _compile_times(self) -> CompileTimes:
-        from sciml_bench.adapters.numba.compiling import CompileTimes
+        from sciml_bench.adapters.numba import CompileTimes
 
         return CompileTimes(vars(self._source).values())
 
@@ -181,7 +184,7 @@ class SciPyProgram(Program):
     def versions(self) -> dict[str, str]:
         found = {"scipy": scipy.__version__, "numpy": np.__version__}
         if self._compiled is not None:
-            from sciml_bench.adapters.numba.compiling import versions
+            from sciml_bench.adapters.numba import versions
 
             found |= versions()
         return found

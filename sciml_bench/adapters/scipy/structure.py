@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_matrix, eye_array, issparse
+from scipy.sparse import csc_matrix, csr_matrix, eye_array, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
-from sciml_bench.task import Numbers
+from sciml_bench.record.task import Numbers
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -120,3 +120,53 @@ def entries_of_factors(shape: Structure) -> int:
     random = np.random.default_rng(0)
     pattern = csc_matrix((random.uniform(size=len(shape.rows)), (shape.rows, shape.columns)), shape=(shape.n, shape.n))
     return int(splu(csc_matrix(shape.n * eye_array(shape.n) - pattern)).nnz)
+
+
+# The order in which the points of a compiled module's fields are stored, so that neighbours are near each other.
+
+IndexArray = NDArray[np.int64]
+
+
+class Arrangement(NamedTuple):
+    """State ``order[k]`` of the problem is stored k-th, the values of a point next to each other.
+
+    ``points`` is what the module's functions take, ``shape`` the structure of the Jacobian in that order, each entry
+    once, and ``entry[q]`` the entry that number q of the module's Jacobian is added to.
+    """
+
+    order: IndexArray
+    points: IndexArray
+    shape: Structure
+    entry: IndexArray
+
+    def order_of(self, blocks: int) -> IndexArray:
+        """The order of the state with its sensitivities."""
+        return (len(self.order) * np.arange(blocks)[:, None] + self.order).ravel()
+
+
+def arrangement(source: ModuleType) -> Arrangement:
+    """Points in the order of the narrowest band: their own, from both ends at once, which folds a ring flat, or that of
+    Cuthill and McKee reversed, which walks along the longer side of a rectangle."""
+    own = np.arange(source.POINTS)
+    graph = csr_matrix(
+        (np.ones(source.AT.size), (np.tile(own, len(source.AT)), source.AT.ravel())), shape=(len(own), len(own))
+    )
+    found = reverse_cuthill_mckee((graph + graph.T).tocsr(), symmetric_mode=True)
+    folded = np.minimum(own, own[::-1]) * 2 + (own > own[::-1])
+    candidates = [_in_order(source, order.astype(np.int64)) for order in (own, np.argsort(folded), found)]
+    return min(candidates, key=lambda candidate: own_band(candidate.shape).width)
+
+
+def _in_order(source: ModuleType, order: IndexArray) -> Arrangement:
+    species, n_points = source.SPECIES, source.POINTS
+    n = species * n_points
+    place = np.argsort(order)
+    # (points, places): where the values of the point there begin.
+    begin = species * place[source.AT[:, order]].T
+    points = np.ascontiguousarray(np.hstack([order[:, None], begin[:, 1:]]), dtype=np.int64)
+    to, by, where = source.COUPLED.T
+    rows = (species * np.arange(n_points)[:, None] + to).ravel()
+    columns = (begin[:, where] + by).ravel()
+    entries, entry = np.unique(columns * n + rows, return_inverse=True)
+    states = (order[:, None] + n_points * np.arange(species)).ravel()
+    return Arrangement(states, points, Structure(n, entries % n, entries // n), entry)

@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from sciml_bench.adapters.base import FloatArray
-from sciml_bench.task import Numbers
+from sciml_bench.record.task import Numbers
 
 TOGETHER = 32
 """BDF factorises a full matrix in every step, by an algorithm whose cost grows with the cube of the equations. Of more

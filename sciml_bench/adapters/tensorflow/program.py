@@ -9,22 +9,22 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
-from sciml_bench.adapters.fixed_steps import fixed_steps
-from sciml_bench.adapters.segments import Segment, split
-from sciml_bench.adapters.tensorflow import failure, forward, solvers
+from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4, UNROLLED, forward, solvers
+from sciml_bench.adapters.tensorflow import compiling as failure
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
-from sciml_bench.adapters.tensorflow.declaration import BDF, FORWARD, RK4, UNROLLED
-from sciml_bench.adapters.tensorflow.runge_kutta import RungeKutta4
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task, Training
-from sciml_bench.trajectories import Trajectories
+from sciml_bench.adapters.tensorflow.solvers import RungeKutta4
+from sciml_bench.adapters.time_grid import Segment, fixed_steps, split
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Point, Task, Training
+from sciml_bench.record.trajectories import Trajectories
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+
 
 # The library calls functions of TensorFlow that TensorFlow warns of at every trace.
 tf.get_logger().setLevel(logging.ERROR)

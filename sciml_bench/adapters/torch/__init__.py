@@ -1,3 +1,26 @@
 """PyTorch, for the models of the conventional track."""
 
-from sciml_bench.adapters.torch.declaration import ADAPTER as ADAPTER
+from __future__ import annotations
+
+from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Recipe
+from sciml_bench.adapters.recipes import always, model_refusal
+
+# What the adapter of PyTorch can do. Imports nothing of PyTorch.
+
+ADAPTER = Adapter(
+    name="torch",
+    title="PyTorch",
+    packages={"torch": "torch"},
+    extra="torch",
+    target="torch",
+    program="sciml_bench.adapters.torch.program:build",
+    methods=(NETWORK,),
+    sensitivities=("reverse",),
+    modes=("eager", "compiled"),
+    precisions=("float32", "float64", "bfloat16"),
+    devices=("cpu", "gpu"),
+    recipes=always(Recipe("network", "reverse", "eager"), Recipe("network", "reverse", "compiled")),
+    refusal=model_refusal,
+    cached_modes=("compiled",),
+    track=CONVENTIONAL,
+)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import torch._dynamo.utils
 
+from sciml_bench.adapters.base import Program
+
 
 def graph_count() -> int:
     """Graphs that TorchDynamo has compiled in this process."""
@@ -32,3 +34,30 @@ def cache_hits() -> int:
     """Graphs that were found compiled on the disk, by Inductor and by AOTAutograd."""
     counters = torch._dynamo.utils.counters
     return int(counters["inductor"]["fxgraph_cache_hit"] + counters["aot_autograd"]["autograd_cache_hit"])
+
+
+# A program that PyTorch's compiler may have compiled, and what is known of that.
+
+
+class CompiledProgram(Program):
+    """``_compiled`` says whether the compiler is in use; an eager program does not import it to be asked."""
+
+    _compiled: bool
+
+    def trace_count(self) -> int:
+        if not self._compiled:
+            return 0
+
+        return graph_count()
+
+    def phases_ns(self) -> dict[str, int]:
+        if not self._compiled:
+            return {}
+
+        return phases_ns()
+
+    def cache_hits(self) -> int | None:
+        if not self._compiled:
+            return None
+
+        return cache_hits()

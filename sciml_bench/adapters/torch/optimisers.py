@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from sciml_bench.task import Training
+from sciml_bench.record.task import Training
 
 
 def optimiser_of(training: Training, parameters: Iterable[Tensor]) -> torch.optim.Optimizer:

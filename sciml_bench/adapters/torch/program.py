@@ -11,10 +11,10 @@ from torch import Tensor
 
 from sciml_bench.adapters.base import FloatArray, Trainer, load_source
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
-from sciml_bench.adapters.torch.compiled_program import CompiledProgram
+from sciml_bench.adapters.torch.compiler import CompiledProgram
 from sciml_bench.adapters.torch.optimisers import optimiser_of
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Task, Training
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Task, Training
 
 
 class Batch(NamedTuple):

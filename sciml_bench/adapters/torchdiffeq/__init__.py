@@ -1,5 +1,124 @@
 """torchdiffeq in PyTorch, with gradients by back-propagation through the steps or by its adjoint equation."""
 
-from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.recipes import contradicted, default, distinct, takes_explicit
+from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
+
+
+# What torchdiffeq can do. Imports nothing of PyTorch or torchdiffeq.
+
+SEMINORM = "backsolve-seminorm"
+"""The adjoint equation whose steps do not obey the errors of the parameters' gradients, which nothing else depends on
+(Kidger, Chen and Lyons, arXiv 2009.09457)."""
+
+ADAPTIVE = (
+    Method("dopri5", family="explicit_rk", order=5, implicit=False),
+    Method("dopri8", family="explicit_rk", order=8, implicit=False),
+    Method("tsit5", family="explicit_rk", order=5, implicit=False),
+    Method("bosh3", family="explicit_rk", order=3, implicit=False),
+    Method("fehlberg2", family="explicit_rk", order=2, implicit=False),
+    Method("adaptive_heun", family="explicit_rk", order=2, implicit=False),
+)
+FIXED = (
+    Method("rk4", family="explicit_rk", order=4, implicit=False, adaptive=False),
+    # Raises its order up to 12 as it goes; its corrector is a fixed-point iteration.
+    Method("implicit_adams", family="multistep", order=4, implicit=True, adaptive=False),
+    Method("implicit_euler", family="implicit_rk", order=1, implicit=True, adaptive=False, stiff=True),
+    Method("implicit_midpoint", family="implicit_rk", order=2, implicit=True, adaptive=False),
+    Method("trapezoid", family="implicit_rk", order=2, implicit=True, adaptive=False),
+    Method("radauIIA3", family="radau", order=3, implicit=True, adaptive=False, stiff=True),
+    Method("radauIIA5", family="radau", order=5, implicit=True, adaptive=False, stiff=True),
+    Method("gl4", family="implicit_rk", order=4, implicit=True, adaptive=False),
+    Method("gl6", family="implicit_rk", order=6, implicit=True, adaptive=False),
+    Method("sdirk2", family="sdirk", order=2, implicit=True, adaptive=False, stiff=True),
+    Method("trbdf2", family="esdirk", order=2, implicit=True, adaptive=False, stiff=True),
+)
+
+# Methods that are in torchdiffeq's repository but not in every release on PyPI that has the same version number
+# (0.2.5), and the file of the library that has them.
+_FILES = {
+    "tsit5": "tsit5.py",
+    **dict.fromkeys(
+        (method.name for method in FIXED if method.name not in ("rk4", "implicit_adams")), "fixed_grid_implicit.py"
+    ),
+}
+REPOSITORY = "git+https://github.com/rtqichen/torchdiffeq"
+
+
+def not_released(method: str) -> str | None:
+    """Why the installed torchdiffeq lacks this method; ``None`` when it has it, or is not installed at all."""
+    spec = importlib.util.find_spec("torchdiffeq")
+    if method not in _FILES or spec is None:
+        return None
+    if any((Path(folder) / "_impl" / _FILES[method]).exists() for folder in spec.submodule_search_locations or ()):
+        return None
+    return f"the installed torchdiffeq has no method '{method}', its repository has; run: pip install {REPOSITORY}"
+
+
+def _refusal(cell: Cell, facts: Facts) -> str | None:
+    if facts.stochastic:
+        return "torchdiffeq takes no Brownian motion that drives an equation (torchsde, a library of its own, does)"
+    if facts.controlled:
+        return "torchdiffeq has no paths through data that drive an equation (torchcde, a library of its own, has)"
+    if facts.input_derivatives and cell.framework_mode == "compiled":
+        return "torch.compile does not trace torch.autograd.grad, by which the right-hand side differentiates a network"
+    if cell.sensitivity == SEMINORM and not _has_error_control(cell.method):
+        return f"a seminorm changes how errors decide on steps; those of '{cell.method}' are fixed"
+    if cell.sensitivity == SEMINORM and facts.wrt == "initial_state":
+        return "a seminorm leaves out the gradients of parameters, which this problem does not ask for"
+    return not_released(cell.method)
+
+
+def _has_error_control(method: str) -> bool:
+    return any(item.name == method for item in ADAPTIVE)
+
+
+def recipes(facts: Facts) -> tuple[Recipe, ...]:
+    """dopri8 where an explicit method succeeds, dopri5 where stability limits its steps, and for networks.
+
+    Its guide lists dopri8 first and has dopri5 as default. An operation costs microseconds there whatever it computes,
+    and a step some twenty of them besides the evaluations, so that larger steps win: on Lotka-Volterra solves by dopri8
+    take 0.64 of the time at four and six digits and 0.75 at eight, gradients the same. On the spiral's network, which
+    is seen at many times, between which dopri8 has an interpolant of fourth order only, dopri5 wins.
+
+    The guide shows ``odeint`` and ``odeint_adjoint`` side by side, and names no method for stiff problems: the implicit
+    method of highest stiff order stands first there, with dopri5 beside it, which is all there is in releases that have
+    none. There are no forward sensitivities.
+    """
+    usual = default("dopri5", "discrete", "eager")
+    if not takes_explicit(facts):
+        return distinct(Recipe("radauIIA5", "discrete", "eager"), usual)
+    accurate = Recipe("dopri8", "discrete", "eager")
+    limited = contradicted(facts) or facts.n_weights > 0
+    return distinct(
+        *((usual, accurate) if limited else (accurate, usual)),
+        Recipe("dopri5", "discrete", "compiled"),
+        Recipe("dopri5", "backsolve", "eager"),
+        Recipe("dopri5", "backsolve", "compiled"),
+    )
+
+
+ADAPTER = Adapter(
+    name="torchdiffeq",
+    title="torchdiffeq (PyTorch)",
+    packages={"torch": "torch", "torchdiffeq": "torchdiffeq"},
+    extra="torch",
+    target="torch-arrays",
+    # TorchInductor fuses what is written number by number, and calls a library for each product with a matrix.
+    mode_targets={"compiled": "torch"},
+    program="sciml_bench.adapters.torchdiffeq.program:build",
+    methods=(*ADAPTIVE, *FIXED),
+    sensitivities=("discrete", "backsolve", SEMINORM),
+    modes=("eager", "compiled"),
+    precisions=("float64", "float32"),
+    recipes=recipes,
+    refusal=_refusal,
+    cached_modes=("compiled",),
+)

@@ -11,17 +11,17 @@ import torchdiffeq
 from torch import Tensor
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, FloatArray, Gradient, Solution, Trainer, load_source
-from sciml_bench.adapters.fixed_steps import fixed_steps, refuse_too_many
-from sciml_bench.adapters.segments import split
-from sciml_bench.adapters.torch.compiled_program import CompiledProgram
-from sciml_bench.adapters.torchdiffeq import failure, grid, tableau
-from sciml_bench.adapters.torchdiffeq.declaration import ADAPTER, SEMINORM, not_released
-from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation, depends_on_time, equation
-from sciml_bench.adapters.torchdiffeq.networks import as_function
+from sciml_bench.adapters.time_grid import fixed_steps, refuse_too_many, split
+from sciml_bench.adapters.torch.compiler import CompiledProgram
+from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM, not_released
+from sciml_bench.adapters.torchdiffeq import solver as failure
+from sciml_bench.adapters.torchdiffeq import solver as grid
+from sciml_bench.adapters.torchdiffeq import solver as tableau
+from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation, as_function, depends_on_time, equation
 from sciml_bench.adapters.torchdiffeq.training import TorchdiffeqTrainer
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task, Training
-from sciml_bench.trajectories import Trajectories
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Point, Task, Training
+from sciml_bench.record.trajectories import Trajectories
 
 
 class Inputs(NamedTuple):

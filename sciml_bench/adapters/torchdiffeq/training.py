@@ -10,7 +10,7 @@ from torch import Tensor
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Trainer
 from sciml_bench.adapters.torch.optimisers import optimiser_of
-from sciml_bench.task import Training
+from sciml_bench.record.task import Training
 
 
 class TorchdiffeqTrainer(Trainer):

@@ -11,10 +11,10 @@ import torchode
 from torch import Tensor
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
-from sciml_bench.adapters.segments import Segment, split
-from sciml_bench.outcome import Outcome, SolverFailure
-from sciml_bench.task import Point, Task
-from sciml_bench.trajectories import Trajectories
+from sciml_bench.adapters.time_grid import Segment, split
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Point, Task
+from sciml_bench.record.trajectories import Trajectories
 
 # Its annotations are shapes, which no tensor has for a type checker.
 PROBLEM: Any = torchode.InitialValueProblem

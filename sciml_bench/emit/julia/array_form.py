@@ -10,9 +10,8 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context, size_of
-from sciml_bench.emit.julia.array_printer import ArrayPrinter
-from sciml_bench.emit.julia.constants import constant_names, vector
-from sciml_bench.emit.julia.control import slope_arguments
+from sciml_bench.emit.julia.array_printer import ArrayPrinter, slope_arguments
+from sciml_bench.emit.julia.body import constant_names, vector
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.errors import UsageError
 from sciml_bench.problem.model import Definition, Problem, symbol, to_double
@@ -26,10 +25,11 @@ from sciml_bench.problem.operators import (
     Laplacian,
     NetworkOutput,
     Node,
+    Shape,
     Shift,
     TridiagonalSolve,
+    shape_of,
 )
-from sciml_bench.problem.shapes import Shape, shape_of
 
 _REFUSED = (TridiagonalSolve, IndexedSum, At)
 _NAMES = {"Shift": "shifted", "MatrixProduct": "product", "MatrixOf": "product", "ControlSlope": "slope"}

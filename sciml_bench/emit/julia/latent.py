@@ -10,15 +10,13 @@ from sympy import Symbol
 
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia.array_form import ArrayForm, parameter_lines, state_lines
-from sciml_bench.emit.julia.array_printer import ArrayPrinter
-from sciml_bench.emit.julia.constants import vector
-from sciml_bench.emit.julia.control import controls_source
+from sciml_bench.emit.julia.array_printer import ArrayPrinter, controls_source
+from sciml_bench.emit.julia.body import vector
 from sciml_bench.emit.julia.loss import residual_source, scaled, summed, term, weighted
 from sciml_bench.errors import UsageError
-from sciml_bench.problem.given import Given
+from sciml_bench.problem.batch import Given
 from sciml_bench.problem.model import symbol, to_double
-from sciml_bench.problem.operators import NetworkOutput, Node
-from sciml_bench.problem.shapes import shape_of
+from sciml_bench.problem.operators import NetworkOutput, Node, shape_of
 
 MOST_NUMBERS = 200_000
 """Most numbers that the data of all trajectories may have together: Julia would take minutes to read more of them."""

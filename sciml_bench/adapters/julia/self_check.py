@@ -1,0 +1,183 @@
+"""Tries the parts of a Julia installation: a solve and, but for SUNDIALS, a gradient each, in a process of its own.
+
+Optional parts that are adapters of models are tried where they were added, by the gradient of a small one.
+
+As a module it is that process: a task as JSON on standard input, one JSON object on standard output.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sciml_bench.adapters.julia.installation import present
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sciml_bench.adapters.julia.installation import Installation
+    from sciml_bench.record.task import Task
+
+
+# Each part and the cell that shows whether it works. ``forward`` is what everything else builds on.
+PARTS = {
+    "forward": ("rodas5p", "forward", "compiled"),
+    "adjoint": ("tsit5", "gauss-reversediff", "compiled"),
+    "zygote": ("tsit5", "gauss-zygote", "compiled"),
+    "sundials": ("cvode_bdf", "gauss-reversediff", "in-place"),
+    "enzyme": ("tsit5", "gauss-enzyme", "compiled"),
+}
+REQUIRED = "forward"
+# The model by which optional parts are tried.
+MODEL = "matrix-exponential"
+# Its solves are of use where SciMLSensitivity's adjoints of them fail, which depends on the versions of both.
+SOLVES_ONLY = ("sundials",)
+TIMEOUT_S = 900.0
+_LONGEST_MESSAGE = 300
+
+
+def parts(installation: Installation, environment: Mapping[str, str], say: Callable[[str], None]) -> dict[str, str]:
+    """What came of each part: empty text where it works, else a message. Without the required part it ends there."""
+    found: dict[str, str] = {}
+    for part, cell in [*PARTS.items(), *((part, None) for part in _models(installation))]:
+        say(f"trying {part}: {'/'.join(cell or (MODEL,))} …")
+        task = _task(cell, part not in SOLVES_ONLY) if cell else _model_task(part)
+        found[part], seconds = _try(task, installation, environment)
+        say(f"  {found[part] or f'works; its first calls took {seconds:.1f} s'}")
+        if found[part] and part == REQUIRED:
+            break
+    return found
+
+
+def _task(cell: tuple[str, str, str], gradient: bool) -> str:
+    """A small problem with a known answer, as a worker takes it, and whether its gradient is taken, too."""
+    from sciml_bench.adapters.conformance.suite import case
+    from sciml_bench.adapters.julia import ADAPTER
+    from sciml_bench.record.task import Cell
+
+    task = case(ADAPTER, Cell("trial", ADAPTER.name, *cell)).tasks["nonstiff"]
+    return dataclasses.replace(task, options={"gradient": gradient}).to_json()
+
+
+def _models(installation: Installation) -> tuple[str, ...]:
+    """The optional parts there that are adapters of models."""
+    from sciml_bench.adapters.base import CONVENTIONAL
+    from sciml_bench.adapters.registry import adapter
+
+    there = present(Path(installation.project))
+    return tuple(part for part in there if adapter(part).track == CONVENTIONAL)
+
+
+def _model_task(part: str) -> str:
+    """A small model, with its reference, for the adapter that has the part's name."""
+    from sciml_bench.adapters.registry import adapter
+    from sciml_bench.emit import source
+    from sciml_bench.models.load import load_architecture
+    from sciml_bench.models.truth import known_or_computed
+    from sciml_bench.problem import catalog
+    from sciml_bench.record.task import Cell, Sampling, Task
+
+    declared, model = adapter(part), load_architecture(catalog.path(MODEL))
+    way = (declared.methods[0].name, declared.sensitivities[0], declared.modes[0])
+    return Task(
+        cell=Cell(MODEL, part, *way, "float32", "cpu"),
+        program=declared.program,
+        source=source(model, declared.target),
+        numbers=model.numbers(),
+        points=model.points,
+        sampling=Sampling(warm_up_calls=1, steady_calls=3, steady_s=0.0, max_steady_calls=3, perturbation=0.0),
+        seed=0,
+        threads=1,
+        error_bound=0.0,
+        gradient_error_bound=0.0,
+        learning=model.learning(known_or_computed(model, lambda _line: None)),
+        options={"gradient": True},
+    ).to_json()
+
+
+def _try(task: str, installation: Installation, environment: Mapping[str, str]) -> tuple[str, float]:
+    from sciml_bench.adapters.julia.installation import worker_variables
+
+    root = str(Path(__file__).resolve().parents[3])
+    path = os.pathsep.join(filter(None, (root, environment.get("PYTHONPATH", ""))))
+    variables = {**environment, **worker_variables(installation), "PYTHONPATH": path}
+    command = [sys.executable, "-m", "sciml_bench.adapters.julia.self_check"]
+    try:
+        done = subprocess.run(
+            command, input=task, capture_output=True, text=True, errors="replace", env=variables, timeout=TIMEOUT_S,
+            check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"no answer within {TIMEOUT_S:g} s", TIMEOUT_S
+    if done.returncode < 0:
+        return f"Julia was ended by signal {signal.Signals(-done.returncode).name}", 0.0
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+        return last[0][:_LONGEST_MESSAGE], 0.0
+    told = json.loads(done.stdout.splitlines()[-1])
+    return told["message"], told["seconds"]
+
+
+def main() -> None:
+    """Build the task's program, solve and differentiate once, and tell what came of it."""
+    text = sys.stdin.read()
+    # Julia comes before NumPy and all else.
+    program = importlib.import_module(json.loads(text)["program"].partition(":")[0])
+    import numpy as np
+
+    from sciml_bench.record.task import Task
+
+    task = Task.from_json(text)
+    start = time.perf_counter()
+    try:
+        built = program.build(task)
+        point = task.points[-1]
+        # Of a model the samples are told, not its weights.
+        inputs = built.prepare(np.arange(point.batch or 1) if task.learning else np.array(task.numbers.theta), point)
+        built.read_solution(built.solve(inputs))
+        message = ""
+        if task.options["gradient"]:
+            message = _compared(built.read_gradient(built.gradient(inputs)).gradient, task)
+    # Whatever Julia raises is the answer to the question.
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}".splitlines()[0][:_LONGEST_MESSAGE]
+    print(json.dumps({"message": message, "seconds": time.perf_counter() - start}))
+
+
+def _compared(found: Any, task: Task) -> str:
+    """Empty when the gradient is the expected one."""
+    import numpy as np
+
+    if task.learning is not None:
+        found, expected = _slopes(found, task)
+    else:
+        assert task.reference is not None
+        expected = np.array(task.reference.gradient)
+    error = float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+    return "" if error < 1e-3 else f"the gradient is off by {error:.1e}"
+
+
+def _slopes(gradient: Any, task: Task) -> tuple[Any, Any]:
+    """What a model's gradient, and what its reference says of the loss along the reference's directions."""
+    import numpy as np
+
+    from sciml_bench.models.weights import directions
+
+    assert task.learning is not None
+    truth = task.learning.truth
+    assert truth is not None
+    found = [gradient @ direction for direction in directions(len(gradient), truth.direction_seed)]
+    return np.array(found), np.array(truth.slopes)[:, : task.points[-1].batch].mean(axis=1)
+
+
+if __name__ == "__main__":
+    main()

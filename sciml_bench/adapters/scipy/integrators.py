@@ -1,0 +1,220 @@
+"""SciPy's ``odeint``: LSODA with a compiled loop over steps and saved times, which calls Python for equations only."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import ODEintWarning, OdeSolver, odeint, solve_ivp
+
+from sciml_bench.adapters.scipy.newton import Fill, Layout
+from sciml_bench.adapters.time_grid import Segment
+from sciml_bench.record.outcome import Outcome, SolverFailure
+
+# What SciPy says when a solve fails, as typed outcomes.
+
+# Steps of LSODA that do not change t, after which a solve has failed: where a solution becomes infinite it goes on with
+# them for ever.
+STALLED_AFTER = 100
+
+# LSODA reports through warnings; these are ODEPACK's sentences for negative istate.
+_LSODA = {
+    "Excess work done": Outcome.MAX_STEPS,
+    "Excess accuracy requested": Outcome.STEP_UNDERFLOW,
+    "Repeated error test failures": Outcome.STEP_UNDERFLOW,
+    "Repeated convergence failures": Outcome.STEP_UNDERFLOW,
+    "Error weight became zero": Outcome.STEP_UNDERFLOW,
+}
+
+
+def unfinished(message: str, warnings: list[str], t: float) -> SolverFailure:
+    """The failure behind a ``solve_ivp`` that did not reach the end; ``t`` is where its segment started."""
+    text = "; ".join([message, *warnings])
+    for sentence, outcome in _LSODA.items():
+        if sentence in text:
+            return SolverFailure(outcome, f"SciPy stopped in the segment from t = {t:g}: {text}")
+    return SolverFailure(Outcome.STEP_UNDERFLOW, f"SciPy stopped in the segment from t = {t:g}: {text}")
+
+
+def raised(error: Exception) -> SolverFailure | None:
+    """The failure behind an exception of the linear algebra below the solver; ``None`` when it is none of these."""
+    text = str(error)
+    if "infs or NaNs" in text:
+        return SolverFailure(Outcome.NONFINITE, f"the Newton matrix is not finite: {text}")
+    if "singular" in text:
+        return SolverFailure(Outcome.STEP_UNDERFLOW, f"the Newton matrix is singular: {text}")
+    return None
+
+
+def stalled(t: float) -> SolverFailure:
+    """The failure of a solver whose steps no longer advance."""
+    return SolverFailure(Outcome.STEP_UNDERFLOW, f"LSODA's steps no longer advance t = {t:.17g}")
+
+
+# Functions that a solver calls hundreds of times, of as few Python frames and new arrays as it allows.
+
+Vector = NDArray[np.float64]
+Function = Callable[..., Any]
+
+
+def writing(kernel: Function, size: int, reuses: bool, *arguments: Any) -> Function:
+    """A function of t and y that returns what the kernel writes, which takes one to three arguments after the array."""
+    if not reuses:
+
+        def made(t: float, y: Vector) -> Vector:
+            out = np.empty(size)
+            kernel(t, y, out, *arguments)
+            return out
+
+        return made
+    kept = np.empty(size)
+    # Arguments one by one: a star makes the call of a small kernel a twentieth longer.
+    a, b, c = (*arguments, None, None)[:3]
+
+    def with_one(t: float, y: Vector) -> Vector:
+        kernel(t, y, kept, a)
+        return kept
+
+    def with_two(t: float, y: Vector) -> Vector:
+        kernel(t, y, kept, a, b)
+        return kept
+
+    def with_three(t: float, y: Vector) -> Vector:
+        kernel(t, y, kept, a, b, c)
+        return kept
+
+    return (with_one, with_two, with_three)[len(arguments) - 1]
+
+
+def matrix(chosen: Layout, fill: Fill, reuses: bool) -> Function:
+    """The matrix as a function of t and the flat Z."""
+    if not reuses:
+
+        def made(t: float, z: Vector) -> Any:
+            numbers = np.zeros(chosen.stored)
+            fill(t, z, numbers)
+            return chosen.matrix(numbers)
+
+        return made
+    numbers = np.zeros(chosen.stored)
+    kept = chosen.matrix(numbers)
+
+    def evaluate(t: float, z: Vector) -> Any:
+        fill(t, z, numbers)
+        return kept
+
+    return evaluate
+
+
+# SciPy's ``solve_ivp`` on one segment, with a count of steps, which it does not tell when it is given the times.
+
+
+class Result(NamedTuple):
+    """``y`` has a column for each saved time; ``status`` is 0 when the end was reached."""
+
+    y: Vector
+    status: int
+    message: str
+    n_steps: int
+    nfev: int
+    njev: int
+    nlu: int
+
+
+Integrate = Callable[
+    [Callable[..., Any], Segment, Vector, Vector, float, Vector, Mapping[str, Any], tuple[Any, ...]], Result
+]
+"""The right-hand side, the segment, its times, the state at its start, both tolerances, options of the method, and what
+the right-hand side and the Jacobian take besides."""
+
+
+class StepCounter(OdeSolver):
+    """What a counting solver is besides: ``steps`` are those that it has taken since it was set to 0."""
+
+    steps: int
+
+
+def counting_steps(solver: type[OdeSolver]) -> type[StepCounter]:
+    """The same solver; a call of a microsecond's fraction more for each step."""
+
+    class Counting(solver):
+        steps = 0
+        standing = 0
+
+        def step(self) -> str | None:
+            Counting.steps += 1
+            before = self.t
+            message = super().step()
+            if self.t != before:
+                self.standing = 0
+            elif (standing := self.standing + 1) > STALLED_AFTER:
+                raise stalled(before)
+            else:
+                self.standing = standing
+            return message
+
+    return Counting  # pyright: ignore[reportReturnType]
+
+
+def by_solve_ivp(solver: type[OdeSolver]) -> Integrate:
+    """``solve_ivp`` with one of its solvers."""
+    # The stubs of SciPy name methods only.
+    counting: Any = counting_steps(solver)
+
+    def integrate(
+        rhs: Callable[..., Any], segment: Segment, times: Vector, start: Vector, rtol: float, atol: Vector,
+        options: Mapping[str, Any], args: tuple[Any, ...],
+    ) -> Result:  # fmt: skip
+        counting.steps = 0
+        found: Any = solve_ivp(
+            rhs, (segment.start, segment.end), start, method=counting, t_eval=times, rtol=rtol, atol=atol,
+            args=args or None, **options,
+        )  # fmt: skip
+        return Result(found.y, found.status, found.message, counting.steps, found.nfev, found.njev, found.nlu)
+
+    return integrate
+
+
+MAX_STEPS = 100_000
+"""Steps between two saved times after which a solve has failed. SciPy's default of 500 is too few where it is stiff."""
+
+MAX_STEPS_OPTION = "max_steps"
+"""The option that sets another number of them."""
+
+# What ``odeint`` tells when it got to the end.
+_DONE = "Integration successful."
+
+
+def integrate(
+    rhs: Callable[..., Any],
+    segment: Segment,
+    times: Vector,
+    start: Vector,
+    rtol: float,
+    atol: Vector,
+    options: Mapping[str, Any],
+    args: tuple[Any, ...],
+) -> Result:
+    """One segment. ``options`` are those of ``solve_ivp`` with LSODA: ``jac``, and ``lband`` and ``uband`` of a band;
+    and :data:`MAX_STEPS_OPTION`.
+
+    Where the equation jumps at an end of the segment no step goes past it.
+    """
+    grid = np.concatenate([[segment.start], times])
+    with warnings.catch_warnings():
+        # What it warns of is in its message, too.
+        warnings.simplefilter("ignore", ODEintWarning)
+        found: Any = odeint(
+            rhs, start, grid, args, tfirst=True, full_output=True, rtol=rtol, atol=atol,
+            mxstep=options.get(MAX_STEPS_OPTION, MAX_STEPS),
+            Dfun=options.get("jac"), ml=options.get("lband"), mu=options.get("uband"),
+            tcrit=[segment.end] if segment.clipped else None,
+        )  # fmt: skip
+    ys, told = found
+    done = told["message"] == _DONE
+    steps, evaluations, jacobians = (int(told[name][-1]) for name in ("nst", "nfe", "nje"))
+    # Each Jacobian is factorised once.
+    return Result(ys[1:].T, 0 if done else -1, told["message"], steps, evaluations, jacobians, jacobians)

@@ -1,0 +1,110 @@
+"""Fixed steps: how many stand for a tolerance, and how they are shared out between the saved times."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from sciml_bench.adapters.base import FloatArray
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Numbers
+
+# The time span split at the breakpoints, so that no step crosses a jump of the right-hand side.
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of the time span in which the right-hand side is smooth.
+
+    ``times`` increase, lie in (start, end] and end with ``end``; the first ``n_saved`` of them are saved times (the
+    last one is not when ``end`` is only a breakpoint). ``low`` and ``high`` are what ``t`` is clipped to when the
+    right-hand side is evaluated; an end of the segment that is no breakpoint is not clipped (``-inf``, ``inf``).
+    """
+
+    start: float
+    end: float
+    times: tuple[float, ...]
+    n_saved: int
+    low: float
+    high: float
+
+    @property
+    def clipped(self) -> bool:
+        """Whether ``t`` must be clipped at all."""
+        return math.isfinite(self.low) or math.isfinite(self.high)
+
+
+def split(numbers: Numbers, dtype: DTypeLike = np.float64) -> tuple[Segment, ...]:
+    """The segments between t0, the breakpoints and t1, in order; one, unclipped, when there are no breakpoints.
+
+    ``dtype`` is the precision in which the framework holds ``t``: the neighbour of a breakpoint depends on it.
+    """
+    ends = (numbers.t0, *numbers.breakpoints, numbers.t1)
+    last = len(ends) - 2
+    return tuple(
+        _segment(start, end, numbers.save_times, index > 0, index < last, dtype)
+        for index, (start, end) in enumerate(itertools.pairwise(ends))
+    )
+
+
+def _segment(
+    start: float, end: float, save_times: Sequence[float], open_start: bool, open_end: bool, dtype: DTypeLike
+) -> Segment:
+    saved = tuple(time for time in save_times if start < time <= end)
+    return Segment(
+        start=start,
+        end=end,
+        times=saved if saved and saved[-1] == end else (*saved, end),
+        n_saved=len(saved),
+        low=_neighbour(start, math.inf, dtype) if open_start else -math.inf,
+        high=_neighbour(end, -math.inf, dtype) if open_end else math.inf,
+    )
+
+
+def _neighbour(time: float, towards: float, dtype: DTypeLike) -> float:
+    return float(np.nextafter(np.array(time, dtype), np.array(towards, dtype)))
+
+
+STEPS_AT_UNIT_TOLERANCE = 10
+
+MAX_STEPS = 1_000_000
+
+
+def fixed_steps(order: int, rtol: float) -> int:
+    """The number of equal steps over the whole time span that stands for ``rtol``: ceil(10 * rtol**(-1/order)).
+
+    The error of a method of order q is proportional to n**-q for n steps, so equal accuracy takes this power. The
+    steps are shared out equally per unit time, and so that every saved time is the end of a step; multistep methods,
+    whose formulas need equal steps, interpolate at the saved times instead.
+    """
+    # Less one part in 1e12, so that rounding of the power adds no step.
+    return math.ceil(STEPS_AT_UNIT_TOLERANCE * rtol ** (-1.0 / order) * (1 - 1e-12))
+
+
+def steps_between(times: Sequence[float], steps_per_unit: float) -> tuple[int, ...]:
+    """The number of equal steps between each two neighbouring times, which may decrease; at least one each."""
+    # Less one part in 1e9, so that rounding of the time difference adds no step.
+    return tuple(
+        max(1, math.ceil(abs(end - start) * steps_per_unit * (1 - 1e-9))) for start, end in itertools.pairwise(times)
+    )
+
+
+def grid(times: Sequence[float], counts: Sequence[int]) -> FloatArray:
+    """The ends of all steps, (sum of ``counts`` + 1,): so many equal steps between each two neighbouring times.
+
+    Every time is a point of it as it stands, to the last bit.
+    """
+    pieces = zip(itertools.pairwise(times), counts, strict=True)
+    return np.concatenate([np.linspace(*ends, count, endpoint=False) for ends, count in pieces] + [times[-1:]])
+
+
+def refuse_too_many(n_steps: int) -> None:
+    """Raise the failure of a solve that would take more steps than anybody waits for."""
+    if n_steps > MAX_STEPS:
+        message = f"the tolerance asks for {n_steps} fixed steps; more than {MAX_STEPS} are not tried"
+        raise SolverFailure(Outcome.MAX_STEPS, message)

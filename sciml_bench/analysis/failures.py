@@ -1,0 +1,196 @@
+"""The failures of a run: each with its outcome, its phase, one line of reason, and the command that reruns it."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sciml_bench.analysis.summary import CellSummary, ProcessSummary, RunSummary
+from sciml_bench.claims.collection import kept_file
+from sciml_bench.plan.cells import count
+from sciml_bench.plan.purpose import claimed_sides
+from sciml_bench.record.outcome import Outcome
+
+# The sum that no cell can vanish from: planned = measured + failed + skipped (+ not run yet).
+
+
+@dataclass(frozen=True)
+class Account:
+    """Counts of cells. ``failed`` is by outcome, ``skipped`` by reason; ``not_run`` is not 0 after an interruption."""
+
+    planned: int
+    measured: int
+    failed: dict[Outcome, int]
+    skipped: dict[str, int]
+    not_run: int
+
+    @property
+    def sentence(self) -> str:
+        """The sum in words."""
+        failed, skipped = sum(self.failed.values()), sum(self.skipped.values())
+        kinds = ", ".join(f"{outcome} {count}" for outcome, count in self.failed.items())
+        text = f"planned {self.planned} = measured {self.measured} + failed {failed}"
+        text += f" ({kinds})" if kinds else ""
+        text += f" + skipped {skipped}"
+        return f"{text} + not run yet {self.not_run}" if self.not_run else text
+
+
+def account(summary: RunSummary) -> Account:
+    """Count every cell of a run once."""
+    outcomes = [cell.outcome for cell in summary.cells.values()]
+    failed = Counter(outcome for outcome in outcomes if outcome not in (None, Outcome.OK))
+    skipped = Counter({entry["reason"]: count(entry["cells"]) for entry in summary.plan["skipped"]})
+    return Account(
+        planned=len(summary.cells) + skipped.total(),
+        measured=outcomes.count(Outcome.OK),
+        failed={outcome: count for outcome, count in failed.most_common() if outcome is not None},
+        skipped=dict(skipped.most_common()),
+        not_run=outcomes.count(None),
+    )
+
+
+def grouped(reasons: Iterable[str]) -> dict[str, int]:
+    """How many cells share each reason, the most frequent first."""
+    return dict(Counter(reasons).most_common())
+
+
+# Outcomes that say something about the solver on this problem. All others say that the measurement itself broke.
+RESULTS = frozenset(
+    {
+        Outcome.OK,
+        Outcome.UNSUPPORTED,
+        Outcome.TIMEOUT,
+        Outcome.MAX_STEPS,
+        Outcome.STEP_UNDERFLOW,
+        Outcome.NONFINITE,
+        Outcome.INACCURATE,
+    }
+)
+
+_LONGEST_REASON = 160
+
+EQUAL_ENDS = 2
+"""So many equal ends of a cell that measured nothing are enough, whatever they were."""
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """A process of a cell that measured nothing: its block, how it ended, and whether other work disturbed it."""
+
+    block: int
+    outcome: Outcome
+    disturbed: bool
+
+    @property
+    def is_result(self) -> bool:
+        """Whether it says by itself that the solver fails: a time limit that was passed beside other work does not."""
+        return self.outcome in RESULTS and not (self.outcome is Outcome.TIMEOUT and self.disturbed)
+
+
+def settled(found: Iterable[Nothing]) -> int | None:
+    """The block from which on a cell need not run again: what fails so is deterministic, and costs its time limit.
+
+    One failure of the solver is enough, of everything else two equal ones. A worker that was kept from its processors
+    settles nothing. ``None`` while nothing is settled.
+    """
+    counts: Counter[Outcome] = Counter()
+    for end in sorted(found, key=lambda end: end.block):
+        if end.outcome in (Outcome.OK, Outcome.BUSY_TIMEOUT):
+            continue
+        counts[end.outcome] += 1
+        if end.is_result or counts[end.outcome] == EQUAL_ENDS:
+            return end.block
+    return None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Points of one cell that failed alike. ``whole_cell`` when the cell has no point that is ok."""
+
+    label: str
+    outcome: Outcome
+    phase: str | None
+    reason: str
+    points: int
+    of_points: int
+    whole_cell: bool
+    rerun: str
+
+
+def failures(summary: RunSummary) -> list[Failure]:
+    """Every failure, cells that failed altogether first."""
+    found = [failure for cell in summary.cells.values() for failure in _of_cell(cell, summary.plan)]
+    return sorted(found, key=lambda failure: not failure.whole_cell)
+
+
+def broken(summary: RunSummary) -> bool:
+    """Whether any process, point or training ended in a way that is no result about a solver."""
+    return any(
+        outcome not in RESULTS
+        for cell in summary.cells.values()
+        for process in cell.processes
+        for outcome in (process.outcome, *(point.outcome for point in process.points), *_of_training(process))
+    )
+
+
+def _of_training(process: ProcessSummary) -> tuple[Outcome, ...]:
+    return () if process.training is None else (process.training.outcome,)
+
+
+def _of_cell(cell: CellSummary, plan: Mapping[str, Any]) -> list[Failure]:
+    counts: dict[tuple[Outcome, str | None], int] = {}
+    messages: dict[tuple[Outcome, str | None], str] = {}
+    total = 0
+    for process in cell.processes:
+        ends = process.points or (process,)
+        total += len(ends)
+        for end in ends:
+            if end.outcome is not Outcome.OK:
+                # The first call of a kind has a phase of its own; failing there is failing alike.
+                key = (end.outcome, end.phase.removeprefix("first_") if end.phase else None)
+                counts[key] = counts.get(key, 0) + 1
+                messages.setdefault(key, end.message)
+    return [
+        Failure(
+            label=cell.cell.label,
+            outcome=outcome,
+            phase=phase,
+            reason=one_line(messages[outcome, phase]) or outcome.sentence,
+            points=count,
+            of_points=total,
+            whole_cell=not cell.measured,
+            rerun=rerun_command(cell.cell.label, plan),
+        )
+        for (outcome, phase), count in counts.items()
+    ]
+
+
+def one_line(text: str) -> str:
+    """The first line that says something, shortened."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 1]}…"
+
+
+def rerun_command(label: str, plan: Mapping[str, Any]) -> str:
+    """The command that measures one cell of a plan again: alone, or, at the tolerances of a claim, as its side."""
+    problem = label.split("/")[0]
+    files = [entry["file"] for entry in plan["problems"] if entry["name"] == problem and entry["file"]]
+    claims = [claim for claim, sides in claimed_sides(plan).items() if label in sides.values()]
+    if claims and files:
+        folder = Path(files[0]).parent.parent
+        words = ["sciml-bench", "claims", "run", *(str(kept_file(folder, plan, claim)) for claim in claims)]
+    else:
+        words = ["sciml-bench", "run", *files, "--cell", label]
+    words += ["--profile", plan["profile"]["name"]]
+    settings = plan["settings"]
+    if settings["timeout_s"] != plan["profile"]["timeout_s"]:
+        words += ["--timeout", f"{settings['timeout_s']:g}"]
+    if settings["threads"] != 1:
+        words += ["--threads", str(settings["threads"])]
+    if settings["memory_limit_bytes"]:
+        words += ["--memory-limit", f"{settings['memory_limit_bytes'] // 2**20}M"]
+    return shlex.join(words)

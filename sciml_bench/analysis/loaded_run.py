@@ -1,0 +1,310 @@
+"""Where each number comes from: a run read once, with the line of every record and what comparisons are judged by."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, partial
+from io import BytesIO
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sciml_bench.analysis.comparable import comparable
+from sciml_bench.analysis.summary import ProcessSummary, RunSummary, reduce_record, summarise
+from sciml_bench.errors import SciMLBenchError, StoreError
+from sciml_bench.plan.cells import count
+from sciml_bench.record.lines import DamagedLine, numbered_lines, store_error
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.record import Record, supersedes
+from sciml_bench.record.run_folder import Run
+from sciml_bench.record.task import Cell
+
+# Processes that share work; only commands start them, as the programs of others may not bear to be imported again.
+
+_MOST = 8
+
+
+def available() -> int:
+    """How many processes a command may share its work out to; 1 is none but its own."""
+    if parent_process() is not None:
+        return 1
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(processors, _MOST)
+
+
+@contextmanager
+def crew(processes: int) -> Iterator[ProcessPoolExecutor]:
+    """So many processes, which end with the block.
+
+    Raises:
+        SciMLBenchError: one of them ended before its work was done.
+    """
+    try:
+        # Spawned, not forked: numerical libraries have started threads, which a forked process would lack.
+        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+            yield pool
+    except BrokenProcessPool as error:
+        raise SciMLBenchError(
+            "a process that was started to help has ended: memory is short, or a script called the command without "
+            'standing under `if __name__ == "__main__":`. Put the call there, or type the command in a shell.'
+        ) from error
+
+
+# A long file of lines, read by several processes at once: reading is most of what a large report takes.
+
+Item = TypeVar("Item")
+
+LONG_BYTES = 2**24
+"""Shorter files are read sooner than a process is started."""
+
+_PIECE_BYTES = 2**22
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some whole lines of a file: from which byte on, how many bytes, and the number of the first line."""
+
+    start: int
+    size: int
+    first_line: int
+
+
+def read(path: Path, of_line: Callable[[int, bytes], Item], processes: int = 1) -> Iterator[Item]:
+    """What a function makes of every numbered line of a file, in order, where it is long in so many processes. The
+    function, and what it returns, must then be able to travel between them.
+
+    Raises:
+        StoreError: the file is there, but cannot be read.
+    """
+    if processes < 2 or not path.is_file() or path.stat().st_size < LONG_BYTES:
+        yield from (of_line(number, line) for number, line in numbered_lines(path))
+        return
+    with crew(processes) as pool:
+        for found in pool.map(partial(_of_piece, path, of_line), tuple(pieces(path))):
+            yield from found
+
+
+def pieces(path: Path, size: int = _PIECE_BYTES) -> Iterator[Piece]:
+    """A file in pieces of whole lines, each of about so many bytes or one longer line."""
+    start, line = 0, 1
+    try:
+        with path.open("rb") as file:
+            while block := file.read(size):
+                block += file.readline()
+                yield Piece(start, len(block), line)
+                start += len(block)
+                line += block.count(b"\n")
+    except OSError as error:
+        raise store_error("read", path, error) from error
+
+
+def _of_piece(path: Path, of_line: Callable[[int, bytes], Item], piece: Piece) -> list[Item]:
+    return [of_line(number, line) for number, line in _lines(path, piece)]
+
+
+def _lines(path: Path, piece: Piece) -> Iterable[tuple[int, bytes]]:
+    try:
+        with path.open("rb") as file:
+            file.seek(piece.start)
+            block = file.read(piece.size)
+    except OSError as error:
+        raise store_error("read", path, error) from error
+    # Not splitlines, for which other characters end a line, too.
+    return enumerate(BytesIO(block), start=piece.first_line)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One record without its samples. ``line`` counts from 1 in the run's ``records.jsonl``; ``rtols`` is the ladder
+    of tolerances that was tried."""
+
+    record_id: str
+    line: int
+    cell_id: str
+    label: str
+    problem: str
+    adapter: str
+    block: int
+    attempt: int
+    order: int
+    outcome: Outcome
+    started_at: str
+    wall_s: float
+    waited_s: float
+    seed: int
+    schema: int
+    spec_hash: str
+    source_hash: str
+    environment_hash: str
+    reference_kind: str | None
+    threads: Mapping[str, str]
+    versions: Mapping[str, str]
+    caches: str
+    cache_hits: int | None
+    cache_files_before: int | None
+    noisy: tuple[str, ...]
+    rtols: tuple[float, ...]
+    recompiled: bool
+    energy: str
+
+    @property
+    def key(self) -> str:
+        """``cell_id/block/attempt``, by which tables and figures name the record."""
+        return f"{self.cell_id}/{self.block}/{self.attempt}"
+
+
+@dataclass
+class Reading:
+    """A run, read once. ``traces`` are in the order of the file; ``damaged`` are lines that hold no record, and
+    ``unplanned`` records of cells that the plan does not know."""
+
+    name: str
+    folder: str
+    plan: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    summary: RunSummary
+    traces: list[Trace] = field(default_factory=list[Trace])
+    damaged: list[DamagedLine] = field(default_factory=list[DamagedLine])
+    unplanned: list[Trace] = field(default_factory=list[Trace])
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the profile lets times be compared."""
+        return comparable(self.summary)
+
+    def counting(self) -> dict[str, list[Trace]]:
+        """The records that count, by cell id, in the order of their blocks."""
+        kept: dict[tuple[str, int], Trace] = {}
+        for trace in self.traces:
+            known = kept.get((trace.cell_id, trace.block))
+            if known is None or supersedes(trace.attempt, known.attempt):
+                kept[trace.cell_id, trace.block] = trace
+        found: dict[str, list[Trace]] = {}
+        for (cell_id, _), trace in sorted(kept.items()):
+            found.setdefault(cell_id, []).append(trace)
+        return found
+
+
+def read_run(run: Run, processes: int = 1) -> Reading:
+    """Read a run, whatever its records hold; memory grows with records × points, not with samples.
+
+    A long one is read by so many processes at once (see :mod:`sciml_bench.analysis.loaded_run`).
+
+    Raises:
+        StoreError: its plan is not one.
+    """
+    try:
+        reading = Reading(run.folder.name, str(run.folder), run.plan, _environment(run), summarise(run.plan, ()))
+        _check(reading.plan)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{run.folder / 'plan.json'} is not a plan: {type(error).__name__} {error}. Restore it from a copy."
+        ) from error
+    for found in read(run.records_path, partial(_of_line, run.records_path), processes):
+        if isinstance(found, DamagedLine):
+            reading.damaged.append(found)
+            continue
+        trace, process = found
+        cell = reading.summary.cells.get(trace.cell_id)
+        if cell is None:
+            reading.unplanned.append(trace)
+        else:
+            reading.traces.append(trace)
+            cell.keep(process)
+    return reading
+
+
+def _of_line(path: Path, number: int, line: bytes) -> DamagedLine | tuple[Trace, ProcessSummary]:
+    """What a report keeps of one line."""
+    try:
+        record = Record.from_json(line)
+        _check_kinds(record)
+        return _trace(number, record), reduce_record(record)
+    except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        return DamagedLine(path, number, str(error))
+
+
+def _check(plan: Mapping[str, Any]) -> None:
+    """Touch what a report needs of a plan, so that a wrong one is told at once and not on page ten."""
+    profile, settings = plan["profile"], plan["settings"]
+    _ = profile["name"], profile["comparable"], profile["timeout_s"]
+    _ = settings["timeout_s"], settings["threads"], settings["memory_limit_bytes"]
+    for entry in plan["problems"]:
+        _ = entry["name"], entry["title"], entry["file"]
+    for entry in plan["skipped"]:
+        _ = entry["reason"], count(entry["cells"])
+
+
+def _check_kinds(record: Record) -> None:
+    """Refuse what is no record although it has the keys of one; a report sorts, adds and prints these fields.
+
+    Raises:
+        ValueError: a field holds what it cannot hold.
+    """
+    counts = (record.block, record.attempt, record.order, record.schema)
+    numbers = (
+        record.wall_s,
+        record.waited_s,
+        *record.phases_ns.values(),
+        *record.time_to_first_gradient_ns.values(),
+        *(point.rtol for point in record.points),
+    )
+    words = (*vars(record.cell).values(), record.cell_id, record.message, *(point.message for point in record.points))
+    for kinds, values, what in (((int,), counts, "count"), ((int, float), numbers, "number"), ((str,), words, "text")):
+        for value in values:
+            if not isinstance(value, kinds) or isinstance(value, bool):
+                raise ValueError(f"a {what} is {type(value).__name__} {str(value)[:40]!r}")
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("a duration or a tolerance is not a finite number")
+
+
+def _environment(run: Run) -> Mapping[str, Any]:
+    try:
+        return run.environment
+    except StoreError:
+        # A run without its environment is shown all the same; nothing is then known of its machine.
+        return {}
+
+
+@cache
+def _label(cell: Cell) -> str:
+    return cell.label
+
+
+def _trace(line: int, record: Record) -> Trace:
+    return Trace(
+        record_id=str(record.record_id),
+        line=line,
+        cell_id=record.cell_id,
+        label=_label(record.cell),
+        problem=record.cell.problem,
+        adapter=record.cell.adapter,
+        block=int(record.block),
+        attempt=int(record.attempt),
+        order=int(record.order),
+        outcome=record.outcome,
+        started_at=str(record.started_at),
+        wall_s=float(record.wall_s),
+        waited_s=float(record.waited_s),
+        seed=record.seed,
+        schema=record.schema,
+        spec_hash=str(record.spec_hash),
+        source_hash=str(record.source_hash),
+        environment_hash=str(record.environment_hash),
+        reference_kind=record.reference_kind,
+        threads=dict(record.threads),
+        versions=dict(record.versions),
+        caches=str(record.caches),
+        cache_hits=record.compile_cache_hits,
+        cache_files_before=record.compile_cache_files.get("before"),
+        noisy=tuple(map(str, record.noisy)),
+        rtols=tuple(float(point.rtol) for point in record.points),
+        recompiled=any(point.outcome is Outcome.RECOMPILED for point in record.points),
+        energy=str((record.energy or {}).get("not_measurable", "")),
+    )

@@ -1,0 +1,220 @@
+"""What follows from a table, in sentences: verdicts between its rows, and the best choice."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.break_even import Best, Overtaking, choice
+from sciml_bench.analysis.comparable import disturbed
+from sciml_bench.analysis.ranking import QUANTITIES, Lead, Standing, Standings, lead
+from sciml_bench.analysis.rows import Row
+from sciml_bench.analysis.summary import CellSummary, RunSummary
+from sciml_bench.record.point import MAX_STORED_COMPONENTS
+from sciml_bench.stats.verdict import Held, Judgement, Verdict
+
+# How gradients of a run were scored: components that were not judged like the others, and points of old rules.
+
+_MOST_NAMED = 5
+
+
+def scoring(summary: RunSummary) -> Iterator[str]:
+    """Sentences on the components of each problem's gradient that are unresolved or not certified, and on points that
+    an earlier version scored."""
+    for problem in summary.problems:
+        cells = summary.of_problem(problem)
+        uncertified = _names(cells, "uncertified")
+        if uncertified:
+            yield f"{problem}: {_listed(uncertified)} of the gradient: not certified in the reference, so not judged"
+        unresolved = _names(cells, "unresolved")
+        if unresolved:
+            yield (
+                f"{problem}: {_listed(unresolved)} of the gradient: zero, or below what the arithmetic resolves, so "
+                "held against rounding and tolerance, not against its own size"
+            )
+    earlier = sum(
+        point.gradient_error is not None
+        for cell in summary.cells.values()
+        for process in cell.processes
+        if process.earlier_scoring
+        for point in process.points
+    )
+    if earlier:
+        yield (
+            f"the gradients of {earlier} point{'s' * (earlier != 1)} were scored by an earlier version: their errors "
+            "are those of d loss / d log p, of all components as one vector, weights of networks each by its own size, "
+            "without components of theta that are zero; which component was worst was not kept, and the bound was that "
+            "of the raw gradient"
+        )
+
+
+def _names(cells: list[CellSummary], kind: str) -> list[str]:
+    points = (point for cell in cells for point in cell.points)
+    return list(dict.fromkeys(name for point in points for name in getattr(point, kind)))
+
+
+def _listed(names: list[str]) -> str:
+    # A record keeps so many names at most, and there may be more.
+    least = "at least " if len(names) >= MAX_STORED_COMPONENTS else ""
+    more = f" and {least}{len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    word = "component" if len(names) == 1 else "components"
+    return f"{word} {', '.join(names[:_MOST_NAMED])}{more}"
+
+
+# Below this a total is shown to three digits, above it as people say it.
+_EXACT_S = 100.0
+
+
+ONE_BY_ONE = (
+    "energy is measured, which takes whole loops: cells run one after the other and not in turns, so that intervals "
+    "are wider where the machine changes"
+)
+
+
+def row_name(row: Row) -> str:
+    """How a row is called in a sentence."""
+    cell = row.summary.cell
+    return f"{cell.adapter} {cell.method} {cell.sensitivity} {cell.mode}"
+
+
+def verdicts(found: Sequence[Standing], rows: Sequence[Row]) -> Iterator[str]:
+    """Each row of a table against the one with the least time, for gradients and for solves."""
+    for quantity in QUANTITIES:
+        of_quantity = [item for item in found if item.quantity == quantity]
+        if of_quantity:
+            word, _ = lead(rows, of_quantity, quantity)
+            yield f"{quantity}: {_LEADS[word]} {row_name(of_quantity[0].fastest)}; against it"
+        for item in of_quantity:
+            ratio = item.judgement.ratio
+            interval = f"[{quantities.ratio(ratio.low)}, {quantities.ratio(ratio.high)}]"
+            measured = f"{quantities.ratio(ratio.estimate):>5} {interval:<14}"
+            why = f"{more(item.judgement)}{_mark(item.fastest, item.row)}"
+            yield f"  {item.judgement.verdict:<9} {measured}  {row_name(item.row)}{why}"
+
+
+_LEADS = {
+    Lead.CLEAR: "fastest is",
+    Lead.SAME: "fastest, and the same as others, is",
+    Lead.UNDECIDED: "undecided which is fastest; the least time is that of",
+}
+
+
+def family(judged: Standings) -> Iterator[str]:
+    """By which rule the verdicts were reached."""
+    yield ""
+    yield (
+        "verdicts: time over that of the fastest, with its 95 % interval, paired by block, with what other tolerances "
+        "would change where cells take different steps; p below 5 % by "
+        f"Benjamini–Hochberg over all {judged.family} pairs of rows of these tables, below a factor of 2 with what "
+        "neighbouring blocks may have in common; same: within ±5 %"
+    )
+
+
+def doubts(summary: RunSummary) -> Iterator[str]:
+    """What makes times of this run less certain: processes that were disturbed, and loops that never settled."""
+    processes = [process for cell in summary.cells.values() for process in cell.processes]
+    noisy = [process for process in processes if process.noisy]
+    points = [point for process in processes for point in process.points]
+    unsteady = sum(point.unsteady for point in points)
+    scores = list(scoring(summary))
+    energy = any(point.solve_joules is not None or point.gradient_joules is not None for point in points)
+    if noisy or unsteady or scores or energy:
+        yield ""
+    if energy:
+        yield ONE_BY_ONE
+    if noisy:
+        kinds = Counter(reason.partition(":")[0] for process in noisy for reason in process.noisy)
+        listed = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+        yield f"disturbed: {len(noisy)} of {len(processes)} processes ({listed}); see `sciml-bench doctor`"
+    again = sum(process.attempt > 0 for process in processes)
+    if again:
+        yield f"measured again after a disturbance: {again} of {len(processes)} processes; the second attempt counts"
+    if unsteady:
+        yield f"never settled: {unsteady} of {len(points)} points; all their calls count"
+    yield from scores
+
+
+def bridges(summary: RunSummary) -> Iterator[str]:
+    """What it cost to cross the bridge to a framework that runs outside Python, a line for each such adapter."""
+    costs: dict[str, dict[str, list[float]]] = {}
+    for cell in summary.cells.values():
+        for point in (point for process in cell.processes for point in process.points):
+            of_adapter = costs.setdefault(cell.cell.adapter, {"solve": [], "gradient": []})
+            of_adapter["solve"] += [] if point.solve_bridge_s is None else [point.solve_bridge_s]
+            of_adapter["gradient"] += [] if point.gradient_bridge_s is None else [point.gradient_bridge_s]
+    for adapter, kinds in costs.items():
+        told = [f"{quantities.duration(statistics.median(cost))} a {kind}" for kind, cost in kinds.items() if cost]
+        if told:
+            yield ""
+            yield f"the bridge to {adapter} costs {', '.join(told)}: a call's time less what it took inside, medians"
+
+
+def best_choice(rows: Sequence[Row]) -> Iterator[str]:
+    """The cheapest for 10, 1000 and 100 000 gradients from nothing, and who overtakes whom."""
+    found = choice(rows)
+    if found is None:
+        return
+    yield (
+        "cheapest from process start, the first gradient and all after it; verdicts by Benjamini–Hochberg over "
+        f"{found.family} pairs"
+    )
+    for item in found.best:
+        yield f"  for {_count(item.gradients):>7} gradients {_total(item):>8}  {cheapest(item)}{_mark(*rows)}"
+    for item in found.overtakings:
+        yield f"  {overtaking(item)}{_mark(item.early, item.late)}"
+
+
+_NAMED = 3
+
+
+def cheapest(item: Best) -> str:
+    """Which row is the cheapest, the same as others, or that this is undecided and between which rows."""
+    names = [row_name(tied.row) for tied in item.tied[:_NAMED]]
+    if len(item.tied) > _NAMED:
+        names.append(f"{len(item.tied) - _NAMED} more")
+    if item.lead is Lead.CLEAR:
+        return row_name(item.row)
+    if item.lead is Lead.SAME:
+        return f"{row_name(item.row)} (the same within 5 %: {', '.join(names)})"
+    return f"undecided: {row_name(item.row)}, or {', or '.join(names)}"
+
+
+def _mark(*rows: Row) -> str:
+    return disturbed(row.summary for row in rows).mark
+
+
+def overtaking(item: Overtaking) -> str:
+    """From how many gradients on a row costs less than another, with the range in which that is not certain."""
+    text = f"{row_name(item.late)} overtakes {row_name(item.early)} from {_count(item.gradients)} gradients on"
+    if item.low is None or item.high is None:
+        return text
+    level = f"{100 * item.confidence:g} %"
+    if not item.decided:
+        return f"undecided whether {text}: not told apart at any number"
+    if math.isinf(item.high):
+        return f"{text} ({level}: from {_count(item.low)}, or never)"
+    return f"{text} ({level}: {_count(item.low)} to {_count(item.high)})"
+
+
+def _total(item: Best) -> str:
+    return quantities.duration(item.total_s) if item.total_s < _EXACT_S else quantities.rough_duration(item.total_s)
+
+
+def _count(number: float) -> str:
+    return f"{number:,.0f}".replace(",", " ")
+
+
+def more(judgement: Judgement) -> str:
+    """Why a comparison is undecided, and what would decide it."""
+    if judgement.verdict is not Verdict.UNDECIDED:
+        return ""
+    if judgement.held is Held.BOUND:
+        return " (known from above only)"
+    count = judgement.more_processes
+    would = f"{count} more processes would decide" if count else ""
+    why = str(judgement.held) if judgement.held in (Held.ALIKE, Held.RUN) else ""
+    told = "; ".join(part for part in (why, would) if part)
+    return f" ({told})" if told else ""

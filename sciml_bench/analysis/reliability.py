@@ -1,0 +1,146 @@
+"""How far each library's solutions drift from what the exact one keeps, at every tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.summary import CellSummary, PointSummary
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.trajectories import Trajectories
+from sciml_bench.render.layouts import Layout
+from sciml_bench.stats.shares import Share, Stability, stability
+
+# How dependable each cell is on perturbed parameters: right, honest about failing, or silently wrong.
+
+
+def shares(cell: CellSummary) -> Stability | None:
+    """The shares of a cell; ``None`` when nothing was tried."""
+    counts = [sum(process.trials.get(kind, 0) for process in cell.processes) for kind in ("right", "honest", "silent")]
+    return stability(*counts) if any(counts) else None
+
+
+def layout(cells: Iterable[CellSummary]) -> Layout | None:
+    """The table of a problem, cells that are silently wrong most often last; ``None`` when nothing was tried."""
+    found = [(cell, of_cell) for cell in cells if cell.processes and (of_cell := shares(cell)) is not None]
+    if not found:
+        return None
+    found.sort(key=lambda item: (item[1].silent.share, -item[1].right.share))
+    return Layout(
+        headings=["adapter", "method", "sensitivity", "mode", "trials", "right", "honest failure", "silently wrong"],
+        rows=[
+            [
+                cell.cell.adapter, cell.cell.method, cell.cell.sensitivity, cell.cell.mode, str(of_cell.right.total),
+                *map(_text, (of_cell.right, of_cell.honest, of_cell.silent)),
+            ]
+            for cell, of_cell in found
+        ],
+        first_number=4,
+    )  # fmt: skip
+
+
+def _text(part: Share) -> str:
+    """A share with its 95 % interval, such as ``92 % (65–99)``."""
+    return f"{100 * part.share:.0f} % ({100 * part.low:.0f}–{100 * part.high:.0f})"
+
+
+# What each library does with a batch: steps of their own or shared ones, and what became of the trajectories.
+
+
+def batch_lines(cells: Sequence[CellSummary]) -> Iterator[str]:
+    """A line for each cell that integrates a batch, at its tightest tolerance, and one for each tolerance at which
+    some trajectories failed and others did not."""
+    lines = [line for cell in cells for line in _of_cell(cell)]
+    if lines:
+        yield ""
+        yield "the batch: steps that trajectories take in a solve"
+        yield from lines
+
+
+def _of_cell(cell: CellSummary) -> Iterator[str]:
+    points: dict[float, PointSummary] = {}
+    for point in cell.points:
+        if point.trajectories is not None:
+            points.setdefault(point.rtol, point)
+    name = " ".join((cell.cell.adapter, cell.cell.method, cell.cell.sensitivity, cell.cell.mode))
+    for rtol, point in sorted(points.items()):
+        if point.trajectories is not None and (rtol == min(points) or point.trajectories.failed):
+            yield f"  {name} at rtol {quantities.tolerance(rtol)}: {_told(point.trajectories)}"
+
+
+def _told(of: Trajectories) -> str:
+    if not of.n_steps:
+        steps = "steps not counted"
+    elif of.shared_steps:
+        steps = f"{of.n_steps[0]} steps shared by all {of.size}"
+    else:
+        least, most = min(of.n_steps), max(of.n_steps)
+        steps = f"own steps, {least} to {most}, median {of.median_steps:g}, {of.total_steps} in all {of.size}"
+    failed = ", ".join(f"{count} {outcome}" for outcome, count in of.outcomes.items() if outcome is not Outcome.OK)
+    return f"{steps}; failed: {failed}" if failed else steps
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Of one invariant in the solves of one method: its largest change over the saved times, by tolerance.
+
+    ``initial`` is its value at t0; changes are absolute, as that may be zero.
+    """
+
+    invariant: str
+    initial: float | None
+    adapter: str
+    method: str
+    mode: str
+    by_rtol: dict[float, float]
+
+
+def drifts(cells: Sequence[CellSummary]) -> list[Drift]:
+    """Every invariant of a problem, method by method; solves that differ in their gradients only are told once."""
+    found: dict[tuple[str, str, str, str], Drift] = {}
+    for summary in cells:
+        cell = summary.cell
+        for point in summary.points:
+            for name, told in (point.invariants or {}).items():
+                key = (name, cell.adapter, cell.method, cell.mode)
+                one = found.setdefault(key, Drift(name, told.get("initial"), *key[1:], {}))
+                drift = told.get("drift")
+                if drift is not None:
+                    one.by_rtol.setdefault(point.rtol, drift)
+    return sorted(found.values(), key=lambda one: one.invariant)
+
+
+def drift_lines(cells: Sequence[CellSummary]) -> Iterator[str]:
+    """A line for each method below its invariant; nothing of a problem that declares none."""
+    last = ""
+    for one in drifts(cells):
+        if not one.by_rtol:
+            continue
+        if one.invariant != last:
+            if not last:
+                yield ""
+            start = "" if one.initial is None else f", {one.initial:.6g} at t0"
+            yield f"the exact solution keeps {one.invariant}{start}; largest change in a solve over the saved times"
+            last = one.invariant
+        yield f"  {one.adapter} {one.method} {one.mode}: {_by_rtol(one)}"
+
+
+def _by_rtol(one: Drift) -> str:
+    ladder = sorted(one.by_rtol.items(), reverse=True)
+    return ", ".join(f"{drift:.1e} at rtol {quantities.tolerance(rtol)}" for rtol, drift in ladder)
+
+
+def document(cells: Sequence[CellSummary]) -> list[dict[str, object]]:
+    """The same as plain JSON values."""
+    return [
+        {
+            "invariant": one.invariant,
+            "initial": one.initial,
+            "adapter": one.adapter,
+            "method": one.method,
+            "mode": one.mode,
+            "drifts": [{"rtol": rtol, "drift": drift} for rtol, drift in sorted(one.by_rtol.items(), reverse=True)],
+        }
+        for one in drifts(cells)
+    ]

@@ -1,0 +1,385 @@
+"""What a report keeps of each record: one number per process and point; of each cell one loop as it went.
+
+Records are read as a stream, in any order; memory grows with cells × processes × points only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sciml_bench.adapters.base import DEFAULT
+from sciml_bench.analysis.loops import Loop, joules_per_call, longest_loop, why_not_measured
+from sciml_bench.record.migration import SCORED_BY_COMPONENT
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import Drifts, PointResult, Scores
+from sciml_bench.record.record import Record, supersedes
+from sciml_bench.record.task import GRADIENT_ERROR_BOUND, Cell
+from sciml_bench.record.training import Trained
+from sciml_bench.record.trajectories import Trajectories
+from sciml_bench.stats.centre import Spread, process_median, spread
+from sciml_bench.stats.front import WorkPoint
+
+if TYPE_CHECKING:
+    from sciml_bench.measure.steady import Steady
+
+
+@dataclass(frozen=True)
+class PointSummary:
+    """One point of one process. Times are medians of the calls that count, in seconds; ``None`` when it failed.
+    ``first_*_s`` is the first call by itself.
+
+    ``scd`` is that at t1. ``mescd`` is taken over all saved times: at t1 alone it is flattered where a solution
+    decays or returns to where it was. ``*_counts`` are the solver's own. ``unsteady`` tells that a loop of it was long
+    enough to judge and never settled; ``solve_class`` and ``gradient_class`` are those of its loops (see
+    ``measure.steady``), ``None`` where they were too short. ``memory_growth_bytes`` is that over its steady loops,
+    ``*_working_bytes`` what one warm call holds at its peak beyond what the process held before;
+    ``batch`` is that of a model, whose errors against its reference are ``parity``, also where they miss their bounds.
+    ``gradient_error`` is that of d loss / d log p, ``worst_component_error`` that of one component, of its own size.
+    ``unresolved`` and ``uncertified`` name components that are not judged by their own size, or not at all (see
+    ``measure.gradient_scoring``).
+    ``*_joules`` are per call, ``None`` where they were not measurable. ``*_bridge_s`` is what crossing a bridge to the
+    framework cost a call, ``None`` where there is none.
+    """
+
+    rtol: float
+    outcome: Outcome
+    phase: str | None
+    message: str
+    solve_s: float | None
+    gradient_s: float | None
+    scd: float | None
+    mescd: float | None
+    gradient_error: float | None
+    solve_below_reference: bool
+    gradient_below_reference: bool
+    solve_counts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    gradient_counts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    unsteady: bool = False
+    solve_class: str | None = None
+    gradient_class: str | None = None
+    memory_growth_bytes: int | None = None
+    solve_working_bytes: int | None = None
+    gradient_working_bytes: int | None = None
+    trajectories: Trajectories | None = None
+    invariants: Drifts | None = None
+    first_solve_s: float | None = None
+    first_gradient_s: float | None = None
+    solve_joules: float | None = None
+    gradient_joules: float | None = None
+    solve_bridge_s: float | None = None
+    gradient_bridge_s: float | None = None
+    batch: int | None = None
+    worst_component: str | None = None
+    worst_component_error: float | None = None
+    unresolved: tuple[str, ...] = ()
+    uncertified: tuple[str, ...] = ()
+    parity: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+
+    @cached_property
+    def solve_work(self) -> WorkPoint | None:
+        """Digits (mescd) against time, where both are known; an error below the reference's own is not known."""
+        if self.solve_s is None or self.mescd is None or self.solve_below_reference:
+            return None
+        return WorkPoint(self.mescd, self.solve_s)
+
+    @cached_property
+    def gradient_work(self) -> WorkPoint | None:
+        """Digits of the gradient (−log10 of its error) against time, where both are known."""
+        digits = _digits(self.gradient_error)
+        if self.gradient_s is None or digits is None or self.gradient_below_reference:
+            return None
+        return WorkPoint(digits, self.gradient_s)
+
+
+@dataclass(frozen=True)
+class TrainingSummary:
+    """The training of one process. Times in seconds; ``step_s`` is the median of the steps after the first.
+
+    ``to_target_s`` is counted from the start of the first step, ``to_target_from_process_s`` from that of the process,
+    without what was measured between; both are ``None`` where the target was not reached.
+    """
+
+    outcome: Outcome
+    first_step_s: float | None
+    step_s: float | None
+    to_target_s: float | None
+    to_target_from_process_s: float | None
+
+
+@dataclass(frozen=True)
+class ProcessSummary:
+    """One record, reduced. Times in seconds. ``trials`` counts those of each kind, ``trials_at`` for each tolerance
+    and kind. ``earlier_scoring``: its gradients were scored before components were held against a bound. ``loop`` and
+    ``curve``, the training with its losses, are kept for the first process of a cell only."""
+
+    block: int
+    outcome: Outcome
+    phase: str | None
+    message: str
+    first_gradient_process_s: float | None
+    first_gradient_built_s: float | None
+    peak_rss_bytes: int | None
+    points: tuple[PointSummary, ...]
+    wall_s: float = 0.0
+    phases_s: Mapping[str, float] = field(default_factory=dict[str, float])
+    noisy: tuple[str, ...] = ()
+    attempt: int = 0
+    trials: Mapping[str, int] = field(default_factory=Counter[str])
+    trials_at: Mapping[tuple[float, str], int] = field(default_factory=Counter[tuple[float, str]])
+    peak_device_bytes: int | None = None
+    loop: Loop | None = None
+    no_energy: str = ""
+    training: TrainingSummary | None = None
+    curve: Trained | None = None
+    earlier_scoring: bool = False
+
+
+@dataclass
+class CellSummary:
+    """Every process of one planned cell."""
+
+    cell: Cell
+    division: str
+    group: str
+    processes: list[ProcessSummary] = field(default_factory=list[ProcessSummary])
+    cell_id: str = ""
+    role: str = ""
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is what its library does unless it is told otherwise, where its best way is another."""
+        return self.role == DEFAULT
+
+    def keep(self, process: ProcessSummary) -> None:
+        """Add a process; one that was measured again takes the place of its earlier record, by the fixed rule."""
+        known = next((item for item in self.processes if item.block == process.block), None)
+        if known is not None and not supersedes(process.attempt, known.attempt):
+            return
+        self.processes = [item for item in self.processes if item is not known] + [process]
+        self._keep_one("loop")
+        self._keep_one("curve")
+
+    def _keep_one(self, name: str) -> None:
+        """Loops and curves are raw samples: a report keeps that of the lowest block that has one."""
+        having = [process for process in self.processes if getattr(process, name) is not None]
+        if len(having) > 1:
+            kept = min(having, key=lambda process: process.block)
+            self.processes = [
+                process
+                if process is kept or getattr(process, name) is None
+                else dataclasses.replace(process, **{name: None})
+                for process in self.processes
+            ]
+
+    def place(self, process: ProcessSummary) -> str:
+        """Where the record of a process is found: ``cell_id/block/attempt``."""
+        return f"{self.cell_id}/{process.block}/{process.attempt}"
+
+    @property
+    def measured(self) -> bool:
+        """Whether at least one process measured at least one point."""
+        return any(process.outcome is Outcome.OK for process in self.processes)
+
+    @property
+    def timed(self) -> bool:
+        """Whether there is a time to show: solves may be good where every gradient failed."""
+        return any(point.solve_s is not None or point.gradient_s is not None for point in self.points)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """``ok`` when measured, else how most of its processes ended; ``None`` when none has run."""
+        if not self.processes:
+            return None
+        if self.measured:
+            return Outcome.OK
+        return Counter(process.outcome for process in self.processes).most_common(1)[0][0]
+
+    @property
+    def point_outcomes(self) -> Counter[Outcome]:
+        """How the points of all processes ended."""
+        return Counter(point.outcome for point in self.points)
+
+    @property
+    def first_gradient_process(self) -> Spread | None:
+        """Seconds from process start to the first gradient."""
+        return spread(process.first_gradient_process_s for process in self.processes)
+
+    @property
+    def first_gradient_built(self) -> Spread | None:
+        """Seconds from the built program to the first gradient."""
+        return spread(process.first_gradient_built_s for process in self.processes)
+
+    @property
+    def peak_rss_bytes(self) -> int | None:
+        """The largest peak of resident memory of its processes."""
+        known = [process.peak_rss_bytes for process in self.processes if process.peak_rss_bytes is not None]
+        return max(known, default=None)
+
+    @property
+    def points(self) -> list[PointSummary]:
+        """The points of all processes."""
+        return [point for process in self.processes for point in process.points]
+
+
+@dataclass
+class RunSummary:
+    """A run, reduced to what its report shows. ``cells`` are in the plan's order."""
+
+    plan: Mapping[str, Any]
+    cells: dict[str, CellSummary]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The problems with planned cells, in the plan's order."""
+        return tuple(dict.fromkeys(item.cell.problem for item in self.cells.values()))
+
+    def of_problem(self, name: str) -> list[CellSummary]:
+        """The cells of one problem."""
+        return [item for item in self.cells.values() if item.cell.problem == name]
+
+
+def summarise(plan: Mapping[str, Any], records: Iterable[Record]) -> RunSummary:
+    """Reduce the records of a run. Records of cells that the plan does not know are left out."""
+    cells = {
+        (name := entry["cell_id"]): CellSummary(
+            Cell(**entry["cell"]), entry["division"], entry["group"], cell_id=name, role=entry.get("role", "")
+        )
+        for entry in plan["cells"]
+    }
+    for record in records:
+        if record.cell_id in cells:
+            cells[record.cell_id].keep(reduce_record(record))
+    return RunSummary(plan, cells)
+
+
+def reduce_record(record: Record) -> ProcessSummary:
+    """One record without its raw samples."""
+    # A first gradient that missed its error bound was fast for nothing.
+    accurate = bool(record.points) and record.points[0].gradient_outcome is Outcome.OK
+    first = record.time_to_first_gradient_ns if accurate else {}
+    trials_at = _trials(record)
+    trials: Counter[str] = Counter()
+    for (_, kind), count in trials_at.items():
+        trials[kind] += count
+    return ProcessSummary(
+        block=record.block,
+        outcome=record.outcome,
+        phase=record.phase,
+        message=record.message,
+        first_gradient_process_s=_seconds(first.get("process")),
+        first_gradient_built_s=_seconds(first.get("built")),
+        peak_rss_bytes=record.peak_rss_bytes,
+        points=tuple(_reduce_point(point, place, record) for place, point in enumerate(record.points)),
+        wall_s=record.own_s,
+        phases_s={name: ns / 1e9 for name, ns in record.phases_ns.items()},
+        noisy=tuple(record.noisy),
+        attempt=record.attempt,
+        trials=trials,
+        trials_at=trials_at,
+        peak_device_bytes=record.peak_device_bytes,
+        loop=longest_loop(record),
+        no_energy=why_not_measured(record.energy),
+        training=_training(record),
+        curve=record.training,
+        earlier_scoring=record.schema < SCORED_BY_COMPONENT,
+    )
+
+
+def _training(record: Record) -> TrainingSummary | None:
+    trained = record.training
+    if trained is None:
+        return None
+    reached = trained.target_step
+    to_target_ns = None if reached is None or reached >= len(trained.step_ns) else trained.ended_ns[reached]
+    before_ns = (trained.build_ns or 0) + sum(record.phases_ns.get(phase, 0) for phase in _BEFORE_TRAINING)
+    return TrainingSummary(
+        outcome=trained.outcome,
+        first_step_s=_seconds(trained.first_step_ns),
+        step_s=_seconds(process_median(trained.later_ns)),
+        to_target_s=_seconds(to_target_ns),
+        to_target_from_process_s=_seconds(None if to_target_ns is None else before_ns + to_target_ns),
+    )
+
+
+_BEFORE_TRAINING = ("spawn", "interpreter", "import", "build")
+"""What a process that only trains goes through before it makes its optimiser."""
+
+
+def _trials(record: Record) -> Counter[tuple[float, str]]:
+    """How many trials on perturbed parameters were of each kind at each tolerance; those of points that are not there
+    do not count."""
+    known = [trial for trial in record.stability if 0 <= trial.point < len(record.points)]
+    kinds = ((rtol := record.points[trial.point].rtol, trial.kind(rtol)) for trial in known)
+    return Counter((rtol, kind) for rtol, kind in kinds if kind is not None)
+
+
+def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummary:
+    # Times of a half that failed, or that is inaccurate, are kept in the record and not shown.
+    solved = point.solve_outcome is Outcome.OK
+    differentiated = point.gradient_outcome is Outcome.OK
+    solve, gradient = point.solve_scores or {}, point.gradient_scores or {}
+    error = _score(gradient, "error")
+    # Records of earlier schemas were accepted by the error of the raw gradient.
+    if error is not None and error > GRADIENT_ERROR_BOUND and not gradient.get("below_reference"):
+        differentiated = False
+    classes = _class(point.solve_steady), _class(point.gradient_steady)
+    return PointSummary(
+        rtol=point.rtol,
+        outcome=point.outcome,
+        phase=point.phase,
+        message=point.message,
+        solve_s=_seconds(process_median(point.counted_solve_ns)) if solved else None,
+        gradient_s=_seconds(process_median(point.counted_gradient_ns)) if differentiated else None,
+        scd=_score(solve, "scd") if solved else None,
+        mescd=_digits(_score(solve, "trajectory_error")) if solved else None,
+        gradient_error=error if differentiated else None,
+        solve_below_reference=bool(solve.get("below_reference")),
+        gradient_below_reference=bool(gradient.get("below_reference")),
+        solve_counts=point.solve_statistics,
+        gradient_counts=point.gradient_statistics,
+        unsteady="none" in classes,
+        solve_class=classes[0],
+        gradient_class=classes[1],
+        memory_growth_bytes=point.memory_growth_bytes,
+        solve_working_bytes=point.solve_working_bytes,
+        gradient_working_bytes=point.gradient_working_bytes,
+        trajectories=point.trajectories,
+        invariants=point.invariants if solved else None,
+        first_solve_s=_seconds(point.first_solve_ns) if solved else None,
+        first_gradient_s=_seconds(point.first_gradient_ns) if differentiated else None,
+        solve_joules=joules_per_call(record.energy, place, "solve") if solved else None,
+        gradient_joules=joules_per_call(record.energy, place, "gradient") if differentiated else None,
+        solve_bridge_s=_seconds(point.solve_bridge_ns),
+        gradient_bridge_s=_seconds(point.gradient_bridge_ns),
+        batch=point.batch,
+        worst_component=gradient.get("worst_component") if differentiated else None,
+        worst_component_error=_score(gradient, "worst_component_error") if differentiated else None,
+        unresolved=tuple(gradient.get("unresolved", ())),
+        uncertified=tuple(gradient.get("uncertified", ())),
+        parity={}
+        if point.batch is None
+        else {name: _score({**solve, **gradient}, name) for name in {**solve, **gradient}},
+    )
+
+
+def _class(steady: Steady | None) -> str | None:
+    return None if steady is None else steady["class"]
+
+
+def _score(scores: Scores, name: str) -> float | None:
+    value = scores.get(name)
+    return None if value is None else float(value)
+
+
+def _digits(error: float | None) -> float | None:
+    return -math.log10(error) if error else None
+
+
+def _seconds(ns: float | None) -> float | None:
+    return None if ns is None else ns / 1e9

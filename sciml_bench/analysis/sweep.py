@@ -1,0 +1,371 @@
+"""A sweep's results: for each quantity and set of cells, a row for every cell with a number at each size.
+
+Cells stand in one table where they may be set against each other: the recommended ways of all libraries, those that
+match, and the kinds of gradient of one method of one library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.rows import Target, is_bound, reading, work_points
+from sciml_bench.analysis.solver_counts import COUNTS
+from sciml_bench.analysis.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
+from sciml_bench.record.task import Cell
+from sciml_bench.stats.centre import Spread, spread
+from sciml_bench.stats.front import WorkPoint, common_target
+from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, Power, ahead, complete, crossings, power
+
+# Which cells of a sweep stand in one table: those that may be set against each other at every size.
+
+_USUAL = {"precision": "float64", "device": "cpu"}
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A cell without its problem, and what was measured of it by problem."""
+
+    cell: Cell
+    cells: Mapping[str, CellSummary]
+
+    @property
+    def words(self) -> list[str]:
+        """Adapter, method, sensitivity and mode; precision and device where they are unusual."""
+        unusual = [value for axis, usual in _USUAL.items() if (value := getattr(self.cell, axis)) != usual]
+        return [self.cell.adapter, self.cell.method, self.cell.sensitivity, " ".join([self.cell.mode, *unusual])]
+
+    @property
+    def name(self) -> str:
+        """All of it in one line."""
+        return " ".join(self.words)
+
+    def one_method(self, other: Solver) -> bool:
+        """Whether only the sensitivity differs."""
+        return _method(self.cell) == _method(other.cell)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Solvers of one table, and what unites them."""
+
+    name: str
+    solvers: tuple[Solver, ...]
+
+
+def contests(summary: RunSummary, problems: Mapping[float, str]) -> tuple[Contest, ...]:
+    """Every table of a sweep; one whose solvers all stand in a larger one is left out."""
+    solvers = list(_solvers(summary, set(problems.values())))
+    found = [contest for contest in _all(solvers) if contest.solvers]
+    names = [{solver.name for solver in contest.solvers} for contest in found]
+    return tuple(
+        contest
+        for place, (contest, own) in enumerate(zip(found, names, strict=True))
+        if not any(own < other or (own == other and at < place) for at, other in enumerate(names))
+    )
+
+
+def _solvers(summary: RunSummary, problems: set[str]) -> Iterator[Solver]:
+    of: dict[tuple[str, ...], dict[str, CellSummary]] = {}
+    for cell in summary.cells.values():
+        which = cell.cell
+        if which.problem in problems:
+            of.setdefault((*_method(which), which.sensitivity), {})[which.problem] = cell
+    for cells in of.values():
+        yield Solver(next(iter(cells.values())).cell, cells)
+
+
+def _all(solvers: list[Solver]) -> Iterator[Contest]:
+    def having(test: Iterable[bool]) -> tuple[Solver, ...]:
+        return tuple(solver for solver, is_in in zip(solvers, test, strict=True) if is_in)
+
+    yield Contest("each library's recommended way", having(_in_division(solver, "idiomatic") for solver in solvers))
+    groups = sorted({cell.group for solver in solvers for cell in solver.cells.values() if cell.group})
+    for group in groups:
+        yield Contest(
+            f"matched: {group}",
+            having(any(cell.group == group for cell in solver.cells.values()) for solver in solvers),
+        )
+    for method in dict.fromkeys(_method(solver.cell) for solver in solvers):
+        alike = having(_method(solver.cell) == method for solver in solvers)
+        if len(alike) > 1:
+            yield Contest(f"kinds of gradient of {' '.join(method[:3])}", alike)
+    yield Contest("further combinations", having(_in_division(solver, "other") for solver in solvers))
+
+
+def _in_division(solver: Solver, name: str) -> bool:
+    return any(cell.division == name for cell in solver.cells.values())
+
+
+def _method(cell: Cell) -> tuple[str, ...]:
+    return (cell.adapter, cell.method, cell.mode, cell.precision, cell.device)
+
+
+Size = float
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What a run goes over. ``problems`` are its problems by size; a sweep over tolerances has one at all of them."""
+
+    over: str
+    of: str
+    unit: str
+    sizes: tuple[Size, ...]
+    problems: Mapping[Size, str]
+
+    @property
+    def tolerance(self) -> bool:
+        """Whether the sizes are tolerances (as 1/rtol) of one problem."""
+        return self.over == "tolerance"
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number of a cell at one size, over its processes, or why there is none.
+
+    ``at_most`` marks an upper bound. ``least`` and ``mean`` are over the trajectories of a batch, where each takes
+    steps of its own and the number is that of the one that takes most. ``blocks`` has the process of each block.
+    ``steps`` are those of the solve that a memory belongs to, where the sweep is over the time span.
+    """
+
+    spread: Spread | None
+    reason: str = ""
+    at_most: bool = False
+    least: float | None = None
+    mean: float | None = None
+    blocks: Mapping[int, float | None] | None = None
+    steps: float | None = None
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """One cell over the sizes. ``power`` is ``None`` where fewer than three sizes have a number."""
+
+    solver: Solver
+    values: Mapping[Size, Value]
+    power: Power | None
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two rows of a table and where they change places; empty where they never do within the sweep.
+
+    ``ahead`` has for each size of both which row is faster beyond chance, 0 or 1, or ``None``. ``one`` says that both
+    are the same method of the same library: only the kind of gradient differs.
+    """
+
+    first: SweepRow
+    second: SweepRow
+    crossings: tuple[Crossing, ...]
+    ahead: Mapping[Size, int | None]
+    one: bool
+
+
+@dataclass(frozen=True)
+class SweepTable:
+    """One quantity (``solve``, ``gradient``, ``memory``, ``steps``, ``evaluations``) of one set of cells."""
+
+    axis: Axis
+    quantity: str
+    contest: Contest
+    target: Target
+    rows: tuple[SweepRow, ...]
+    meetings: tuple[Meeting, ...]
+
+
+def axis_of(plan: Mapping[str, Any]) -> Axis | None:
+    """The axis of a run that is a sweep; ``None`` for any other."""
+    data = plan.get("sweep")
+    if not isinstance(data, dict):
+        return None
+    try:
+        if data["over"] == "tolerance":
+            sizes = tuple(sorted(1.0 / float(rtol) for rtol in plan["profile"]["rtols"]))
+            return Axis("tolerance", str(data["of"]), str(data["unit"]), sizes, {s: str(data["of"]) for s in sizes})
+        planned = {entry["name"] for entry in plan["problems"]}
+        problems = {float(size): name for name, size in data["sizes"].items() if name in planned and size > 0}
+        return Axis(str(data["over"]), str(data["of"]), str(data["unit"]), tuple(sorted(problems)), problems)
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+        return None
+
+
+def sweep_tables(summary: RunSummary) -> Iterator[SweepTable]:
+    """The tables of a sweep; none for any other run, or where nothing was measured."""
+    axis = axis_of(summary.plan)
+    if axis is None:
+        return
+    found = contests(summary, axis.problems)
+    for quantity in QUANTITIES:
+        for contest in found:
+            table = _table(summary, axis, quantity, contest)
+            if any(_is_told(value, axis) for row in table.rows for value in row.values.values()):
+                yield table
+
+
+def _is_told(value: Value, axis: Axis) -> bool:
+    """Whether there is something to tell: a number, or of more and more steps that it is less than can be measured."""
+    return value.spread is not None or (axis.over == "span" and value.reason == BELOW)
+
+
+QUANTITIES = ("gradient", "solve", "memory", "process", "steps", "evaluations")
+
+LEAST_TOLD_BYTES = 2**20
+"""Of one call. The kernel counts pages in batches, so less than this is not told apart from nothing."""
+
+BELOW = f"below {quantities.size(LEAST_TOLD_BYTES)}"
+
+_STEPS = (*COUNTS["steps"], *COUNTS["accepted steps"])
+_EVALUATIONS = COUNTS["evaluations of the right-hand side"]
+
+
+def _table(summary: RunSummary, axis: Axis, quantity: str, contest: Contest) -> SweepTable:
+    cells = [cell for solver in contest.solvers for cell in solver.cells.values()]
+    target = Target(None, None) if axis.tolerance else _target(cells, quantity)
+    rows = tuple(_row(axis, quantity, solver, target) for solver in contest.solvers)
+    judged = quantity in ("solve", "gradient") and bool(summary.plan["profile"]["comparable"])
+    meetings = tuple(_meetings(axis, rows)) if judged else ()
+    return SweepTable(axis, quantity, contest, target, rows, meetings)
+
+
+def _target(cells: Sequence[CellSummary], quantity: str) -> Target:
+    """Where numbers are compared: at equal accuracy if all errors are known, else at the tolerance most cells reach.
+
+    Steps and evaluations are always told at a tolerance: they are whole numbers of one solve.
+    """
+    kind = quantity if quantity in ("solve", "gradient") else "solve"
+    timed = [cell for cell in cells if any(_seconds(point, kind) is not None for point in cell.points)]
+    if quantity in ("solve", "gradient"):
+        fronts = [work_points(cell.processes, lambda point: _work(point, kind)) for cell in timed]
+        digits = common_target(fronts) if all(fronts) else None
+        if digits is not None:
+            return Target(digits, None)
+    votes: dict[float, int] = {}
+    for cell in timed:
+        for rtol in {point.rtol for point in cell.points if _seconds(point, kind) is not None}:
+            votes[rtol] = votes.get(rtol, 0) + 1
+    return Target(None, max(votes, key=lambda rtol: (votes[rtol], -rtol), default=None))
+
+
+def _row(axis: Axis, quantity: str, solver: Solver, target: Target) -> SweepRow:
+    values = {size: _value(axis, quantity, solver.cells.get(axis.problems[size]), size, target) for size in axis.sizes}
+    return SweepRow(solver, values, _power(values))
+
+
+def _value(axis: Axis, quantity: str, cell: CellSummary | None, size: Size, target: Target) -> Value:
+    if cell is None:
+        return Value(None, "not planned")
+    if quantity == "process":
+        # The peak of a process that was ended before it was done is not that of the work.
+        done = [process for process in cell.processes if any(point.solve_s is not None for point in process.points)]
+        blocks = {process.block: _number(process.peak_rss_bytes) for process in done}
+        return _of_blocks(cell, blocks, "not known")
+    at = Target(None, _rtol(cell, size)) if axis.tolerance else target
+    if quantity == "memory":
+        steps = _counted(cell, at, _STEPS).spread if axis.over == "span" else None
+        return replace(_working(cell, at), steps=None if steps is None else steps.median)
+    if quantity in ("steps", "evaluations"):
+        return _counted(cell, at, _STEPS if quantity == "steps" else _EVALUATIONS)
+    readings = {
+        process.block: reading(process, at, lambda p: _work(p, quantity), lambda p: _seconds(p, quantity))
+        for process in cell.processes
+    }
+    reason = next((item.reason for item in readings.values() if item.time is None), "")
+    found = _of_blocks(cell, {block: item.time for block, item in readings.items()}, reason)
+    at_most = is_bound(cell.processes, at.digits, lambda p: _work(p, quantity))
+    return Value(found.spread, found.reason, at_most, blocks=found.blocks)
+
+
+def _of_blocks(cell: CellSummary, blocks: Mapping[int, float | None], reason: str) -> Value:
+    found = spread(blocks.values())
+    if found is not None:
+        return Value(found, blocks=blocks)
+    if cell.outcome is not None and not cell.measured:
+        return Value(None, cell.outcome.value)
+    return Value(None, _ended(cell) or reason or "not run yet")
+
+
+def _ended(cell: CellSummary) -> str:
+    """How the points of a cell ended, where none is good."""
+    outcomes = cell.point_outcomes
+    return outcomes.most_common(1)[0][0].value if outcomes and "ok" not in outcomes else ""
+
+
+def _working(cell: CellSummary, target: Target) -> Value:
+    """What one gradient holds at its peak, at the tolerance."""
+    points = {process.block: _point(process, target.rtol) for process in cell.processes}
+    told = {b: p.gradient_working_bytes for b, p in points.items() if p and p.gradient_working_bytes is not None}
+    if told and min(told.values()) < LEAST_TOLD_BYTES:
+        return Value(None, BELOW)
+    return _of_blocks(cell, {block: float(size) for block, size in told.items()}, "not known")
+
+
+def _counted(cell: CellSummary, target: Target, keys: Sequence[str]) -> Value:
+    points = {process.block: _point(process, target.rtol) for process in cell.processes}
+    counts = {block: point.solve_counts if point else {} for block, point in points.items()}
+    blocks = {block: next((_number(of.get(k)) for k in keys if of.get(k)), None) for block, of in counts.items()}
+    found = _of_blocks(cell, blocks, "not counted")
+    if "n_steps" not in keys:
+        return found
+    least, mean = (spread(_number(of.get(f"n_steps_{what}")) for of in counts.values()) for what in ("least", "mean"))
+    return Value(
+        found.spread, found.reason, False, least.median if least else None, mean.median if mean else None, found.blocks
+    )
+
+
+def _point(process: ProcessSummary, rtol: float | None) -> PointSummary | None:
+    return next((point for point in process.points if point.rtol == rtol and point.solve_s is not None), None)
+
+
+def _rtol(cell: CellSummary, size: Size) -> float | None:
+    """The tolerance of the ladder that a size stands for."""
+    rtols = {point.rtol for point in cell.points}
+    return min(rtols, key=lambda rtol: abs(rtol * size - 1.0), default=None)
+
+
+def _number(value: float | None) -> float | None:
+    return float(value) if value else None
+
+
+def _power(values: Mapping[Size, Value]) -> Power | None:
+    """The exponent over the sizes that have a number; upper bounds do not count."""
+    sizes = _usable(values)
+    rows = complete(_by_block(values, sizes), sizes)
+    return power(sizes, rows) if len(sizes) >= LEAST_SIZES and rows else None
+
+
+def _usable(values: Mapping[Size, Value]) -> list[Size]:
+    return sorted(size for size, value in values.items() if value.spread is not None and not value.at_most)
+
+
+def _by_block(values: Mapping[Size, Value], sizes: Sequence[Size]) -> dict[int, dict[Size, float | None]]:
+    found: dict[int, dict[Size, float | None]] = {}
+    for size in sizes:
+        for block, number in (values[size].blocks or {}).items():
+            found.setdefault(block, {})[size] = number
+    return found
+
+
+def _meetings(axis: Axis, rows: Sequence[SweepRow]) -> Iterator[Meeting]:
+    for first, second in combinations(rows, 2):
+        sizes = sorted({*_usable(first.values)} & {*_usable(second.values)})
+        if len(sizes) < 2:
+            continue
+        ours, theirs = (_by_block(row.values, sizes) for row in (first, second))
+        common = [b for b in ours if b in theirs and all(of[b].get(s) for of in (ours, theirs) for s in sizes)]
+        if not common:
+            continue
+        a, b = (complete({block: of[block] for block in common}, sizes) for of in (ours, theirs))
+        at = dict(zip(sizes, ahead(a, b), strict=True))
+        yield Meeting(first, second, tuple(crossings(sizes, a, b)), at, first.solver.one_method(second.solver))
+
+
+def _work(point: PointSummary, quantity: str) -> WorkPoint | None:
+    return point.gradient_work if quantity == "gradient" else point.solve_work
+
+
+def _seconds(point: PointSummary, quantity: str) -> float | None:
+    return point.gradient_s if quantity == "gradient" else point.solve_s

@@ -1,0 +1,171 @@
+"""Break-even: what so many gradients cost in all, the time before the first one included."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.break_even import choice, cost
+from sciml_bench.analysis.rows import Row
+from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.charts.chart import Chart, chart_name
+from sciml_bench.charts.data import Material, Panel, Section, ending, label, places
+from sciml_bench.stats.breakeven import Cost
+
+if TYPE_CHECKING:
+    from sciml_bench.charts.axes import Pane
+    from sciml_bench.charts.paper import Paper
+
+
+NUMBERS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
+"""The numbers of gradients for which the data gives the total."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One panel: its cells that have a cost, the others with the reason, and from how many gradients on which cell
+    is the cheapest, as the rows of the tables say it."""
+
+    panel: Panel
+    costs: tuple[tuple[CellSummary, Cost], ...]
+    without: tuple[tuple[CellSummary, str], ...]
+    cheapest: tuple[tuple[int, CellSummary], ...]
+
+
+def break_even(material: Material) -> Iterator[Chart]:
+    """A chart for each division with at least two cells that have both a first and a steady gradient."""
+    rows = {id(row.summary): row for row in material.comparison.rows}
+    for section in material.sections():
+        sides = tuple(_side(panel, rows) for panel in section.panels)
+        if any(len(side.costs) > 1 for side in sides):
+            yield _chart(material, section, sides)
+
+
+def _chart(material: Material, section: Section, sides: Sequence[Side]) -> Chart:
+    return Chart(
+        kind="break-even",
+        name=chart_name("break-even", material.problem, "" if section.name == "idiomatic" else section.name),
+        title=f"{material.title}: total time against the number of gradients, {section.name}",
+        alt=_alt(material, section, sides),
+        method=(
+            "The total for n gradients is the median time from process start to the first gradient plus n − 1 times "
+            f"the median time per gradient in the steady state, {_target(material)}, over {material.processes}. The "
+            "bar below the curves shows which cell is the cheapest."
+        ),
+        columns=("division", "cell", "first_gradient_s", "each_further_s", *(f"total_{n}_s" for n in NUMBERS),
+                 "cheapest_from", "why_not", "records"),
+        rows=tuple(row for side in sides for row in _rows(section, side)),
+        draw=lambda figure: _draw(figure, material, section, sides),
+    )  # fmt: skip
+
+
+def _side(panel: Panel, rows: dict[int, Row]) -> Side:
+    of_panel = [rows[id(cell)] for cell in panel.cells if id(cell) in rows]
+    known = [(row.summary, of_row) for row in of_panel if (of_row := cost(row)) is not None]
+    having = {id(cell) for cell, _ in known}
+    without = [(cell, _reason(cell, rows.get(id(cell)))) for cell in panel.cells if id(cell) not in having]
+    chosen = choice(of_panel)
+    cheapest: list[tuple[int, CellSummary]] = []
+    if chosen is not None:
+        first = min(known, key=lambda item: item[1].first_s)[0]
+        overtakings = chosen.overtakings
+        cheapest = [(1, overtakings[0].early.summary if overtakings else first)]
+        cheapest += [(item.gradients, item.late.summary) for item in overtakings]
+    return Side(panel, tuple(known), tuple(without), tuple(cheapest))
+
+
+def _reason(cell: CellSummary, row: Row | None) -> str:
+    if cell.first_gradient_process is None:
+        return ending(cell)
+    return row.gradient.reason if row is not None and row.gradient.reason else "no time per gradient"
+
+
+def _target(material: Material) -> str:
+    target = material.comparison.gradient_target
+    if target.digits is not None:
+        return f"read off at a relative error of {quantities.error(10.0**-target.digits)}"
+    return f"at a relative tolerance of {quantities.tolerance(target.rtol)}" if target.rtol is not None else "measured"
+
+
+def _rows(section: Section, side: Side) -> Iterator[tuple[object, ...]]:
+    division = f"{section.name}: {side.panel.title}" if side.panel.title else section.name
+    cheapest = {id(cell): gradients for gradients, cell in side.cheapest}
+    for cell, of_cell in side.costs:
+        totals = [of_cell.total_s(n) for n in NUMBERS]
+        from_n = cheapest.get(id(cell))
+        yield (division, label(cell), of_cell.first_s, of_cell.each_s, *totals, from_n, None, places(cell))
+    for cell, reason in side.without:
+        yield (division, label(cell), *(None,) * (len(NUMBERS) + 3), reason, places(cell))
+
+
+def _alt(material: Material, section: Section, sides: Sequence[Side]) -> str:
+    said = [f"Total time against the number of gradients of {material.title} ({section.name}: {section.meaning})."]
+    for side in sides:
+        told = [f"{label(cell)} from {quantities.count(gradients)} on" for gradients, cell in side.cheapest[1:]]
+        if side.cheapest:
+            where = f"In {side.panel.title} t" if side.panel.title else "T"
+            first = f"{where}he cheapest is {label(side.cheapest[0][1])} from the first gradient on"
+            said.append(f"{'; '.join([first, *told])}.")
+    return " ".join(said)
+
+
+def _furthest(sides: Sequence[Side]) -> float:
+    """log10 of the largest number of gradients that is drawn: well past the last overtaking."""
+    last = max((gradients for side in sides for gradients, _ in side.cheapest), default=1)
+    return min(max(4.0, math.ceil(math.log10(last)) + 1.0), 9.0)
+
+
+def _draw(figure: Paper, material: Material, section: Section, sides: Sequence[Side]) -> None:
+    from sciml_bench.charts import axes as scales
+    from sciml_bench.charts.axes import Entry, Grid, Legend, joined, title
+
+    legend = Legend(
+        [
+            Entry(material.style(cell), label(cell) + (f": {reason}" if reason else ""))
+            for side in sides
+            for cell, reason in (*((cell, "") for cell, _ in side.costs), *side.without)
+        ]
+    )
+    grid = Grid(len(sides), legend.height_in, cautioned=bool(material.caution))
+    grid.open(figure)
+    only = sides[0].panel.title if grid.single else ""
+    title(figure, joined(f"{material.title}: {section.name}", only), material.caution)
+    last = _furthest(sides)
+    every = [of_cell for side in sides for _, of_cell in side.costs]
+    low, high = scales.log_limits([math.log10(c.total_s(round(10**n))) for c in every for n in (0.0, last)])
+    x_limits, y_limits = (-0.05, last), (low - 0.06 * (high - low), high)
+    for place, side in enumerate(sides):
+        pane = grid.pane(figure, place)
+        pane.limits(x=x_limits, y=y_limits)
+        grid.title(pane, side.panel.title)
+        pane.x_axis(scales.named_ticks(x_limits, scales.count_tick), "gradients")
+        y_label = "total time" if grid.leftmost(place) else ""
+        pane.y_axis(scales.named_ticks(y_limits, scales.duration_tick), y_label)
+        _draw_side(pane, material, side)
+    legend.draw(figure)
+
+
+def _draw_side(pane: Pane, material: Material, side: Side) -> None:
+    from sciml_bench.charts.axes import failed_strip
+
+    last = pane.x_limits[1]
+    numbers = [last * step / 24 for step in range(25)]
+    for cell, of_cell in side.costs:
+        totals = [of_cell.first_s + (10**log_n - 1) * of_cell.each_s for log_n in numbers]
+        pane.line(numbers, [math.log10(total) for total in totals], **material.style(cell).look(markevery=6))
+    if side.without:
+        failed_strip(pane, [material.style(cell) for cell, _ in side.without])
+    low, high = pane.y_limits
+    edges = [*(math.log10(gradients) for gradients, _ in side.cheapest), last]
+    for (start, end), (gradients, cell) in zip(pairwise(edges), side.cheapest, strict=True):
+        pane.boxes([(start, low, end - start, 0.035 * (high - low))], material.style(cell).colour)
+        # In grey the colours of the strip are one; its markers are not.
+        marker = material.style(cell).look(linestyle="", markerfacecolor="white", markersize=5)
+        pane.line([(start + end) / 2], [low + 0.0175 * (high - low)], **marker)
+        if gradients > 1:
+            pane.segments([(start, low, start, high)], linewidth=0.8, linestyle=(0, (3, 2)), alpha=0.7)
+            pane.text(start + 0.015 * last, high - 0.04 * (high - low), quantities.count(gradients))

@@ -1,0 +1,223 @@
+"""What the charts across problems are made of: cells that may be set against each other on several problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sciml_bench.analysis.ranking import Pair, between, judged_pairs
+from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, Time, compare, tables
+from sciml_bench.analysis.summary import CellSummary, ProcessSummary, RunSummary
+from sciml_bench.charts.chart import clean
+from sciml_bench.charts.style import Configuration, Palette, Style, configuration
+from sciml_bench.stats.verdict import Judgement
+
+# What the charts of one problem are made of: its cells, their names, and where their times are compared.
+
+# Only what differs from these is worth a place in a name.
+_USUAL = {"precision": "float64", "device": "cpu"}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Cells that may be set against each other, and what unites them."""
+
+    title: str
+    cells: tuple[CellSummary, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One division of a problem: what it is called, what it means, and its panels."""
+
+    name: str
+    meaning: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True)
+class Material:
+    """One problem of a run. ``palette`` is that of the whole run."""
+
+    summary: RunSummary
+    problem: str
+    palette: Palette
+
+    @cached_property
+    def title(self) -> str:
+        """The problem's name, and its title where it says more."""
+        return clean(self.problem, 60)
+
+    @cached_property
+    def cells(self) -> tuple[CellSummary, ...]:
+        """The cells of the problem that have run, in the plan's order."""
+        return tuple(cell for cell in self.summary.of_problem(self.problem) if cell.processes)
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """Every cell that has a time, at equal achieved accuracy."""
+        return compare(self.problem, self.cells)
+
+    @cached_property
+    def comparable(self) -> bool:
+        """Whether the times of this run may be compared."""
+        return bool(self.summary.plan["profile"]["comparable"])
+
+    @cached_property
+    def processes(self) -> str:
+        """How many processes a cell has, in words."""
+        counts = sorted({len(cell.processes) for cell in self.cells})
+        if not counts:
+            return "no process"
+        if counts == [1]:
+            return "one process per cell"
+        return f"{' to '.join(map(str, counts[:: max(1, len(counts) - 1)]))} processes per cell"
+
+    @cached_property
+    def caution(self) -> str:
+        """What stands on every chart whose times must not be compared; empty otherwise."""
+        return "" if self.comparable else "A check that everything works: its times are not for comparison."
+
+    def style(self, cell: CellSummary) -> Style:
+        """How a cell is drawn."""
+        return self.palette.style(configuration(cell.cell))
+
+    def divisions(self) -> Iterator[tuple[str, tuple[CellSummary, ...]]]:
+        """Every cell once, under the division that it was planned for."""
+        for name in dict.fromkeys(cell.division for cell in self.cells):
+            yield clean(name), tuple(cell for cell in self.cells if cell.division == name)
+
+    def sections(self) -> Iterator[Section]:
+        """The divisions, which are never mixed; within the matched one, a panel for each group."""
+        for name, meaning, belongs in DIVISIONS:
+            cells = tuple(cell for cell in self.cells if belongs(cell))
+            if name != "matched":
+                panels = (Panel("", cells),) if cells else ()
+            else:
+                groups = sorted({cell.group for cell in cells})
+                panels = tuple(Panel(clean(of), tuple(cell for cell in cells if cell.group == of)) for of in groups)
+            if panels:
+                yield Section(name, meaning, panels)
+
+
+def label(cell: CellSummary) -> str:
+    """A cell's name within its problem."""
+    which = cell.cell
+    words = [which.adapter, which.method, which.sensitivity, which.mode]
+    words += [f"({cell.role})"] if cell.is_default else []
+    words += [value for axis, usual in _USUAL.items() if (value := getattr(which, axis)) != usual]
+    return clean(" ".join(words), 64)
+
+
+def places(cell: CellSummary, processes: Iterable[ProcessSummary] | None = None) -> str:
+    """The records of a cell, or of some of its processes, as the last entry of a row."""
+    chosen = cell.processes if processes is None else processes
+    return " ".join(cell.place(process) for process in sorted(chosen, key=lambda process: process.block))
+
+
+def ending(cell: CellSummary) -> str:
+    """How a cell ended; one that was measured without a right first gradient says so."""
+    if cell.outcome is not None and not cell.measured:
+        phases = {process.phase for process in cell.processes if process.outcome is cell.outcome}
+        phase = phases.pop() if len(phases) == 1 else None
+        return clean(f"{cell.outcome.value} in {phase}" if phase else cell.outcome.value)
+    return "ok" if cell.first_gradient_process is not None else "no right first gradient"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Names in a sentence: the first few, and how many more there are."""
+    shown = list(names[:most])
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+QUANTITIES = ("gradient", "solve")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of one problem, and its row where it has a time."""
+
+    cell: CellSummary
+    row: Row | None
+
+    def time(self, quantity: str) -> Time | None:
+        """Its time per call; ``None`` when it has none."""
+        if self.row is None:
+            return None
+        time = self.row.gradient if quantity == "gradient" else self.row.solve
+        return time if time.seconds is not None else None
+
+    def cost(self, quantity: str) -> float | None:
+        """The median of its processes in seconds."""
+        time = self.time(quantity)
+        return None if time is None or time.seconds is None else time.seconds.median
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A division, or a group of the matched one, over all problems: what was measured of each solver.
+
+    A solver is a cell without its problem. Problems on which it was not measured have no entry.
+    """
+
+    name: str
+    solvers: Mapping[Configuration, Mapping[str, Entry]]
+
+
+class Across:
+    """A run whose problems are looked at together."""
+
+    def __init__(self, summary: RunSummary, palette: Palette):
+        self.summary = summary
+        self.palette = palette
+        self.materials = [Material(summary, name, palette) for name in summary.problems]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the times of this run may be compared."""
+        return bool(self.summary.plan["profile"]["comparable"])
+
+    @cached_property
+    def contests(self) -> tuple[Contest, ...]:
+        """The contests in the order in which the tables have them."""
+        found: dict[str, dict[Configuration, dict[str, Entry]]] = {}
+        for name, problem, entry in self._entries():
+            of = found.setdefault(name, {}).setdefault(configuration(entry.cell.cell), {})
+            of[problem] = entry
+        return tuple(Contest(name, solvers) for name, solvers in found.items())
+
+    def _entries(self) -> Iterator[tuple[str, str, Entry]]:
+        for material in self.materials:
+            rows = {id(row.summary): row for row in material.comparison.rows}
+            for section in material.sections():
+                for panel in section.panels:
+                    name = f"{section.name}: {panel.title}" if panel.title else section.name
+                    for cell in panel.cells:
+                        yield name, material.problem, Entry(cell, rows.get(id(cell)))
+
+    @cached_property
+    def _tables(self) -> list[RowTable]:
+        return [table for material in self.materials for table in tables(material.comparison)]
+
+    @cached_property
+    def _judged(self) -> dict[Pair, Judgement]:
+        return judged_pairs(self._tables)
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, int], tuple[int, int]]:
+        """The table and the place of each row, by the name of the contest and the row's cell."""
+        return {
+            (table.name, id(row.summary)): (number, place)
+            for number, table in enumerate(self._tables)
+            for place, row in enumerate(table.rows)
+        }
+
+    def judgement(self, contest: Contest, quantity: str, base: Entry, other: Entry) -> Judgement | None:
+        """The judgement on two cells of one problem, in the family of all comparisons of the run."""
+        places = [self._places.get((contest.name, id(entry.cell))) for entry in (base, other)]
+        if places[0] is None or places[1] is None:
+            return None
+        return between(self._judged, self._tables, (places[0][0], quantity, places[0][1], places[1][1]))

@@ -1,0 +1,221 @@
+"""Forest plots: the ratio of times with its interval, a lane for each problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sciml_bench.analysis import quantities
+from sciml_bench.charts.chart import Chart, chart_name, clean
+from sciml_bench.charts.data import Across, Contest, Entry, label, places
+from sciml_bench.charts.style import INK, Configuration
+from sciml_bench.stats.across import GeometricMean, geometric_mean
+from sciml_bench.stats.verdict import Judgement, Verdict
+
+if TYPE_CHECKING:
+    from sciml_bench.charts.axes import Pane
+    from sciml_bench.charts.paper import Paper
+
+
+_MOST_SOLVERS = 5
+_STEP_IN = 0.13
+_BAND = math.log10(1.05)
+_DECIDED = {Verdict.FASTER, Verdict.SLOWER}
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One solver against the base on one problem."""
+
+    problem: str
+    base: Entry
+    other: Entry
+    judgement: Judgement
+
+
+@dataclass(frozen=True)
+class Side:
+    """All ratios of one solver to the base, and their geometric mean."""
+
+    solver: Configuration
+    name: str
+    ratios: tuple[Ratio, ...]
+    mean: GeometricMean
+
+
+@dataclass(frozen=True)
+class Forest:
+    """One chart: solvers against one base."""
+
+    contest: Contest
+    quantity: str
+    base: Configuration
+    base_name: str
+    sides: tuple[Side, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The problems with a ratio, in the plan's order."""
+        known = {ratio.problem for side in self.sides for ratio in side.ratios}
+        return tuple(name for name in self.contest.solvers[self.base] if name in known)
+
+
+def forest(material: Across) -> Iterator[Chart]:
+    """For each contest and quantity, the other solvers against the one that was measured on the most problems."""
+    if not material.comparable:
+        return
+    for quantity in ("gradient", "solve"):
+        for contest in material.contests:
+            for number, found in enumerate(_forests(material, contest, quantity), start=1):
+                yield _chart(material, found, number)
+
+
+def _forests(material: Across, contest: Contest, quantity: str) -> Iterator[Forest]:
+    """The base is chosen by how much was measured, never by its times. What it has no problem in common with gets a
+    base of its own."""
+    left = dict(contest.solvers)
+    while len(left) > 1:
+        timed = {key: [name for name, entry in of.items() if entry.cost(quantity)] for key, of in left.items()}
+        base = max(left, key=lambda key: len(timed[key]))
+        sides = [side for key in left if key != base and (side := _side(material, contest, quantity, base, key))]
+        for start in range(0, len(sides), _MOST_SOLVERS):
+            chosen = tuple(sides[start : start + _MOST_SOLVERS])
+            yield Forest(contest, quantity, base, _name(contest.solvers[base]), chosen)
+        left = {key: of for key, of in left.items() if key not in {base, *(side.solver for side in sides)}}
+
+
+def _name(solver: Mapping[str, Entry]) -> str:
+    return label(next(iter(solver.values())).cell)
+
+
+def _side(material: Across, contest: Contest, quantity: str, base: Configuration, other: Configuration) -> Side | None:
+    """The ratios of one pair; ``None`` with fewer than two problems."""
+    ratios: list[Ratio] = []
+    for problem, of_base in contest.solvers[base].items():
+        of_other = contest.solvers[other].get(problem)
+        if of_other is None:
+            continue
+        judgement = material.judgement(contest, quantity, of_base, of_other)
+        if judgement is not None:
+            ratios.append(Ratio(problem, of_base, of_other, judgement))
+    if len(ratios) < 2:
+        return None
+    mean = geometric_mean(ratio.judgement.ratio.estimate for ratio in ratios)
+    return Side(other, _name(contest.solvers[other]), tuple(ratios), mean)
+
+
+def _chart(material: Across, found: Forest, number: int) -> Chart:
+    return Chart(
+        kind="forest",
+        name=chart_name("forest", found.quantity, found.contest.name, str(number) if number > 1 else ""),
+        title=f"Time per {found.quantity} relative to {found.base_name}, {found.contest.name}",
+        alt=_alt(found),
+        method=(
+            f"A ratio below 1 is faster than {found.base_name}, which is the base because it was measured on the most "
+            f"problems. Times per {found.quantity} are read off at equal achieved accuracy and paired by block; the "
+            "line is the 95 % interval of the paired log ratio (Student's t), the shaded band ±5 %. Filled: faster or "
+            "slower after Benjamini–Hochberg over all comparisons of the run; hollow: same or undecided. The diamond "
+            "is the geometric mean over the problems, its interval how it would move with other problems like these."
+        ),
+        columns=(
+            "set", "problem", "solver", "base", "ratio", "low_95", "high_95", "blocks", "adjusted_p", "verdict",
+            "records",
+        ),
+        rows=tuple(row for side in found.sides for row in _rows(found, side)),
+        draw=lambda figure: _draw(figure, material, found),
+    )  # fmt: skip
+
+
+def _rows(found: Forest, side: Side) -> Iterator[tuple[object, ...]]:
+    for item in side.ratios:
+        ratio = item.judgement.ratio
+        yield (
+            found.contest.name, item.problem, side.name, found.base_name, ratio.estimate, ratio.low,
+            ratio.high if math.isfinite(ratio.high) else None, ratio.n, item.judgement.adjusted_p,
+            item.judgement.verdict.value, f"{places(item.base.cell)} {places(item.other.cell)}",
+        )  # fmt: skip
+
+
+def _alt(found: Forest) -> str:
+    said = [f"Time per {found.quantity} relative to {found.base_name} ({found.contest.name})."]
+    for side in found.sides:
+        counts = {verdict: sum(item.judgement.verdict is verdict for item in side.ratios) for verdict in Verdict}
+        told = ", ".join(f"{verdict.value} on {count}" for verdict, count in counts.items() if count)
+        said.append(
+            f"{side.name}: {told} of {len(side.ratios)} problems, geometric mean "
+            f"{quantities.ratio(side.mean.estimate)} ({quantities.ratio(side.mean.low)} to "
+            f"{quantities.ratio(side.mean.high)})."
+        )
+    return " ".join(said)
+
+
+def _limits(found: Forest) -> tuple[float, float]:
+    """Around the estimates, and their intervals as far as these are not much wider."""
+    every = [item.judgement.ratio for side in found.sides for item in side.ratios]
+    estimates = [math.log10(ratio.estimate) for ratio in every]
+    low, high = min(0.0, *estimates) - 0.5, max(0.0, *estimates) + 0.5
+    bounds = [math.log10(bound) for ratio in every for bound in (ratio.low, ratio.high) if 0 < bound < math.inf]
+    inside = [bound for bound in bounds if low <= bound <= high]
+    low, high = min(0.0, *estimates, *inside), max(0.0, *estimates, *inside)
+    pad = 0.05 * (high - low) + 0.03
+    return low - pad, high + pad
+
+
+def _draw(figure: Paper, material: Across, found: Forest) -> None:
+    from sciml_bench.charts import axes as scales
+    from sciml_bench.charts.axes import WIDTH_IN, Entry, Legend, Pane, text_width_in, title
+
+    lane = max(0.24, _STEP_IN * len(found.sides) + 0.1)
+    problems = found.problems
+    height = lane * (len(problems) + 1) + 0.05
+    legend = Legend(
+        [Entry(material.palette.style(side.solver), f"{side.name}: {_mean_told(side)}") for side in found.sides]
+    )
+    names = [*(clean(name, 30) for name in problems), "geometric mean"]
+    left = 0.2 + max(map(text_width_in, names))
+    figure.set_size_inches(WIDTH_IN, 0.55 + height + 0.62 + legend.height_in)
+    title(figure, f"Time per {found.quantity} relative to {found.base_name}", found.contest.name)
+    pane = Pane(figure, left, legend.height_in + 0.55, WIDTH_IN - left - 0.25, height)
+    limits = _limits(found)
+    pane.limits(x=limits, y=(height, 0))
+    pane.boxes([(-_BAND, 0, 2 * _BAND, height)], INK, alpha=0.08)
+    pane.x_axis(scales.named_ticks(limits, scales.ratio_tick), "← faster     ratio of times     slower →")
+    pane.segments([(0, 0, 0, height)])
+    pane.segments([(limits[0], lane * len(problems), limits[1], lane * len(problems))], linewidth=0.6)
+    middles = [lane * (place + 0.5) for place in range(len(names))]
+    for name, y in zip(names, middles, strict=True):
+        pane.beside(-0.09, height - y - 0.04, name, ha="right")
+    for place, side in enumerate(found.sides):
+        shift = (place - (len(found.sides) - 1) / 2) * _STEP_IN
+        heights = {name: y + shift for name, y in zip(problems, middles, strict=False)}
+        _draw_side(pane, material, side, heights, middles[-1] + shift)
+    legend.draw(figure)
+
+
+def _mean_told(side: Side) -> str:
+    mean = side.mean
+    low, high = quantities.ratio(mean.low), quantities.ratio(mean.high)
+    return f"{quantities.ratio(mean.estimate)} ({low} to {high}) over {mean.n}"
+
+
+def _draw_side(pane: Pane, material: Across, side: Side, heights: Mapping[str, float], last: float) -> None:
+    style = material.palette.style(side.solver)
+    for item in side.ratios:
+        ratio, y = item.judgement.ratio, heights[item.problem]
+        _interval(pane, ratio.low, ratio.high, y, style.colour)
+        face = style.colour if item.judgement.verdict in _DECIDED else "none"
+        pane.line([math.log10(ratio.estimate)], [y], **style.look(linestyle="", markerfacecolor=face))
+    _interval(pane, side.mean.low, side.mean.high, last, style.colour)
+    diamond = style.look(linestyle="", marker="d", markersize=7)
+    pane.line([math.log10(side.mean.estimate)], [last], **diamond)
+
+
+def _interval(pane: Pane, low: float, high: float, y: float, colour: str) -> None:
+    """The interval of a ratio, cut at the edges of the pane; one that is unknown is dotted from edge to edge."""
+    left, right = pane.x_limits
+    start = max(left, math.log10(low)) if low > 0 else left
+    end = min(right, math.log10(high)) if math.isfinite(high) else right
+    known = low > 0 and math.isfinite(high)
+    pane.segments([(start, y, end, y)], colour, **{} if known else {"linewidth": 0.7, "linestyle": ":"})

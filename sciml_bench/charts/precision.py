@@ -1,0 +1,301 @@
+"""Work–precision: time against the error that was achieved, for solves and for gradients.
+
+As in Hairer & Wanner 1996 (*Solving Ordinary Differential Equations II*, §IV.10) and in the diagrams of
+SciMLBenchmarks: one line per cell, one point per tolerance, both axes logarithmic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.rows import Row, Time
+from sciml_bench.analysis.summary import CellSummary, PointSummary, ProcessSummary
+from sciml_bench.charts.chart import Chart, chart_name
+from sciml_bench.charts.data import Material, Panel, Section, label, listed, places
+from sciml_bench.record.outcome import Outcome
+
+if TYPE_CHECKING:
+    from sciml_bench.charts.axes import Pane
+    from sciml_bench.charts.paper import Paper
+
+
+COLUMNS = (
+    "division", "cell", "rtol", "error", "error_is_a_bound", "time_s", "fastest_process_s", "slowest_process_s",
+    "outcomes", "records",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is drawn: solves or gradients."""
+
+    kind: str
+    call: str
+    axis: str
+    of_error: str
+    seconds: Callable[[PointSummary], float | None]
+    error: Callable[[PointSummary], float | None]
+    bounded: Callable[[PointSummary], bool]
+    time: Callable[[Row], Time]
+
+
+SOLVES = Quantity(
+    kind="work-precision",
+    call="solve",
+    axis="error of the solution (mixed, largest over the saved times)",
+    of_error="the largest mixed error over all saved times",
+    seconds=lambda point: point.solve_s,
+    error=lambda point: None if point.mescd is None else 10.0**-point.mescd,
+    bounded=lambda point: point.solve_below_reference,
+    time=lambda row: row.solve,
+)
+GRADIENTS = Quantity(
+    kind="gradient-precision",
+    call="gradient",
+    axis="relative error of the gradient (d loss / d log p)",
+    of_error="the relative error of d loss / d log p",
+    seconds=lambda point: point.gradient_s,
+    error=lambda point: point.gradient_error,
+    bounded=lambda point: point.gradient_below_reference,
+    time=lambda row: row.gradient,
+)
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One tolerance of one cell over its processes. ``error`` is ``None`` where there is no reference."""
+
+    rtol: float
+    error: float | None
+    bound: bool
+    time_s: float
+    fastest_s: float
+    slowest_s: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """One cell: its dots from loose to tight, and how all points of its processes ended."""
+
+    cell: CellSummary
+    dots: tuple[Dot, ...]
+    failed: tuple[tuple[str, int], ...]
+    points: int
+
+    @property
+    def failures(self) -> str:
+        """How many points failed and how, such as ``timeout 2 of 9``; empty when none did."""
+        return ", ".join(f"{name} {count} of {self.points}" for name, count in self.failed)
+
+
+def work_precision(material: Material) -> Iterator[Chart]:
+    """Time per solve against the error of the solution, a chart for each division."""
+    return _charts(material, SOLVES)
+
+
+def gradient_precision(material: Material) -> Iterator[Chart]:
+    """Time per gradient against the error of the gradient, a chart for each division."""
+    return _charts(material, GRADIENTS)
+
+
+def _charts(material: Material, quantity: Quantity) -> Iterator[Chart]:
+    for section in material.sections():
+        chart = _chart(material, section, quantity)
+        if chart is not None:
+            yield chart
+
+
+def _chart(material: Material, section: Section, quantity: Quantity) -> Chart | None:
+    lines = {panel.title: tuple(_line(cell, quantity) for cell in panel.cells) for panel in section.panels}
+    every = [line for of_panel in lines.values() for line in of_panel]
+    if not any(line.dots for line in every):
+        return None
+    known = any(dot.error is not None for line in every for dot in line.dots)
+    words = f"{quantity.call} against {'error' if known else 'tolerance'}"
+    return Chart(
+        kind=quantity.kind,
+        name=chart_name(quantity.kind, material.problem, "" if section.name == "idiomatic" else section.name),
+        title=f"{material.title}: time per {words}, {section.name}",
+        alt=_alt(material, section, quantity, every, words),
+        method=_method(material, quantity, known),
+        columns=COLUMNS,
+        rows=tuple(row for panel in section.panels for row in _rows(panel, section, lines[panel.title], quantity)),
+        draw=lambda figure: _draw(figure, material, section, lines, quantity, known),
+    )
+
+
+def _line(cell: CellSummary, quantity: Quantity) -> Line:
+    rtols = sorted({point.rtol for point in cell.points}, reverse=True)
+    dots = (_dot(rtol, [point for point in cell.points if point.rtol == rtol], quantity) for rtol in rtols)
+    failed = Counter(ending for point in cell.points if (ending := _ending(point, quantity)) != "ok")
+    points = len(cell.points)
+    if not points:
+        # A process that ended before its first tolerance counts as one failed point.
+        failed.update(process.outcome.value for process in cell.processes)
+        points = len(cell.processes)
+    return Line(cell, tuple(dot for dot in dots if dot is not None), tuple(failed.most_common()), points)
+
+
+def _ending(point: PointSummary, quantity: Quantity) -> str:
+    """How the half of a point that is drawn ended."""
+    if quantity.seconds(point) is not None:
+        return Outcome.OK.value
+    return "no time" if point.outcome is Outcome.OK else point.outcome.value
+
+
+def _dot(rtol: float, points: Sequence[PointSummary], quantity: Quantity) -> Dot | None:
+    times = [seconds for point in points if (seconds := quantity.seconds(point))]
+    if not times:
+        return None
+    timed = [point for point in points if quantity.seconds(point)]
+    errors = [error for point in timed if (error := quantity.error(point))]
+    return Dot(
+        rtol=rtol,
+        error=median(errors) if errors else None,
+        bound=any(quantity.bounded(point) for point in timed),
+        time_s=median(times),
+        fastest_s=min(times),
+        slowest_s=max(times),
+    )
+
+
+def _rows(panel: Panel, section: Section, lines: Sequence[Line], quantity: Quantity) -> Iterator[tuple[object, ...]]:
+    division = f"{section.name}: {panel.title}" if panel.title else section.name
+    for line in lines:
+        dots = {dot.rtol: dot for dot in line.dots}
+        for rtol in sorted({point.rtol for point in line.cell.points}, reverse=True):
+            dot = dots.get(rtol)
+            known = (dot.error, dot.bound, dot.time_s, dot.fastest_s, dot.slowest_s) if dot else (None,) * 5
+            taken = [process for process in line.cell.processes if any(point.rtol == rtol for point in process.points)]
+            yield (
+                division, label(line.cell), rtol, *known, _endings(taken, rtol, quantity), places(line.cell, taken)
+            )  # fmt: skip
+        if not line.cell.points:
+            yield (division, label(line.cell), *(None,) * 6, line.failures, places(line.cell))
+
+
+def _endings(processes: Sequence[ProcessSummary], rtol: float, quantity: Quantity) -> str:
+    points = (point for process in processes for point in process.points if point.rtol == rtol)
+    counts = Counter(_ending(point, quantity) for point in points)
+    return ", ".join(f"{name} {count}" for name, count in counts.most_common())
+
+
+def _alt(material: Material, section: Section, quantity: Quantity, lines: Sequence[Line], words: str) -> str:
+    cells = {id(line.cell) for line in lines}
+    rows = [row for row in material.comparison.rows if id(row.summary) in cells]
+    timed = [(seconds.median, row) for row in rows if (seconds := quantity.time(row).seconds) is not None]
+    said = [f"Time per {words} of {material.title} ({section.name}: {section.meaning}), {len(lines)} cells."]
+    if timed:
+        timed.sort(key=lambda item: item[0])
+        fastest, slowest = timed[0], timed[-1]
+        said.append(f"{_target(material, quantity)} the fastest is {_told(*fastest)}")
+        said[-1] += f", the slowest {_told(*slowest)}." if slowest is not fastest else "."
+    failed = [f"{label(line.cell)} ({line.failures})" for line in lines if line.failed]
+    if failed:
+        said.append(f"Failed points: {listed(failed, 6)}.")
+    return " ".join(said)
+
+
+def _target(material: Material, quantity: Quantity) -> str:
+    comparison = material.comparison
+    target = comparison.solve_target if quantity is SOLVES else comparison.gradient_target
+    if target.digits is not None:
+        return f"At an error of {quantities.error(10.0**-target.digits)}"
+    return f"At a relative tolerance of {quantities.tolerance(target.rtol)}" if target.rtol is not None else "Of these"
+
+
+def _told(seconds: float, row: Row) -> str:
+    return f"{label(row.summary)} with {quantities.duration(seconds)}"
+
+
+def _method(material: Material, quantity: Quantity, known: bool) -> str:
+    against = (
+        f"{quantity.of_error} against the problem's reference"
+        if known
+        else "its tolerance, since there is no reference to take an error against"
+    )
+    return (
+        f"A point is one tolerance: the median over {material.processes} of each process's median time per "
+        f"{quantity.call} in the steady state, and {against}; the vertical line spans the fastest and the slowest "
+        "process. An arrow marks an error that the reference is too coarse to tell. Points that failed, or missed the "
+        "error bound, have no time and stand at the margin."
+    )
+
+
+def _draw(
+    figure: Paper,
+    material: Material,
+    section: Section,
+    lines: dict[str, tuple[Line, ...]],
+    quantity: Quantity,
+    known: bool,
+) -> None:
+    from sciml_bench.charts import axes as scales
+    from sciml_bench.charts.axes import Entry, Grid, Legend, joined, title
+
+    every = [line for panel in section.panels for line in lines[panel.title]]
+    legend = Legend(
+        [
+            Entry(material.style(line.cell), label(line.cell) + (f": {line.failures}" if line.failed else ""))
+            for line in every
+        ]
+    )
+    grid = Grid(len(section.panels), legend.height_in, cautioned=bool(material.caution))
+    grid.open(figure)
+    only = section.panels[0].title if grid.single else ""
+    title(figure, joined(f"{material.title}: {section.name}", only), material.caution)
+    dots = [dot for line in every for dot in line.dots]
+    xs = [math.log10(_x(dot, known)) for dot in dots if _has_x(dot, known)]
+    x_limits = scales.log_limits(xs or [0.0])
+    y_limits = scales.log_limits([math.log10(value) for dot in dots for value in (dot.fastest_s, dot.slowest_s)])
+    for place, panel in enumerate(section.panels):
+        pane = grid.pane(figure, place)
+        pane.limits(x=x_limits, y=y_limits)
+        grid.title(pane, panel.title)
+        x_label = (quantity.axis if grid.single else "error") if known else "relative tolerance"
+        pane.x_axis(scales.named_ticks(x_limits, scales.power_tick), x_label)
+        y_label = f"time per {quantity.call}" if grid.leftmost(place) else ""
+        pane.y_axis(scales.named_ticks(y_limits, scales.duration_tick), y_label)
+        _draw_lines(pane, material, lines[panel.title], known)
+    legend.draw(figure)
+
+
+def _x(dot: Dot, known: bool) -> float:
+    return (dot.error or 1.0) if known else dot.rtol
+
+
+def _has_x(dot: Dot, known: bool) -> bool:
+    return not known or dot.error is not None
+
+
+def _draw_lines(pane: Pane, material: Material, lines: Sequence[Line], known: bool) -> None:
+    from sciml_bench.charts.axes import failed_strip
+    from sciml_bench.charts.style import AT_MOST
+
+    for line in lines:
+        style = material.style(line.cell)
+        dots = sorted((dot for dot in line.dots if _has_x(dot, known)), key=lambda dot: -dot.rtol)
+        xs = [math.log10(_x(dot, known)) for dot in dots]
+        ys = [math.log10(dot.time_s) for dot in dots]
+        if dots:
+            pane.line(xs, ys, **style.look())
+        spread = [
+            (x, math.log10(dot.fastest_s), x, math.log10(dot.slowest_s))
+            for x, dot in zip(xs, dots, strict=True)
+            if dot.slowest_s > dot.fastest_s
+        ]
+        if spread:
+            pane.segments(spread, style.colour, alpha=0.7)
+        bounds = [(x, y) for x, y, dot in zip(xs, ys, dots, strict=True) if known and dot.bound]
+        if bounds:
+            left, up = zip(*bounds, strict=True)
+            pane.line(left, up, linestyle="", marker=AT_MOST, color=style.colour, markersize=9)
+    without_x = [line for line in lines if line.failed or any(not _has_x(dot, known) for dot in line.dots)]
+    if without_x:
+        failed_strip(pane, [material.style(line.cell) for line in without_x])

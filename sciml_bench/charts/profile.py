@@ -1,0 +1,162 @@
+"""Performance profiles (Dolan & Moré 2002): the share of problems that a solver solves within a factor of the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sciml_bench.charts.chart import Chart, chart_name
+from sciml_bench.charts.data import Across, Contest, Entry, label, listed, places
+from sciml_bench.charts.style import Configuration
+from sciml_bench.stats.across import Profile, performance_profile
+
+if TYPE_CHECKING:
+    from sciml_bench.charts.axes import Pane
+    from sciml_bench.charts.paper import Paper
+
+
+_FURTHEST = 1e4
+
+
+@dataclass(frozen=True)
+class Side:
+    """One panel: solvers that were all measured on the same problems."""
+
+    name: str
+    problems: tuple[str, ...]
+    solvers: Mapping[Configuration, Mapping[str, Entry]]
+    profiles: Mapping[Configuration, Profile]
+
+
+def profile(material: Across) -> Iterator[Chart]:
+    """A chart for gradients and one for solves, with a panel for each set of solvers measured on the same problems."""
+    if not material.comparable:
+        return
+    for quantity in ("gradient", "solve"):
+        sides = [side for contest in material.contests for side in _sides(contest, quantity)]
+        if sides:
+            yield _chart(material, quantity, sides)
+
+
+def _chart(material: Across, quantity: str, sides: Sequence[Side]) -> Chart:
+    return Chart(
+        kind="profile",
+        name=chart_name("profile", quantity),
+        title=f"Performance profile: time per {quantity} over all problems",
+        alt=_alt(material, quantity, sides),
+        method=(
+            f"For each problem the time per {quantity} at equal achieved accuracy is divided by the least of the "
+            "solvers in the panel; a curve shows on what share of the problems this ratio is at most so large. Where "
+            "a solver failed, the ratio is never reached. Only the comparison with the best can be read off (Dolan & "
+            "Moré 2002; Gould & Scott 2016). A panel holds solvers that were measured on the same problems."
+        ),
+        columns=("set", "solver", "problem", f"{quantity}_s", "ratio_to_least", "records"),
+        rows=tuple(row for side in sides for row in _rows(side, quantity)),
+        draw=lambda figure: _draw(figure, material, quantity, sides),
+    )
+
+
+def _sides(contest: Contest, quantity: str) -> Iterator[Side]:
+    """The solvers of a contest in sets that were measured on the same problems, the largest set first."""
+    left = dict(contest.solvers)
+    while True:
+        found = _largest(left)
+        if found is None:
+            return
+        solvers = {key: of for key, of in left.items() if found <= of.keys()}
+        for key in solvers:
+            del left[key]
+        problems = tuple(name for name in next(iter(solvers.values())) if name in found)
+        costs = {key: {name: of[name].cost(quantity) for name in problems} for key, of in solvers.items()}
+        if any(cost is not None for of in costs.values() for cost in of.values()):
+            yield Side(contest.name, problems, solvers, performance_profile(costs))
+
+
+def _largest(solvers: Mapping[Configuration, Mapping[str, Entry]]) -> frozenset[str] | None:
+    """The problems shared by at least two solvers that make the most pairs of a solver and a problem."""
+    sets = sorted({frozenset(of) for of in solvers.values()}, key=sorted)
+    counts = [(sum(problems <= of.keys() for of in solvers.values()), problems) for problems in sets]
+    fitting = [(n * len(problems), len(problems), problems) for n, problems in counts if n > 1 and len(problems) > 1]
+    return max(fitting, key=lambda item: item[:2])[2] if fitting else None
+
+
+def _name(solver: Mapping[str, Entry]) -> str:
+    return label(next(iter(solver.values())).cell)
+
+
+def _rows(side: Side, quantity: str) -> Iterator[tuple[object, ...]]:
+    least = {
+        problem: min((cost for of in side.solvers.values() if (cost := of[problem].cost(quantity))), default=None)
+        for problem in side.problems
+    }
+    for solver in side.solvers.values():
+        for problem in side.problems:
+            cost, best = solver[problem].cost(quantity), least[problem]
+            ratio = None if cost is None or best is None else cost / best
+            yield (side.name, _name(solver), problem, cost, ratio, places(solver[problem].cell))
+
+
+def _alt(material: Across, quantity: str, sides: Sequence[Side]) -> str:
+    said = [f"Performance profiles of the time per {quantity}."]
+    for side in sides:
+        best = max(side.profiles, key=lambda key: side.profiles[key].best)
+        most = max(side.profiles, key=lambda key: side.profiles[key].solved)
+        said.append(
+            f"{side.name}, {len(side.problems)} problems: {_name(side.solvers[best])} is the fastest on "
+            f"{_percent(side.profiles[best].best)}; {_name(side.solvers[most])} solves most, "
+            f"{_percent(side.profiles[most].solved)}."
+        )
+    shown = {(side.name, key) for side in sides for key in side.solvers}
+    without = [
+        _name(of)
+        for contest in material.contests
+        for key, of in contest.solvers.items()
+        if (contest.name, key) not in shown
+    ]
+    if without:
+        said.append(f"Not shown, since no other solver was measured on the same problems: {listed(without, 6)}.")
+    return " ".join(said)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _draw(figure: Paper, material: Across, quantity: str, sides: Sequence[Side]) -> None:
+    from sciml_bench.charts.axes import Entry, Grid, Legend, joined, title
+
+    entries = [
+        Entry(
+            material.palette.style(key),
+            f"{_name(solver)}: solves {_percent(side.profiles[key].solved)} of {len(side.problems)}",
+        )
+        for side in sides
+        for key, solver in side.solvers.items()
+    ]
+    legend = Legend(list(dict.fromkeys(entries)))
+    grid = Grid(len(sides), legend.height_in)
+    grid.open(figure)
+    title(figure, joined(f"Performance profile, time per {quantity}", sides[0].name if grid.single else ""))
+    for place, side in enumerate(sides):
+        pane = grid.pane(figure, place)
+        grid.title(pane, side.name.removeprefix("matched: "))
+        _draw_side(pane, material, side, "share of the problems" if grid.leftmost(place) else "")
+    legend.draw(figure)
+
+
+def _draw_side(pane: Pane, material: Across, side: Side, y_label: str) -> None:
+    from sciml_bench.charts import axes as scales
+
+    widest = max((of.ratios[-1] for of in side.profiles.values() if of.ratios), default=1.0)
+    last = math.log10(min(max(4.0, 1.5 * widest), _FURTHEST))
+    pane.limits(x=(-0.01, last), y=(-0.03, 1.03))
+    x_label = f"ratio to the fastest, {len(side.problems)} problems"
+    pane.x_axis(scales.named_ticks((-0.01, last), scales.ratio_tick), x_label)
+    pane.y_axis({share / 4: f"{25 * share} %" for share in range(5)}, y_label)
+    for key, found in side.profiles.items():
+        xs = [0.0, *(min(math.log10(ratio), last) for ratio in found.ratios), last]
+        ys = [found.best, *found.shares, found.solved]
+        look = material.palette.style(key).look(markersize=4, markevery=slice(0, len(xs) - 1))
+        pane.line(xs, ys, steps=True, **look)

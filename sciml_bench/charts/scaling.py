@@ -1,0 +1,188 @@
+"""Scaling: time against size, for problems that are one problem at several sizes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.rows import Target, reading, work_points
+from sciml_bench.analysis.summary import CellSummary, PointSummary
+from sciml_bench.analysis.sweep import axis_of
+from sciml_bench.charts.chart import Chart, chart_name, clean
+from sciml_bench.charts.data import QUANTITIES, Across, Contest, label, listed, places
+from sciml_bench.charts.style import Configuration
+from sciml_bench.charts.sweep import draw_line, sweep_charts
+from sciml_bench.stats.centre import Spread, spread
+from sciml_bench.stats.front import WorkPoint, common_target
+
+if TYPE_CHECKING:
+    from sciml_bench.charts.paper import Paper
+
+
+_SIZE_AT_END = re.compile(r"-\d+$")
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One cell at one size: its seconds per call over the processes, or why there are none."""
+
+    cell: CellSummary
+    states: int
+    seconds: Spread | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """One problem at several sizes, and every solver's times at one common accuracy."""
+
+    name: str
+    contest: str
+    quantity: str
+    target: Target
+    solvers: Mapping[Configuration, tuple[Dot, ...]]
+
+
+def scaling(material: Across) -> Iterator[Chart]:
+    """A chart for each family, division and quantity in which a solver has times at two sizes at least.
+
+    A run that is a sweep has its own axis, and its own sets of cells.
+    """
+    if axis_of(material.summary.plan) is not None:
+        yield from sweep_charts(material.summary, material.palette)
+        return
+    for name, states in _families(material).items():
+        for contest in material.contests:
+            for quantity in QUANTITIES:
+                found = _family(name, states, contest, quantity)
+                if any(len(_timed(dots)) > 1 for dots in found.solvers.values()):
+                    yield _chart(material, found)
+
+
+def _families(material: Across) -> dict[str, dict[str, int]]:
+    """Problems whose names differ in a number at their end only, and whose sizes differ: their states by their name."""
+    found: dict[str, dict[str, int]] = {}
+    for entry in material.summary.plan["problems"]:
+        size = entry.get("n_states")
+        if isinstance(size, int) and size > 0:
+            found.setdefault(_SIZE_AT_END.sub("", entry["name"]), {})[entry["name"]] = size
+    return {name: states for name, states in found.items() if len(set(states.values())) > 1}
+
+
+def _family(name: str, states: Mapping[str, int], contest: Contest, quantity: str) -> Family:
+    members = {
+        key: [entry.cell for problem, entry in of.items() if problem in states] for key, of in contest.solvers.items()
+    }
+    cells = [cell for of in members.values() for cell in of]
+    digits = common_target(work_points(cell.processes, lambda point: _work(point, quantity)) for cell in cells)
+    rtols = [point.rtol for cell in cells for point in cell.points if _seconds(point, quantity) is not None]
+    target = Target(digits, None if digits is not None else min(rtols, default=None))
+    solvers: dict[Configuration, tuple[Dot, ...]] = {}
+    for key, of in members.items():
+        dots = [_dot(cell, states[cell.cell.problem], target, quantity) for cell in of]
+        if dots:
+            solvers[key] = tuple(sorted(dots, key=lambda dot: dot.states))
+    return Family(name, contest.name, quantity, target, solvers)
+
+
+def _dot(cell: CellSummary, size: int, target: Target, quantity: str) -> Dot:
+    readings = [
+        reading(process, target, lambda point: _work(point, quantity), lambda point: _seconds(point, quantity))
+        for process in cell.processes
+    ]
+    reason = next((item.reason for item in readings if item.time is None), "")
+    return Dot(cell, size, spread(item.time for item in readings), reason)
+
+
+def _work(point: PointSummary, quantity: str) -> WorkPoint | None:
+    return point.gradient_work if quantity == "gradient" else point.solve_work
+
+
+def _seconds(point: PointSummary, quantity: str) -> float | None:
+    return point.gradient_s if quantity == "gradient" else point.solve_s
+
+
+def _chart(material: Across, found: Family) -> Chart:
+    return Chart(
+        kind="scaling",
+        name=chart_name("scaling", found.quantity, found.name, "" if found.contest == "idiomatic" else found.contest),
+        title=f"{clean(found.name, 60)}: time per {found.quantity} against the number of states, {found.contest}",
+        alt=_alt(found),
+        method=(
+            f"The median over processes of the median time per {found.quantity} in the steady state, {_at(found)}, the "
+            "same for all sizes; the vertical line spans the fastest and the slowest process."
+        ),
+        columns=(
+            "set", "problem", "solver", "states", f"{found.quantity}_s", "fastest_process_s", "slowest_process_s",
+            "why_not", "records",
+        ),
+        rows=tuple((found.contest, *_row(dot)) for dots in found.solvers.values() for dot in dots),
+        draw=lambda figure: _draw(figure, material, found),
+    )  # fmt: skip
+
+
+def _at(found: Family) -> str:
+    if found.target.digits is not None:
+        return f"read off at an error of {quantities.error(10.0**-found.target.digits)}"
+    return f"at a relative tolerance of {quantities.tolerance(found.target.rtol or 0.0)}"
+
+
+def _row(dot: Dot) -> tuple[object, ...]:
+    known = (None,) * 3 if dot.seconds is None else (dot.seconds.median, dot.seconds.minimum, dot.seconds.maximum)
+    reason = dot.reason if dot.seconds is None else None
+    return (dot.cell.cell.problem, label(dot.cell), dot.states, *known, reason, places(dot.cell))
+
+
+def _timed(dots: Sequence[Dot]) -> list[tuple[Dot, Spread]]:
+    return [(dot, dot.seconds) for dot in dots if dot.seconds is not None]
+
+
+def _growth(dots: Sequence[Dot]) -> str:
+    """From where to where a solver's time goes, and the exponent that this means."""
+    (first, start), *_, (last, end) = _timed(dots)
+    exponent = math.log(end.median / start.median) / math.log(last.states / first.states)
+    return (
+        f"{label(first.cell)} from {quantities.duration(start.median)} at {first.states} states to "
+        f"{quantities.duration(end.median)} at {last.states} (exponent {exponent:.1f})"
+    )
+
+
+def _alt(found: Family) -> str:
+    grown = [_growth(dots) for dots in found.solvers.values() if len(_timed(dots)) > 1]
+    return (
+        f"Time per {found.quantity} of {clean(found.name, 60)} against its size ({found.contest}). {listed(grown, 6)}."
+    )
+
+
+def _draw(figure: Paper, material: Across, found: Family) -> None:
+    from sciml_bench.charts import axes as scales
+    from sciml_bench.charts.axes import Entry, Grid, Legend, failed_strip, title
+
+    legend = Legend([Entry(material.palette.style(key), _told(dots)) for key, dots in found.solvers.items()])
+    grid = Grid(1, legend.height_in)
+    grid.open(figure)
+    title(figure, f"{clean(found.name, 60)}: time per {found.quantity}, {found.contest}")
+    pane = grid.pane(figure, 0)
+    dots = [(dot, seconds) for of in found.solvers.values() for dot, seconds in _timed(of)]
+    x_limits = scales.log_limits([math.log10(dot.states) for dot, _ in dots], least=0.5)
+    y_limits = scales.log_limits([math.log10(t) for _, spread in dots for t in (spread.minimum, spread.maximum)])
+    pane.limits(x=x_limits, y=y_limits)
+    pane.x_axis(scales.named_ticks(x_limits, scales.count_tick), "states")
+    pane.y_axis(scales.named_ticks(y_limits, scales.duration_tick), f"time per {found.quantity}")
+    for key, of in found.solvers.items():
+        draw_line(pane, material.palette.style(key), [(dot.states, seconds) for dot, seconds in _timed(of)])
+    failing = [key for key, of in found.solvers.items() if len(_timed(of)) < len(of)]
+    if failing:
+        failed_strip(pane, [material.palette.style(key) for key in failing])
+    legend.draw(figure)
+
+
+def _told(dots: Sequence[Dot]) -> str:
+    missing = [dot for dot in dots if dot.seconds is None]
+    if not missing:
+        return label(dots[0].cell)
+    return f"{label(dots[0].cell)}: none at {', '.join(str(dot.states) for dot in missing)}"

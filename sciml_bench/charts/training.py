@@ -1,0 +1,163 @@
+"""Training: the loss of each cell against the time since its first step began."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.training import TrainingRow, conditions, curve_process, goal, training_rows
+from sciml_bench.charts.chart import Chart, chart_name, clean
+from sciml_bench.charts.data import Material, label, listed, places
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.render.training import loss_text
+
+if TYPE_CHECKING:
+    from sciml_bench.charts.axes import Pane
+    from sciml_bench.charts.paper import Paper
+
+
+_MOST_ROWS = 40
+_MOST_DRAWN = 200
+
+Step = tuple[int, float, float]
+"""Its number from 1, the seconds at its end, and the loss that it started from."""
+
+
+def training(material: Material) -> Iterator[Chart]:
+    """One chart: a line for each cell that trained."""
+    rows = training_rows(material.cells)
+    if not any(_steps(row) for row in rows):
+        return
+    settings = rows[0].trained.settings
+    yield Chart(
+        kind="training",
+        name=chart_name("training", material.problem),
+        title=f"{material.title}: loss against the time of training",
+        alt=_alt(material, rows),
+        method=(
+            f"Up to {settings.steps} steps of {settings.optimiser}, {conditions(settings)}, from the same parameters "
+            "on the same data in each framework's own optimiser. The time of a step is that of solve (or output), "
+            "gradient and update; it is counted from the start of the "
+            "first step, which compiles. The loss is the one that a step starts from. Shown is the first process of "
+            "each cell; nothing is smoothed. The data holds the steps at the ends and those between at growing "
+            "distances, `sciml-bench export` has all."
+        ),
+        columns=("cell", "step", "seconds", "loss", "ended", "steps", "records"),
+        rows=tuple(line for row in rows for line in _rows(row)),
+        draw=lambda figure: _draw(figure, material, rows),
+    )
+
+
+def _steps(row: TrainingRow) -> list[Step]:
+    """The steps whose loss is finite."""
+    trained = row.trained
+    together = zip(trained.ended_ns, trained.losses, strict=False)
+    return [(k, ns / 1e9, loss) for k, (ns, loss) in enumerate(together, start=1) if loss is not None and ns > 0]
+
+
+def _some(steps: Sequence[Step], most: int, also: int | None = None) -> list[Step]:
+    """Both ends, and steps between at distances that grow by the same factor; ``also`` the step at this place."""
+    count = len(steps)
+    if count <= most:
+        return list(steps)
+    kept = {round(count ** (place / (most - 1))) - 1 for place in range(most)} | {0, count - 1}
+    if also is not None:
+        kept.add(min(also, count - 1))
+    return [steps[place] for place in sorted(kept)]
+
+
+def _rows(row: TrainingRow) -> Iterator[tuple[object, ...]]:
+    trained = row.trained
+    steps = _some(_steps(row), _MOST_ROWS, trained.target_step)
+    told = (trained.outcome.value, len(trained.losses), places(row.cell, [curve_process(row.cell)]))
+    for number, seconds, loss in steps or [(None, None, None)]:
+        yield (label(row.cell), number, seconds, loss, *told)
+
+
+def _alt(material: Material, rows: Sequence[TrainingRow]) -> str:
+    wanted = goal(rows[0].trained.settings)
+    said = [f"Loss against time of {len(rows)} trainings of {material.title}."]
+    for row in rows:
+        steps = _steps(row)
+        if steps:
+            _, seconds, last = steps[-1]
+            words = f"{label(row.cell)} goes from {loss_text(steps[0][2])} to {loss_text(last)}"
+            said.append(f"{words} in {len(steps)} steps and {quantities.duration(seconds)}.")
+    reached = sorted((row.to_target.median, label(row.cell)) for row in rows if row.to_target is not None)
+    if reached:
+        said.append(
+            f"The target, {wanted}, is reached first by {reached[0][1]}, in {quantities.duration(reached[0][0])}."
+        )
+    early = [f"{label(row.cell)} ({row.trained.outcome})" for row in rows if row.trained.outcome is not Outcome.OK]
+    if early:
+        said.append(f"Ended early: {listed(early, 6)}.")
+    return " ".join(said)
+
+
+def _draw(figure: Paper, material: Material, rows: Sequence[TrainingRow]) -> None:
+    from sciml_bench.charts import axes as scales
+    from sciml_bench.charts.axes import Entry, Grid, Legend, failed_strip, title
+
+    legend = Legend([Entry(material.style(row.cell), _entry(row)) for row in rows])
+    grid = Grid(1, legend.height_in, cautioned=bool(material.caution))
+    grid.open(figure)
+    title(figure, f"{material.title}: loss against the time of training", material.caution)
+    every = [step for row in rows for step in _steps(row)]
+    logarithmic = all(loss > 0 for _, _, loss in every)
+    pane = grid.pane(figure, 0)
+    x_limits = scales.log_limits([math.log10(seconds) for _, seconds, _ in every])
+    y_limits = _y_limits([loss for _, _, loss in every], logarithmic)
+    pane.limits(x=x_limits, y=y_limits)
+    pane.x_axis(scales.named_ticks(x_limits, scales.duration_tick), "time since the first step began")
+    pane.y_axis(scales.named_ticks(y_limits, scales.ratio_tick) if logarithmic else _linear_ticks(*y_limits), "loss")
+    _draw_target(pane, rows[0].trained.settings.target, logarithmic)
+    for row in rows:
+        _draw_curve(pane, material, row, logarithmic)
+    without = [row for row in rows if not _steps(row)]
+    if without:
+        failed_strip(pane, [material.style(row.cell) for row in without])
+    legend.draw(figure)
+
+
+def _entry(row: TrainingRow) -> str:
+    ended = "" if row.trained.outcome is Outcome.OK else f": {row.trained.outcome}"
+    return clean(f"{label(row.cell)}{ended}")
+
+
+def _y_limits(losses: Sequence[float], logarithmic: bool) -> tuple[float, float]:
+    from sciml_bench.charts import axes as scales
+
+    if logarithmic:
+        return scales.log_limits([math.log10(loss) for loss in losses], least=0.3)
+    low, high = min(losses), max(losses)
+    pad = 0.06 * (high - low) or 1.0
+    return low - pad, high + pad
+
+
+def _linear_ticks(low: float, high: float) -> dict[float, str]:
+    """Five values at equal distances; a loss that can be negative has no zero of its own."""
+    ticks = (low + (high - low) * part / 5 for part in range(1, 5))
+    return {tick: f"{tick:.3g}" for tick in ticks}
+
+
+def _draw_target(pane: Pane, target: float | None, logarithmic: bool) -> None:
+    if target is None or (logarithmic and target <= 0):
+        return
+    y = math.log10(target) if logarithmic else target
+    (left, right), (low, high) = pane.x_limits, pane.y_limits
+    if low < y < high:
+        pane.segments([(left, y, right, y)], linewidth=0.8, linestyle=(0, (3, 2)), alpha=0.7)
+        pane.text(right, y + 0.012 * (high - low), f"target {target:g}", ha="right")
+
+
+def _draw_curve(pane: Pane, material: Material, row: TrainingRow, logarithmic: bool) -> None:
+    steps = _some(_steps(row), _MOST_DRAWN)
+    if not steps:
+        return
+    xs = [math.log10(seconds) for _, seconds, _ in steps]
+    ys = [math.log10(loss) if logarithmic else loss for _, _, loss in steps]
+    pane.line(xs, ys, **material.style(row.cell).look(markevery=max(1, len(xs) // 6)))
+    if row.trained.outcome is not Outcome.OK:
+        pane.line([xs[-1]], [ys[-1]], marker="x", color=material.style(row.cell).colour, markersize=7.0)

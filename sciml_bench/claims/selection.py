@@ -1,0 +1,291 @@
+"""Claims as cells to measure: the selection, the tolerances and the profile of a plan."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from sciml_bench.adapters.base import Adapter
+from sciml_bench.adapters.registry import missing
+from sciml_bench.claims.claim import LATER, Claim, Side, Workload
+from sciml_bench.errors import ProblemError
+from sciml_bench.measure.steady import FEWEST_SAMPLES
+from sciml_bench.models.load import load_declared
+from sciml_bench.plan.profiles import Profile, profile_named
+from sciml_bench.plan.purpose import Claimed
+from sciml_bench.plan.selection import Selection
+from sciml_bench.problem import catalog
+from sciml_bench.problem.reader import Document
+from sciml_bench.record.task import Cell, Point
+from sciml_bench.stats.bootstrap import FEWEST
+
+if TYPE_CHECKING:
+    from sciml_bench.models.model import Architecture
+    from sciml_bench.problem.model import Problem
+
+
+# The problem files of claims: the catalog's, with what the claim sets to other values.
+
+SETTINGS = ("published", "fair")
+
+_LONGEST_NAME = 61
+
+_OF_THE_BASE = ("training", "published", "published_gradient")
+
+
+@dataclass(frozen=True)
+class Written:
+    """The problem of one setting of a claim, as it lies in a folder."""
+
+    claim: Claim
+    setting: str
+    path: Path
+    problem: Problem | Architecture
+
+
+def write_workloads(claims: Sequence[Claim], folder: Path) -> tuple[Written, ...]:
+    """Write the problems of the settings that claims have, and load them.
+
+    Settings that differ in nothing but their sides share a problem, so that a side of both is measured once. Several
+    claims share one. A problem that is the base under another name brings the base's certified reference.
+
+    Raises:
+        ProblemError: what a claim sets makes no problem; the error names the line of the claim.
+        ValueError: several claims are about different problems.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = [(claim, name) for claim in claims for name in SETTINGS if getattr(claim, name) is not None]
+    workloads = [getattr(claim, name).workload for claim, name in settings]
+    shared = len(workloads) > 1 and same_workload(workloads)
+    if len(claims) > 1 and not shared:
+        raise ValueError(f"{', '.join(claim.id for claim in claims)} are about different problems")
+    return tuple(
+        _written(claim, name, workload, folder, _Naming(tuple(item.id for item in claims), "" if shared else name))
+        for (claim, name), workload in zip(settings, workloads, strict=True)
+    )
+
+
+def same_workload(workloads: Sequence[Workload]) -> bool:
+    """Whether these are the same problem with the same values."""
+    one, *others = workloads
+    return all((it.problem, it.changes) == (one.problem, one.changes) for it in others)
+
+
+@dataclass(frozen=True)
+class _Naming:
+    """What the name of a problem tells: the claims that share it, and of which setting it is where it is not all's."""
+
+    ids: tuple[str, ...]
+    setting: str
+
+    def name(self, problem: str) -> str:
+        one, *others = self.ids
+        parts = [one.lower(), f"and-{len(others)}-more" if others else "", self.setting]
+        suffix = "".join(f"-{part}" for part in parts if part)
+        return f"{problem[: _LONGEST_NAME - len(suffix)].rstrip('-')}{suffix}"
+
+    @property
+    def title(self) -> str:
+        return f"claim{'s' * (len(self.ids) > 1)} {', '.join(self.ids)}{_TOLD[self.setting]}"
+
+
+def _written(claim: Claim, setting: str, workload: Workload, folder: Path, naming: _Naming) -> Written:
+    base = catalog.path(workload.problem)
+    path = folder / f"{naming.name(workload.problem)}.toml"
+    try:
+        path.write_text(_text(naming, workload, base), encoding="utf-8")
+        for data in _data_beside(base):
+            (folder / data.name).write_bytes(data.read_bytes())
+        problem = load_declared(path)
+    except ProblemError as error:
+        # The file goes with its folder: the user knows the claim.
+        line = Document.read(claim.path).line(setting, "set")
+        message = f"the problem of [{setting}] cannot be made from {workload.problem}: {error.message}"
+        raise ProblemError(message, where=claim.path, line=line, cure=error.cure) from None
+    reference = base.with_name(f"{base.stem}.reference.json")
+    if reference.is_file() and _same_truth(problem, load_declared(base)):
+        (folder / f"{path.stem}.reference.json").write_bytes(reference.read_bytes())
+    return Written(claim, setting, path, problem)
+
+
+def _same_truth(problem: Problem | Architecture, base: Problem | Architecture) -> bool:
+    """Whether the base's reference is the problem's; that of a model ends at its largest batch."""
+    return problem.spec_hash == base.spec_hash and _largest_batch(problem) <= _largest_batch(base)
+
+
+def _largest_batch(problem: Problem | Architecture) -> int:
+    # Only a model has sizes of batches.
+    return max(getattr(problem, "batches", (0,)))
+
+
+def _text(naming: _Naming, workload: Workload, base: Path) -> str:
+    import tomlkit
+
+    data: Any = tomlkit.parse(base.read_text(encoding="utf-8"))
+    data["name"] = naming.name(workload.problem)
+    data["title"] = f"{data.get('title') or workload.problem}; {naming.title}"
+    for table in _OF_THE_BASE:
+        data.pop(table, None)
+    for name, value in workload.changes.items():
+        _put(data, name.split("."), value)
+    return tomlkit.dumps(data)
+
+
+_TOLD = {"": "", "published": " as published", "fair": " when fair"}
+
+
+def _put(data: Any, keys: list[str], value: object) -> None:
+    """Set a key, and make the tables on the way that are not there."""
+    import tomlkit
+
+    place = data
+    for key in keys[:-1]:
+        if key not in place:
+            place[key] = tomlkit.table()
+        place = place[key]
+        if not isinstance(place, dict):
+            raise ProblemError(f"'{key}' of '{'.'.join(keys)}' is no table.", cure="Set the key that holds it.")
+    if keys[0] == "networks" and len(keys) > 2 and keys[2] != "sha256":
+        # The weights are other numbers of the same draw.
+        data["networks"][keys[1]].pop("sha256", None)
+    place[keys[-1]] = _item(value)
+
+
+def _item(value: object) -> object:
+    """A value as it is written into a file: decimals to the last digit."""
+    from tomlkit.items import Float, Trivia
+
+    if isinstance(value, Decimal):
+        return Float(float(value), Trivia(), str(value))
+    if isinstance(value, list):
+        return [_item(entry) for entry in value]
+    if isinstance(value, Mapping):
+        import tomlkit
+
+        table = tomlkit.inline_table()
+        for key, entry in value.items():
+            table[key] = _item(entry)
+        return table
+    return value
+
+
+def _data_beside(base: Path) -> tuple[Path, ...]:
+    """The data that a problem's loss is held against, which are read from beside its file."""
+    loss = Document.read(base).data.get("loss", {})
+    name = loss.get("data") if isinstance(loss, dict) else None
+    return (base.with_name(name),) if isinstance(name, str) else ()
+
+
+FIRST_TARGETS = (
+    "C14", "C05", "C06", "C01", "C03", "C08", "C13", "C15", "C26", "C28", "C32",
+    "C07", "C09", "C11", "C18", "C21", "C23", "C29", "C34", "C35",
+)  # fmt: skip
+"""The claims that are looked at first where not all can be, by the part of their id before the first hyphen."""
+
+USUAL_MINUTES = {"smoke": 10.0}
+"""What all claims together may take, by profile: as many are measured as fit."""
+
+
+def in_order(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """The first targets in their order, then the others as they stand."""
+    places = {name: place for place, name in enumerate(FIRST_TARGETS)}
+    return tuple(sorted(claims, key=lambda claim: places.get(claim.id.partition("-")[0], len(places))))
+
+
+def needed(claim: Claim, adapters: Mapping[str, Adapter]) -> tuple[str, ...]:
+    """The adapters of a claim's sides, then the packages that their modes need besides."""
+    besides = (adapters[side.adapter].mode_extras.get(side.mode) for side in claim.sides)
+    return (*claim.adapters, *dict.fromkeys(package for package in besides if package))
+
+
+def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> str:
+    """Why a claim cannot be tested here; empty when it can. It names the cure where there is one."""
+    if cpu_only and claim.needs.device != "cpu":
+        return "it needs a GPU, which --cpu leaves out"
+    if claim.published is None and claim.fair is None:
+        return claim.needs.lacking
+    memory_gib = psutil.virtual_memory().total / 2**30
+    if claim.needs.memory_gib > memory_gib:
+        return f"it needs {claim.needs.memory_gib:g} GiB of memory, and this machine has {memory_gib:.1f}"
+    lacking = {side.adapter: found for side in claim.sides if (found := missing(adapters[side.adapter], side.mode))}
+    return "; ".join(f"{name}: {found.reason}" for name, found in lacking.items())
+
+
+SPACING = 100.0
+"""The least factor between two tolerances of a ladder on which a claim is measured: it is read at one accuracy only."""
+
+LARGE = 1.25
+"""A claimed ratio from which on half of the processes are enough, and of long calls as many as show a steady state.
+
+Five processes a side find a true difference of 5 % in nine runs of ten where processes differ by 2 %."""
+
+
+def measuring(claim: Claim, profile: Profile) -> Profile:
+    """What of a profile a claim needs.
+
+    Its ladder keeps tolerances that lie far enough apart; first calls are read at the loosest alone. No parameters are
+    perturbed to see what fails. Counts are the same in every process and call, disturbed or not, so that one process
+    with few calls is enough for them. A large ratio is told from 1 with half of the processes, and where a profile
+    wants many calls that take long, with as many as can be judged steady: the spread is that between processes.
+    """
+    rtols: list[float] = []
+    for rtol in profile.rtols:
+        if not rtols or rtol * SPACING <= rtols[-1] * (1 + 1e-9):
+            rtols.append(rtol)
+    if claim.figure.quantity in LATER:
+        rtols = rtols[:1]
+    chosen = dataclasses.replace(profile, rtols=tuple(rtols), draws=0)
+    if claim.figure.is_count:
+        sampling = profile_named("smoke").sampling
+        return dataclasses.replace(chosen, processes=1, sampling=sampling, comparable=False, rerun_noisy=False)
+    if claim.figure.ratio is None or claim.figure.ratio < LARGE:
+        return chosen
+    processes = min(profile.processes, max(profile.processes // 2, FEWEST))
+    calls = min(profile.sampling.steady_calls, FEWEST_SAMPLES)
+    return dataclasses.replace(
+        chosen, processes=processes, sampling=dataclasses.replace(profile.sampling, steady_calls=calls)
+    )
+
+
+def trial(
+    written: Sequence[Written], ladder: Sequence[Point], refused: Collection[str] = ()
+) -> tuple[Selection, Claimed]:
+    """The cells of claims that are measured together, and which of them are measured at tolerances that these state.
+
+    A cell that is a side of both settings is measured at these and on the ladder. ``refused`` are the labels of cells
+    that cannot be measured: the other side of their setting is not measured for its sake.
+    """
+    cells: dict[str, dict[str, str]] = {}
+    selected: list[str] = []
+    stated: dict[str, list[Point]] = {}
+    laddered: set[str] = set()
+    for item in written:
+        sides = getattr(item.claim, item.setting).sides
+        labels = {name: _cell(item.problem.name, side).label for name, side in sides.items()}
+        lacking = [label for label in labels.values() if label in refused]
+        selected += lacking or labels.values()
+        for name, label in labels.items():
+            cells.setdefault(item.claim.id, {})[f"{item.setting}.{name}"] = label
+            if lacking:
+                continue
+            if item.setting == "published" and sides[name].rtol is not None:
+                stated.setdefault(label, []).append(sides[name].tolerances)
+            else:
+                laddered.add(label)
+    points = {label: _loosest_first([*own, *(ladder if label in laddered else ())]) for label, own in stated.items()}
+    calls = written[0].claim.figure.calls
+    return Selection(cells=tuple(dict.fromkeys(selected))), Claimed(cells, points, calls)
+
+
+def _loosest_first(points: Sequence[Point]) -> tuple[Point, ...]:
+    return tuple(sorted(dict.fromkeys(points), key=lambda point: (-point.rtol, -point.atol)))
+
+
+def _cell(problem: str, side: Side) -> Cell:
+    return Cell(problem, side.adapter, side.method, side.sensitivity, side.mode, side.precision)

@@ -1,0 +1,312 @@
+"""What one worker left: its events put together with the way its process ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+
+from sciml_bench.host.conditions import Conditions, disturbances
+from sciml_bench.measure.protocol import (
+    End,
+    Enter,
+    Event,
+    PhaseDone,
+    PointDone,
+    ProtocolError,
+    Ready,
+    TrainingDone,
+    TrialDone,
+    Waits,
+)
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PHASE, PointResult, Trial
+from sciml_bench.record.task import Task
+from sciml_bench.record.training import PHASES, Trained
+
+# What a loop of calls is called in the sum of phases: the stacked bar of a cell shows kinds, not points.
+_SUMS = {
+    "gradient": "points",
+    "solve": "points",
+    "steady_gradient": "steady",
+    "steady_solve": "steady",
+    "warm_up_gradient": "warm_up",
+    "warm_up_solve": "warm_up",
+}
+
+# What frameworks do inside a first call has phases of its own in the sum.
+_FRAMEWORK_PHASES = ("trace", "lower", "compile")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a worker's process ended. ``outcome`` is ``None`` when it had told its end."""
+
+    outcome: Outcome | None
+    message: str
+    stderr_tail: str
+    peak_rss_bytes: int
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the engine saw of a worker from outside; see :class:`Measurement`."""
+
+    started_at: str
+    wall_s: float
+    waited_s: float
+    compile_cache_files: dict[str, int]
+    conditions: Conditions
+    idle_watts: float | None = None
+    peak_device_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One cell, measured once.
+
+    ``outcome`` is ok when at least one point is; ``phase`` and ``message`` then tell what ended the worker early, if
+    anything did. Every point of the task is in ``points``, in order.
+
+    ``phases_ns`` has one sum per kind of phase, none of which contains another: what the framework says that it traced,
+    lowered and compiled inside a call is taken out of that call's phase and told apart, and by the framework's own
+    names in ``framework_phases_ns``. ``time_to_first_gradient_ns`` counts to the end of the first gradient call, from
+    the start of the process and from the built program, and is empty when there was no first gradient.
+
+    ``wall_s`` is how long the process lived, ``waited_s`` how much of that it waited while others of its group had
+    their turn. ``compile_cache_files`` are counted ``before`` and ``after``; ``fill_s`` is how long another worker took
+    to fill the caches. ``conditions`` are those ``before`` and ``after`` the worker and ``during`` it, ``noisy`` the
+    reasons why they count as disturbed. ``energy`` has joules and window, or ``not_measurable`` with the reason;
+    ``None`` when the worker did not get that far.
+    """
+
+    outcome: Outcome
+    phase: str | None
+    message: str
+    stderr_tail: str
+    started_at: str
+    wall_s: float
+    phases_ns: dict[str, int]
+    time_to_first_gradient_ns: dict[str, int]
+    points: tuple[PointResult, ...]
+    peak_rss_bytes: int
+    threads: dict[str, str]
+    versions: dict[str, str]
+    compile_cache_files: dict[str, int]
+    compile_cache_hits: int | None = None
+    fill_s: float = 0.0
+    waited_s: float = 0.0
+    framework_phases_ns: dict[str, int] = field(default_factory=dict)
+    conditions: Conditions = field(default_factory=dict)
+    noisy: tuple[str, ...] = ()
+    energy: dict[str, Any] | None = None
+    peak_device_bytes: int | None = None
+    stability: tuple[Trial, ...] = ()
+    training: Trained | None = None
+
+
+class EventLog:
+    """The events of one worker so far."""
+
+    def __init__(self, task: Task, spawn_start_ns: int, spawn_ns: int):
+        self._task = task
+        self._spawn_start_ns = spawn_start_ns
+        self._built_ns: int | None = None
+        self.phase = "interpreter"
+        self.point: int | None = None
+        self._told_ns = 0
+        self.phases_ns = {"spawn": spawn_ns}
+        self.framework_phases_ns: dict[str, int] = {}
+        self.time_to_first_gradient_ns: dict[str, int] = {}
+        self.points: dict[int, PointResult] = {}
+        self.complete: set[int] = set()
+        self.trials: list[Trial] = []
+        self.training: Trained | None = None
+        self.trained = False
+        self.end: End | None = None
+
+    def receive(self, event: Event) -> None:
+        """Take one event; :class:`ProtocolError` when it is impossible."""
+        match event:
+            case Ready(at_ns):
+                self._check_time(at_ns - self._spawn_start_ns)
+                self.phases_ns["interpreter"] = max(0, at_ns - self._spawn_start_ns - self.phases_ns["spawn"])
+            case Enter(name, point):
+                self._check_index(point)
+                self.phase, self.point = name, point
+            case PhaseDone():
+                self._complete(event)
+            case PointDone(index, result, complete):
+                self._check_index(index)
+                self._check_time(*result.solve_ns, *result.gradient_ns, sum((*result.solve_ns, *result.gradient_ns)))
+                self.points[index] = result
+                if complete:
+                    self.complete.add(index)
+            case TrialDone(trial):
+                self._check_index(trial.point)
+                self.trials.append(trial)
+            case TrainingDone(result, complete):
+                self._check_training(result)
+                self.training, self.trained = result, complete
+            case Waits():
+                # Nothing of the worker's: its engine passes it over until it is its turn.
+                pass
+            case End():
+                self.end = event
+
+    def where(self) -> str:
+        """The phase that the worker is in, in words."""
+        if self.point is None:
+            return f"phase {self.phase}"
+        point = self._task.points[self.point]
+        return f"phase {self.phase} at " + (f"rtol={point.rtol:g}" if point.batch is None else f"batch={point.batch}")
+
+    def _complete(self, event: PhaseDone) -> None:
+        self._told_ns += event.ns
+        self._check_time(event.ns, self._told_ns, *event.inside.values())
+        name = _SUMS.get(event.name, event.name)
+        inside_ns = self._complete_inside(event)
+        self.phases_ns[name] = self.phases_ns.get(name, 0) + event.ns - inside_ns
+        end_ns = event.start_ns + event.ns
+        if event.name == "build":
+            self._built_ns = end_ns
+        if event.name == "first_gradient" and self._built_ns is not None:
+            self.time_to_first_gradient_ns = {
+                "process": end_ns - self._spawn_start_ns,
+                "built": end_ns - self._built_ns,
+            }
+
+    def _complete_inside(self, event: PhaseDone) -> int:
+        """Take what a framework told of a call apart; how much of the call it was."""
+        if sum(event.inside.values()) > event.ns:
+            raise ProtocolError(f"the worker told of parts of {event.name} that are longer than the whole")
+        inside_ns = 0
+        for told, ns in event.inside.items():
+            self.framework_phases_ns[told] = self.framework_phases_ns.get(told, 0) + ns
+            name = told.rpartition("_")[2]
+            if name in _FRAMEWORK_PHASES:
+                self.phases_ns[name] = self.phases_ns.get(name, 0) + ns
+                inside_ns += ns
+        return inside_ns
+
+    def _check_time(self, *durations_ns: int) -> None:
+        """No duration is negative or longer than the worker has lived: its clock is that of all processes."""
+        lived_ns = time.perf_counter_ns() - self._spawn_start_ns
+        for ns in durations_ns:
+            if not 0 <= ns <= lived_ns:
+                raise ProtocolError(f"the worker told of {ns / 1e9:g} s, {lived_ns / 1e9:g} s after it was started")
+
+    def _check_training(self, result: Trained) -> None:
+        if result.settings != self._task.training:
+            raise ProtocolError("the worker told of a training that was not asked for")
+        if len(result.losses) != len(result.step_ns) or len(result.losses) > result.settings.steps:
+            raise ProtocolError(f"the worker told of {len(result.losses)} losses and {len(result.step_ns)} times")
+        self._check_time(*result.step_ns, sum(result.step_ns))
+
+    def _check_index(self, index: int | None) -> None:
+        if index is not None and not 0 <= index < len(self._task.points):
+            raise ProtocolError(f"the worker told of point {index} of {len(self._task.points)}")
+
+
+def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundings) -> Measurement:
+    """The measurement of a task from its worker's events and ending, and from what was seen around it."""
+    outcome, phase, message = _verdict(task, log, ending)
+    points = tuple(_point(task, log, index, outcome, phase, message) for index in range(len(task.points)))
+    if points:
+        ok = any(point.outcome is Outcome.OK for point in points)
+        first = points[0]
+        if outcome is Outcome.OK and not ok:
+            phase, message = first.phase, first.message
+        outcome = Outcome.OK if ok else first.outcome
+    end = log.end or End(Outcome.CRASH)
+    during = surroundings.conditions["during"] | {"involuntary_switches_per_s": _rounded(end.displaced_per_s)}
+    conditions = surroundings.conditions | {"during": during}
+    training = _training(task, log, ending)
+    return Measurement(
+        outcome=outcome,
+        phase=phase,
+        message=message,
+        stderr_tail=ending.stderr_tail,
+        started_at=surroundings.started_at,
+        wall_s=surroundings.wall_s,
+        waited_s=surroundings.waited_s,
+        phases_ns=log.phases_ns,
+        time_to_first_gradient_ns=log.time_to_first_gradient_ns,
+        points=points,
+        stability=_trials(log, ending),
+        training=training,
+        peak_rss_bytes=end.peak_rss_bytes or ending.peak_rss_bytes,
+        threads=end.threads,
+        versions=end.versions,
+        compile_cache_files=surroundings.compile_cache_files,
+        compile_cache_hits=end.compile_cache_hits,
+        framework_phases_ns=log.framework_phases_ns,
+        conditions=conditions,
+        noisy=_noisy(task, conditions, [*points, *([training] if training else [])]),
+        energy=_energy(end, surroundings.idle_watts),
+        peak_device_bytes=surroundings.peak_device_bytes,
+    )
+
+
+def _noisy(task: Task, conditions: Conditions, parts: Sequence[PointResult | Trained]) -> tuple[str, ...]:
+    found = disturbances(conditions, threads=task.threads, processors=psutil.cpu_count() or 1)
+    starved = [part for part in parts if part.outcome is Outcome.BUSY_TIMEOUT]
+    # Over the life of the worker it may have been little.
+    return (*found, *([f"starved: {starved[0].message}"] if starved else []))
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)
+
+
+def _energy(end: End, idle_watts: float | None) -> dict[str, Any] | None:
+    if end.energy is None or "not_measurable" in end.energy:
+        return end.energy
+    return end.energy | {"idle_watts": idle_watts}
+
+
+def _trials(log: EventLog, ending: Ending) -> tuple[Trial, ...]:
+    """The trials that were told, and the one that ended the worker, if one did."""
+    if log.phase != PHASE or ending.outcome is None or log.point is None:
+        return tuple(log.trials)
+    draw = log.trials[-1].draw + (log.point <= log.trials[-1].point) if log.trials else 0
+    return (*log.trials, Trial(draw, log.point, ending.outcome))
+
+
+def _training(task: Task, log: EventLog, ending: Ending) -> Trained | None:
+    """The training as it was told, or, where the worker did not get to its end, how that ended."""
+    if task.training is None or log.trained:
+        return log.training
+    outcome, phase, message = _verdict(task, log, ending)
+    if outcome is Outcome.OK:
+        outcome, message = Outcome.CRASH, "the worker reported success, but its training is missing"
+    if phase not in PHASES:
+        message = f"not reached: {message}"
+    return (log.training or Trained(task.training, outcome)).ended_by(outcome, phase, message)
+
+
+def _verdict(task: Task, log: EventLog, ending: Ending) -> tuple[Outcome, str | None, str]:
+    """How the worker as a whole did: ok when it told every point and its end."""
+    if ending.outcome is not None:
+        return ending.outcome, log.phase, ending.message
+    if log.end is None:
+        return Outcome.CRASH, log.phase, "the worker ended without a word"
+    if log.end.outcome is not Outcome.OK:
+        return log.end.outcome, log.end.phase, log.end.message
+    missing = len(task.points) - len(log.complete)
+    if missing:
+        return Outcome.CRASH, log.phase, f"the worker reported success, but {missing} of its points are missing"
+    return Outcome.OK, None, ending.message
+
+
+def _point(task: Task, log: EventLog, index: int, outcome: Outcome, phase: str | None, message: str) -> PointResult:
+    if index in log.complete:
+        return log.points[index]
+    if index in log.points:
+        return log.points[index].ended_by(outcome, phase, message)
+    if index != (log.point or 0):
+        message = f"not reached: {message}"
+    return PointResult.failed(task.points[index], outcome, phase, message)

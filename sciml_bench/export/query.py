@@ -1,0 +1,352 @@
+"""Asks one question of runs through DuckDB, which can then reach nothing else.
+
+What the question needs is read from the records' files, and then every file, the network, extensions and the
+configuration are locked before the question is looked at. Naming the files as the only allowed ones would not do:
+DuckDB allows ``COPY … TO`` inside a ``SELECT``, and would let a question write over the records.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from sciml_bench.analysis.summary import summarise
+from sciml_bench.errors import UsageError
+from sciml_bench.export.cells import COLUMNS, cell_rows
+from sciml_bench.export.formats import Kind
+from sciml_bench.record.migration import SCHEMA
+from sciml_bench.record.run_folder import Run
+from sciml_bench.record.task import GRADIENT_ERROR_BOUND
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+# What DuckDB answers as plain values: for JSON, and as text.
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: exact where that can be, else as text; no number for what is none."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Decimal):
+        value = int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    return value if isinstance(value, int) else str(value)
+
+
+def text(value: Any) -> str:
+    """One cell of a table: numbers as short as they are exact, nothing for what is missing."""
+    value = plain(value)
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+# The views that a question may use, as SQL over the lines of a run's file.
+
+_CELL = "STRUCT(problem VARCHAR, adapter VARCHAR, method VARCHAR, sensitivity VARCHAR, mode VARCHAR, \
+precision VARCHAR, device VARCHAR)"
+_STEADY = 'STRUCT("class" VARCHAR, "start" BIGINT)'
+_INSIDE = "STRUCT(ns BIGINT[], gc_ns BIGINT[], compile_ns BIGINT[])"
+_POINT = f"""STRUCT(
+    rtol DOUBLE, atol DOUBLE, outcome VARCHAR, phase VARCHAR, message VARCHAR,
+    solve_outcome VARCHAR, gradient_outcome VARCHAR, first_solve_ns BIGINT, first_gradient_ns BIGINT,
+    solve_ns BIGINT[], gradient_ns BIGINT[], warm_up_solve_ns BIGINT[], warm_up_gradient_ns BIGINT[],
+    solve_scores STRUCT(scd DOUBLE, trajectory_error DOUBLE, below_reference BOOLEAN),
+    gradient_scores STRUCT(
+        error DOUBLE, log_relative_error DOUBLE, worst_component VARCHAR, worst_component_error DOUBLE,
+        below_reference BOOLEAN),
+    solve_statistics MAP(VARCHAR, DOUBLE), gradient_statistics MAP(VARCHAR, DOUBLE),
+    memory_growth_bytes BIGINT, solve_working_bytes BIGINT, gradient_working_bytes BIGINT,
+    trajectories STRUCT(size BIGINT, shared_steps BOOLEAN, n_steps BIGINT[]), truncated BOOLEAN,
+    invariants MAP(VARCHAR, STRUCT("initial" DOUBLE, drift DOUBLE)),
+    solve_steady {_STEADY}, gradient_steady {_STEADY},
+    solve_inside {_INSIDE}, gradient_inside {_INSIDE})"""
+
+_TRAINING = """STRUCT(
+    settings STRUCT(optimiser VARCHAR, learning_rate DOUBLE, steps BIGINT, target DOUBLE, rtol DOUBLE, atol DOUBLE),
+    outcome VARCHAR, message VARCHAR, losses DOUBLE[], step_ns BIGINT[])"""
+
+_COLUMNS = {
+    "schema": "INTEGER",
+    "record_id": "VARCHAR",
+    "cell": _CELL,
+    "cell_id": "VARCHAR",
+    "block": "INTEGER",
+    "order": "INTEGER",
+    "seed": "BIGINT",
+    "started_at": "VARCHAR",
+    "division": "VARCHAR",
+    "outcome": "VARCHAR",
+    "phase": "VARCHAR",
+    "message": "VARCHAR",
+    "wall_s": "DOUBLE",
+    "phases_ns": "MAP(VARCHAR, BIGINT)",
+    "time_to_first_gradient_ns": "STRUCT(process BIGINT, built BIGINT)",
+    "peak_rss_bytes": "BIGINT",
+    "peak_device_bytes": "BIGINT",
+    "environment_hash": "VARCHAR",
+    "profile": "VARCHAR",
+    "caches": "VARCHAR",
+    "noisy": "VARCHAR[]",
+    "attempt": "INTEGER",
+    "points": f"{_POINT}[]",
+    "training": _TRAINING,
+}
+
+# A record with very many samples is a long line.
+_LONGEST_LINE_BYTES = 2**29
+
+CREATE_RAW = f"""
+CREATE TABLE raw ("run" VARCHAR, "line" BIGINT, {", ".join(f'"{name}" {kind}' for name, kind in _COLUMNS.items())})"""
+
+
+def insert_raw(with_points: bool, with_training: bool) -> str:
+    """Read one run's file into ``raw``: its first parameter is the run's name, its second the file.
+
+    Lines that hold no record are left out. Without points and training, as records alone need them not, much less is
+    read.
+    """
+    wanted = {"points": with_points, "training": with_training}
+    columns = {name: kind for name, kind in _COLUMNS.items() if wanted.get(name, True)}
+    described = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
+    chosen = ", ".join(f'"{name}"' for name in columns)
+    return f"""
+INSERT INTO raw BY NAME
+SELECT ? AS "run", row_number() OVER () AS "line", {chosen}
+FROM read_json(?, format = 'newline_delimited', columns = {{{described}}}, ignore_errors = true,
+               maximum_object_size = {_LONGEST_LINE_BYTES})
+WHERE record_id IS NOT NULL AND cell IS NOT NULL AND "schema" BETWEEN 1 AND {SCHEMA}"""
+
+
+_CELL_COLUMNS = """cell.problem AS problem, cell.adapter AS adapter, cell.method AS method,
+    cell.sensitivity AS sensitivity, cell.mode AS mode, cell.precision AS precision, cell.device AS device"""
+
+# The record that counts: of the highest attempt, and of equal ones the later line (store.counting).
+_COUNTED = """
+CREATE VIEW counted AS
+SELECT * REPLACE (coalesce(attempt, 0) AS attempt), row_number() OVER (
+    PARTITION BY "run", cell_id, block ORDER BY coalesce(attempt, 0) DESC, "line" DESC) = 1 AS counts
+FROM raw"""
+
+_RECORDS = f"""
+CREATE VIEW records AS
+SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS},
+    division, profile, outcome, phase, message, started_at, "order", seed, wall_s,
+    time_to_first_gradient_ns.process / 1e9 AS first_gradient_s,
+    time_to_first_gradient_ns.built / 1e9 AS first_gradient_from_built_s,
+    peak_rss_bytes, peak_device_bytes, nullif(array_to_string(noisy, '; '), '') AS disturbed,
+    coalesce(caches, 'cold') AS caches, environment_hash, phases_ns
+FROM counted"""
+
+_TRAININGS = f"""
+CREATE VIEW trainings AS
+SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS}, profile,
+    training.settings.optimiser AS optimiser, training.settings.learning_rate AS learning_rate,
+    training.settings.rtol AS rtol, training.settings.atol AS atol, training.settings.target AS target,
+    training.outcome AS outcome, training.message AS message,
+    generate_subscripts(training.step_ns, 1) AS step, unnest(training.step_ns) / 1e9 AS seconds,
+    unnest(training.losses) AS loss
+FROM counted"""
+
+OF_RECORDS = (_COUNTED, _RECORDS, _TRAININGS)
+"""The views that need no points, in the order in which they are made."""
+
+_UNNESTED = """
+CREATE VIEW unnested AS
+SELECT "run", record_id, cell_id, block, attempt, counts, cell,
+    generate_subscripts(points, 1) - 1 AS point, unnest(points) AS p
+FROM counted"""
+
+
+# Under its first name in records of the schemas before 3 (store.migration).
+_GRADIENT_ERROR = "coalesce(p.gradient_scores.error, p.gradient_scores.log_relative_error)"
+_GRADIENT_RIGHT = (
+    f"p.gradient_outcome = 'ok' AND (coalesce({_GRADIENT_ERROR}, 0) <= {GRADIENT_ERROR_BOUND} "
+    "OR coalesce(p.gradient_scores.below_reference, false))"
+)
+
+
+def _seconds(half: str, right: str) -> str:
+    """The median of the calls that count; nothing where the half is not right (measure.point)."""
+    counted = f'p.{half}_ns[coalesce(p.{half}_steady."start", 0) + 1 :]'
+    return f"CASE WHEN {right} THEN list_median({counted}) / 1e9 END AS {half}_s"
+
+
+_POINTS = f"""
+CREATE VIEW points AS
+SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS},
+    point, p.rtol AS rtol, p.atol AS atol, p.outcome AS outcome, p.phase AS phase, p.message AS message,
+    p.solve_outcome AS solve_outcome, p.gradient_outcome AS gradient_outcome,
+    {_seconds("solve", "p.solve_outcome = 'ok'")},
+    {_seconds("gradient", _GRADIENT_RIGHT)},
+    len(p.solve_ns) AS solve_calls, len(p.gradient_ns) AS gradient_calls,
+    p.solve_scores.scd AS scd, p.solve_scores.trajectory_error AS solution_error,
+    {_GRADIENT_ERROR} AS gradient_error,
+    p.gradient_scores.worst_component AS worst_component,
+    p.gradient_scores.worst_component_error AS worst_component_error,
+    p.solve_scores.below_reference AS solution_error_is_a_bound,
+    p.gradient_scores.below_reference AS gradient_error_is_a_bound,
+    p.solve_steady."class" AS solve_class, p.gradient_steady."class" AS gradient_class,
+    p.memory_growth_bytes AS memory_growth_bytes, p.solve_working_bytes AS solve_working_bytes,
+    p.gradient_working_bytes AS gradient_working_bytes, p.truncated AS truncated,
+    p.trajectories.size AS trajectories, p.trajectories.shared_steps AS shared_steps,
+    p.trajectories.n_steps AS trajectory_steps, p.invariants AS invariants,
+    p.solve_statistics AS solve_statistics, p.gradient_statistics AS gradient_statistics
+FROM unnested"""
+
+
+def _loop(half: str, loop: str, samples: str, counted: str, inside: str = "[]") -> str:
+    """One loop; of calls behind a bridge with what the framework itself timed of each."""
+    return f"""
+SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS}, point, p.rtol AS rtol,
+    '{half}' AS "call", '{loop}' AS "loop", generate_subscripts({samples}, 1) AS "number",
+    unnest({samples}) / 1e9 AS seconds, unnest(CAST({inside} AS BIGINT[])) / 1e9 AS inside_s, {counted} AS counted
+FROM unnested"""
+
+
+def _loops() -> list[str]:
+    found: list[str] = []
+    for half in ("solve", "gradient"):
+        first = f"CASE WHEN p.first_{half}_ns IS NULL THEN [] ELSE [p.first_{half}_ns] END"
+        counted = (
+            f"coalesce(p.{half}_outcome = 'ok' AND generate_subscripts(p.{half}_ns, 1) > "
+            f'coalesce(p.{half}_steady."start", 0), false)'
+        )
+        found += [
+            _loop(half, "first", first, "false"),
+            _loop(half, "warm_up", f"p.warm_up_{half}_ns", "false"),
+            _loop(half, "steady", f"p.{half}_ns", counted, f"p.{half}_inside.ns"),
+        ]
+    return found
+
+
+_SAMPLES = f"CREATE VIEW samples AS {' UNION ALL '.join(_loops())}"
+
+OF_POINTS = (_UNNESTED, _POINTS, _SAMPLES)
+"""The views that need the points of the records, in the order in which they are made."""
+
+
+VIEWS = ("records", "points", "samples", "trainings", "cells")
+"""What may be asked of."""
+
+_TYPES = {Kind.TEXT: "VARCHAR", Kind.INTEGER: "BIGINT", Kind.NUMBER: "DOUBLE", Kind.TRUTH: "BOOLEAN"}
+_SETTINGS: dict[str, Any] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "allow_community_extensions": "false",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Names and rows; ``left_out`` is how many lines of the files hold no record."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+    left_out: int
+
+
+def ask(question: str, runs: Sequence[Run]) -> Answer:
+    """The answer to one ``SELECT`` over the views :data:`VIEWS` of these runs.
+
+    Raises:
+        UsageError: DuckDB is not installed, the question is not one ``SELECT``, or it cannot be answered.
+        StoreError: a run cannot be read.
+    """
+    try:
+        import duckdb
+    except ImportError as error:
+        raise UsageError('questions are answered by DuckDB: pip install "sciml-bench[query]"') from error
+
+    connection = duckdb.connect(":memory:", config=_SETTINGS)
+    try:
+        _check(connection, question, duckdb.StatementType.SELECT)
+        left_out = _load(connection, question, runs)
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        found = connection.execute(question)
+        columns = _distinct([item[0] for item in found.description or ()])
+        return Answer(columns, found.fetchall(), left_out)
+    except duckdb.Error as error:
+        raise UsageError(f"the question cannot be answered: {_shortened(error)}") from error
+    finally:
+        connection.close()
+
+
+def _check(connection: DuckDBPyConnection, question: str, wanted: object) -> None:
+    statements = connection.extract_statements(question)
+    if len(statements) != 1 or statements[0].type != wanted:
+        raise UsageError("a question is one SELECT; records are never changed")
+
+
+def _load(connection: DuckDBPyConnection, question: str, runs: Sequence[Run]) -> int:
+    """Read what the question names. Returns how many lines hold no record."""
+    named = {view for view in VIEWS if re.search(rf"\b{view}\b", question, re.IGNORECASE)}
+    with_points = bool(named & {"points", "samples"})
+    insert = insert_raw(with_points, "trainings" in named)
+    connection.execute(CREATE_RAW)
+    left_out = 0
+    if named - {"cells"}:
+        for run in runs:
+            if run.records_path.is_file():
+                path = str(run.records_path.resolve())
+                (read,) = connection.execute(insert, [run.folder.name, path]).fetchone() or (0,)
+                left_out += _lines(run) - read
+    for view in (*OF_RECORDS, *(OF_POINTS if with_points else ())):
+        connection.execute(view)
+    if "cells" in named:
+        left_out = max(left_out, _load_cells(connection, runs))
+    return left_out
+
+
+def _lines(run: Run) -> int:
+    """How many lines the file has; the last may lack its end."""
+    from sciml_bench.record.lines import numbered_lines
+
+    return sum(1 for _, line in numbered_lines(run.records_path) if line.strip())
+
+
+def _load_cells(connection: DuckDBPyConnection, runs: Sequence[Run]) -> int:
+    columns = ", ".join(f'"{column.name}" {_TYPES[column.kind]}' for column in COLUMNS)
+    connection.execute(f"CREATE TABLE cells ({columns})")
+    damaged: list[object] = []
+    for run in runs:
+        rows = list(cell_rows(summarise(run.plan, run.records(damaged.append)), run.folder.name))
+        if rows:
+            connection.executemany(f"INSERT INTO cells VALUES ({', '.join('?' * len(COLUMNS))})", rows)
+    return len(damaged)
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns, those that were there before with a number."""
+    found: list[str] = []
+    for name in names:
+        number, chosen = 1, name
+        while chosen in found:
+            number += 1
+            chosen = f"{name}_{number}"
+        found.append(chosen)
+    return tuple(found)
+
+
+def _shortened(error: Exception) -> str:
+    """The first lines of what DuckDB says: what is wrong, and where."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return "\n".join(lines[:4])

@@ -1,0 +1,226 @@
+"""The machine around a worker: its state before and after, and what others did meanwhile."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from sciml_bench.host.nvidia import Gpu
+
+Conditions = dict[str, Any]
+
+_CPU_FOLDER = Path("/sys/devices/system/cpu")
+_CPUINFO = Path("/proc/cpuinfo")
+# The names that Linux's drivers give to sensors of processors.
+_CPU_SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "acpitz")
+
+
+def state_now(cpus: Collection[int], gpu: Gpu | None = None) -> Conditions:
+    """Load, clock, throttling and temperature now; ``cpus`` are those of the worker.
+
+    Numbers that this machine does not show are ``None``. With a GPU its state is told too.
+    """
+    temperature_c, limit_c = _temperature()
+    state: Conditions = {
+        "load_1min": round(os.getloadavg()[0], 2),
+        "cpu_mhz": _clock_mhz(cpus),
+        "throttle_count": _throttle_count(cpus),
+        "temperature_c": temperature_c,
+        "temperature_limit_c": limit_c,
+    }
+    return state if gpu is None else state | {"gpus": [gpu.state()]}
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What the kernel has counted up to a moment, in seconds over all processors.
+
+    ``busy_s`` and ``stolen_s`` are the machine's, ``worker_busy_s`` that of the worker's processors alone. ``own_s`` is
+    what this process, its children that have ended and the worker's partners used, ``worker_s`` all these but for this
+    process. Times of two clocks show
+    whether one of them was set.
+    """
+
+    monotonic_s: float
+    realtime_s: float
+    busy_s: float
+    stolen_s: float
+    worker_busy_s: float
+    own_s: float
+    worker_s: float
+
+    @classmethod
+    def now(cls, cpus: Collection[int], partners: Iterable[int] = ()) -> Counters:
+        """The counters now; ``cpus`` are the worker's processors, ``partners`` processes that are not others either."""
+        times = psutil.cpu_times(percpu=True)
+        usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        own_s, worker_s = (usage.ru_utime + usage.ru_stime for usage in usages)
+        worker_s += sum(map(_used_s, partners))
+        return cls(
+            monotonic_s=time.perf_counter(),
+            realtime_s=time.time(),
+            busy_s=sum(map(_busy_s, times)),
+            stolen_s=sum(getattr(cpu, "steal", 0.0) for cpu in times),
+            worker_busy_s=sum(_busy_s(times[cpu]) for cpu in cpus if cpu < len(times)),
+            own_s=own_s + worker_s,
+            worker_s=worker_s,
+        )
+
+    def until(self, later: Counters) -> Conditions:
+        """What others did from these to later ones.
+
+        ``other_cpus`` and ``stolen_cpus`` are processors kept busy by other processes and by other virtual machines,
+        ``displaced_cpus`` those of the worker's own that others kept busy; 0 where the worker has none of its own.
+        ``clock_gap_s`` is by how much the clock of the day went apart from the one that measures.
+        """
+        wall_s = later.monotonic_s - self.monotonic_s
+        others_s = (later.busy_s - self.busy_s) - (later.own_s - self.own_s)
+        displaced_s = (later.worker_busy_s - self.worker_busy_s) - (later.worker_s - self.worker_s)
+        gap_s = (later.realtime_s - self.realtime_s) - wall_s
+        if wall_s <= 0:
+            return {"wall_s": wall_s, "clock_gap_s": round(gap_s, 3)}
+        return {
+            "wall_s": round(wall_s, 3),
+            # The machine's own counts come in ticks of a hundredth of a second and may lag behind.
+            "other_cpus": round(max(0.0, others_s) / wall_s, 3),
+            "displaced_cpus": round(max(0.0, displaced_s) / wall_s, 3),
+            "stolen_cpus": round(max(0.0, later.stolen_s - self.stolen_s) / wall_s, 3),
+            "clock_gap_s": round(gap_s, 3),
+        }
+
+
+def _used_s(pid: int) -> float:
+    """What a process and its children that have ended used so far; 0 for one that is gone."""
+    try:
+        return sum(psutil.Process(pid).cpu_times()[:4])
+    except psutil.Error:
+        return 0.0
+
+
+def _busy_s(times: Any) -> float:
+    """How long a processor has not been idle, the time that was stolen from it left out."""
+    return sum(getattr(times, name, 0.0) for name in ("user", "nice", "system", "irq", "softirq"))
+
+
+def _clock_mhz(cpus: Collection[int]) -> float | None:
+    """Mean clock of these processors."""
+    found = [_number(_CPU_FOLDER / f"cpu{cpu}/cpufreq/scaling_cur_freq") for cpu in cpus]
+    known = [khz / 1e3 for khz in found if khz is not None] or _cpuinfo_mhz(cpus)
+    return round(sum(known) / len(known), 1) if known else None
+
+
+def _cpuinfo_mhz(cpus: Collection[int]) -> list[float]:
+    """Clocks of these processors as /proc/cpuinfo has them, where a virtual machine shows no others."""
+    clocks: list[float] = []
+    processor = -1
+    try:
+        lines = _CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() == "processor":
+            processor = int(value)
+        elif name.strip() == "cpu MHz" and processor in cpus:
+            clocks.append(float(value))
+    return clocks
+
+
+def _throttle_count(cpus: Collection[int]) -> int | None:
+    """How often these processors, or their packages, were slowed for their heat since the machine started."""
+    names = ("core_throttle_count", "package_throttle_count")
+    found = [_number(_CPU_FOLDER / f"cpu{cpu}/thermal_throttle/{name}") for cpu in cpus for name in names]
+    known = [int(count) for count in found if count is not None]
+    return sum(known) if known else None
+
+
+def _temperature() -> tuple[float | None, float | None]:
+    """The hottest sensor of the processors, and the temperature at which its driver says that it is too hot."""
+    read = getattr(psutil, "sensors_temperatures", None)
+    groups = read() if read else {}
+    sensors = [sensor for name in _CPU_SENSORS for sensor in groups.get(name, ())]
+    if not sensors:
+        return None, None
+    hottest = max(sensors, key=lambda sensor: sensor.current)
+    return hottest.current, hottest.high or hottest.critical
+
+
+def _number(path: Path) -> float | None:
+    try:
+        return float(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+# When a measurement counts as disturbed: one rule, fixed in advance, for every worker.
+
+OTHER_CPUS = 0.25
+"""Processors that other processes keep busy on average. On large machines 5 % of the processors, if that is more."""
+OTHER_SHARE = 0.05
+
+STOLEN_CPUS = 0.02
+"""Processors that the host gives to other virtual machines on average."""
+
+DISPLACED_CPUS = 0.05
+"""Of the worker's own processors, how much other processes took on average, per processor. Involuntary context
+switches are recorded and not judged: the threads of one framework displace each other hundreds of times a second."""
+
+LOAD_ABOVE_CPUS = 1.0
+"""Runnable processes above the number of processors, on average over the minute before."""
+
+CLOCK_GAP_S = 0.1
+CLOCK_GAP_SHARE = 1e-3
+"""By how much the clock of the day may part from the measuring one: an adjustment of it is slower than this share."""
+
+
+def disturbances(conditions: Conditions, *, threads: int, processors: int) -> list[str]:
+    """Why a measurement under these conditions is noisy, each as ``id: sentence``; empty when it is not."""
+    before, after, during = (conditions.get(name, {}) for name in ("before", "after", "during"))
+    return [*_meanwhile(during, threads, processors), *_state(before, after, processors), *_gpu(before, after, during)]
+
+
+def _meanwhile(during: Conditions, threads: int, processors: int) -> Iterator[str]:
+    limit = max(OTHER_CPUS, OTHER_SHARE * processors)
+    if _above(during.get("other_cpus"), limit):
+        yield f"other_load: other processes kept {during['other_cpus']:g} processors busy (limit {limit:g})"
+    if _above(during.get("stolen_cpus"), STOLEN_CPUS):
+        yield f"stolen: the host took {during['stolen_cpus']:g} processors away (limit {STOLEN_CPUS:g})"
+    limit = DISPLACED_CPUS * threads
+    if _above(during.get("displaced_cpus"), limit):
+        yield f"displaced: others took {during['displaced_cpus']:g} of the worker's own processors (limit {limit:g})"
+    gap_s = abs(during.get("clock_gap_s") or 0.0)
+    if gap_s > CLOCK_GAP_S + CLOCK_GAP_SHARE * max(during.get("wall_s") or 0.0, 0.0):
+        yield f"clock: the clock of the day went {gap_s:g} s apart from the measuring clock"
+
+
+def _state(before: Conditions, after: Conditions, processors: int) -> Iterator[str]:
+    limit = processors + LOAD_ABOVE_CPUS
+    if _above(before.get("load_1min"), limit):
+        yield f"load: the load average was {before['load_1min']:g} before the start (limit {limit:g})"
+    slowed = (after.get("throttle_count") or 0) - (before.get("throttle_count") or 0)
+    if slowed > 0:
+        yield f"throttled: the processor was slowed {slowed} times for its heat"
+    hot_c = after.get("temperature_limit_c")
+    if hot_c and _above(after.get("temperature_c"), hot_c):
+        yield f"hot: the processor was at {after['temperature_c']:g} °C (limit {hot_c:g} °C)"
+
+
+def _gpu(before: Conditions, after: Conditions, during: Conditions) -> Iterator[str]:
+    gpus = [*before.get("gpus", ()), *after.get("gpus", ())]
+    others = max((gpu.get("other_processes") or 0 for gpu in gpus), default=0)
+    if others:
+        yield f"gpu_shared: {others} other processes computed on the GPU"
+    slowed = during.get("gpu_throttle_reasons") or ()
+    if slowed:
+        yield f"gpu_throttled: the GPU was slowed ({', '.join(slowed)})"
+
+
+def _above(value: Any, limit: float) -> bool:
+    return value is not None and value > limit

@@ -1,0 +1,92 @@
+"""One benchmark at a time on a host: two that run together measure each other."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from sciml_bench.errors import EngineError
+
+_READABLE_BY_ALL = 0o666
+
+
+def lock_path() -> Path:
+    """Where the lock of this host is: a local folder that all its users share, never a network file system.
+
+    ``TMPDIR`` is not asked, because batch systems give each job its own.
+    """
+    shared = Path("/tmp")
+    return (shared if shared.is_dir() else Path(tempfile.gettempdir())) / "sciml-bench.lock"
+
+
+@contextmanager
+def host_lock(
+    *,
+    label: str,
+    wait_s: float | None = 0.0,
+    path: Path | None = None,
+    announce: Callable[[str], object] = lambda _text: None,
+) -> Iterator[None]:
+    """Hold this host's lock in the body. ``label`` tells others who holds it, for example the command line.
+
+    ``wait_s`` is how long to wait for another run, ``None`` for ever; before a wait ``announce`` is told for whom.
+    :class:`EngineError` when it is still held then. The kernel gives the lock back when the process dies, however it
+    dies.
+    """
+    path = path or lock_path()
+    lock = FileLock(path, mode=_READABLE_BY_ALL)
+    try:
+        _acquire(lock, wait_s, lambda: announce(f"waiting for another benchmark on this host ({_holder(path)})"))
+    except Timeout:
+        raise EngineError(
+            f"another benchmark runs on this host ({_holder(path)}); two at a time would disturb each other. "
+            "Wait for it to end, or add --wait to this command."
+        ) from None
+    except OSError as error:
+        raise EngineError(f"cannot use the host lock {path}: {error.strerror or error}. Remove it.") from error
+    try:
+        _write(path, label)
+        yield
+    finally:
+        _write(path, None)
+        lock.release()
+
+
+def _acquire(lock: FileLock, wait_s: float | None, announce: Callable[[], object]) -> None:
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        if wait_s == 0:
+            raise
+        announce()
+        lock.acquire(timeout=-1 if wait_s is None else wait_s)
+
+
+def _write(path: Path, label: str | None) -> None:
+    """Leave a note about the holder in the lock file. Without it the lock works just as well."""
+    note = ""
+    if label is not None:
+        since = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+        note = json.dumps({"pid": os.getpid(), "since": since, "label": label})
+    # Not created here: in a shared folder the kernel may refuse that for another user's file, and it exists.
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC)
+        try:
+            os.write(descriptor, note.encode())
+        finally:
+            os.close(descriptor)
+
+
+def _holder(path: Path) -> str:
+    try:
+        note = json.loads(path.read_text(encoding="utf-8"))
+        return f"{note['label']!r}, process {note['pid']}, since {note['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"see {path}"

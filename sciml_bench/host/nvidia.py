@@ -1,0 +1,119 @@
+"""NVIDIA devices through NVML (``nvidia-ml-py``, which imports as ``pynvml``): imported when a cell runs on one."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from typing import Any
+
+# Reasons for lower clocks that disturb a measurement. The others are an idle device and clocks that somebody set.
+_SLOWED_BY = (
+    "HwPowerBrakeSlowdown",
+    "HwSlowdown",
+    "HwThermalSlowdown",
+    "SwPowerCap",
+    "SwThermalSlowdown",
+    "SyncBoost",
+)
+
+
+def uses_nvidia(device: str) -> bool:
+    """Whether a cell's device is one of NVIDIA's."""
+    return device.partition(":")[0] in ("cuda", "gpu")
+
+
+@cache
+def library() -> Any | None:
+    """NVML, ready for use; ``None`` without the package, the driver or a device."""
+    try:
+        nvml: Any = importlib.import_module("pynvml")
+    except ImportError:
+        return None
+    try:
+        nvml.nvmlInit()
+        return nvml if nvml.nvmlDeviceGetCount() else None
+    except nvml.NVMLError:
+        return None
+
+
+class Gpu:
+    """The device that a worker with these environment variables sees as its first."""
+
+    def __init__(self, nvml: Any, variables: Mapping[str, str]):
+        self._nvml = nvml
+        first = variables.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip() or "0"
+        if first.isdigit():
+            self._handle = nvml.nvmlDeviceGetHandleByIndex(int(first))
+        else:
+            self._handle = nvml.nvmlDeviceGetHandleByUUID(first)
+
+    @classmethod
+    def of(cls, device: str, variables: Mapping[str, str] | None = None) -> Gpu | None:
+        """The device of a cell, ``None`` when it runs on the processor or NVML cannot be used."""
+        nvml = library() if uses_nvidia(device) else None
+        if nvml is None:
+            return None
+        try:
+            return cls(nvml, os.environ if variables is None else variables)
+        except nvml.NVMLError:
+            return None
+
+    def energy_joules(self) -> float | None:
+        """Energy since the driver was loaded; ``None`` where the device does not count it."""
+        millijoules = self._ask(lambda: self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._handle))
+        return None if millijoules is None else millijoules / 1e3
+
+    def held_bytes(self, pids: Collection[int]) -> int | None:
+        """Device memory that these processes hold, ``None`` where the driver does not tell (in most containers)."""
+        held = [process.usedGpuMemory for process in self._processes() if process.pid in pids]
+        known = [size for size in held if size is not None]
+        return sum(known) if known else None
+
+    def state(self, pids: Collection[int] = ()) -> dict[str, Any]:
+        """Clocks, temperature, reasons for lower clocks, and how many other processes compute on the device."""
+        nvml, handle = self._nvml, self._handle
+        return {
+            "name": self._ask(lambda: nvml.nvmlDeviceGetName(handle)),
+            "sm_mhz": self._ask(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
+            "memory_mhz": self._ask(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM)),
+            "temperature_c": self._ask(lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)),
+            "throttle_reasons": self._throttle_reasons(),
+            "other_processes": sum(process.pid not in pids for process in self._processes()),
+        }
+
+    def _throttle_reasons(self) -> list[str]:
+        """Names of the reasons that lower the clocks now."""
+        nvml = self._nvml
+        bits = self._ask(lambda: nvml.nvmlDeviceGetCurrentClocksEventReasons(self._handle)) or 0
+        return [name for name in _SLOWED_BY if bits & getattr(nvml, f"nvmlClocksEventReason{name}", 0)]
+
+    def _processes(self) -> list[Any]:
+        return self._ask(lambda: self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)) or []
+
+    def _ask(self, question: Callable[[], Any]) -> Any | None:
+        # Each driver and device answers some questions only.
+        try:
+            return question()
+        except self._nvml.NVMLError:
+            return None
+
+
+# What a worker does to its GPU, looked at while it runs: the memory that it holds, and why clocks are lowered.
+
+
+class DeviceWatch:
+    """The largest memory and all reasons for lower clocks seen so far."""
+
+    def __init__(self, gpu: Gpu):
+        self._gpu = gpu
+        self.peak_bytes: int | None = None
+        self.throttle_reasons: set[str] = set()
+
+    def look(self, pids: Collection[int]) -> None:
+        """Look once; ``pids`` are the worker and its children."""
+        held = self._gpu.held_bytes(pids)
+        if held is not None:
+            self.peak_bytes = max(held, self.peak_bytes or 0)
+        self.throttle_reasons.update(self._gpu.state(pids)["throttle_reasons"])

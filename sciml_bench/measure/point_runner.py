@@ -1,0 +1,369 @@
+"""The calls that a worker makes at each tolerance point of its cell, and what it tells of them.
+
+At every point the gradient comes first, as a user who trains would call it, then the solve; both at the unperturbed
+theta, and both scored. Then solves and gradients each have a warm-up loop and a steady loop. A failure ends its half
+of its point: a gradient that fails leaves the solve, and a point that fails leaves the points after it. A half that the
+task does not ask for is left out.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.host.energy import EnergyMeter
+from sciml_bench.host.process import Displacements, rss_bytes, working_bytes
+from sciml_bench.measure.gradient_scoring import gradient_scores
+from sciml_bench.measure.protocol import Baton, Event, Phases, PointDone, explain
+from sciml_bench.measure.sampling import (
+    Call,
+    Inputs,
+    Loop,
+    check_blocking,
+    gradient_call,
+    solve_call,
+    steady_rule,
+    timed,
+)
+from sciml_bench.measure.scoring import BOUNDS, Invariants, gradient_parity, output_scores, slopes_of, solve_scores
+from sciml_bench.measure.steady import Steady, WarmUp, steady_state
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.point import MAX_STORED_COMPONENTS, Drifts, PointResult, Scores, finite
+from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task
+from sciml_bench.record.theta import Theta
+from sciml_bench.record.trajectories import Trajectories
+
+# Scores of a task's first calls: of a solver against its reference, of a model against its own.
+
+Judged = tuple[Scores | None, str]
+"""Scores, ``None`` without a reference, and the reason why they miss their bound, empty where they do not."""
+
+
+class Scorer(Protocol):
+    """Judges the result of a scored call at a point."""
+
+    def solve(self, ys: FloatArray, point: Point) -> Judged:
+        """Of a solution (n_times, n_states), or of a model's outputs (batch, n_outputs)."""
+        ...
+
+    def gradient(self, gradient: Gradient, point: Point) -> Judged:
+        """Of a loss and its gradient."""
+        ...
+
+    def slopes(self, gradient: Gradient) -> FloatArray | None:
+        """What a model's gradient is judged by and a record keeps of it: its products with the truth's directions."""
+        ...
+
+
+def scorer_of(task: Task) -> Scorer:
+    """The scorer of a task."""
+    return _SolverScorer(task) if task.learning is None else _ModelScorer(task)
+
+
+class _SolverScorer:
+    def __init__(self, task: Task):
+        self._task = task
+
+    def solve(self, ys: FloatArray, point: Point) -> Judged:
+        task = self._task
+        if task.reference is None:
+            return None, ""
+        return solve_scores(ys, task.reference, task.numbers.atol_scale, task.error_bound)
+
+    def gradient(self, gradient: Gradient, point: Point) -> Judged:
+        task = self._task
+        if task.reference is None:
+            return None, ""
+        theta = task.theta or Theta.unnamed(task.numbers.theta)
+        precision, bound = task.cell.precision, task.gradient_error_bound
+        return gradient_scores(gradient.gradient, theta, task.reference, point, precision, bound)
+
+    def slopes(self, gradient: Gradient) -> FloatArray | None:
+        return None
+
+
+class _ModelScorer:
+    def __init__(self, task: Task):
+        self._truth = None if task.learning is None else task.learning.truth
+        self._bound = BOUNDS[task.cell.precision]
+
+    def solve(self, ys: FloatArray, point: Point) -> Judged:
+        return (None, "") if self._truth is None else output_scores(ys, self._truth, self._bound)
+
+    def gradient(self, gradient: Gradient, point: Point) -> Judged:
+        if self._truth is None:
+            return None, ""
+        return gradient_parity(gradient.loss, gradient.gradient, point.batch or 1, self._truth, self._bound)
+
+    def slopes(self, gradient: Gradient) -> FloatArray | None:
+        return None if self._truth is None else slopes_of(gradient.gradient, self._truth)
+
+
+_STREAMS = {"solve": 0, "gradient": 1}
+_WARM_UP, _STEADY, _BLOCKING, _MEMORY = range(4)
+
+# The parts of a first call that frameworks tell of, in the order in which they happen.
+_FRAMEWORK_PHASES = ("trace", "lower", "compile")
+
+
+@dataclass
+class Half:
+    """The solves, or the gradients, of one point. The first failure is the one that counts."""
+
+    outcome: Outcome | None = None
+    phase: str | None = None
+    message: str = ""
+    first_ns: int | None = None
+    warm_up: Loop = field(default_factory=Loop)
+    steady: Loop = field(default_factory=Loop)
+    scores: Scores | None = None
+    statistics: dict[str, float | None] = field(default_factory=dict)
+    memory_growth_bytes: int = 0
+    working_bytes: int | None = None
+    trajectories: Trajectories | None = None
+    invariants: Drifts | None = None
+    settled: Steady | None = None
+
+    def fail(self, outcome: Outcome, phase: str | None, message: str) -> None:
+        """Keep a failure, unless there is one."""
+        if self.outcome is None:
+            self.outcome, self.phase, self.message = outcome, phase, message
+
+
+@dataclass
+class PointLog:
+    """What is known of one point while it is measured."""
+
+    point: Point
+    solve: Half = field(default_factory=Half)
+    gradient: Half = field(default_factory=Half)
+    loss: float | None = None
+    gradient_values: FloatArray = field(default_factory=lambda: np.zeros(0))
+    end_state: FloatArray = field(default_factory=lambda: np.zeros(0))
+    slopes: FloatArray | None = None
+
+    def result(self) -> PointResult:
+        """The point as it stands; a half that is under way has no outcome yet."""
+        failed = next((half for half in (self.solve, self.gradient) if half.outcome not in (None, Outcome.OK)), None)
+        measured = [half for half in (self.solve, self.gradient) if half.steady.samples]
+        return PointResult(
+            rtol=self.point.rtol,
+            atol=self.point.atol,
+            batch=self.point.batch,
+            outcome=Outcome.OK if failed is None or failed.outcome is None else failed.outcome,
+            phase=None if failed is None else failed.phase,
+            message="" if failed is None else failed.message,
+            solve_outcome=self.solve.outcome,
+            gradient_outcome=self.gradient.outcome,
+            first_solve_ns=self.solve.first_ns,
+            first_gradient_ns=self.gradient.first_ns,
+            solve_ns=self.solve.steady.ns,
+            gradient_ns=self.gradient.steady.ns,
+            warm_up_solve_ns=self.solve.warm_up.ns,
+            warm_up_gradient_ns=self.gradient.warm_up.ns,
+            solve_scores=self.solve.scores,
+            gradient_scores=self.gradient.scores,
+            solve_statistics=self.solve.statistics,
+            gradient_statistics=self.gradient.statistics,
+            loss=self.loss,
+            gradient=_stored(self.gradient_values),
+            gradient_size=len(self.gradient_values),
+            end_state=_stored(self.end_state),
+            state_size=len(self.end_state),
+            memory_growth_bytes=sum(half.memory_growth_bytes for half in measured) if measured else None,
+            solve_working_bytes=self.solve.working_bytes,
+            gradient_working_bytes=self.gradient.working_bytes,
+            trajectories=self.solve.trajectories,
+            invariants=self.solve.invariants,
+            slopes=None if self.slopes is None else tuple(map(finite, self.slopes)),
+            truncated=any(loop.truncated for half in measured for loop in (half.warm_up, half.steady)),
+            solve_steady=self.solve.settled,
+            gradient_steady=self.gradient.settled,
+            solve_inside=self.solve.steady.inside,
+            gradient_inside=self.gradient.steady.inside,
+        )
+
+
+def _inside(kind: str, before: Mapping[str, int], after: Mapping[str, int], limit_ns: int) -> dict[str, int]:
+    """What the framework says that it did in a call, as ``CALL_PHASE``; together no longer than the call itself."""
+    inside: dict[str, int] = {}
+    for phase in _FRAMEWORK_PHASES:
+        for name in (phase, *(f"{call}_{phase}" for call in _STREAMS)):
+            ns = after.get(name, 0) - before.get(name, 0)
+            if ns > 0:
+                told = f"{kind}_{phase}" if name == phase else name
+                left_ns = limit_ns - sum(inside.values())
+                inside[told] = inside.get(told, 0) + min(ns, left_ns)
+    return inside
+
+
+def _stored(values: FloatArray) -> tuple[float | None, ...]:
+    return tuple(finite(value) for value in values[:MAX_STORED_COMPONENTS])
+
+
+class CellMeasurer:
+    """Measures every point of a task with its built program.
+
+    ``limit_s`` bounds each loop; the engine ends the worker when a single call runs past it. ``displacements`` counts
+    over the steady loops. With a shared ``baton`` these loops alternate with those of other workers.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        program: Program,
+        phases: Phases,
+        send: Callable[[Event], None],
+        limit_s: float,
+        meter: EnergyMeter,
+        baton: Baton | None = None,
+    ):
+        self._task = task
+        self._program = program
+        self._phases = phases
+        self._send = send
+        self._limit_s = limit_s
+        self._meter = meter
+        self._baton = baton or Baton()
+        self.displacements = Displacements(phases.clock)
+        self._warm_up = WarmUp(task.sampling, loops=len(task.calls) * len(task.points))
+        self._inputs = Inputs(task)
+        self._scorer = scorer_of(task)
+        self._invariants = Invariants(task) if task.invariants else None
+        self._succeeded: set[str] = set()
+
+    def run(self) -> None:
+        """Measure the points in order, telling of each as it goes."""
+        for index, point in enumerate(self._task.points):
+            self._measure(index, point)
+
+    def _measure(self, index: int, point: Point) -> None:
+        log = PointLog(point)
+        solve = solve_call(self._program, point, self._task.output_shape(point))
+        gradient = gradient_call(self._program, point, len(self._task.numbers.theta))
+        solves, differentiates = (kind in self._task.calls for kind in (SOLVE, GRADIENT))
+        if differentiates:
+            self._score(log.gradient, gradient, index, lambda result: self._keep_gradient(log, result))
+        if solves:
+            self._score(log.solve, solve, index, lambda result: self._keep_solution(log, result))
+        if index == 0:
+            # Import and tracing leave much rubbish, which must not be collected inside a sample. Once: with a framework
+            # loaded this takes longer than many a loop.
+            gc.collect()
+        self._send(PointDone(index, log.result(), complete=False))
+        if solves:
+            self._sample(log.solve, solve, index)
+            self._send(PointDone(index, log.result(), complete=False))
+        if differentiates:
+            self._sample(log.gradient, gradient, index)
+        self._send(PointDone(index, log.result(), complete=True))
+
+    def _score(self, half: Half, call: Call, index: int, keep: Callable[..., str]) -> None:
+        """The first call of a point, at the unperturbed theta. Only the cell's very first ones have phases apart."""
+        name = call.kind if index else f"first_{call.kind}"
+        self._phases.enter(name, index)
+        with self._guard(half, call):
+            told = dict(self._program.phases_ns())
+            result, sample = timed(call, self._inputs.first(self._task.points[index]), self._phases.clock)
+            half.first_ns = sample.ns
+            inside = _inside(call.kind, told, self._program.phases_ns(), sample.ns)
+            self._phases.complete(name, sample.start_ns, sample.ns, index, inside)
+            self._succeeded.add(call.kind)
+            reason = keep(result)
+            if reason:
+                half.fail(Outcome.INACCURATE, name, reason)
+
+    def _keep_solution(self, log: PointLog, solution: Solution) -> str:
+        ys = np.asarray(solution.ys, dtype=np.float64)
+        log.end_state = ys[-1]
+        log.solve.trajectories = solution.trajectories
+        log.solve.statistics = {name: finite(value) for name, value in solution.statistics.items()}
+        log.solve.scores, reason = self._scorer.solve(ys, log.point)
+        log.solve.invariants = None if self._invariants is None else self._invariants.drifts(ys)
+        return reason
+
+    def _keep_gradient(self, log: PointLog, gradient: Gradient) -> str:
+        log.loss = finite(gradient.loss)
+        log.gradient_values = np.asarray(gradient.gradient, dtype=np.float64)
+        log.gradient.statistics = {name: finite(value) for name, value in gradient.statistics.items()}
+        log.gradient.scores, reason = self._scorer.gradient(gradient, log.point)
+        log.slopes = self._scorer.slopes(gradient)
+        return reason
+
+    def _sample(self, half: Half, call: Call, index: int) -> None:
+        """Warm-up and steady loops. An inaccurate half is timed too, a half that raised is not."""
+        if half.outcome not in (None, Outcome.INACCURATE):
+            self._warm_up.spend(0.0)
+            return
+        with self._guard(half, call):
+            self._warm(half.warm_up, call, index)
+            traces, rss = self._program.trace_count(), rss_bytes()
+            try:
+                self._measure_steady(half, call, index)
+            finally:
+                half.memory_growth_bytes = rss_bytes() - rss
+            half.settled = steady_state(half.steady.ns)
+            self._check_traces(traces, len(half.steady.samples), call)
+            check_blocking(call, self._thetas(call, index, _BLOCKING), half.steady.samples, self._phases.clock)
+            if not half.steady.truncated:
+                inputs = call.prepare(next(self._thetas(call, index, _MEMORY)))
+                half.working_bytes = working_bytes(lambda: call.synchronise(call.run(inputs)))
+        if half.outcome is None:
+            half.outcome = Outcome.OK
+
+    def _warm(self, loop: Loop, call: Call, index: int) -> None:
+        start_ns = self._phases.clock.now_ns()
+        try:
+            with self._phases.phase(f"warm_up_{call.kind}", index):
+                rule = self._warm_up.rule(loop)
+                loop.fill(call, self._thetas(call, index, _WARM_UP), self._phases.clock, self._limit_s, rule)
+        finally:
+            self._warm_up.spend((self._phases.clock.now_ns() - start_ns) / 1e9)
+
+    def _measure_steady(self, half: Half, call: Call, index: int) -> None:
+        thetas = self._thetas(call, index, _STEADY)
+        position = 2 * (len(_STREAMS) * index + _STREAMS[call.kind])
+        self._baton.wait(position)
+        with (
+            self._phases.phase(f"steady_{call.kind}", index),
+            self._meter.loop(index, call.kind, lambda: len(half.steady.samples)),
+            self.displacements.watched(),
+        ):
+            rule = steady_rule(self._task.sampling)
+            between, sampling = self._baton.between_calls, self._task.sampling
+            half.steady.fill(call, thetas, self._phases.clock, self._limit_s, rule, between, batched=sampling)
+        # Those who are still in this loop end it first.
+        self._baton.wait(position + 1)
+
+    def _thetas(self, call: Call, index: int, stream: int) -> Iterator[FloatArray]:
+        return self._inputs.stream(self._task.points[index], index, _STREAMS[call.kind], stream)
+
+    def _check_traces(self, before: int, calls: int, call: Call) -> None:
+        traced = self._program.trace_count() - before
+        if traced:
+            raise SolverFailure(
+                Outcome.RECOMPILED, f"traced or compiled {traced} more times within {calls} timed {call.kind} calls"
+            )
+
+    @contextmanager
+    def _guard(self, half: Half, call: Call) -> Iterator[None]:
+        # Whatever a framework raises is a result here, also what does not derive from Exception (Rust panics do not).
+        try:
+            yield
+        except BaseException as error:
+            # Until a call of this kind has succeeded, its failure is one of tracing and compiling.
+            otherwise = Outcome.CRASH if call.kind in self._succeeded else Outcome.BUILD_ERROR
+            outcome, message = explain(error, otherwise)
+            if not isinstance(error, SolverFailure):
+                traceback.print_exception(error, file=sys.stderr)
+            else:
+                half.trajectories = half.trajectories or error.trajectories
+            half.fail(outcome, self._phases.current, message)

@@ -1,0 +1,83 @@
+"""Initial weights of a model, drawn from its seed: the same numbers in every framework, on every machine.
+
+As for networks in equations (see ``problem.weights``), NumPy's frozen ``RandomState`` draws them and each is rounded to
+single precision, so that all precisions start from the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from sciml_bench.problem.weights import rounded
+from sciml_bench.record.model_task import Slot
+
+# Directions in the space of a model's weights, along which gradients are checked; the same wherever they are drawn.
+
+N_DIRECTIONS = 8
+
+
+def directions(size: int, seed: int) -> Iterator[np.ndarray]:
+    """Eight directions (size,), standard normal, rounded to single precision."""
+    random = np.random.RandomState(seed)
+    for _ in range(N_DIRECTIONS):
+        yield random.standard_normal(size).astype(np.float32).astype(np.float64)
+
+
+# Of token and position embeddings: that of GPT-2's code.
+_EMBEDDING_SD = 0.02
+
+# Biases of 0 would put the units that see only background, whose pixels are 0, on the kink of the rectifier, where no
+# two frameworks need agree about the gradient.
+_BIAS_BOUND = 0.1
+
+
+def drawn(slots: Iterable[Slot], seed: int) -> tuple[float, ...]:
+    """The flat theta: Glorot and Bengio's uniform draw for kernels, small biases, 1 for the scales of norms."""
+    random = np.random.RandomState(seed)
+    parts = [_drawn(slot, random) for slot in slots]
+    return tuple(rounded(np.concatenate(parts)).tolist()) if parts else ()
+
+
+def _drawn(slot: Slot, random: np.random.RandomState) -> np.ndarray:
+    if slot.role == "scale":
+        return np.ones(slot.size)
+    if slot.role in ("bias", "qkv_bias"):
+        return _BIAS_BOUND * (2 * random.random_sample(slot.size) - 1)
+    if slot.kind in ("embedding", "positions"):
+        return _EMBEDDING_SD * random.standard_normal(slot.size)
+    outputs, inputs, *window = slot.shape
+    # The three projections into attention stand in one array, and are drawn as three.
+    outputs = outputs // 3 if slot.role == "qkv_weight" else outputs
+    bound = math.sqrt(6 / ((inputs + outputs) * math.prod(window)))
+    return bound * (2 * random.random_sample(slot.size) - 1)
+
+
+def read(path: Path, slots: Iterable[Slot]) -> tuple[float, ...]:
+    """The flat theta from a file of NumPy arrays (``.npz``), one for each slot, named ``layer.role``.
+
+    Raises:
+        ValueError: an array is missing, is none of numbers, or has another shape; the message says which.
+        OSError: the file cannot be read.
+    """
+    with np.load(path, allow_pickle=False) as arrays:
+        if not isinstance(arrays, np.lib.npyio.NpzFile):
+            raise ValueError("it is no .npz file")
+        return tuple(rounded(np.concatenate([_array(arrays, slot) for slot in slots])).tolist())
+
+
+def _array(arrays: np.lib.npyio.NpzFile, slot: Slot) -> np.ndarray:
+    name = f"{slot.layer}.{slot.role}"
+    if name not in arrays:
+        raise ValueError(f"it has no array '{name}' of shape {slot.shape}")
+    array = arrays[name]
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"the array '{name}' is of type {array.dtype}, not one of numbers")
+    if array.shape != slot.shape:
+        raise ValueError(f"the array '{name}' has shape {array.shape}, the model needs {slot.shape}")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"the array '{name}' holds values that are not finite")
+    return array.astype(np.float64).reshape(-1)

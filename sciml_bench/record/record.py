@@ -1,0 +1,191 @@
+"""The record: what one worker left, one line of JSON, with a schema version."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sciml_bench.engine.event_log import Measurement
+from sciml_bench.record.lines import DamagedLine, numbered_lines
+from sciml_bench.record.migration import SCHEMA, migrated
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult, Trial
+from sciml_bench.record.task import Cell, Task
+from sciml_bench.record.training import Trained
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a record stands in its run: what the plan knows of it.
+
+    ``cell_id`` names the cell with its problem's content and emitted source; ``order`` is its place in the block.
+    ``smoke_only`` marks a profile whose times must not be compared. ``attempt`` is 1 for the one repetition of a group
+    of cells that was disturbed.
+    """
+
+    cell_id: str
+    block: int
+    order: int
+    division: str
+    profile: str
+    smoke_only: bool
+    spec_hash: str
+    attempt: int = 0
+
+
+@dataclass(frozen=True)
+class Record:
+    """One cell, measured once by one worker. Attribute names are the keys in the file; see ``Measurement`` and
+    ``PointResult`` for what was measured and ``Placement`` for where it stands in the run.
+
+    ``schema`` is the one that the record was written in; the other fields are those of the newest.
+    """
+
+    record_id: str
+    cell: Cell
+    cell_id: str
+    block: int
+    order: int
+    seed: int
+    started_at: str
+    division: str
+    outcome: Outcome
+    phase: str | None
+    message: str
+    stderr_tail: str
+    wall_s: float
+    phases_ns: dict[str, int]
+    time_to_first_gradient_ns: dict[str, int]
+    points: tuple[PointResult, ...]
+    peak_rss_bytes: int
+    threads: dict[str, str]
+    versions: dict[str, str]
+    environment_hash: str
+    spec_hash: str
+    source_hash: str
+    reference_kind: str | None
+    profile: str
+    smoke_only: bool
+    stability: tuple[Trial, ...] = ()
+    training: Trained | None = None
+    compile_cache_files: dict[str, int] = field(default_factory=dict)
+    compile_cache_hits: int | None = None
+    caches: str = "cold"
+    fill_s: float = 0.0
+    waited_s: float = 0.0
+    framework_phases_ns: dict[str, int] = field(default_factory=dict)
+    conditions: dict[str, Any] = field(default_factory=dict)
+    noisy: tuple[str, ...] = ()
+    attempt: int = 0
+    energy: dict[str, Any] | None = None
+    peak_device_bytes: int | None = None
+    schema: int = SCHEMA
+
+    @property
+    def own_s(self) -> float:
+        """How long the process was there, without the time in which others of its group had their turn."""
+        return self.wall_s - self.waited_s
+
+    @classmethod
+    def of(cls, measurement: Measurement, task: Task, placement: Placement, environment_hash: str) -> Record:
+        """The record of a measurement of a task at its place in a run."""
+        identity = f"{placement.cell_id}/{placement.block}/{measurement.started_at}/{environment_hash}"
+        fields = dataclasses.fields(Measurement)
+        return cls(
+            record_id=_sha256(identity)[:16],
+            cell=task.cell,
+            caches=task.cell.caches,
+            seed=task.seed,
+            environment_hash=environment_hash,
+            source_hash=_sha256(task.source),
+            reference_kind=task.reference_kind,
+            **{item.name: getattr(measurement, item.name) for item in fields},
+            **dataclasses.asdict(placement),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, schema first."""
+        return {"schema": self.schema, **dataclasses.asdict(self)}
+
+    def to_json(self) -> str:
+        """One line, without its newline."""
+        return json.dumps(self.to_dict(), allow_nan=False, separators=(",", ":"))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Record:
+        """Inverse of :meth:`to_dict`; unknown keys are ignored. ``ValueError`` when it is not a record."""
+        data = migrated(data)
+        try:
+            known = {name: data[name] for name in _FIELDS if name in data}
+            known["cell"] = Cell(**known["cell"])
+            known["outcome"] = Outcome(known["outcome"])
+            known["points"] = tuple(PointResult.from_dict(point) for point in known["points"])
+            known["stability"] = tuple(Trial.from_dict(trial) for trial in known.get("stability", ()))
+            training = known.get("training")
+            known["training"] = None if training is None else Trained.from_dict(training)
+            known["noisy"] = tuple(known["noisy"])
+            return cls(**known)
+        except KeyError as error:
+            raise ValueError(f"not a record: {error} is missing") from error
+        except (TypeError, AttributeError) as error:
+            raise ValueError(f"not a record: {error}") from error
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Record:
+        """Inverse of :meth:`to_json`. ``ValueError`` when the text is no record."""
+        data = json.loads(text)
+        if not isinstance(data, dict):
+            raise ValueError("not a record: not a JSON object")
+        return cls.from_dict(data)
+
+
+_FIELDS = tuple(item.name for item in dataclasses.fields(Record))
+
+
+def read_records(path: Path, on_damage: Callable[[DamagedLine], None] | None = None) -> Iterator[Record]:
+    """The records of a file, one at a time, whatever its size.
+
+    A line that is truncated or corrupted is told to ``on_damage``, or logged as a warning, and the rest is read.
+    """
+    for number, line in numbered_lines(path):
+        try:
+            yield Record.from_json(line)
+        except (ValueError, RecursionError) as error:
+            cut = "" if line.endswith(b"\n") else " (the line is cut off)"
+            damage = DamagedLine(path, number, f"{error}{cut}")
+            if on_damage is None:
+                _log.warning("%s", damage)
+            else:
+                on_damage(damage)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# Which record counts where a cell was measured more than once in a block. One rule, fixed before anything is
+# measured.
+
+
+def supersedes(later_attempt: int, earlier_attempt: int) -> bool:
+    """Whether a record counts in the place of one on an earlier line for the same cell and block."""
+    return later_attempt >= earlier_attempt
+
+
+def counting_records(records: Iterable[Record]) -> dict[tuple[str, int], Record]:
+    """The record that counts for each (cell_id, block), in the order in which these first appear in the file."""
+    counting: dict[tuple[str, int], Record] = {}
+    for record in records:
+        key = (record.cell_id, record.block)
+        known = counting.get(key)
+        if known is None or supersedes(record.attempt, known.attempt):
+            counting[key] = record
+    return counting

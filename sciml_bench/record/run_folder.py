@@ -1,0 +1,149 @@
+"""A run: a folder with its plan, its environment, and one record per line."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import json
+import logging
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sciml_bench.errors import StoreError
+from sciml_bench.host.environment import environment_hash
+from sciml_bench.record.lines import DamagedLine, append_line, mend_end, numbered_lines, store_error, write_whole
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.record import Record, read_records
+
+PLAN = "plan.json"
+ENVIRONMENT = "environment.json"
+RECORDS = "records.jsonl"
+
+_log = logging.getLogger(__name__)
+
+
+class Run:
+    """A run's folder. :meth:`create`, :meth:`open` or :meth:`resume` one."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.records_path = folder / RECORDS
+
+    @classmethod
+    def create(
+        cls,
+        parent: Path,
+        name: str,
+        *,
+        plan: dict[str, Any] | Callable[[Path], dict[str, Any]],
+        environment: dict[str, Any],
+        now: datetime.datetime | None = None,
+    ) -> Run:
+        """A new folder ``parent/2026-11-21T10-31-05_name`` with plan and environment, and no records yet.
+
+        ``name`` says what is run, for example suite and profile; the time is local. A name that is taken gets a
+        number. A plan that depends on the folder is made from it, and may leave files of its own there. The plan is
+        written last: a folder without one is not a run.
+        """
+        now = now or datetime.datetime.now()
+        folder = _new_folder(parent, f"{now:%Y-%m-%dT%H-%M-%S}_{name}")
+        write_whole(folder / ENVIRONMENT, _pretty(environment))
+        write_whole(folder / PLAN, _pretty(plan(folder) if callable(plan) else plan))
+        return cls(folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> Run:
+        """An existing run, to read. :class:`StoreError` when the folder is none."""
+        if not folder.is_dir():
+            raise StoreError(f"there is no run folder {folder}. `sciml-bench list runs` shows those there are.")
+        if not (folder / PLAN).is_file():
+            raise StoreError(f"{folder} is not a run: it has no {PLAN}. Give the folder that a run was written to.")
+        return cls(folder)
+
+    @classmethod
+    def resume(cls, folder: Path) -> Run:
+        """An existing run, to append to. A last line that a crash left half written is cut off."""
+        run = cls.open(folder)
+        rest = mend_end(run.records_path, _is_record)
+        if rest:
+            _log.warning("%s: cut off a last line of %d bytes that was not complete", run.records_path, len(rest))
+        return run
+
+    @cached_property
+    def plan(self) -> dict[str, Any]:
+        """The plan as it was written."""
+        return _read_object(self.folder / PLAN)
+
+    @cached_property
+    def environment(self) -> dict[str, Any]:
+        """The environment in which the run was created."""
+        return _read_object(self.folder / ENVIRONMENT)
+
+    @cached_property
+    def environment_hash(self) -> str:
+        """By which records refer to the environment."""
+        return environment_hash(self.environment)
+
+    def append(self, record: Record) -> None:
+        """Add a record; it is on the disk when this returns. :class:`StoreError` otherwise, and nothing is lost."""
+        append_line(self.records_path, record.to_json())
+
+    def records(self, on_damage: Callable[[DamagedLine], None] | None = None) -> Iterator[Record]:
+        """All records, one at a time; damaged lines are told or logged, and the rest is read."""
+        return read_records(self.records_path, on_damage)
+
+    def done(self, *, redo_failed: bool = False) -> set[tuple[str, int]]:
+        """The (cell_id, block) pairs that need not be measured again; with ``redo_failed`` only those that are ok."""
+        done: set[tuple[str, int]] = set()
+        for _, line in numbered_lines(self.records_path):
+            try:
+                data = json.loads(line)
+                pair, outcome = (data["cell_id"], data["block"]), data["outcome"]
+            except (ValueError, KeyError, TypeError):
+                # Named by line when the records are read; here it only means that the cell is measured again.
+                continue
+            if outcome == Outcome.OK or not redo_failed:
+                done.add(pair)
+        return done
+
+
+def _is_record(line: bytes) -> bool:
+    try:
+        Record.from_json(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _new_folder(parent: Path, name: str) -> Path:
+    for number in itertools.count(1):
+        folder = parent / (name if number == 1 else f"{name}-{number}")
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+        except FileExistsError as error:
+            if not parent.is_dir():
+                raise StoreError(f"cannot create runs in {parent}: it is a file. Choose another folder.") from error
+        except OSError as error:
+            raise store_error("create", folder, error) from error
+        else:
+            return folder
+    raise AssertionError("counting ended")
+
+
+def _pretty(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise store_error("read", path, error) from error
+    except ValueError as error:
+        raise StoreError(f"{path} is damaged: {error}. Restore it from a copy, or start a new run.") from error
+    if not isinstance(data, dict):
+        raise StoreError(f"{path} is damaged: it holds no JSON object. Restore it from a copy, or start a new run.")
+    return data

@@ -1,0 +1,126 @@
+"""What became of a training: its loss and time, step by step, how it ended, and where theta was then."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from sciml_bench.record.model_task import Evaluation
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.task import Training
+
+BUILD, FIRST, STEPS = PHASES = ("training_build", "training_first_step", "training")
+"""The phases of a training: the optimiser is made, the first step compiles, the others do not."""
+
+MAX_STORED_THETA = 2000
+"""A theta longer than this keeps only its leading components in the record."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One training. ``settings`` says what was wanted; with outcome ok all ``settings.steps`` were taken.
+
+    ``losses`` holds the loss at the theta that each step started from, ``None`` where it is not finite, ``step_ns`` how
+    long the step took; the first one compiles. A training that diverged, or that ran into its time limit, keeps the
+    curve up to there; ``phase`` and ``message`` then tell of its end. ``build_ns`` is how long it took to make the
+    optimiser; the framework's library for it is imported then. ``theta`` is that after the last step, its leading
+    components where it is long; ``theta_size`` says how many it has, 0 where the last step failed or was not seen.
+    ``evaluations`` are those of a model on held-out samples, in order of their steps.
+    """
+
+    settings: Training
+    outcome: Outcome
+    phase: str | None = None
+    message: str = ""
+    build_ns: int | None = None
+    losses: tuple[float | None, ...] = ()
+    step_ns: tuple[int, ...] = ()
+    theta: tuple[float | None, ...] = ()
+    theta_size: int = 0
+    evaluations: tuple[Evaluation, ...] = ()
+
+    @property
+    def first_step_ns(self) -> int | None:
+        """How long the first step took, compilation included."""
+        return self.step_ns[0] if self.step_ns else None
+
+    @property
+    def later_ns(self) -> tuple[int, ...]:
+        """How long the steps after the first took."""
+        return self.step_ns[1:]
+
+    @property
+    def ended_ns(self) -> tuple[int, ...]:
+        """When each step had ended, counted from the start of the first, the time between steps left out."""
+        return tuple(accumulate(self.step_ns))
+
+    @property
+    def target_step(self) -> int | None:
+        """The first step, counted from 0, whose loss is no larger than the target; ``None`` when there is none.
+
+        Of a model, the step after which the held-out samples were first seen to reach the target.
+        """
+        if self.settings.every is not None:
+            return next((item.step - 1 for item in self.evaluations if self._reaches(item)), None)
+        target = self.settings.target
+        if target is None:
+            return None
+        return next((k for k, loss in enumerate(self.losses) if loss is not None and loss <= target), None)
+
+    def _reaches(self, item: Evaluation) -> bool:
+        loss, accuracy = self.settings.target, self.settings.accuracy
+        if loss is None and accuracy is None:
+            return False
+        low = loss is None or (item.loss is not None and item.loss <= loss)
+        return low and (accuracy is None or (item.accuracy is not None and item.accuracy >= accuracy))
+
+    def ended_by(self, outcome: Outcome, phase: str | None, message: str) -> Trained:
+        """This training, when the worker was ended before it was over."""
+        return dataclasses.replace(self, outcome=outcome, phase=phase, message=message)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Trained:
+        """Inverse of :meth:`to_dict`; unknown keys are ignored.
+
+        Raises ``KeyError``, ``TypeError`` or ``ValueError`` when the data is no training.
+        """
+        known = {name: data[name] for name in _FIELDS if name in data}
+        settings = {name: value for name, value in known["settings"].items() if name in _SETTINGS}
+        known["settings"] = Training(**settings)
+        known["outcome"] = Outcome(known["outcome"])
+        for name in ("losses", "step_ns", "theta"):
+            known[name] = tuple(known.get(name, ()))
+        known["evaluations"] = tuple(Evaluation(**item) for item in known.get("evaluations", ()))
+        trained = cls(**known)
+        trained._check_kinds()
+        return trained
+
+    def _check_kinds(self) -> None:
+        """Refuse what has the keys of a training and is none: reports compare, add and print these."""
+        settings = self.settings
+        counts = (*self.step_ns, settings.steps, self.theta_size, *(item.step for item in self.evaluations))
+        seen = tuple(value for item in self.evaluations for value in (item.loss, item.accuracy))
+        words = (settings.optimiser, self.message)
+        numbers = (*self.losses, *self.theta, *seen, *(getattr(settings, name) for name in _NUMBERS))
+        for value in counts:
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise ValueError(f"not a whole number: {value!r}")
+        for value in numbers:
+            if value is not None and not (isinstance(value, float | int) and math.isfinite(value)):
+                raise ValueError(f"not a finite number: {value!r}")
+        for value in words:
+            if not isinstance(value, str):
+                raise ValueError(f"not a text: {value!r}")
+
+
+_FIELDS = tuple(item.name for item in dataclasses.fields(Trained))
+_SETTINGS = tuple(item.name for item in dataclasses.fields(Training))
+_NUMBERS = tuple(name for name in _SETTINGS if name not in ("optimiser", "steps"))

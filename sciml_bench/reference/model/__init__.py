@@ -1,1 +1,0 @@
-"""The truth about models of the conventional track: outputs, losses and slopes in extended precision."""

@@ -1,0 +1,267 @@
+"""A comparison as plain JSON values, unrounded; what is infinite or unknown is ``null``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.comparison.compare import Change, Compared, Comparison
+from sciml_bench.analysis.comparison.series import Quantity
+from sciml_bench.analysis.quantities import finite, wrapped
+from sciml_bench.stats.ratio import Ratio
+from sciml_bench.stats.verdict import Held, Verdict
+
+# A comparison for people: failures first, then verdicts, then one line per cell and quantity.
+
+_SHORT = {
+    Quantity.FIRST_FROM_START: "1st grad. start",
+    Quantity.FIRST_FROM_BUILT: "1st grad. built",
+    Quantity.SOLVE: "solve",
+    Quantity.GRADIENT: "gradient",
+}
+
+_LOOPS = (Quantity.SOLVE, Quantity.GRADIENT)
+
+# Cells with what a reader looks for come first.
+_ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNDECIDED, Verdict.SAME)
+
+HEADINGS = ["base cell", "new cell", "quantity", "at", "base", "new", "ratio", "95 % interval", "verdict", "p", "n",
+            "notes"]  # fmt: skip
+
+
+def head(comparison: Comparison, width: int) -> Iterator[str]:
+    """What was compared, what failed, what changed, and the verdicts in numbers."""
+    if comparison.between_runs:
+        yield f"BASE  {comparison.base}"
+        yield f"NEW   {comparison.new}"
+    else:
+        yield f"run   {comparison.base}"
+    yield from _failures(comparison, width)
+    if comparison.changes:
+        yield ""
+        yield "changed between the runs"
+        for item in comparison.changes:
+            yield from wrapped(f"{item.what}: {item.base} → {item.new}", width, "  ")
+    yield ""
+    counts = ", ".join(f"{comparison.count(verdict)} {verdict}" for verdict in _ORDER)
+    yield from wrapped(f"{counts}  (NEW against BASE)" if comparison.between_runs else counts, width, "")
+    yield from wrapped(
+        f"family: {comparison.family}; p by Benjamini–Hochberg; same: within ±{100 * comparison.band:g} %", width, ""
+    )
+    yield from wrapped(_pairing(comparison), width, "")
+    if any(comparison.noisy):
+        told = f"{comparison.noisy[0]}"
+        if comparison.between_runs:
+            told += f" in BASE, {comparison.noisy[1]} in NEW"
+        yield from wrapped(f"disturbed processes among them: {told}", width, "")
+
+
+def table(comparison: Comparison, width: int) -> Iterator[str]:
+    """Lines of a terminal: a heading per cell, and below it one line per quantity."""
+    groups: dict[tuple[str, str], list[Compared]] = {}
+    for line in comparison.lines:
+        groups.setdefault((line.series.base_label, line.series.new_label), []).append(line)
+    for labels, lines in sorted(groups.items(), key=lambda group: min(_rank(line) for line in group[1])):
+        yield ""
+        yield _heading(labels)
+        places = {line.series.at for line in lines if line.series.quantity in _LOOPS}
+        if len(places) == 1:
+            yield from wrapped(f"solve and gradient at {places.pop()}", width, "  ")
+        for line in lines:
+            yield _row(line)
+            for note in _notes(line, at=bool(places)):
+                yield from wrapped(note, width, "    ")
+    yield from _tail(comparison, width)
+
+
+def plain(comparison: Comparison) -> list[list[str]]:
+    """One row per cell and quantity, for pipes, under :data:`HEADINGS`."""
+    return [
+        [
+            line.series.base_label,
+            line.series.new_label,
+            line.series.quantity,
+            line.series.at,
+            quantities.duration(line.base_s),
+            quantities.duration(line.new_s),
+            quantities.ratio(line.judgement.ratio.estimate),
+            _interval(line.judgement.ratio),
+            line.judgement.verdict,
+            _p(line),
+            str(line.judgement.ratio.n),
+            "; ".join(_notes(line, at=False)),
+        ]
+        for line in comparison.lines
+    ]
+
+
+def tail(comparison: Comparison) -> Iterator[str]:
+    """What follows a plain table."""
+    yield from _tail(comparison, 10_000)
+
+
+def _failures(comparison: Comparison, width: int) -> Iterator[str]:
+    for heading, found in (
+        ("LOST: worked in BASE, not in NEW", comparison.lost),
+        ("gained: works in NEW, not in BASE", comparison.gained),
+    ):
+        if found:
+            yield ""
+            yield heading
+            yield from _listed(found, width)
+    for name, labels in (("BASE", comparison.only_base), ("NEW", comparison.only_new)):
+        if labels:
+            yield ""
+            yield f"only in {name}"
+            yield from (f"  {label}" for label in labels)
+
+
+def _listed(found: Sequence[Change], width: int) -> Iterator[str]:
+    for item in found:
+        yield f"  {item.label}"
+        yield from wrapped(f"{item.what}{f': {item.reason}' if item.reason else ''}", width, "    ")
+
+
+def _pairing(comparison: Comparison) -> str:
+    if not comparison.between_runs:
+        return "paired by block: both cells of a pair were measured next to each other in time"
+    apart = "not paired: two runs at different times, and a change of the machine between them looks like one of the "
+    effect = comparison.effect
+    if effect is None:
+        return (
+            f"{apart}program; how far runs of the same program differ is not known here, so the intervals lack it and "
+            "a winner is named from a factor of 2 on; name repeated runs of either with --repeated"
+        )
+    listed = ", ".join(f"{quantity} {100 * sd:.1f} %" for quantity, sd in effect.sd.items())
+    return (
+        f"{apart}program; the intervals hold how far runs differ, {listed} (sd, from {effect.runs} runs of the same "
+        f"software, {effect.df} degrees of freedom)"
+        + ("" if effect.known else "; one repetition tells too little: a winner is named from a factor of 2 on")
+    )
+
+
+def _heading(labels: tuple[str, str]) -> str:
+    base, new = labels
+    if base == new:
+        return base
+    problem, _, rest = base.partition("/")
+    return f"{problem}: {rest}\n  → {new.partition('/')[2]}"
+
+
+def _row(line: Compared) -> str:
+    times = f"{quantities.duration(line.base_s)} → {quantities.duration(line.new_s)}"
+    ratio = line.judgement.ratio
+    measured = f"{quantities.ratio(ratio.estimate)} {_interval(ratio)}"
+    name = _SHORT[line.series.quantity]
+    return f"  {name:<15} {times:<17}  {measured:<18} {line.judgement.verdict:<9} p {_p(line):<6} n {ratio.n}"
+
+
+def _notes(line: Compared, at: bool = True) -> Iterator[str]:
+    series = line.series
+    if at and series.quantity in _LOOPS:
+        yield f"at {series.at}"
+    if series.bound:
+        side = "the first" if series.bound == "base" else "the second"
+        yield f"{side} is known from above only: its loosest tolerance is already more accurate"
+    if line.judgement.verdict is Verdict.UNDECIDED and not series.bound:
+        yield _undecided(line)
+    if line.disagrees and line.check is not None:
+        yield f"the bootstrap disagrees: [{quantities.ratio(line.check.low)}, {quantities.ratio(line.check.high)}]"
+    if line.left_out:
+        yield f"without block {', '.join(map(str, line.left_out))}: no time on both sides"
+    yield from series.notes
+
+
+def _undecided(line: Compared) -> str:
+    """Why a line is undecided, or what would decide it."""
+    if line.judgement.ratio.n < 2:
+        return "undecided: a single process shows no spread"
+    if line.judgement.held in (Held.RUN, Held.ALIKE, Held.DISTURBED):
+        return f"undecided: {line.judgement.held}"
+    more = line.judgement.more_processes
+    return f"{more} more processes would decide" if more else "at the edge of the band, or too few processes to decide"
+
+
+def _tail(comparison: Comparison, width: int) -> Iterator[str]:
+    if comparison.uncompared:
+        yield ""
+        yield "not compared"
+        grouped: dict[tuple[str, str], list[str]] = {}
+        for item in comparison.uncompared:
+            grouped.setdefault((item.label, item.reason), []).append(item.what)
+        for (label, reason), whats in grouped.items():
+            yield f"  {label}"
+            yield from wrapped(f"{', '.join(whats)}: {reason}", width, "    ")
+    if comparison.means:
+        yield ""
+        yield "geometric mean of the ratios, with its interval over the lines above"
+        for quantity, mean in comparison.means.items():
+            missing = f", {mean.missing} without a ratio" if mean.missing else ""
+            interval = f"[{quantities.ratio(mean.low)}, {quantities.ratio(mean.high)}]"
+            yield f"  {_SHORT[quantity]:<15}  {quantities.ratio(mean.estimate)} {interval} over {mean.n}{missing}"
+
+
+def _rank(line: Compared) -> int:
+    return _ORDER.index(line.judgement.verdict)
+
+
+def _p(line: Compared) -> str:
+    p = line.judgement.adjusted_p
+    return "<0.001" if p < 0.001 else f"{p:.3f}" if line.judgement.ratio.n > 1 else "–"
+
+
+def _interval(ratio: Ratio) -> str:
+    return f"[{quantities.ratio(ratio.low)}, {quantities.ratio(ratio.high)}]"
+
+
+def comparison_document(comparison: Comparison) -> dict[str, Any]:
+    """Everything that the text shows, and more."""
+    return {
+        "base": comparison.base,
+        "new": comparison.new,
+        "paired_by_block": not comparison.between_runs,
+        "run_effect": None
+        if comparison.effect is None
+        else {
+            "sd_log": {quantity.value: sd for quantity, sd in comparison.effect.sd.items()},
+            "runs": comparison.effect.runs,
+            "degrees_of_freedom": comparison.effect.df,
+        },
+        "band": comparison.band,
+        "family": comparison.family,
+        "counts": {verdict.value: comparison.count(verdict) for verdict in Verdict},
+        "worse": comparison.worse,
+        "changes": [dataclasses.asdict(item) for item in comparison.changes],
+        "lost": [dataclasses.asdict(item) for item in comparison.lost],
+        "gained": [dataclasses.asdict(item) for item in comparison.gained],
+        "only_base": list(comparison.only_base),
+        "only_new": list(comparison.only_new),
+        "noisy_processes": {"base": comparison.noisy[0], "new": comparison.noisy[1]},
+        "comparisons": [_line(line) for line in comparison.lines],
+        "not_compared": [dataclasses.asdict(item) for item in comparison.uncompared],
+        "geometric_means": {name: finite(dataclasses.asdict(mean)) for name, mean in comparison.means.items()},
+    }
+
+
+def _line(line: Compared) -> dict[str, Any]:
+    series, judgement = line.series, line.judgement
+    return {
+        "base_cell": series.base_label,
+        "new_cell": series.new_label,
+        "quantity": series.quantity.value,
+        "at": series.at,
+        "base_s": line.base_s,
+        "new_s": line.new_s,
+        "ratio": finite(dataclasses.asdict(judgement.ratio)),
+        "verdict": judgement.verdict.value,
+        "adjusted_p": judgement.adjusted_p,
+        "more_processes": judgement.more_processes,
+        "held": judgement.held,
+        "bound": series.bound,
+        "bootstrap": None if line.check is None else finite(dataclasses.asdict(line.check)),
+        "bootstrap_disagrees": line.disagrees,
+        "blocks_left_out": list(line.left_out),
+        "notes": list(series.notes),
+    }

@@ -1,0 +1,198 @@
+"""A run's report as plain JSON values, for ``show --json``: the same numbers as the tables, unrounded."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sciml_bench.analysis import reliability as invariants
+from sciml_bench.analysis import reliability as trials
+from sciml_bench.analysis.advice import advice
+from sciml_bench.analysis.break_even import choice
+from sciml_bench.analysis.comparable import disturbed, why_not_comparable
+from sciml_bench.analysis.failures import account, failures
+from sciml_bench.analysis.models import is_model, model_table
+from sciml_bench.analysis.phase_bars import stack
+from sciml_bench.analysis.quantities import finite
+from sciml_bench.analysis.ranking import QUANTITIES, Lead, Standing, lead, standings
+from sciml_bench.analysis.rows import Comparison, Row, RowTable, Time, compare, tables
+from sciml_bench.analysis.summary import RunSummary
+from sciml_bench.analysis.training import training_rows
+from sciml_bench.render import advice as advice_table
+from sciml_bench.render.models import model_document
+from sciml_bench.render.sweep import document as sweep_document
+from sciml_bench.render.training import document as training_document
+from sciml_bench.stats.centre import Spread
+
+
+def run_document(summary: RunSummary, folder: Path) -> dict[str, Any]:
+    """Everything that the tables show. Times are seconds, sizes bytes."""
+    counts = account(summary)
+    why_not = why_not_comparable(summary)
+    comparable = not why_not
+    compared = [compare(name, summary.of_problem(name)) for name in summary.problems]
+    shown = [tuple(tables(comparison)) for comparison in compared]
+    judged = standings([table for of_problem in shown for table in of_problem] if comparable else [])
+    of_table = iter(judged.of_table)
+    return {
+        "folder": str(folder),
+        "profile": summary.plan["profile"]["name"],
+        "comparable": comparable,
+        "not_comparable": why_not or None,
+        "disturbed_processes": disturbed(summary.cells.values()).count,
+        "comparisons_in_family": judged.family,
+        "problems": [
+            {
+                **_problem(comparison, [_table(table, next(of_table, ()), comparable) for table in of_problem]),
+                "invariants": invariants.document(summary.of_problem(comparison.problem)),
+                "training": training_document(training_rows(summary.of_problem(comparison.problem))),
+                **_model(summary, comparison.problem),
+            }
+            for comparison, of_problem in zip(compared, shown, strict=True)
+        ],
+        "advice": advice_table.document(
+            advice(summary.plan, [table for of_problem in shown for table in of_problem]) if comparable else []
+        ),
+        "sweep": sweep_document(summary),
+        "stability": [
+            {"cell": cell.cell.label, **dataclasses.asdict(found)}
+            for cell in summary.cells.values()
+            if cell.processes and (found := trials.shares(cell)) is not None
+        ],
+        "failures": [dataclasses.asdict(failure) for failure in failures(summary)],
+        "account": {**dataclasses.asdict(counts), "sentence": counts.sentence},
+    }
+
+
+def _model(summary: RunSummary, name: str) -> dict[str, Any]:
+    """What is told of a model of the conventional track besides; nothing of an equation."""
+    problem = next((entry for entry in summary.plan["problems"] if entry["name"] == name), {})
+    return {"model": model_document(problem, model_table(name, summary.of_problem(name)))} if is_model(problem) else {}
+
+
+def _problem(comparison: Comparison, of_tables: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "problem": comparison.problem,
+        "solve_target": dataclasses.asdict(comparison.solve_target),
+        "gradient_target": dataclasses.asdict(comparison.gradient_target),
+        "cells": [_row(row) for row in comparison.rows],
+        "tables": of_tables,
+    }
+
+
+def _table(table: RowTable, found: Sequence[Standing], comparable: bool) -> dict[str, Any]:
+    """One table: its cells, the verdicts between them, and the best choice among them."""
+    return {
+        "name": table.name,
+        "cells": [_label(row) for row in table.rows],
+        "fastest": {quantity: _lead(table, found, quantity) for quantity in QUANTITIES} if comparable else None,
+        "verdicts": [
+            {
+                "quantity": item.quantity,
+                "fastest": _label(item.fastest),
+                "cell": _label(item.row),
+                "verdict": item.judgement.verdict.value,
+                "ratio": finite(dataclasses.asdict(item.judgement.ratio)),
+                "adjusted_p": item.judgement.adjusted_p,
+                "more_processes": item.judgement.more_processes,
+                "held": item.judgement.held,
+                "disturbed_processes": disturbed((item.fastest.summary, item.row.summary)).count,
+            }
+            for item in found
+        ],
+        "best_choice": _choice(table) if comparable else None,
+    }
+
+
+def _lead(table: RowTable, found: Sequence[Standing], quantity: str) -> dict[str, Any] | None:
+    """Whether there is a fastest row, and which others may be as fast."""
+    of_quantity = [item for item in found if item.quantity == quantity]
+    if not of_quantity:
+        return None
+    word, tied = lead(table.rows, of_quantity, quantity)
+    return {
+        "verdict": "fastest" if word is Lead.CLEAR else word.value,
+        "cell": _label(of_quantity[0].fastest),
+        "not_slower": [_label(item.row) for item in tied],
+    }
+
+
+_LEADS = {Lead.CLEAR: "cheapest", Lead.SAME: "same", Lead.UNDECIDED: "undecided"}
+
+
+def _choice(table: RowTable) -> dict[str, Any] | None:
+    found = choice(table.rows)
+    if found is None:
+        return None
+    return {
+        "best": [
+            {
+                "gradients": item.gradients,
+                "cell": _label(item.row),
+                "total_s": item.total_s,
+                "verdict": _LEADS[item.lead],
+                "not_more_expensive": [
+                    {
+                        "cell": _label(tied.row),
+                        "verdict": None if tied.judgement is None else tied.judgement.verdict.value,
+                        "ratio": None if tied.judgement is None else finite(dataclasses.asdict(tied.judgement.ratio)),
+                    }
+                    for tied in item.tied
+                ],
+            }
+            for item in found.best
+        ],
+        "overtakings": [
+            {
+                "gradients": item.gradients,
+                "early": _label(item.early),
+                "late": _label(item.late),
+                "range": None
+                if item.low is None or item.high is None
+                else finite({"low": item.low, "high": item.high, "confidence": item.confidence, "blocks": item.blocks}),
+                "decided": item.decided,
+            }
+            for item in found.overtakings
+        ],
+    }
+
+
+def _label(row: Row) -> str:
+    return row.summary.cell.label
+
+
+def _row(row: Row) -> dict[str, Any]:
+    cell = row.summary
+    stacked = stack(cell)
+    return {
+        "label": cell.cell.label,
+        **dataclasses.asdict(cell.cell),
+        "division": cell.division,
+        "group": cell.group,
+        "role": cell.role,
+        "processes": len(cell.processes),
+        "first_gradient_from_process_s": _spread(cell.first_gradient_process),
+        "first_gradient_from_built_s": _spread(cell.first_gradient_built),
+        "solve": _time(row.solve),
+        "gradient": _time(row.gradient),
+        "scd": row.scd,
+        "mescd": row.mescd,
+        "solve_error_capped_by_reference": row.solve_capped,
+        "gradient_error": row.gradient_error,
+        "gradient_error_capped_by_reference": row.gradient_capped,
+        "gradient_worst_component": row.worst_component,
+        "gradient_worst_component_error": row.worst_component_error,
+        "point_outcomes": dict(cell.point_outcomes),
+        "peak_rss_bytes": cell.peak_rss_bytes,
+        "where_time_went_s": None if stacked is None else {"wall": stacked.total_s, **stacked.parts_s},
+    }
+
+
+def _time(time: Time) -> dict[str, Any]:
+    return {"seconds": _spread(time.seconds), "at_most": time.at_most, "reason": time.reason}
+
+
+def _spread(spread: Spread | None) -> dict[str, Any] | None:
+    return None if spread is None else dataclasses.asdict(spread)

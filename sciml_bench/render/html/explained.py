@@ -1,0 +1,158 @@
+"""Every row of a table against its fastest one: the verdict, what explains the gap, and whether it was fair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.fairness import Item, Side, State, checklist, tally
+from sciml_bench.analysis.notes import row_name
+from sciml_bench.analysis.ranking import Standing
+from sciml_bench.analysis.rows import Comparison, Row, compare
+from sciml_bench.analysis.slowdown import Gap, gap
+from sciml_bench.analysis.summary import CellSummary, RunSummary
+from sciml_bench.render.html.table import Entry, Places
+from sciml_bench.render.html.verdicts import Win, time_of
+from sciml_bench.stats.verdict import Verdict
+
+# Which cells a page draws and explains one by one, where there are more than a page can hold.
+
+# Bytes of a page as measured by benchmarks/report_page.py, a little too much rather than too little.
+_PAGE_BYTES = 7_300_000
+_FRAME_BYTES = 400_000
+_LISTED_CELL_BYTES = 2_000
+_RECORD_BYTES = 145
+_DRAWN_CELL_BYTES = 13_000
+
+_FEWEST = 3
+_DIVISIONS = ("idiomatic", "matched")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The ids of the cells that are drawn, for each problem that has more; the others are drawn whole."""
+
+    drawn: Mapping[str, frozenset[str]]
+
+    def draws(self, cell: CellSummary) -> bool:
+        """Whether a cell is drawn and explained."""
+        chosen = self.drawn.get(cell.cell.problem)
+        return chosen is None or cell.cell_id in chosen
+
+    def told(self, problem: str, cells: Collection[CellSummary], run: str) -> str:
+        """What is left out for a problem, in words; empty when it is drawn whole."""
+        if problem not in self.drawn:
+            return ""
+        return (
+            f"Drawn and explained here are {len(self.drawn[problem])} of {len(cells)} cells: the recommended ways, "
+            "then the matched ones, then the others, each beginning with the fastest gradients. Tables, failures and "
+            f"records have all; `sciml-bench plot KIND {run} --problem {problem}` draws all."
+        )
+
+
+def limit(summary: RunSummary) -> Limit:
+    """What is drawn of a run: everything, where it fits."""
+    records = sum(len(cell.processes) for cell in summary.cells.values())
+    left = _PAGE_BYTES - _FRAME_BYTES - _LISTED_CELL_BYTES * len(summary.cells) - _RECORD_BYTES * records
+    # Where all cells fit, problems of many cells may take what those of few leave.
+    if _DRAWN_CELL_BYTES * len(summary.cells) <= left:
+        return Limit({})
+    most = max(_FEWEST, math.floor(left / _DRAWN_CELL_BYTES / max(1, len(summary.problems))))
+    many = {name: cells for name in summary.problems if len(cells := summary.of_problem(name)) > most}
+    return Limit({name: _leading(name, cells, most) for name, cells in many.items()})
+
+
+def _leading(problem: str, cells: Collection[CellSummary], most: int) -> frozenset[str]:
+    """The first of a problem's cells: the recommended ways before the matched, fast gradients before slow ones."""
+    seconds = {id(row.summary): row.gradient.seconds for row in compare(problem, list(cells)).rows}
+
+    def key(cell: CellSummary) -> tuple[int, float]:
+        known = seconds.get(id(cell))
+        place = _DIVISIONS.index(cell.division) if cell.division in _DIVISIONS else len(_DIVISIONS)
+        return (place, known.median if known else math.inf)
+
+    return frozenset(cell.cell_id for cell in sorted(cells, key=key)[:most])
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One comparison. ``verdict`` is empty where the profile does not compare; ``headline`` is one line."""
+
+    name: str
+    headline: str
+    verdict: str
+    measured: str
+    gap: Gap | None
+    items: tuple[Item, ...]
+    places: tuple[Entry, Entry]
+
+    @property
+    def fair(self) -> str:
+        """The checklist in one line."""
+        counts = tally(self.items)
+        text = f"{counts[State.PASS]} of {len(self.items)} fairness items pass"
+        failing = [item.what for item in self.items if item.state is State.FAIL]
+        return f"{text}; not: {', '.join(failing)}" if failing else text
+
+
+def explained(
+    win: Win,
+    found: Sequence[Standing],
+    comparison: Comparison,
+    places: Places,
+    cell_ids: dict[int, str],
+    limited: Limit,
+) -> Iterator[Explained]:
+    """The comparisons of a table with its fastest row, of the cells that the limit leaves.
+
+    ``cell_ids`` are by the identity of the cell's summary.
+    """
+    target = comparison.gradient_target if win.quantity == "gradient" else comparison.solve_target
+    judged = {id(item.row): item for item in found if item.quantity == win.quantity}
+
+    def side(row: Row) -> Side:
+        return Side(row, places.traces.get(cell_ids[id(row.summary)], ()))
+
+    for row in win.table.rows:
+        if not limited.draws(row.summary) or row is win.row or time_of(row, win.quantity).seconds is None:
+            continue
+        standing = judged.get(id(row))
+        between = gap(win.row, row, target, win.quantity)
+        yield Explained(
+            name=row_name(row),
+            headline=_headline(between, standing),
+            verdict=standing.judgement.verdict.value if standing else "",
+            measured=_measured(standing),
+            gap=between,
+            items=checklist(side(win.row), side(row), target, win.quantity),
+            places=(places.entry(cell_ids[id(win.row.summary)]), places.entry(cell_ids[id(row.summary)])),
+        )
+
+
+def _measured(standing: Standing | None) -> str:
+    """The ratio with its interval, over how many blocks."""
+    if standing is None:
+        return ""
+    ratio = standing.judgement.ratio
+    if ratio.n < 2:
+        return f"ratio {quantities.ratio(ratio.estimate)}, one block: no interval"
+    interval = f"{quantities.ratio(ratio.low)}–{quantities.ratio(ratio.high)}"
+    p = standing.judgement.adjusted_p
+    chance = "below 0.001" if p < 0.001 else f"{p:.3f}"
+    return f"ratio {quantities.ratio(ratio.estimate)} [{interval}] over {ratio.n} blocks, adjusted p {chance}"
+
+
+def _headline(between: Gap | None, standing: Standing | None) -> str:
+    """What explains the ratio comes before the word slower."""
+    if between is None:
+        return "no time at the target"
+    ratio = standing.judgement.ratio.estimate if standing else between.ratio
+    first = between.sentences[0].rstrip(".")
+    times = f"takes {quantities.ratio(ratio)} times as long"
+    if standing is None or standing.judgement.verdict is Verdict.UNDECIDED:
+        times += ", which is not decided" if standing else ""
+    elif standing.judgement.verdict is Verdict.SAME:
+        return "the same within 5 %"
+    return f"{times}: {first[0].lower()}{first[1:]}" if between.counted else times

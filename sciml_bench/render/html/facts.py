@@ -1,0 +1,147 @@
+"""What heads a run: machine, software, date, self-test, and what could not be measured."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.comparable import flat
+from sciml_bench.analysis.failures import account
+from sciml_bench.analysis.loaded_run import Reading
+from sciml_bench.analysis.notes import doubts
+
+_SOFTWARE = (
+    "diffrax", "jax", "torchdiffeq", "torch", "tensorflow-probability", "tensorflow", "scipy", "juliacall", "numpy",
+)  # fmt: skip
+
+
+def facts(reading: Reading, now: datetime.datetime) -> Iterator[tuple[str, str]]:
+    """The head of a run as names and texts."""
+    environment, plan = reading.environment, reading.plan
+    profile = plan["profile"]
+    counts = account(reading.summary)
+    yield "Machine", machine(environment)
+    yield "Measured", dates(reading)
+    processes = profile.get("processes", "?")
+    each = "1 process for each cell: times are shown, not compared" if not profile["comparable"] else (
+        f"{processes} processes for each cell, one in each of {processes} blocks in random order"
+    )  # fmt: skip
+    yield "Profile", f"{profile['name']}: {each}; {_threads(plan)}"
+    yield "Software", software(environment)
+    yield "Self-test", selftest(reading, now)
+    failed = sum(counts.failed.values())
+    points = sum(
+        point.outcome.value != "ok" for cell in reading.summary.cells.values() if cell.measured for point in cell.points
+    )
+    yield "Failures", f"{failed} cells failed altogether; in the others {points} single points failed"
+    yield "Cells", counts.sentence
+
+
+def _threads(plan: Mapping[str, Any]) -> str:
+    threads = plan["settings"]["threads"]
+    return f"{threads} thread{'s' * (threads != 1)} each, limit of {plan['settings']['timeout_s']:g} s a phase"
+
+
+def machine(environment: Mapping[str, Any]) -> str:
+    """The machine in one line, as far as it is known."""
+    values = dict(flat(environment))
+    model = values.get("cpu.model")
+    if not model:
+        return "not known: this run has no environment file"
+    parts = [str(model)]
+    cores = values.get("cpu.usable_cores") or values.get("cpu.logical_cores")
+    if cores:
+        parts.append(f"{cores} cores usable")
+    if values.get("memory_gib"):
+        parts.append(f"{values['memory_gib']} GiB memory")
+    gpus = values.get("gpus") or []
+    names = [str(gpu.get("name", "unnamed")) for gpu in gpus if isinstance(gpu, Mapping)]
+    parts.append(f"GPU {', '.join(names)}" if names else "no GPU")
+    governor = values.get("cpu.governor")
+    parts.append(f"governor {governor}" if governor else "governor not shown")
+    for name, what in (("virtual_machine", "virtual machine"), ("container", "container")):
+        if values.get(name):
+            parts.append(f"{what} {values[name]}")
+    system = " ".join(str(values[key]) for key in ("system.name", "system.kernel", "system.machine") if values.get(key))
+    return ", ".join([*parts, system] if system else parts)
+
+
+def dates(reading: Reading) -> str:
+    """When the first and the last record were begun."""
+    starts = sorted(trace.started_at for trace in reading.traces)
+    if not starts:
+        return "nothing yet: there is no record"
+    first, last = (text[:16].replace("T", " ") for text in (starts[0], starts[-1]))
+    zone = "UTC" if starts[0].endswith(("+00:00", "Z")) else "local time"
+    records = f"{len(reading.traces)} records"
+    return f"{first} {zone}, {records}" if first == last else f"{first} to {last} {zone}, {records}"
+
+
+def software(environment: Mapping[str, Any]) -> str:
+    """The versions that decide what is measured."""
+    packages = environment.get("packages")
+    packages = packages if isinstance(packages, Mapping) else {}
+    python = environment.get("python")
+    parts = [f"sciml-bench {environment.get('sciml_bench', '?')}{_commit(environment)}"]
+    if isinstance(python, Mapping) and python.get("version"):
+        parts.append(f"Python {python['version']}")
+    parts += [f"{name} {packages[name]}" for name in _SOFTWARE if packages.get(name)]
+    return ", ".join(parts)
+
+
+def _commit(environment: Mapping[str, Any]) -> str:
+    git = environment.get("git")
+    if not isinstance(git, Mapping) or not git.get("commit"):
+        return ""
+    return f" ({str(git['commit'])[:10]}{', changed since' if git.get('dirty') else ''})"
+
+
+def selftest(reading: Reading, now: datetime.datetime) -> str:
+    """What the harness is worth on this machine, or why that is not known."""
+    from sciml_bench.analysis.selftest_store import newest
+    from sciml_bench.render.selftest import head
+
+    return head(newest(Path(reading.folder).parent), reading.environment, now).removeprefix("self-test: ")
+
+
+def unmeasured(reading: Reading) -> Iterator[str]:
+    """What a reader may miss: told with its reason, so that nothing is silently absent."""
+    counts = account(reading.summary)
+    for reason, count in counts.skipped.items():
+        yield f"{count} {'cell was' if count == 1 else 'cells were'} skipped: {reason}"
+    if counts.not_run:
+        yield f"{counts.not_run} planned cells have not run yet; the same command goes on with them"
+    energy = Counter(trace.energy for trace in reading.traces if trace.energy)
+    for reason, count in energy.most_common(3):
+        yield f"energy of {count} of {len(reading.traces)} processes: {reason}"
+    kinds: dict[str, set[str | None]] = {}
+    for trace in reading.traces:
+        kinds.setdefault(trace.problem, set()).add(trace.reference_kind)
+    for problem, found in kinds.items():
+        if None in found:
+            yield f"{problem}: errors, since it has no reference; its times are compared at equal tolerance only"
+        elif "double" in found:
+            yield f"{problem}: errors below those of a tight double-precision solve, since it has no better reference"
+    yield from (text for text in doubts(reading.summary) if text)
+    if reading.damaged:
+        lines = ", ".join(str(line.number) for line in reading.damaged[:5])
+        lines += " …" if len(reading.damaged) > 5 else ""
+        reason = reading.damaged[0].reason
+        yield f"{len(reading.damaged)} damaged lines of records.jsonl are left out: line {lines} ({reason})"
+    if reading.unplanned:
+        yield f"{len(reading.unplanned)} records are of cells that the plan does not know, and are left out"
+    old = Counter(trace.schema for trace in reading.traces)
+    from sciml_bench.record.migration import SCHEMA
+
+    earlier = {schema: count for schema, count in old.items() if schema < SCHEMA}
+    for schema, count in earlier.items():
+        yield f"{count} records are of the earlier schema {schema}: what was not recorded then is shown as not known"
+
+
+def environment_rows(environment: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Everything that is known of machine and software."""
+    return [(name, quantities.NOTHING if value is None else str(value)) for name, value in flat(environment)]

@@ -1,0 +1,111 @@
+"""The records behind the numbers: for each cell its name on the page, and every record with its line in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from sciml_bench.analysis.failures import failures
+from sciml_bench.analysis.loaded_run import Reading, Trace
+from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.plan.cells import count, labels
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.render.html.table import Entry, Heading, Places, Table
+
+
+@dataclass(frozen=True)
+class CellRecords:
+    """A cell with all its records; ``rows`` are id, line, block, attempt, whether it counts, outcome, start, noise."""
+
+    id: str
+    name: str
+    label: str
+    cell_id: str
+    rows: tuple[tuple[str, ...], ...]
+
+
+def cell_records(reading: Reading, places: Places) -> Iterator[CellRecords]:
+    """The records of every cell that has some, in the plan's order."""
+    by_cell: dict[str, list[Trace]] = {}
+    for trace in reading.traces:
+        by_cell.setdefault(trace.cell_id, []).append(trace)
+    for cell_id, cell in reading.summary.cells.items():
+        found = by_cell.get(cell_id)
+        if found:
+            counting = {trace.line for trace in places.traces.get(cell_id, ())}
+            yield CellRecords(
+                id=places.anchor(cell_id),
+                name=f"c{places.numbers[cell_id]}",
+                label=cell.cell.label,
+                cell_id=cell_id,
+                rows=tuple(_row(trace, trace.line in counting) for trace in found),
+            )
+
+
+def _row(trace: Trace, counts: bool) -> tuple[str, ...]:
+    noise = ", ".join(reason.partition(":")[0] for reason in trace.noisy)
+    return (
+        trace.record_id,
+        str(trace.line),
+        str(trace.block),
+        str(trace.attempt),
+        "yes" if counts else "no",
+        trace.outcome.value,
+        trace.started_at[:19].replace("T", " "),
+        noise or "–",
+    )
+
+
+def failure_table(reading: Reading, places: Places) -> Table | None:
+    """Every failure of the run with its reason; ``None`` when nothing failed."""
+    cell_ids = {cell.cell.label: cell_id for cell_id, cell in reading.summary.cells.items()}
+    found = failures(reading.summary)
+    if not found:
+        return None
+    headings = (
+        Heading("cell"),
+        Heading("outcome", wide=True),
+        Heading("phase"),
+        Heading("points", number=True),
+        Heading("message", wide=True),
+        Heading("to run it again"),
+        Heading("records"),
+    )
+    rows = tuple(
+        (
+            Entry(item.label, mark="long"),
+            Entry(item.outcome.value, _told(item.outcome), mark="whole" if item.whole_cell else ""),
+            Entry(item.phase or "–"),
+            Entry(f"{item.points} of {item.of_points}", "the whole cell" if item.whole_cell else "", item.points),
+            Entry(item.reason),
+            Entry(item.rerun, mark="code"),
+            places.entry(cell_ids[item.label]),
+        )
+        for item in found
+    )
+    caption = "Everything that failed, or that other work kept from its processors, with its message"
+    return Table(f"{places.prefix}failures", caption, headings, rows)
+
+
+def _told(outcome: Outcome) -> str:
+    return outcome.sentence + (f"; {outcome.cure}" if outcome.cure else "")
+
+
+def skipped_table(reading: Reading, prefix: str) -> Table | None:
+    """Why planned combinations were not run."""
+    entries = reading.plan["skipped"]
+    if not entries:
+        return None
+    rows = tuple(
+        (Entry(str(entry["reason"])), Entry(str(cells := count(entry["cells"])), value=float(cells)),
+         Entry(", ".join(islice(labels(entry["cells"]), 3)) + (" …" if cells > 3 else "")))
+        for entry in sorted(entries, key=lambda entry: -count(entry["cells"]))
+    )  # fmt: skip
+    headings = (Heading("reason"), Heading("cells", number=True), Heading("for example"))
+    return Table(f"{prefix}skipped", "What was skipped before anything ran, and why", headings, rows)
+
+
+def by_identity(cells: Mapping[str, CellSummary]) -> dict[int, str]:
+    """The ids of cells by the identity of their summaries, which rows refer to."""
+    return {id(cell): cell_id for cell_id, cell in cells.items()}

@@ -1,0 +1,99 @@
+"""A table of the page: headings, rows of entries, and where each row's records are. One template draws them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from markupsafe import Markup
+
+from sciml_bench.analysis.loaded_run import Trace
+
+# Tables with fewer rows are seen at a glance, and get no filter.
+FILTERED_ROWS = 8
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A column: its name, whether it holds numbers, what it means, and whether it holds sentences."""
+
+    text: str
+    number: bool = False
+    meaning: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What stands in one place: a text, what is smaller below it, and the value that it is sorted by.
+
+    ``link`` is the id of an element of the page; ``mark`` is a class of the style sheet; ``drawing`` stands below.
+    """
+
+    text: str
+    below: str = ""
+    value: float | None = None
+    link: str = ""
+    mark: str = ""
+    drawing: Markup = field(default_factory=Markup)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its caption; ``id`` is unique on the page. ``fold`` hides it behind its caption."""
+
+    id: str
+    caption: str
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    note: str = ""
+
+    @property
+    def filtered(self) -> bool:
+        """Whether it is long enough for a filter."""
+        return len(self.rows) >= FILTERED_ROWS
+
+
+class Places:
+    """The numbers by which the page names cells, and where the records of each stand."""
+
+    def __init__(self, prefix: str, cell_ids: Iterable[str], traces: Mapping[str, list[Trace]]):
+        self.prefix = prefix
+        self.numbers = {cell_id: number for number, cell_id in enumerate(cell_ids, start=1)}
+        self.traces = traces
+
+    def anchor(self, cell_id: str) -> str:
+        """The id of the element that lists the records of a cell; empty for a cell that is not planned."""
+        return f"{self.prefix}c{self.numbers[cell_id]}" if cell_id in self.numbers else ""
+
+    def entry(self, cell_id: str) -> Entry:
+        """A link to the records of a cell."""
+        count = len(self.traces.get(cell_id, ()))
+        link = self.anchor(cell_id) if count else ""
+        return Entry(f"c{self.numbers[cell_id]}" if cell_id in self.numbers else "–", "", float(count), link)
+
+    def of_keys(self, keys: str) -> tuple[Entry, ...]:
+        """Links for records given as ``cell_id/block/attempt``, separated by blanks: one for each cell."""
+        blocks: dict[tuple[str, str], list[int]] = {}
+        for key in keys.split():
+            cell_id, block, attempt = [*key.rsplit("/", 2), "", ""][:3]
+            if not block.isdigit():
+                return (Entry(keys),)
+            blocks.setdefault((cell_id, attempt), []).append(int(block))
+        found: list[Entry] = []
+        for (cell_id, attempt), numbers in blocks.items():
+            again = "" if attempt == "0" else f" attempt {attempt}"
+            name = f"c{self.numbers[cell_id]}" if cell_id in self.numbers else cell_id
+            found.append(Entry(f"{name} b{ranges(numbers)}{again}", link=self.anchor(cell_id)))
+        return tuple(found)
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers as a short list, such as ``0–4, 7``."""
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}–{part[-1]}" for part in parts)

@@ -1,0 +1,147 @@
+"""A self-test in words: whole, and as the lines that head a report."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sciml_bench import __version__
+from sciml_bench.analysis.comparable import machine_hash
+from sciml_bench.analysis.selftest import (
+    BAND,
+    EXCLUDED,
+    JUDGED,
+    LEAST_FOUND,
+    MOST_FALSE_POSITIVES,
+    NOMINAL,
+    SEEN,
+    SLOW_DOWNS,
+    Doubt,
+    Series,
+    calibrated,
+    excluded,
+)
+from sciml_bench.analysis.selftest_store import STALE_DAYS, SelfTest
+from sciml_bench.stats.shares import Share
+
+# From this share of disturbed processes on, the figures are those of a busy machine.
+_MANY_NOISY = 0.25
+
+_DOUBTS = {
+    Doubt.FALSE_POSITIVES: "too many false positives: the noise here is not what the verdicts allow for",
+    Doubt.POWER: "a slow-down of 10 % is found too seldom: the machine is too noisy",
+    Doubt.CALIBRATION: "the slow-down of 10 % that was made lies outside the interval that was read",
+    Doubt.BIAS: f"a cell differs from itself by more than {100 * SEEN:g} %, by its label or its place in the block",
+    Doubt.DRIFT: f"the ratio of a cell to itself drifted by more than {100 * SEEN:g} % during the test",
+    Doubt.NOISE: f"a bias of {100 * EXCLUDED:g} % cannot be excluded",
+}
+
+
+def head(test: SelfTest | None, environment: Mapping[str, Any], now: datetime.datetime) -> str:
+    """The line above a report: what the harness is worth on the machine of this run, or why that is not known."""
+    if test is None:
+        return "self-test: none here yet; `sciml-bench selftest` measures how often verdicts are wrong on this machine"
+    when = f"self-test of {test.made_at:%Y-%m-%d}"
+    if test.machine != machine_hash(environment):
+        return f"{when}: made on another machine, so it says nothing of this run; `sciml-bench selftest` repeats it"
+    return f"{when}: {_summary(test)}{_doubts(test, now)}"
+
+
+def lines(test: SelfTest) -> Iterator[str]:
+    """Everything that a self-test found."""
+    found = test.figures
+    yield f"{'PASSED' if found.passed else 'NOT PASSED'}{', but interrupted' if test.interrupted else ''}"
+    for doubt in found.doubts:
+        yield f"  {_DOUBTS[doubt]}"
+    if not found.passed:
+        yield (
+            "  do not trust verdicts of this machine today; measure longer, or when `sciml-bench doctor` finds it quiet"
+        )
+    yield (
+        f"  same cell on both sides: {_percent(found.false_positives)} false positives at a nominal "
+        f"{100 * NOMINAL:g} % (at most {100 * MOST_FALSE_POSITIVES:g} % is asked for)"
+    )
+    yield f"    false winners, which also leave the band of {100 * BAND:g} %: {_percent(found.false_winners)}"
+    yield f"    with the labels as they are, which bias of a label would raise: {_percent(found.labelled)}"
+    yield (
+        f"    with the autocorrelation found below a plain t-test would err in {100 * found.level:.1f} %; "
+        "verdicts allow for it"
+    )
+    for role, share in SLOW_DOWNS.items():
+        asked = f" (at least {100 * LEAST_FOUND:g} % is asked for)" if role == JUDGED else ""
+        yield f"  slow-down of {100 * share:g} %: found in {_percent(found.found(role))}{asked}"
+        yield f"    called slower, which needs an estimate outside the band: {_percent(found.named(role))}"
+    changes = ", ".join(f"{_change(change)} with {n}" for n, change in found.smallest_change.items())
+    yield f"  smallest change that processes find here, four times of five: {changes}"
+    needed = ", ".join(f"{100 * by:g} % takes {n}" for by, n in found.processes_needed.items())
+    yield f"  processes a side that find a slow-down here, nine times of ten: {needed}"
+    yield (
+        f"  trials of {found.blocks_per_trial} blocks each, drawn from {test.processes} measured processes, "
+        f"{test.noisy_processes} of them disturbed"
+    )
+    if test.noisy_processes > _MANY_NOISY * test.processes:
+        yield "  the machine was busy with other work: these figures hold for such times; see `sciml-bench doctor`"
+    yield ""
+    yield "ratios over all blocks, with 95 % intervals; spread: of the ratio of a cell to itself in one block"
+    for item in found.series:
+        yield from _of_series(item)
+    yield f"kept in: {test.folder}"
+
+
+def _of_series(item: Series) -> Iterator[str]:
+    yield f"  {item.name}: {item.blocks} blocks, spread {100 * item.sd_log:.1f} %"
+    yield f"    the same cell again        {_interval(item.again)}"
+    for order, ratio in item.bias.orders.items():
+        yield f"      in {f'{order} order':<20}  {_interval(ratio)}"
+    if not excluded(item):
+        yield f"    bias of its label          {_interval(item.bias.label)}"
+    yield f"    later in a block / earlier {_interval(item.bias.position)}"
+    yield f"    drift of this ratio        {_interval(item.bias.drift)}"
+    yield f"    drift of the cell's time   {_interval(item.bias.own_drift)}"
+    rho, error = item.bias.serial
+    yield f"    neighbouring blocks        autocorrelation {rho:.2f} ± {error:.2f}"
+    for role, share in SLOW_DOWNS.items():
+        wrong = "" if role != JUDGED or calibrated(item) else f"  does not hold {1 + share:.2f}"
+        yield f"    slowed down by {100 * share:>2g} %        {_interval(item.slower[role])}{wrong}"
+
+
+def _summary(test: SelfTest) -> str:
+    found = test.figures
+    slow = ", ".join(
+        f"{100 * share:g} % slower found in {_short(found.found(role))}" for role, share in SLOW_DOWNS.items()
+    )
+    return (
+        f"{_short(found.false_positives)} false positives (nominal {100 * NOMINAL:g} %), {slow}; "
+        f"10 processes see {_change(found.smallest_change[10])}"
+    )
+
+
+def _doubts(test: SelfTest, now: datetime.datetime) -> str:
+    doubts: list[str] = []
+    if test.age_days(now) > STALE_DAYS:
+        doubts.append(f"{test.age_days(now):.0f} days old")
+    if test.version != __version__:
+        doubts.append(f"made by version {test.version}")
+    if test.interrupted:
+        doubts.append("interrupted")
+    if not test.figures.passed:
+        doubts.append(f"NOT PASSED: {', '.join(test.figures.doubts)}")
+    return f" ({', '.join(doubts)}: repeat it)" if doubts else ""
+
+
+def _short(share: Share) -> str:
+    return f"{100 * share.share:.1f} %" if share.share < 0.995 else "100 %"
+
+
+def _percent(share: Share) -> str:
+    return f"{_short(share)} of {share.total} trials [{100 * share.low:.1f}, {100 * share.high:.1f}]"
+
+
+def _interval(ratio: tuple[float, float, float]) -> str:
+    estimate, low, high = ratio
+    return f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _change(change: float) -> str:
+    return f"{100 * change:.2g} %" if change < 0.995 else f"factor {1 + change:.2g}"

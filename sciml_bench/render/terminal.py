@@ -1,0 +1,338 @@
+"""Prints a run: tables per problem and division, the failures, the sum of all cells, and where the data is.
+
+On a terminal the widest layout that fits is taken; elsewhere one plain line per cell, without colour or boxes. Below
+each table stand the verdicts between its rows and the best choice, below the tables of a problem where its time went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from sciml_bench.analysis import notes as remarks
+from sciml_bench.analysis import phase_bars as stacks
+from sciml_bench.analysis import reliability as trials
+from sciml_bench.analysis.advice import advice, unadvised
+from sciml_bench.analysis.comparable import comparable, why_not_comparable
+from sciml_bench.analysis.failures import Failure, account, failures
+from sciml_bench.analysis.models import is_model, model_table
+from sciml_bench.analysis.quantities import wrapped
+from sciml_bench.analysis.ranking import Standing, standings
+from sciml_bench.analysis.reliability import batch_lines, drift_lines
+from sciml_bench.analysis.rows import Comparison, Row, RowTable, Target, compare, tables
+from sciml_bench.analysis.summary import RunSummary
+from sciml_bench.analysis.sweep import axis_of, sweep_tables
+from sciml_bench.analysis.training import training_rows
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.render import advice as advice_table
+from sciml_bench.render import layouts
+from sciml_bench.render import models as model_text
+from sciml_bench.render import sweep as sweep_text
+from sciml_bench.render import training as training_table
+
+_UNLIMITED = 10_000
+
+# Prose is not read in longer lines.
+_WIDEST_TEXT = 110
+
+_READING_HELP = (
+    "Times are compared at an achieved accuracy that most cells of a problem reach, not at equal tolerances; "
+    "log time is interpolated, never extrapolated. ≤: the loosest tolerance is already more accurate. "
+    "–: no tolerance reaches that accuracy. Shown: the median over processes of each process's median, and beside or "
+    "below it the smallest and largest process. scd: correct digits at the end time; mescd: digits of the mixed error "
+    "over all saved times; both of the best point."
+)
+
+
+def console_for(stream: TextIO) -> Console:
+    """A console on this stream: plain and unwrapped where nobody looks, and without colour when NO_COLOR is set."""
+    if stream.isatty():
+        return Console(file=stream, highlight=False)
+    return Console(file=stream, highlight=False, width=_UNLIMITED, color_system=None)
+
+
+def print_run(summary: RunSummary, folder: Path, console: Console) -> None:
+    """Print everything that is known of a run. Of a sweep the sizes stand side by side, not problem by problem."""
+    _warn(summary, console)
+    if axis_of(summary.plan) is not None:
+        _print_sweep(summary, console)
+    else:
+        _print_problems(summary, console)
+    print_failures(failures(summary), console)
+    print_lines(remarks.bridges(summary), console)
+    print_lines(remarks.doubts(summary), console)
+    print_account(summary, folder, console)
+
+
+def _print_sweep(summary: RunSummary, console: Console) -> None:
+    """Print how cost grows over a sweep: a table for each quantity and set of cells."""
+    axis, found = axis_of(summary.plan), list(sweep_tables(summary))
+    if axis is None:
+        return
+    _say(console, "")
+    _say(console, sweep_text.title(axis), "bold")
+    if not found:
+        _say(console, "no cell has a number to show; see the failures below")
+        return
+    for table in found:
+        _say(console, "")
+        _say(console, sweep_text.caption(table))
+        _print_layout(sweep_text.layout(table), sweep_text.stacked(table), console)
+        print_lines(sweep_text.notes(table), console)
+    _say(console, "")
+    for line in wrapped(sweep_text.reading_help(found), min(console.width, _WIDEST_TEXT)):
+        _say(console, line, "dim")
+    _say(console, sweep_text.ELSEWHERE, "dim")
+
+
+def _print_problems(summary: RunSummary, console: Console) -> None:
+    """Print the tables of every problem."""
+    titles = {entry["name"]: entry["title"] for entry in summary.plan["problems"]}
+    compared = {name: compare(name, summary.of_problem(name)) for name in summary.problems}
+    shown = {name: tuple(tables(comparison)) for name, comparison in compared.items()}
+    judged = standings([table for of_problem in shown.values() for table in of_problem] if comparable(summary) else [])
+    of_table = iter(judged.of_table)
+    models = {entry["name"]: entry for entry in summary.plan["problems"] if is_model(entry)}
+    for name, comparison in compared.items():
+        pairs = [(table, next(of_table, ())) for table in shown[name]]
+        if name in models:
+            _print_model(models[name], summary, pairs, console)
+            continue
+        print_problem(name, titles.get(name, ""), summary, comparison, pairs, console)
+    _print_advice(summary, [table for of_problem in shown.values() for table in of_problem], console)
+    if judged.family:
+        print_lines(remarks.family(judged), console)
+    if any(cell.timed for cell in summary.cells.values()):
+        print_reading_help(summary, console)
+
+
+def print_problem(
+    name: str,
+    title: str,
+    summary: RunSummary,
+    comparison: Comparison,
+    shown: Sequence[tuple[RowTable, Sequence[Standing]]],
+    console: Console,
+) -> None:
+    """Print the tables of one problem with what follows from them, and how to read them."""
+    cells = summary.of_problem(name)
+    if not any(cell.processes for cell in cells):
+        return
+    _say(console, "")
+    _say(console, f"{name}: {title}" if title else name, "bold")
+    if not comparison.rows:
+        _say(console, "no cell has a time to show; see the failures below")
+    for number, (table, of_table) in enumerate(shown):
+        if number:
+            _say(console, "")
+        _say(console, table.heading)
+        _print_rows(table.rows, console)
+        if comparable(summary):
+            print_lines(remarks.verdicts(of_table, table.rows), console)
+            print_lines(remarks.best_choice(table.rows), console)
+    if comparison.rows:
+        solve, gradient = comparison.solve_target, comparison.gradient_target
+        targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
+        _say(console, targets, "dim")
+    print_lines(batch_lines(cells), console)
+    print_lines(drift_lines(cells), console)
+    _print_training(summary, name, console)
+    _print_trials(summary, name, console)
+    _print_stacks(summary, name, console)
+
+
+def _print_model(
+    problem: Mapping[str, Any],
+    summary: RunSummary,
+    shown: Sequence[tuple[RowTable, Sequence[Standing]]],
+    console: Console,
+) -> None:
+    """Print the tables of a model: parity before times."""
+    name = problem["name"]
+    table = model_table(name, summary.of_problem(name))
+    if not table.parity:
+        return
+    _say(console, "")
+    _say(console, f"{name}: {problem['title']}", "bold")
+    layout = model_text.parity_layout(table.parity)
+    _say(console, model_text.PARITY)
+    _print_layout(layout, model_text.stacked(layout), console)
+    if table.rows:
+        layout = model_text.times_layout(table)
+        _say(console, "")
+        _say(console, model_text.TIMES)
+        _print_layout(layout, model_text.stacked(layout), console)
+        if comparable(summary):
+            for of_rows, of_table in shown:
+                print_lines(remarks.verdicts(of_table, of_rows.rows), console)
+        print_lines(model_text.checklist(problem, table), console)
+    _print_stacks(summary, name, console)
+
+
+def _print_training(summary: RunSummary, name: str, console: Console) -> None:
+    """Print how the cells that train did."""
+    rows = training_rows(summary.of_problem(name))
+    if not rows:
+        return
+    _say(console, "")
+    _say(console, training_table.caption(rows))
+    _print_layout(training_table.layout(rows), training_table.stacked(rows), console)
+    print_lines(training_table.notes(rows), console)
+
+
+def _print_advice(summary: RunSummary, found: Sequence[RowTable], console: Console) -> None:
+    """Print what to take for the problems of each kind, where the run has several and compares."""
+    if not comparable(summary) or len(summary.problems) < 2:
+        return
+    advised = advice(summary.plan, found)
+    silent = unadvised(summary.plan, advised)
+    if not advised and not silent:
+        return
+    _say(console, "")
+    _say(console, advice_table.CAPTION, "bold")
+    if advised:
+        _print_layout(advice_table.layout(advised), advice_table.stacked(advised), console)
+    print_lines(advice_table.notes(advised), console)
+    print_lines(advice_table.silence(silent), console)
+    if not advised:
+        return
+    for line in wrapped(advice_table.HELP, min(console.width, _WIDEST_TEXT)):
+        _say(console, line, "dim")
+
+
+def _print_layout(layout: layouts.Layout, stacked: Iterable[str], console: Console) -> None:
+    """Print a table: with rules where it fits the terminal, as short lines where it does not, plain elsewhere."""
+    if not console.is_terminal:
+        console.print(_table(layout, None))
+    elif _width(drawn := _table(layout, box.SIMPLE_HEAD), console) <= console.width:
+        console.print(drawn)
+    else:
+        print_lines(stacked, console)
+
+
+def _print_trials(summary: RunSummary, name: str, console: Console) -> None:
+    """Print how dependable each cell is on perturbed parameters."""
+    found = trials.layout(summary.of_problem(name))
+    if found is None:
+        return
+    _say(console, "")
+    _say(console, "stability: solves with every parameter changed by up to a factor of two, at all tolerances")
+    console.print(_table(found, box.SIMPLE_HEAD if console.is_terminal else None))
+
+
+def _print_rows(rows: Sequence[Row], console: Console) -> None:
+    if not console.is_terminal:
+        console.print(_table(layouts.plain(rows), None))
+        return
+    for layout in layouts.TABLES:
+        table = _table(layout(rows), box.SIMPLE_HEAD)
+        if _width(table, console) <= console.width:
+            console.print(table)
+            return
+    for line in layouts.stacked(rows):
+        _say(console, line)
+
+
+def _width(table: Table, console: Console) -> int:
+    """How many columns of a terminal a table needs."""
+    return Measurement.get(console, console.options.update(width=_UNLIMITED), table).maximum
+
+
+def _table(layout: layouts.Layout, frame: box.Box | None) -> Table:
+    table = Table(box=frame, pad_edge=False)
+    for index, heading in enumerate(layout.headings):
+        table.add_column(heading, justify="right" if index >= layout.first_number else "left", no_wrap=True)
+    for texts in layout.rows:
+        table.add_row(*map(Text, texts))
+    return table
+
+
+def _print_stacks(summary: RunSummary, name: str, console: Console) -> None:
+    """Print where the time of each cell went."""
+    found = [item for item in map(stacks.stack, summary.of_problem(name)) if item is not None]
+    if not found:
+        return
+    _say(console, "")
+    _say(console, "where the time of a process went (median over the processes)")
+    if not console.is_terminal:
+        print_lines([stacks.plain(item) for item in found], console)
+        return
+    print_lines(stacks.lines(found, console.width), console)
+
+
+def print_lines(lines: Iterable[str], console: Console) -> None:
+    """Print lines of text; those that a terminal cannot hold are wrapped at words, and indented below themselves."""
+    for line in lines:
+        indent = line[: len(line) - len(line.lstrip())]
+        for part in wrapped(line.strip(), console.width, indent) if console.is_terminal else [line]:
+            _say(console, part)
+
+
+def print_reading_help(summary: RunSummary, console: Console) -> None:
+    """Say once how the tables are to be read."""
+    _say(console, "")
+    problems = {entry["name"]: entry for entry in summary.plan["problems"]}
+    of_equations = any(cell.timed and not is_model(problems[cell.cell.problem]) for cell in summary.cells.values())
+    for text in (*((_READING_HELP,) if of_equations else ()), stacks.legend()):
+        for line in wrapped(text, min(console.width, _WIDEST_TEXT)):
+            _say(console, line, "dim")
+
+
+def _warn(summary: RunSummary, console: Console) -> None:
+    """Say it on top, once, where times must not be compared."""
+    why = why_not_comparable(summary)
+    for line in wrapped(f"NOT COMPARABLE: {why}", min(console.width, _WIDEST_TEXT)) if why else ():
+        _say(console, line, "bold")
+
+
+def _target_text(target: Target, what: str) -> str:
+    if target.digits is not None:
+        return (
+            f"mescd {target.digits:g} over all saved times" if what == "mescd" else f"{what} {10.0**-target.digits:.1e}"
+        )
+    if target.batch is not None:
+        return f"batch {target.batch}"
+    if target.rtol is None:
+        return "no accuracy (nothing was timed)"
+    return f"rtol {target.rtol:g} (no reference: equal tolerance, not equal accuracy)"
+
+
+def print_failures(found: Sequence[Failure], console: Console) -> None:
+    """Print every failure with its reason and its rerun command; what the machine kept from ending stands apart."""
+    of_machine = [failure for failure in found if failure.outcome is Outcome.BUSY_TIMEOUT]
+    _print_failures("failures", [failure for failure in found if failure not in of_machine], console)
+    _print_failures("not measured, since other work kept the processors: no result of a solver", of_machine, console)
+
+
+def _print_failures(heading: str, found: Sequence[Failure], console: Console) -> None:
+    if not found:
+        return
+    _say(console, "")
+    _say(console, heading, "bold")
+    for failure in found:
+        share = "" if failure.whole_cell else f" at {failure.points} of {failure.of_points} points"
+        phase = f" in {failure.phase}" if failure.phase else ""
+        _say(console, f"  {failure.label}  {failure.outcome}{phase}{share}: {failure.reason}")
+        _say(console, f"    rerun: {failure.rerun}", "dim")
+
+
+def print_account(summary: RunSummary, folder: Path, console: Console) -> None:
+    """Print the sum of all cells, why cells were skipped, and the run folder."""
+    counts = account(summary)
+    _say(console, "")
+    _say(console, counts.sentence, "bold")
+    for reason, count in counts.skipped.items():
+        _say(console, f"  skipped {count}: {reason}")
+    _say(console, f"run folder: {folder}")
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    """One line, never wrapped by us: commands must stay copyable, and lines greppable."""
+    console.print(Text(text, style=style), soft_wrap=True)

@@ -1,1 +1,0 @@
-"""Reports of the conventional track: parity first, then latency, throughput and training of each framework."""

@@ -1,1 +1,0 @@
-"""Questions in SQL, asked of the records of runs."""

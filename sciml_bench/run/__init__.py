@@ -1,0 +1,1 @@
+"""Carries out plans: which processes run next, and the records that they leave."""

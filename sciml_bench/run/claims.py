@@ -1,0 +1,280 @@
+"""Runs claims: the cells of both settings of each; those that share cells have a run in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sciml_bench.cli.main import one_at_a_time
+from sciml_bench.cli.options import Budget
+from sciml_bench.cli.plan import planned
+from sciml_bench.cli.run import carry_out, open_run
+from sciml_bench.cli.show import runs_in
+from sciml_bench.errors import StoreError, UsageError
+from sciml_bench.plan.purpose import claimed_sides
+
+if TYPE_CHECKING:
+    from sciml_bench.adapters.base import Adapter
+    from sciml_bench.claims.claim import Claim
+    from sciml_bench.claims.collection import Tested
+    from sciml_bench.plan.plan import Plan
+    from sciml_bench.record.run_folder import Run
+
+
+_FOLDER = "problems"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A claim that is not run, and why."""
+
+    claim: Claim
+    reason: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Claims that are measured in one run, and the seconds that its plan is estimated to take."""
+
+    claims: tuple[Claim, ...]
+    cost_s: float
+
+    @property
+    def name(self) -> str:
+        """Their ids, as the run's folder tells them."""
+        return "_".join(claim.id for claim in self.claims)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The claims to run, by the runs that they share, and those left out."""
+
+    groups: tuple[Group, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True)
+class Series:
+    """What became of the claims that were chosen: their runs, and those for which no time was left."""
+
+    runs: tuple[Run, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    interrupted: bool = False
+
+
+def choose(
+    claims: Sequence[Claim],
+    adapters: Mapping[str, Adapter],
+    options: dict[str, Any],
+    *,
+    cpu_only: bool,
+    budget: Budget,
+) -> Chosen:
+    """The claims that can be tested here and fit into the budget, in the order of the first targets.
+
+    Raises:
+        ProblemError: a claim makes no problem.
+    """
+    from sciml_bench.claims.selection import in_order, obstacle
+
+    ordered = in_order(claims)
+    reasons, costs = dict[str, str](), dict[str, float]()
+    for claim in ordered:
+        reasons[claim.id] = obstacle(claim, adapters, cpu_only)
+        if not reasons[claim.id]:
+            plan = _estimated((claim,), options)
+            reasons[claim.id], costs[claim.id] = _unplanned(plan), plan.cost_s()
+    testable = [claim for claim in ordered if not reasons[claim.id]]
+    groups, left_out = _fitting(testable, costs, options, budget)
+    reasons |= left_out
+    return Chosen(groups, tuple(LeftOut(claim, reasons[claim.id]) for claim in ordered if reasons[claim.id]))
+
+
+def _fitting(
+    claims: Sequence[Claim], costs: Mapping[str, float], options: dict[str, Any], budget: Budget
+) -> tuple[tuple[Group, ...], dict[str, str]]:
+    """What fits into the budget, as runs, and why the others do not; ``costs`` are those of each claim alone.
+
+    Those that cost least come into it first, so that as many as can be are measured; a claim costs what it adds to the
+    run that it shares with others.
+    """
+    from sciml_bench.claims.collection import together
+    from sciml_bench.plan.profiles import profile_named
+
+    shared = together(claims, profile_named(options["profile"]))
+    groups = [Group((), 0.0) for _ in shared]
+    places = {claim.id: place for place, members in enumerate(shared) for claim in members}
+    left_s, left_out = budget.total_s, dict[str, str]()
+    for claim in sorted(claims, key=lambda claim: costs[claim.id]):
+        place = places[claim.id]
+        kept = groups[place]
+        members = tuple(member for member in shared[place] if member in (*kept.claims, claim))
+        cost_s = _estimated(members, options).cost_s() if kept.claims else costs[claim.id]
+        if cost_s - kept.cost_s > left_s:
+            left_out[claim.id] = budget.refusal(cost_s - kept.cost_s)
+            continue
+        left_s -= cost_s - kept.cost_s
+        groups[place] = Group(members, cost_s)
+    return tuple(group for group in groups if group.claims), left_out
+
+
+def _estimated(claims: Sequence[Claim], options: dict[str, Any]) -> Plan:
+    """The plan of claims that are not run yet."""
+    with TemporaryDirectory() as folder:
+        return plan_of(claims, Path(folder), options)
+
+
+def plan_of(claims: Sequence[Claim], folder: Path, options: dict[str, Any]) -> Plan:
+    """The plan of claims that are measured together, their problems written into a folder."""
+    from sciml_bench.claims.selection import measuring, trial, write_workloads
+    from sciml_bench.plan.profiles import profile_named
+
+    written = write_workloads(claims, folder)
+    profile = measuring(claims[0], profile_named(options["profile"]))
+    files = tuple(dict.fromkeys(item.path for item in written))
+
+    def plan(refused: frozenset[str] = frozenset()) -> Plan:
+        selection, claimed = trial(written, profile.points, refused)
+        return planned({"cells": selection.cells}, files, claimed=claimed, **{**options, "profile": profile})
+
+    whole = plan()
+    refused = frozenset(item.cell.label for item in whole.skipped)
+    return plan(refused) if refused else whole
+
+
+def _unplanned(plan: Plan) -> str:
+    """Why a plan has no cells at all; a single one that is skipped is a result of its side."""
+    if plan.planned:
+        return ""
+    return "; ".join(dict.fromkeys(item.reason for item in plan.skipped)) or "no cell of it is known"
+
+
+def run_group(group: Group, options: dict[str, Any], resume: bool | None, as_json: bool) -> tuple[Run, bool]:
+    """Run claims together, or go on with their unfinished run; the run, and whether the user interrupted it."""
+    out = options["out"]
+    with TemporaryDirectory() as temporary:
+        plan = plan_of(group.claims, Path(temporary), options)
+
+        def settle(folder: Path) -> Plan:
+            from sciml_bench.claims.collection import keep
+            from sciml_bench.claims.selection import write_workloads
+
+            keep(group.claims, folder)
+            write_workloads(group.claims, folder / _FOLDER)
+            return plan.moved(folder / _FOLDER)
+
+        run = open_run(plan, out, resume, f"claim-{group.name}_{plan.profile.name}", settle)
+        return run, carry_out(plan.moved(run.folder / _FOLDER), run, as_json)
+
+
+def measure(
+    chosen: Chosen, options: dict[str, Any], resume: bool | None, wait: bool, as_json: bool, budget: Budget
+) -> Series:
+    """Run the claims one after the other, those that can be expected to end within the budget."""
+    runs: list[Run] = []
+    left_out: list[LeftOut] = []
+    with one_at_a_time(wait):
+        kept = {} if resume is False else interrupted_series(chosen.groups, options)
+        for group in chosen.groups:
+            if group.name in kept:
+                runs.append(kept[group.name])
+                continue
+            if not budget.fits(group.cost_s):
+                left_out += [LeftOut(claim, budget.refusal(group.cost_s)) for claim in group.claims]
+                continue
+            click.echo(as_heading(group), err=as_json)
+            # --resume asks for an unfinished run; the later claims of a series have none yet.
+            with budget.spent(group.cost_s):
+                run, interrupted = run_group(group, options, False if resume is False else None, as_json)
+            runs.append(run)
+            if interrupted:
+                return Series(tuple(runs), tuple(left_out), interrupted=True)
+    return Series(tuple(runs), tuple(left_out))
+
+
+def interrupted_series(groups: Sequence[Group], options: dict[str, Any]) -> dict[str, Run]:
+    """Finished runs by the names of their groups, where the same command was interrupted in a later one and goes on.
+
+    Only those before the interrupted one count: whoever runs a finished series again wants it measured anew.
+    """
+    from sciml_bench.run.executor import remaining
+
+    finished: dict[str, Run] = {}
+    kept: dict[str, Run] = {}
+    for group in groups:
+        plan = _estimated(group.claims, options)
+        run = next((run for run in runs_in(options["out"]) if _hash(run) == plan.hash), None)
+        if run is None:
+            continue
+        if remaining(plan, run):
+            kept = dict(finished)
+        else:
+            finished[group.name] = run
+    return kept
+
+
+def _hash(run: Run) -> str | None:
+    try:
+        return run.plan.get("hash")
+    except StoreError:
+        return None
+
+
+def claims_of(run: Run) -> tuple[Tested, ...]:
+    """The claims of a run, and which of their settings it measured as they are no longer.
+
+    Raises:
+        UsageError: it is no run of a claim.
+        ProblemError: the file of a claim is wrong.
+    """
+    from sciml_bench.claims.collection import of_run
+
+    claims = of_run(run.folder, run.plan)
+    if not claims:
+        raise UsageError(f"{run.folder} is no run of a claim; make one with `sciml-bench claims run`")
+    return claims
+
+
+def newest_of_each(out: Path) -> dict[str, Run]:
+    """The newest run below a folder of each claim, by the claims' ids in order."""
+    found: dict[str, Run] = {}
+    for run in runs_in(out):
+        try:
+            names = claimed_sides(run.plan)
+        except StoreError:
+            continue
+        for name in names:
+            found.setdefault(name, run)
+    return dict(sorted(found.items()))
+
+
+def as_heading(group: Group) -> str:
+    """The claims of a run that begins."""
+    lines = [f"{claim.id}: {claim.title}" for claim in group.claims]
+    return "\n" + "\n".join(lines)
+
+
+def print_chosen(chosen: Chosen, as_json: bool) -> None:
+    """Say what will be run and at what estimated cost, what shares a run, and what is left out and why."""
+    total_s = sum(group.cost_s for group in chosen.groups)
+    names = ", ".join(claim.id for group in chosen.groups for claim in group.claims) or "none"
+    click.echo(f"claims to run: {names} (about {total_s / 60:.1f} min)", err=as_json)
+    for group in chosen.groups:
+        if len(group.claims) > 1:
+            shared = ", ".join(claim.id for claim in group.claims)
+            click.echo(f"in one run, as they share cells: {shared}", err=as_json)
+    print_left_out(chosen.left_out, as_json)
+
+
+def print_left_out(left_out: Sequence[LeftOut], as_json: bool) -> None:
+    """Say what is not run, the claims with the same reason on one line."""
+    reasons: dict[str, list[str]] = {}
+    for item in left_out:
+        reasons.setdefault(item.reason, []).append(item.claim.id)
+    for reason, ids in reasons.items():
+        click.echo(f"not run: {', '.join(ids)}: {reason}", err=as_json)

@@ -1,0 +1,189 @@
+"""What is judged: the lines of a run's file as they were read, and what its plan and environment say."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from sciml_bench.adapters.base import INFERENCE
+from sciml_bench.errors import StoreError
+from sciml_bench.host.environment import environment_hash
+from sciml_bench.plan.cells import Planned, Slot, blocks, count
+from sciml_bench.plan.plan import plan_hash
+from sciml_bench.record.lines import numbered_lines
+from sciml_bench.record.migration import SCHEMA
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.record import Record
+from sciml_bench.record.task import CALLS, SOLVE, Cell
+
+# The rules, read from their file.
+
+
+class Severity(StrEnum):
+    """What a breach means: the record does not count, or its reader should know."""
+
+    INVALID = "invalid"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: what it demands, and what to do where it is broken."""
+
+    id: str
+    title: str
+    demand: str
+    cure: str
+    severity: Severity
+
+
+@dataclass(frozen=True)
+class Edition:
+    """A set of rules under one name. ``rules`` by id, in the order of the file."""
+
+    name: str
+    rules: dict[str, Rule]
+
+
+@cache
+def edition() -> Edition:
+    """The rules of this version."""
+    text = Path(__file__).with_name("rules.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    rules = [Rule(**{**entry, "severity": Severity(entry["severity"])}) for entry in data["rule"]]
+    return Edition(data["edition"], {rule.id: rule for rule in rules})
+
+
+_OUTCOMES = frozenset(Outcome)
+_HALVES = ("solve_outcome", "gradient_outcome")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of ``records.jsonl``. ``number`` counts from 1.
+
+    ``record`` is ``None`` where the line cannot be read as one; ``refused`` then holds the id of the rule that it
+    breaks, and what was found.
+    """
+
+    number: int
+    data: Mapping[str, Any]
+    record: Record | None
+    refused: tuple[str, str] | None = None
+
+    @property
+    def label(self) -> str:
+        """The label of the line's cell, or its number where it has none."""
+        cell = self.data.get("cell")
+        try:
+            return self.record.cell.label if self.record else Cell(**cell).label if cell else f"line {self.number}"
+        except TypeError:
+            return f"line {self.number}"
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What the plan of a run promises, and the environment that it was made in."""
+
+    plan: Mapping[str, Any]
+    environment: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, plan: Mapping[str, Any], environment: Mapping[str, Any]) -> Intent:
+        """The intent of a plan.
+
+        Raises:
+            StoreError: the plan lacks what a plan of this version has.
+        """
+        intent = cls(plan, environment)
+        try:
+            _ = intent.cells, intent.spec_hashes, intent.places, plan_hash(plan)
+            profile = plan["profile"]
+            _ = profile["name"], profile["comparable"], profile["rtols"], plan["settings"]["threads"]
+            _ = profile["sampling"]["steady_calls"], profile["sampling"]["max_steady_calls"]
+            _ = [(entry["reason"], count(entry["cells"])) for entry in plan["skipped"]]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise StoreError(
+                f"plan.json is not a plan of this version ({type(error).__name__}: {error}). Verify the run with the "
+                "version of sciml-bench that made it, or restore plan.json from a copy."
+            ) from error
+        return intent
+
+    @cached_property
+    def cells(self) -> dict[str, Mapping[str, Any]]:
+        """The planned cells by their identity."""
+        return {entry["cell_id"]: entry for entry in self.plan["cells"]}
+
+    def tolerances(self, label: str) -> tuple[tuple[float, float], ...]:
+        """The relative and absolute tolerances of a cell: the profile's ladder, or those of a claim that it tests."""
+        own = self.plan.get("claimed", {}).get("points", {}).get(label)
+        if own is not None:
+            return tuple((rtol, atol) for rtol, atol in own)
+        return tuple((rtol, rtol) for rtol in self.plan["profile"]["rtols"])
+
+    def calls(self, record: Record) -> tuple[str, ...]:
+        """What the plan asks for of the cell of a record; plans of earlier versions tell only by the sensitivity."""
+        told = self.cells.get(record.cell_id, {}).get("calls")
+        if told is None:
+            return (SOLVE,) if record.cell.sensitivity == INFERENCE else CALLS
+        return tuple(told)
+
+    @cached_property
+    def spec_hashes(self) -> dict[str, str]:
+        """The hash of each problem's specification."""
+        return {entry["name"]: entry["spec_hash"] for entry in self.plan["problems"]}
+
+    @cached_property
+    def places(self) -> dict[tuple[str, int], tuple[int, Slot]]:
+        """Where each cell and block stands in the seeded order: its place in the whole run, and its slot."""
+        planned = [Planned(Cell(**item["cell"]), item["division"], item["group"]) for item in self.plan["cells"]]
+        ids = [entry["cell_id"] for entry in self.plan["cells"]]
+        order = blocks(planned, self.plan["profile"]["processes"], self.plan["settings"]["seed"])
+        return {(ids[slot.index], slot.block): (place, slot) for place, slot in enumerate(order)}
+
+    @cached_property
+    def environment_hash(self) -> str:
+        """The hash that every record must name."""
+        return environment_hash(dict(self.environment))
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """The lines of a file, one at a time; a line that is no record is told as such and the rest is read."""
+    for number, text in numbered_lines(path):
+        yield _line(number, text)
+
+
+def _line(number: int, text: bytes) -> Line:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        cut = "" if text.endswith(b"\n") else " (the line is cut off)"
+        return Line(number, {}, None, ("lines", f"{error}{cut}"))
+    if not isinstance(data, dict):
+        return Line(number, {}, None, ("lines", "not a JSON object"))
+    schema = data.get("schema")
+    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
+        return Line(number, data, None, ("schema", f"schema {schema!r}, known are 1 to {SCHEMA}"))
+    unknown = sorted({str(outcome) for outcome in _outcomes(data)} - _OUTCOMES)
+    if unknown:
+        return Line(number, data, None, ("outcome", f"{', '.join(unknown)} is no outcome"))
+    try:
+        return Line(number, data, Record.from_dict(data))
+    except ValueError as error:
+        return Line(number, data, None, ("lines", str(error)))
+
+
+def _outcomes(data: Mapping[str, Any]) -> Iterator[Any]:
+    yield data.get("outcome")
+    points = data.get("points")
+    for point in points if isinstance(points, list) else ():
+        if isinstance(point, dict):
+            yield point.get("outcome")
+            # A half that was not asked for has none; whether it was, the plan tells.
+            yield from (half for name in _HALVES if (half := point.get(name)) is not None)

@@ -1,0 +1,314 @@
+"""Checks of single records against what the plan and the environment promise.
+
+Each check yields what it found; nothing found is nothing broken.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from itertools import chain
+
+from sciml_bench.plan.cells import input_seed
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.record import Record
+from sciml_bench.record.task import GRADIENT, SOLVE
+from sciml_bench.record.training import FIRST, MAX_STORED_THETA, STEPS, Trained
+from sciml_bench.verify.evidence import Intent
+
+# The check of a record's training: what was planned, whole, and ended as it says.
+
+# These may be found out when every step was taken.
+_AFTER_ALL = (Outcome.OK, Outcome.RECOMPILED, Outcome.BUILD_ERROR, Outcome.CRASH, Outcome.NONFINITE)
+
+
+def training(record: Record, intent: Intent) -> Iterator[str]:
+    """The training is the plan's, every step has a loss and a time, and it ended where its outcome says."""
+    entry = intent.cells.get(record.cell_id)
+    planned = None if entry is None else entry.get("training")
+    found = record.training
+    if found is None:
+        if planned is not None:
+            yield "it was to train, but it has no training"
+        return
+    if entry is not None and dataclasses.asdict(found.settings) != planned:
+        yield "its training is not the planned one" if planned else "it trained, which was not planned"
+    yield from _steps(found)
+    yield from _end(found)
+    phases_ns = sum(record.phases_ns.get(name, 0) for name in (FIRST, STEPS))
+    if found.outcome is Outcome.OK and sum(map(_whole, found.step_ns)) > phases_ns:
+        yield f"its steps add up to {sum(found.step_ns) / 1e9:.3f} s, their phases took {phases_ns / 1e9:.3f} s"
+
+
+def _steps(found: Trained) -> Iterator[str]:
+    if len(found.losses) != len(found.step_ns):
+        yield f"its training has {len(found.losses)} losses and {len(found.step_ns)} times"
+    bad = [value for value in found.step_ns if _whole(value) <= 0]
+    if bad:
+        yield f"a step took {bad[0]!r} ns"
+    if None in found.losses[:-1]:
+        yield f"the loss of step {found.losses.index(None) + 1} is not finite, yet it went on"
+
+
+def _end(found: Trained) -> Iterator[str]:
+    done, wanted = len(found.losses), found.settings.steps
+    if done > wanted:
+        yield f"{done} steps of its training, asked for were {wanted}"
+    if found.outcome is Outcome.OK and (done < wanted or None in found.losses):
+        yield f"its training is ok with {done} of {wanted} steps"
+    if found.outcome is Outcome.OK and not found.theta_size:
+        yield "its training is ok, but where it ended is not told"
+    if found.outcome not in _AFTER_ALL and done == wanted:
+        yield f"its training is {found.outcome}, but it has all of its {wanted} steps"
+    if None in found.losses[-1:] and found.outcome is not Outcome.NONFINITE:
+        yield f"its last loss is not finite, but its training is {found.outcome}"
+    if len(found.theta) != min(found.theta_size, MAX_STORED_THETA):
+        yield f"{len(found.theta)} components of its theta of {found.theta_size} are there"
+
+
+def _whole(value: object) -> int:
+    """A whole number of nanoseconds; 0 for what is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+# Rounding of nanoseconds to the seconds of wall_s.
+_ROUNDING_NS = 1_000_000
+
+_LOOPS = ("warm_up_solve_ns", "warm_up_gradient_ns", "solve_ns", "gradient_ns")
+
+
+def outcome(record: Record, intent: Intent) -> Iterator[str]:
+    """Outcomes agree: a cell is ok when a point is, a point when both its halves are that were asked for."""
+    ok = [point for point in record.points if point.outcome is Outcome.OK]
+    if record.points and (record.outcome is Outcome.OK) != bool(ok):
+        yield f"the record is {record.outcome}, but {len(ok)} of its {len(record.points)} points are ok"
+    if not record.points and record.outcome is Outcome.OK:
+        yield "the record is ok, but it has no points"
+    calls = intent.calls(record)
+    for point in record.points:
+        found = {SOLVE: point.solve_outcome, GRADIENT: point.gradient_outcome}
+        halves = [half for kind, half in found.items() if kind in calls]
+        if None in halves:
+            yield f"at rtol {point.rtol:g} a half has no outcome"
+        elif point.outcome is not next((half for half in halves if half is not Outcome.OK), Outcome.OK):
+            told = " and ".join(str(half) for half in halves)
+            yield f"at rtol {point.rtol:g} the point is {point.outcome}, its halves are {told}"
+
+
+def cell(record: Record, intent: Intent) -> Iterator[str]:
+    """The cell is one of the plan."""
+    entry = intent.cells.get(record.cell_id)
+    if entry is None:
+        yield f"cell {record.cell_id} is not in the plan"
+        return
+    profile = intent.plan["profile"]
+    for name, mine, theirs in (
+        ("label", record.cell.label, entry["label"]),
+        ("division", record.division, entry["division"]),
+        ("profile", record.profile, profile["name"]),
+        ("smoke_only", record.smoke_only, not profile["comparable"]),
+    ):
+        if mine != theirs:
+            yield f"{name} {mine!r}, planned {theirs!r}"
+
+
+def place(record: Record, intent: Intent) -> Iterator[str]:
+    """Block and position are the seed's."""
+    if record.cell_id not in intent.cells:
+        return
+    found = intent.places.get((record.cell_id, record.block))
+    if found is None:
+        yield f"block {record.block} is not planned; there are {intent.plan['profile']['processes']}"
+    elif found[1].order != record.order:
+        yield f"position {record.order} of block {record.block}, drawn was {found[1].order}"
+
+
+def ladder(record: Record, intent: Intent) -> Iterator[str]:
+    """The tolerances are the plan's; of a model, the batches."""
+    batches = next((p.get("batches") for p in intent.plan["problems"] if p["name"] == record.cell.problem), None)
+    if batches is not None:
+        measured = [point.batch for point in record.points]
+        if measured != batches:
+            yield f"batches {measured}, planned {batches}"
+        return
+    planned = intent.tolerances(record.cell.label)
+    rtols = tuple(rtol for rtol, _ in planned)
+    found = tuple(point.rtol for point in record.points)
+    if found != rtols:
+        yield f"tolerances {_listed(found)}, planned {_listed(rtols)}"
+    elif any(point.atol != atol for point, (_, atol) in zip(record.points, planned, strict=True)):
+        yield "an absolute tolerance differs from the planned one"
+
+
+def inputs(record: Record, intent: Intent) -> Iterator[str]:
+    """The seed of the inputs is the plan's."""
+    drawn = input_seed(intent.plan["settings"]["seed"], record.cell.problem, record.block)
+    if record.seed != drawn:
+        yield f"seed {record.seed}, drawn was {drawn}"
+
+
+def spec(record: Record, intent: Intent) -> Iterator[str]:
+    """The problem is the plan's."""
+    planned = intent.spec_hashes.get(record.cell.problem)
+    if planned is not None and record.spec_hash != planned:
+        yield f"specification {record.spec_hash[:12]}…, planned {planned[:12]}…"
+
+
+def sample_values(record: Record, _intent: Intent) -> Iterator[str]:
+    """Samples are positive whole numbers."""
+    for point in record.points:
+        for name in _LOOPS:
+            bad = [value for value in getattr(point, name) if not _is_duration(value)]
+            if bad:
+                yield f"at rtol {point.rtol:g} {name} holds {bad[0]!r}"
+        for name in ("first_solve_ns", "first_gradient_ns"):
+            value = getattr(point, name)
+            if value is not None and not _is_duration(value):
+                yield f"at rtol {point.rtol:g} {name} is {value!r}"
+
+
+def sample_counts(record: Record, intent: Intent) -> Iterator[str]:
+    """Halves that are ok have as many samples as the profile asks for, or were truncated."""
+    sampling = intent.plan["profile"]["sampling"]
+    least, most = sampling["steady_calls"], sampling["max_steady_calls"]
+    for point in record.points:
+        for half, samples, first in (
+            (point.solve_outcome, point.solve_ns, point.first_solve_ns),
+            (point.gradient_outcome, point.gradient_ns, point.first_gradient_ns),
+        ):
+            if half is not Outcome.OK:
+                continue
+            if first is None or not samples:
+                yield f"at rtol {point.rtol:g} a half is ok without samples"
+            elif len(samples) < least and not point.truncated:
+                yield f"at rtol {point.rtol:g} {len(samples)} samples, at least {least} are asked for"
+            elif len(samples) > most:
+                yield f"at rtol {point.rtol:g} {len(samples)} samples, at most {most} are taken"
+
+
+def wall(record: Record, _intent: Intent) -> Iterator[str]:
+    """Samples fit into phases, phases into the wall time without the turns of others."""
+    wall_ns = record.own_s * 1e9 + _ROUNDING_NS
+    phases_ns = sum(record.phases_ns.values())
+    if phases_ns > wall_ns:
+        yield f"phases add up to {phases_ns / 1e9:.3f} s, the process took {record.own_s:.3f} s"
+    for phase, loops in (("warm_up", _LOOPS[:2]), ("steady", _LOOPS[2:])):
+        taken = sum(chain.from_iterable(_durations(point, name) for point in record.points for name in loops))
+        if taken > record.phases_ns.get(phase, wall_ns):
+            yield f"samples of {phase} add up to {taken / 1e9:.3f} s, the phase took {_phase_s(record, phase):.3f} s"
+    samples = sum(chain.from_iterable(_durations(point, name) for point in record.points for name in _LOOPS))
+    firsts = sum(ns or 0 for point in record.points for ns in (point.first_solve_ns, point.first_gradient_ns))
+    if samples + firsts > wall_ns:
+        yield f"samples add up to {(samples + firsts) / 1e9:.3f} s, the process took {record.own_s:.3f} s"
+
+
+def first_gradient(record: Record, _intent: Intent) -> Iterator[str]:
+    """The time to first gradient holds what comes before it, and lies inside the process."""
+    told = record.time_to_first_gradient_ns
+    call_ns = record.points[0].first_gradient_ns if record.points else None
+    if not told:
+        if call_ns is not None:
+            yield "there was a first gradient, but no time to it"
+        return
+    before = sum(record.phases_ns.get(name, 0) for name in ("spawn", "interpreter", "import", "build"))
+    process, built = told.get("process", 0), told.get("built", 0)
+    if built < (call_ns or 0):
+        yield f"from built {built / 1e9:.3f} s, the call alone took {(call_ns or 0) / 1e9:.3f} s"
+    if process < before + built:
+        yield f"from process start {process / 1e9:.3f} s, what must come before took {(before + built) / 1e9:.3f} s"
+    if process > record.wall_s * 1e9 + _ROUNDING_NS:
+        yield f"from process start {process / 1e9:.3f} s, the whole process took {record.wall_s:.3f} s"
+
+
+def cold(record: Record, _intent: Intent) -> Iterator[str]:
+    """Cold caches were empty and were not hit."""
+    if record.cell.caches != "cold":
+        return
+    before = record.compile_cache_files.get("before", 0)
+    if before:
+        yield f"{before} files in the compile caches before the process started"
+    if record.compile_cache_hits:
+        yield f"{record.compile_cache_hits} hits in compile caches that should be cold"
+
+
+def warm(record: Record, _intent: Intent) -> Iterator[str]:
+    """Warm caches had been filled and were hit."""
+    if record.cell.caches != "warm" or record.outcome is not Outcome.OK:
+        return
+    before, after = record.compile_cache_files.get("before", 0), record.compile_cache_files.get("after", 0)
+    if not before:
+        yield "no file in the compile caches before the process started"
+    if record.compile_cache_hits == 0:
+        yield "no hit in compile caches that should be warm"
+    if record.compile_cache_hits is None and after > before:
+        yield f"{after - before} files added to compile caches that should be warm: something was compiled anew"
+
+
+def recompiled(record: Record, _intent: Intent) -> Iterator[str]:
+    """No timed loop compiled."""
+    for point in record.points:
+        if Outcome.RECOMPILED in (point.solve_outcome, point.gradient_outcome):
+            yield f"at rtol {point.rtol:g}: {point.message or Outcome.RECOMPILED.sentence}"
+
+
+def pinned(record: Record, intent: Intent) -> Iterator[str]:
+    """Workers were pinned to as many processors as planned."""
+    affinity = record.threads.get("affinity")
+    threads = intent.plan["settings"]["threads"]
+    if affinity is not None and len(affinity.split(",")) > threads:
+        yield f"processors {affinity}, planned {threads}"
+
+
+def steady(record: Record, _intent: Intent) -> Iterator[str]:
+    """Where the steady part starts there is a sample."""
+    for point in record.points:
+        for name, found, samples in (
+            ("solve", point.solve_steady, point.solve_ns),
+            ("gradient", point.gradient_steady, point.gradient_ns),
+        ):
+            if found is None:
+                continue
+            start = found.get("start")
+            if not isinstance(start, int) or not 0 <= start < max(len(samples), 1):
+                yield f"at rtol {point.rtol:g} the steady part of {name} starts at {start!r} of {len(samples)} samples"
+
+
+def environment(record: Record, intent: Intent) -> Iterator[str]:
+    """The environment is the run's."""
+    if record.environment_hash != intent.environment_hash:
+        yield f"environment {record.environment_hash[:12]}…, environment.json is {intent.environment_hash[:12]}…"
+
+
+def versions(record: Record, intent: Intent) -> Iterator[str]:
+    """Versions read back are those of the environment; local labels such as ``+cpu`` are not told by all packages."""
+    installed = intent.environment.get("packages", {})
+    for name, version in record.versions.items():
+        planned = installed.get(name)
+        if planned is not None and planned.partition("+")[0] != version.partition("+")[0]:
+            yield f"{name} {version}, environment.json says {planned}"
+
+
+CHECKS = {
+    check.__name__: check
+    for check in (
+        outcome, cell, place, ladder, inputs, spec, sample_values, sample_counts, wall, first_gradient, cold, warm,
+        recompiled, pinned, steady, training, environment, versions,
+    )
+}  # fmt: skip
+
+
+def _is_duration(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _durations(point: PointResult, name: str) -> list[int]:
+    return [value for value in getattr(point, name) if _is_duration(value)]
+
+
+def _phase_s(record: Record, phase: str) -> float:
+    return record.phases_ns.get(phase, 0) / 1e9
+
+
+def _listed(rtols: tuple[float, ...]) -> str:
+    return ", ".join(f"{rtol:g}" for rtol in rtols)

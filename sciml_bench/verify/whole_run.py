@@ -1,0 +1,241 @@
+"""Checks of a run as a whole: what no single record can show. Of each record only a few facts are kept."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sciml_bench.analysis.failures import RESULTS, Nothing, settled
+from sciml_bench.plan.cells import labels
+from sciml_bench.plan.plan import plan_hash
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.record import Record
+from sciml_bench.verify.evidence import Intent
+
+# Wall-clock seconds by which two processes may seem to overlap: clocks are adjusted a little all the time.
+_CLOCK_TOLERANCE_S = 1.0
+
+# Shorter series of samples can be equal by chance where the clock is coarse.
+_TELLING_SAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is kept of a record: where it stands in the file and in the plan, and what tells copies apart."""
+
+    line: int
+    record_id: str
+    label: str
+    problem: str
+    cell_id: str
+    block: int
+    attempt: int
+    noisy: bool
+    outcome: Outcome
+    measured: bool
+    started_at: str
+    wall_s: float
+    waited_s: float
+    source_hash: str
+    reference_kind: str | None
+    samples: str
+
+    @classmethod
+    def of(cls, line: int, record: Record) -> Seen:
+        """The facts of a record."""
+        halves = [half for point in record.points for half in (point.solve_outcome, point.gradient_outcome)]
+        return cls(
+            line=line,
+            record_id=record.record_id,
+            label=record.cell.label,
+            problem=record.cell.problem,
+            cell_id=record.cell_id,
+            block=record.block,
+            attempt=record.attempt,
+            noisy=bool(record.noisy),
+            outcome=record.outcome,
+            measured=Outcome.OK in halves,
+            started_at=record.started_at,
+            wall_s=record.wall_s,
+            waited_s=record.waited_s,
+            source_hash=record.source_hash,
+            reference_kind=record.reference_kind,
+            samples=_digest(record),
+        )
+
+    @property
+    def group(self) -> tuple[str, int, int]:
+        """What cells share that are compared, and may take turns: problem, block and attempt."""
+        return self.problem, self.block, self.attempt
+
+    @property
+    def failed_throughout(self) -> bool:
+        """Whether the solver failed and nothing was measured: such a cell is not run again in later blocks."""
+        return self.outcome is not Outcome.OK and self.outcome in RESULTS and not self.measured
+
+
+Found = Iterator[tuple[int | None, str]]
+"""Breaches: the line of the record that is to blame, or ``None`` for the run as a whole, and what was found."""
+
+
+def plan(_seen: Sequence[Seen], intent: Intent) -> Found:
+    """The plan is the one that was written."""
+    told, again = intent.plan.get("hash"), plan_hash(intent.plan)
+    if told != again:
+        yield None, f"plan.json says {str(told)[:12]}…, its content hashes to {again[:12]}…"
+
+
+def sequence(seen: Sequence[Seen], intent: Intent) -> Found:
+    """Records follow the seeded order; what is measured again may stand anywhere after its first time."""
+    last, first = -1, set[tuple[str, int]]()
+    for item in seen:
+        place = intent.places.get((item.cell_id, item.block))
+        if place is None:
+            continue
+        again = (item.cell_id, item.block) in first
+        first.add((item.cell_id, item.block))
+        if again:
+            continue
+        if place[0] < last:
+            yield item.line, f"block {item.block} position {place[1].order} comes after a later place of the plan"
+        last = max(last, place[0])
+
+
+def complete(seen: Sequence[Seen], intent: Intent) -> Found:
+    """Every place of the plan has a record, unless earlier blocks settled that the cell fails."""
+    there = {(item.cell_id, item.block) for item in seen}
+    nothing: dict[str, list[Nothing]] = defaultdict(list)
+    for item in seen:
+        if not item.measured and item.outcome is not Outcome.OK:
+            # Runs of earlier versions took one timeout for settled, disturbed or not.
+            nothing[item.cell_id].append(Nothing(item.block, item.outcome, disturbed=False))
+    hopeless = {cell_id: last for cell_id, ends in nothing.items() if (last := settled(ends)) is not None}
+    missing: dict[str, list[int]] = defaultdict(list)
+    for cell_id, block in intent.places:
+        if (cell_id, block) not in there and block <= hopeless.get(cell_id, block):
+            missing[cell_id].append(block)
+    for cell_id, blocks in missing.items():
+        listed = ", ".join(str(block) for block in blocks)
+        yield None, f"{intent.cells[cell_id]['label']} has no record in block {listed}"
+
+
+def account(_seen: Sequence[Seen], intent: Intent) -> Found:
+    """Planned cells are distinct, skipped ones are distinct and have reasons, and none is both."""
+    planned = [entry["label"] for entry in intent.plan["cells"]]
+    skipped = [label for entry in intent.plan["skipped"] for label in labels(entry["cells"])]
+    for name, listed in (("planned", planned), ("skipped", skipped)):
+        twice = len(listed) - len(set(listed))
+        if twice:
+            yield None, f"{twice} cells are {name} twice"
+    both = sorted(set(planned) & set(skipped))
+    if both:
+        yield None, f"{both[0]} is both planned and skipped"
+    if any(not entry["reason"] for entry in intent.plan["skipped"]):
+        yield None, "cells are skipped without a reason"
+
+
+def duplicates(seen: Sequence[Seen], _intent: Intent) -> Found:
+    """No record, no series of samples, and no good measurement is there twice."""
+    ids, samples = dict[str, int](), dict[str, int]()
+    good: dict[tuple[str, int, int], int] = {}
+    for item in seen:
+        key = (item.cell_id, item.block, item.attempt)
+        if item.record_id in ids:
+            yield item.line, f"the record of line {ids[item.record_id]} once more"
+        elif item.samples and item.samples in samples:
+            yield item.line, f"its samples are those of line {samples[item.samples]}"
+        elif key in good:
+            yield item.line, f"block {item.block} was measured already, in line {good[key]}, and was ok"
+        ids.setdefault(item.record_id, item.line)
+        samples.setdefault(item.samples, item.line)
+        if item.outcome is Outcome.OK:
+            good.setdefault(key, item.line)
+
+
+def rerun(seen: Sequence[Seen], intent: Intent) -> Found:
+    """Second attempts come after a noisy first one of their group, and none is missing where the profile asks."""
+    groups: dict[tuple[str, int], list[Seen]] = defaultdict(list)
+    for item in seen:
+        groups[item.problem, item.block].append(item)
+    for (problem, block), items in groups.items():
+        useful = [item for item in items if item.attempt == 0 and not item.failed_throughout]
+        noisy = [item for item in useful if item.noisy]
+        doubtful = [item for item in items if item.attempt == 0 and item.noisy and item.outcome is Outcome.TIMEOUT]
+        again = [item for item in items if item.attempt > 0]
+        for item in again:
+            first = [other.line for other in items if other.cell_id == item.cell_id and other.attempt == 0]
+            if not (noisy or doubtful) or not first or min(first) > item.line:
+                yield item.line, f"attempt {item.attempt} without a noisy first attempt of {problem} in block {block}"
+            elif item.attempt > 1:
+                yield item.line, f"attempt {item.attempt}; a group is run again once"
+        missing = {item.cell_id: item for item in useful if item.cell_id not in {other.cell_id for other in again}}
+        if noisy and intent.plan["profile"].get("rerun_noisy"):
+            for item in missing.values():
+                yield item.line, f"{problem} was noisy in block {block}, and this cell was not run again"
+
+
+def source(seen: Sequence[Seen], _intent: Intent) -> Found:
+    """All processes of a cell ran one source."""
+    first: dict[str, Seen] = {}
+    for item in seen:
+        other = first.setdefault(item.cell_id, item)
+        if other.source_hash != item.source_hash:
+            yield item.line, f"source {item.source_hash[:12]}…, in line {other.line} it was {other.source_hash[:12]}…"
+
+
+def reference(seen: Sequence[Seen], _intent: Intent) -> Found:
+    """All records of a problem were scored against one kind of reference."""
+    kinds: dict[str, dict[str | None, list[Seen]]] = defaultdict(lambda: defaultdict(list))
+    for item in seen:
+        kinds[item.problem][item.reference_kind].append(item)
+    for problem, by_kind in kinds.items():
+        if len(by_kind) > 1:
+            usual = max(by_kind, key=lambda kind: (kind is not None, len(by_kind[kind])))
+            for kind, items in by_kind.items():
+                for item in items if kind != usual else ():
+                    yield item.line, f"scored against {kind or 'nothing'}, other records of {problem} against {usual}"
+
+
+def clock(seen: Sequence[Seen], _intent: Intent) -> Found:
+    """Starts are in order, and no process starts before the ones above it have ended, but for its own group."""
+    ended: datetime.datetime | None = None
+    above: Seen | None = None
+    in_turns = False
+    for item in seen:
+        try:
+            started = datetime.datetime.fromisoformat(item.started_at)
+        except ValueError:
+            yield item.line, f"started at {item.started_at!r}, which is no time"
+            continue
+        if started.tzinfo is None:
+            yield item.line, f"started at {item.started_at!r}, which has no time zone"
+            continue
+        ends = started + datetime.timedelta(seconds=item.wall_s)
+        if above is not None and ended is not None:
+            # Cells that take turns live at the same time; one that fails before its turn does not wait.
+            in_turns = item.group == above.group and (in_turns or above.waited_s > 0)
+            limit = datetime.datetime.fromisoformat(above.started_at) if in_turns else ended
+            early_s = (limit - started).total_seconds()
+            if early_s > _CLOCK_TOLERANCE_S:
+                what = "started" if in_turns else "had ended"
+                yield item.line, f"started {early_s:.1f} s before the process of the line above {what}"
+            ends = max(ends, ended) if in_turns else ends
+        ended, above = ends, item
+
+
+CHECKS = {
+    check.__name__: check
+    for check in (plan, sequence, complete, account, duplicates, rerun, source, reference, clock)
+}  # fmt: skip
+
+
+def _digest(record: Record) -> str:
+    """What two records share only when one is a copy of the other; empty when there are too few samples to tell."""
+    loops = [(point.solve_ns, point.gradient_ns) for point in record.points]
+    if sum(len(samples) for pair in loops for samples in pair) < _TELLING_SAMPLES:
+        return ""
+    return hashlib.sha256(json.dumps(loops).encode()).hexdigest()

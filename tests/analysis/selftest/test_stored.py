@@ -1,0 +1,129 @@
+"""Self-tests on the disk, and the line with which they head a report."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+from pathlib import Path
+
+import pytest
+from stubs.compared import MACHINE
+from stubs.records import stub_record
+from stubs.selftests import drawn
+
+from sciml_bench.analysis import selftest_store as stored
+from sciml_bench.analysis.selftest import figures
+from sciml_bench.errors import StoreError
+from sciml_bench.render.selftest import head, lines
+
+NOW = datetime.datetime(2026, 3, 1, 12, 0, 0)
+
+
+def made(results: Path, now=NOW, interrupted=False, **options):
+    writer = stored.Writer(results, MACHINE, now)
+    writer.append(stub_record())
+    return writer.finish(figures({"scipy, solve": drawn(**options)}), processes=240, noisy=3, interrupted=interrupted)
+
+
+def told(test, environment=MACHINE, days=1.0):
+    return head(test, environment, NOW.astimezone() + datetime.timedelta(days=days))
+
+
+def test_what_is_written_is_read(tmp_path):
+    done = made(tmp_path)
+    assert stored.read(done.folder) == done
+    assert stored.newest(tmp_path) == done
+    assert len((done.folder / "records.jsonl").read_text().splitlines()) == 1
+    data = json.loads((done.folder / "figures.json").read_text())
+    assert data["passed"]
+    assert data["false_positives"]["total"] == 500
+
+
+def test_the_newest_counts_and_damaged_ones_are_passed_over(tmp_path):
+    first = made(tmp_path)
+    second = made(tmp_path, NOW + datetime.timedelta(days=1))
+    assert stored.newest(tmp_path) == second
+    (second.folder / "figures.json").write_text("{}")
+    assert stored.newest(tmp_path) == first
+    with pytest.raises(StoreError, match="holds no figures of a self-test"):
+        stored.read(second.folder)
+
+
+def test_there_is_none(tmp_path):
+    assert stored.newest(tmp_path) is None
+    assert "none here yet; `sciml-bench selftest`" in told(None)
+
+
+def test_the_heading_has_the_figures(tmp_path):
+    line = told(made(tmp_path))
+    assert line.startswith("self-test of 2026-03-01: ")
+    assert "% false positives (nominal 5 %), 3 % slower found in " in line
+    assert "10 % slower found in 100 %; 10 processes see " in line
+    assert "repeat it" not in line
+
+
+def test_another_machine_is_said(tmp_path):
+    line = told(made(tmp_path), {**MACHINE, "memory_gib": 99})
+    assert "made on another machine, so it says nothing of this run" in line
+    assert "%" not in line.partition(":")[2].partition(";")[0]
+
+
+def test_other_software_is_the_same_machine(tmp_path):
+    assert "another machine" not in told(made(tmp_path), {**MACHINE, "packages": {}})
+
+
+def test_doubts_are_said(tmp_path):
+    assert "(40 days old: repeat it)" in told(made(tmp_path), days=40)
+    other = made(tmp_path, NOW + datetime.timedelta(hours=1), interrupted=True, spread=0.3)
+    assert "(interrupted, NOT PASSED: slow-down not found, bias not excluded: repeat it)" in told(other)
+
+
+def test_a_busy_machine_is_said(tmp_path):
+    test = made(tmp_path)
+    said = "the machine was busy with other work"
+    assert not any(said in line for line in lines(test))
+    busy = dataclasses.replace(test, noisy_processes=100)
+    assert any(said in line for line in lines(busy))
+
+
+def test_the_whole_text(tmp_path):
+    text = "\n".join(lines(made(tmp_path)))
+    assert text.startswith("PASSED\n")
+    for part in (
+        "same cell on both sides: ",
+        "slow-down of 10 %: found in 100 % of 500 trials",
+        "slow-down of 3 %: found in ",
+        "smallest change that processes find here, four times of five: ",
+        "processes a side that find a slow-down here, nine times of ten: 3 % takes ",
+        "drawn from 240 measured processes, 3 of them disturbed",
+        "scipy, solve: 60 blocks, spread ",
+        "in fixed order ",
+        "in alternating order ",
+        "later in a block / earlier ",
+        "neighbouring blocks        autocorrelation ",
+    ):
+        assert part in text
+    assert "does not hold" not in text
+
+
+def test_the_text_says_first_why_a_test_is_not_passed(tmp_path):
+    biased = list(lines(made(tmp_path, slow={"again": 0.09, "slower-10": 0.2})))
+    assert biased[0] == "NOT PASSED"
+    assert biased[1:4] == [
+        "  the slow-down of 10 % that was made lies outside the interval that was read",
+        "  a cell differs from itself by more than 2.5 %, by its label or its place in the block",
+        "  a bias of 8 % cannot be excluded",
+    ]
+    assert biased[4].startswith("  do not trust verdicts of this machine today")
+    assert any(line.endswith("does not hold 1.10") for line in biased)
+    assert any("bias of its label" in line for line in biased)
+
+
+def test_a_self_test_of_an_older_schema_is_passed_over(tmp_path):
+    done = made(tmp_path)
+    path = done.folder / "figures.json"
+    path.write_text(path.read_text().replace('"schema": 2', '"schema": 1'))
+    assert stored.newest(tmp_path) is None
+    with pytest.raises(StoreError, match="schema 1, known is 2"):
+        stored.read(done.folder)

@@ -1,0 +1,73 @@
+"""What a report shows of gradients that were not scored like the others."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from stubs.reported import cell, plan, point, record
+
+from sciml_bench.analysis.notes import scoring
+from sciml_bench.analysis.rows import compare
+from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.record import Record
+
+
+def scored(**scores: Any) -> PointResult:
+    made = point(1e-6)
+    return dataclasses.replace(made, gradient_scores={**(made.gradient_scores or {}), **scores})
+
+
+def of(*records: Record) -> RunSummary:
+    return summarise(plan([item.cell for item in records[:1]]), records)
+
+
+def old(scores: dict[str, Any]) -> Record:
+    data = json.loads(record(cell(), [scored()]).to_json())
+    data["points"][0]["gradient_scores"] = scores
+    return Record.from_dict(data | {"schema": 2})
+
+
+def test_nothing_special_is_told_of_ordinary_scores():
+    assert list(scoring(of(record(cell(), [scored()])))) == []
+
+
+def test_components_that_are_not_judged_alike_are_named():
+    names = [f"k{i}" for i in range(1, 8)]
+    told = list(scoring(of(record(cell(), [scored(unresolved=["y2(0)"], uncertified=names)]))))
+    assert told[0].startswith("robertson: components k1, k2, k3, k4, k5 and 2 more of the gradient: not certified")
+    assert told[1].startswith("robertson: component y2(0) of the gradient: zero, or below what the arithmetic resolves")
+
+
+def test_names_that_a_record_does_not_keep_are_not_counted_as_none():
+    names = [f"f.weight1[{i},0]" for i in range(100)]
+    (told,) = scoring(of(record(cell(), [scored(unresolved=names, unresolved_count=246)])))
+    assert "f.weight1[4,0] and at least 95 more of the gradient" in told
+
+
+def test_worst_component_of_the_best_point_is_in_its_row():
+    made = record(cell(), [scored(worst_component="k2", worst_component_error=3e-5)])
+    (row,) = compare("robertson", of(made).of_problem("robertson")).rows
+    assert (row.worst_component, row.worst_component_error) == ("k2", 3e-5)
+
+
+def test_points_of_earlier_schemas_show_the_error_in_log_p_and_say_so():
+    made = old(
+        {"relative_error": 1e-9, "log_relative_error": 3e-4, "worst_component_error": 2e-3, "below_reference": False}
+    )
+    summary = of(made)
+    (told,) = scoring(summary)
+    assert told.startswith("the gradients of 1 point were scored by an earlier version")
+    (row,) = compare("robertson", summary.of_problem("robertson")).rows
+    assert (row.gradient_error, row.worst_component, row.worst_component_error) == (3e-4, None, 2e-3)
+
+
+def test_gradient_that_an_earlier_version_let_pass_has_no_time():
+    made = old(
+        {"relative_error": 2e-12, "log_relative_error": 3.0, "worst_component_error": 4.0, "below_reference": False}
+    )
+    (kept,) = of(made).of_problem("robertson")[0].points
+    assert (kept.gradient_error, kept.gradient_s) == (None, None)
+    assert kept.solve_s is not None

@@ -1,0 +1,53 @@
+"""The table of trials on perturbed parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from stubs.records import stub_record
+
+from sciml_bench.analysis import reliability as trials
+from sciml_bench.analysis.summary import CellSummary, reduce_record
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import Trial
+from sciml_bench.record.record import Record
+from sciml_bench.record.task import Cell
+
+
+def record_with(*found: Trial) -> Record:
+    return dataclasses.replace(stub_record(), stability=found)
+
+
+def cell_with(*found: Trial) -> CellSummary:
+    record = record_with(*found)
+    cell = CellSummary(record.cell, "idiomatic", "")
+    cell.keep(reduce_record(record))
+    return cell
+
+
+RIGHT, HONEST = Trial(0, 0, Outcome.OK, 1e-9), Trial(1, 0, Outcome.MAX_STEPS)
+SILENT, UNJUDGED = Trial(2, 0, Outcome.OK, 10.0), Trial(3, 0, Outcome.OK, None)
+
+
+def test_each_kind_is_counted_and_what_cannot_be_judged_is_not():
+    found = trials.shares(cell_with(RIGHT, RIGHT, HONEST, SILENT, UNJUDGED))
+    assert found is not None
+    assert [(part.count, part.total) for part in (found.right, found.honest, found.silent)] == [(2, 4), (1, 4), (1, 4)]
+
+
+def test_a_trial_of_a_point_that_is_not_there_does_not_count():
+    assert trials.shares(cell_with(Trial(0, 99, Outcome.OK, 1e-9))) is None
+
+
+def test_cells_that_are_silently_wrong_come_last():
+    wrong, good = cell_with(RIGHT, SILENT), cell_with(RIGHT, HONEST)
+    wrong.cell = Cell("p", "wrong", "m", "s", "eager")
+    good.cell = Cell("p", "good", "m", "s", "eager")
+    found = trials.layout([wrong, good])
+    assert found is not None
+    assert [row[0] for row in found.rows] == ["good", "wrong"]
+    assert found.rows[1][4:] == ["2", "50 % (9–91)", "0 % (0–66)", "50 % (9–91)"]
+
+
+def test_without_trials_there_is_no_table():
+    assert trials.layout([cell_with()]) is None

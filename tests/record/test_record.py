@@ -1,0 +1,200 @@
+"""Records and the file that holds them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import logging
+import re
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from stubs.records import stub_measurement, stub_record
+from stubs.tasks import stub_task
+
+from sciml_bench.record.lines import DamagedLine
+from sciml_bench.record.migration import SCHEMA, migrated
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult, Trial
+from sciml_bench.record.record import Placement, Record, read_records
+
+OLD, SECOND = (Path(__file__).parent / "data" / f"records_schema_{schema}.jsonl" for schema in (1, 2))
+
+
+def test_record_of_a_measurement():
+    placement = Placement("0123456789ab", 2, 5, "matched", "standard", smoke_only=False, spec_hash="spec")
+    record = Record.of(stub_measurement(), stub_task(source="rhs = None"), placement, "environment")
+    assert record.cell.label == "decay/stub/closed_form/discrete/eager/float64/cpu"
+    assert (record.cell_id, record.block, record.order, record.division) == ("0123456789ab", 2, 5, "matched")
+    assert (record.seed, record.profile, record.smoke_only, record.spec_hash) == (42, "standard", False, "spec")
+    assert record.environment_hash == "environment"
+    assert record.source_hash == hashlib.sha256(b"rhs = None").hexdigest()
+    assert record.reference_kind == "exact"
+    assert (record.outcome, record.wall_s) == (Outcome.OK, 1.25)
+    assert [point.outcome for point in record.points] == [Outcome.OK, Outcome.MAX_STEPS]
+
+
+def test_records_of_two_processes_have_different_ids():
+    first = stub_record()
+    later = stub_record(started_at="2026-11-21T10:31:06.123+00:00")
+    assert first.record_id != later.record_id != stub_record(block=1).record_id
+    assert first.record_id == stub_record().record_id
+
+
+def test_record_survives_its_line():
+    record = stub_record()
+    line = record.to_json()
+    assert "\n" not in line
+    assert line.startswith('{"schema":3,')
+    assert Record.from_json(line) == record
+
+
+def test_file_holds_every_field_under_its_name():
+    data = json.loads(stub_record().to_json())
+    assert set(data) == {item.name for item in dataclasses.fields(Record)}
+    assert set(data["points"][0]) == {item.name for item in dataclasses.fields(PointResult)}
+    assert data["schema"] == SCHEMA
+    assert data["points"][1]["outcome"] == "max_steps"
+
+
+def test_record_of_the_first_schema_can_be_read():
+    (record,) = read_records(OLD)
+    assert record.schema == 1
+    assert record.cell.problem == "decay"
+    assert record.points[0].solve_ns == (1_000_000, 1_100_000, 1_050_000)
+    assert record.points[1].outcome is Outcome.MAX_STEPS
+
+
+def test_what_the_first_schema_did_not_tell_is_unknown_after_migration():
+    (record,) = read_records(OLD)
+    assert (record.caches, record.attempt, record.noisy, record.fill_s) == ("cold", 0, (), 0.0)
+    assert (record.compile_cache_hits, record.energy, record.conditions) == (None, None, {})
+    assert record.framework_phases_ns == {}
+    assert record.points[0].solve_steady is None
+    assert record.points[0].counted_solve_ns == record.points[0].solve_ns
+
+
+def test_migrated_record_survives_its_line():
+    (record,) = read_records(OLD)
+    assert Record.from_json(record.to_json()) == record
+
+
+def test_migration_gives_every_field_of_the_newest_schema():
+    data = migrated(json.loads(OLD.read_text()))
+    assert set(data) == {item.name for item in dataclasses.fields(Record)}
+    assert set(data["points"][0]) == {item.name for item in dataclasses.fields(PointResult)}
+
+
+@pytest.mark.parametrize("path", [OLD, SECOND])
+def test_scores_of_earlier_schemas_are_read_under_the_names_of_today(path: Path):
+    written = json.loads(path.read_text())
+    written["points"][0]["gradient_scores"]["log_relative_error"] = 0.25
+    record = Record.from_dict(written)
+    assert record.points[0].gradient_scores == {
+        "error": 0.25,
+        "norm_error": 1e-3,
+        "worst_component": None,
+        "worst_component_error": 2e-3,
+        "below_reference": False,
+    }
+    assert record.points[1].gradient_scores is None
+    assert Record.from_json(record.to_json()) == record
+
+
+def test_scores_of_models_are_left_as_they_were():
+    written = json.loads(SECOND.read_text())
+    written["points"][0]["gradient_scores"] = {"loss_error": 1e-6, "slope_error": 1e-7}
+    assert Record.from_dict(written).points[0].gradient_scores == {"loss_error": 1e-6, "slope_error": 1e-7}
+
+
+def test_record_of_the_second_schema_can_be_read():
+    (record,) = read_records(SECOND)
+    assert record.schema == 2
+    assert (record.caches, record.cell.mode, record.attempt) == ("warm", "compiled-warm", 1)
+    assert record.noisy == ("other_load: other processes kept 0.9 processors busy (limit 0.25)",)
+    assert record.compile_cache_hits == 2
+    assert record.stability == (Trial(0, 0, Outcome.OK, 1e-7), Trial(1, 0, Outcome.MAX_STEPS))
+    assert record.points[0].solve_steady == {"class": "warm_up", "start": 1, "changepoints": [1]}
+    assert record.points[0].counted_solve_ns == (1_100_000, 1_050_000)
+    # What came after this line was written has a default and takes nothing away.
+    written, read = json.loads(SECOND.read_text()), json.loads(record.to_json())
+    written_points, read_points = written.pop("points"), read.pop("points")
+    del written_points[0]["gradient_scores"]
+    assert written.items() <= read.items()
+    assert all(old.items() <= new.items() for old, new in zip(written_points, read_points, strict=True))
+    assert (read["waited_s"], read_points[0]["solve_inside"]) == (0.0, None)
+
+
+@pytest.mark.parametrize("schema", [None, "1", True, 0, -1])
+def test_what_has_no_schema_is_no_record(schema: object):
+    with pytest.raises(ValueError, match="no schema version"):
+        migrated({"schema": schema})
+
+
+def test_unknown_keys_are_ignored():
+    record = stub_record()
+    assert Record.from_dict(record.to_dict() | {"carbon_grams": 3.0}) == record
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"[1, 2]\n", "not a JSON object"),
+        (b"{}\n", "no schema version"),
+        (b'{"schema": 99}\n', r"written by a newer version \(schema 99, known up to 3\)"),
+        (b'{"schema": 1}\n', "'cell' is missing"),
+        (b'{"schema": 1, "cell": 3}\n', "not a record"),
+        (b'{"schema": 1, "points": [3]}\n', "not a record"),
+        (b'{"schema": 1, "points": 3}\n', "not a record"),
+        (b"\xff\xfe\n", "codec can't decode"),
+        (b"\n", "Expecting value"),
+        (b"[" * 100_000 + b"\n", ""),
+    ],
+)
+def test_damaged_line_is_named_and_the_rest_is_read(tmp_path: Path, line: bytes, reason: str):
+    path = tmp_path / "records.jsonl"
+    good = [stub_record(block=block).to_json().encode() + b"\n" for block in range(3)]
+    path.write_bytes(good[0] + line + good[1] + good[2])
+    damaged: list[DamagedLine] = []
+    assert [record.block for record in read_records(path, damaged.append)] == [0, 1, 2]
+    assert [item.number for item in damaged] == [2]
+    assert re.search(reason, damaged[0].reason)
+    assert str(damaged[0]).startswith(f"{path}:2: ")
+
+
+def test_truncated_last_line_is_named(tmp_path: Path):
+    path = tmp_path / "records.jsonl"
+    line = stub_record().to_json()
+    path.write_text(f"{line}\n{line[:200]}")
+    damaged: list[DamagedLine] = []
+    assert len(list(read_records(path, damaged.append))) == 1
+    assert damaged[0].number == 2
+    assert "the line is cut off" in damaged[0].reason
+
+
+def test_damage_is_logged_when_nobody_asks(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    path = tmp_path / "records.jsonl"
+    path.write_text("garbage\n")
+    with caplog.at_level(logging.WARNING):
+        assert list(read_records(path)) == []
+    assert f"{path}:1: " in caplog.text
+
+
+def test_no_file_holds_no_records(tmp_path: Path):
+    assert list(read_records(tmp_path / "records.jsonl")) == []
+
+
+def test_reading_holds_one_record_at_a_time(tmp_path: Path):
+    path = tmp_path / "records.jsonl"
+    line = stub_record().to_json() + "\n"
+    path.write_text(line * 3000)
+    assert path.stat().st_size > 5 * 2**20
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in read_records(path)) == 3000
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**20
