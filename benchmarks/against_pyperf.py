@@ -4,7 +4,7 @@
     python benchmarks/against_pyperf.py lotka-volterra/scipy/rk45/forward/eager   another cell
 
 A pair is one process of ours, the worker of every run, and one in which pyperf's ``Runner`` times the same program by
-its own loops and clock. Both are pinned alike and take turns (see ``sciml_bench.measure.protocol``), so that they see the
+its own loops and clock. Both are pinned alike and take turns (see ``measure.protocol``), so that they see the
 same moments of the machine; the order of the two alternates. From each comes the median of its steady calls of
 ``solve``. The table shows the median ratio over all pairs and its range. Exit code 1 when a median is off by more than
 the bound. Needs pyperf, which the extra ``dev`` brings.

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterable
 
 from steady_task import steady_task
 
-from sciml_bench.engine.event_log import Measurement
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.local import measure_cell, measure_group
+from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task
 from sciml_bench.stats.levels import smallest_change
 

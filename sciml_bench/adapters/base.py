@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.probe import Probed
-from sciml_bench.record.task import CALLS, SOLVE, WARM, Cell, Point, Task, Training
+from sciml_bench.record.task import CALLS, SOLVE, SOLVERS, WARM, Cell, Point, Task, Training
 from sciml_bench.record.trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -47,9 +47,6 @@ class Method:
     adaptive: bool = True
     stiff: bool = False
 
-
-SOLVERS, CONVENTIONAL = "solvers", "conventional"
-"""The two tracks: adapters of the first solve differential equations, those of the second run models."""
 
 INFERENCE = "inference"
 """The sensitivity of a framework that runs models and takes no gradients; its cells are measured without."""

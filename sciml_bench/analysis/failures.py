@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.analysis.summary import CellSummary, ProcessSummary, RunSummary
-from sciml_bench.claims.collection import kept_file
 from sciml_bench.plan.cells import count
-from sciml_bench.plan.purpose import claimed_sides
+from sciml_bench.plan.purpose import claimed_sides, kept_file
 from sciml_bench.record.outcome import Outcome
 
 # The sum that no cell can vanish from: planned = measured + failed + skipped (+ not run yet).

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sciml_bench.record.outcome import Outcome
 
 if TYPE_CHECKING:
-    from sciml_bench.measure.steady import Steady
+    from sciml_bench.record.point import Steady
     from sciml_bench.record.record import Record
 
 

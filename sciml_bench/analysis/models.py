@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sciml_bench.adapters.base import CONVENTIONAL
 from sciml_bench.analysis.summary import CellSummary, PointSummary
 from sciml_bench.analysis.training import TrainingRow, training_rows
 from sciml_bench.measure.scoring import BOUNDS
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.task import CONVENTIONAL
 from sciml_bench.stats.centre import Spread, spread
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.summary import CellSummary, PointSummary
+from sciml_bench.analysis.tables.layouts import Layout
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.trajectories import Trajectories
-from sciml_bench.render.layouts import Layout
 from sciml_bench.stats.shares import Share, Stability, stability
 
 # How dependable each cell is on perturbed parameters: right, honest about failing, or silently wrong.

@@ -14,9 +14,9 @@ from sciml_bench import __version__
 from sciml_bench.analysis.comparable import machine_hash
 from sciml_bench.analysis.selftest import DRIFT, Bias, Figures, Order, Series
 from sciml_bench.errors import StoreError
-from sciml_bench.host.environment import environment_hash
 from sciml_bench.record.lines import append_line, store_error, write_whole
 from sciml_bench.record.record import Record
+from sciml_bench.record.run_folder import environment_hash
 
 SCHEMA = 2
 

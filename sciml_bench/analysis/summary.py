@@ -26,7 +26,7 @@ from sciml_bench.stats.centre import Spread, process_median, spread
 from sciml_bench.stats.front import WorkPoint
 
 if TYPE_CHECKING:
-    from sciml_bench.measure.steady import Steady
+    from sciml_bench.record.point import Steady
 
 
 @dataclass(frozen=True)

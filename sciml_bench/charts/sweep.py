@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, sweep_tables
+from sciml_bench.analysis.tables import sweep as sweep_text
 from sciml_bench.charts.chart import Chart, chart_name, clean
 from sciml_bench.charts.data import listed, places
 from sciml_bench.charts.style import Palette, Style, configuration
-from sciml_bench.render import sweep as sweep_text
 from sciml_bench.stats.centre import Spread
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sciml_bench.analysis import quantities
+from sciml_bench.analysis.tables.training import loss_text
 from sciml_bench.analysis.training import TrainingRow, conditions, curve_process, goal, training_rows
 from sciml_bench.charts.chart import Chart, chart_name, clean
 from sciml_bench.charts.data import Material, label, listed, places
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.render.training import loss_text
 
 if TYPE_CHECKING:
     from sciml_bench.charts.axes import Pane

@@ -14,7 +14,7 @@ from sciml_bench.claims.load import load_claim
 from sciml_bench.claims.selection import SETTINGS, measuring, same_workload
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.plan.purpose import claimed_sides
+from sciml_bench.plan.purpose import FOLDER, claimed_sides, kept_file
 from sciml_bench.problem.reader import Document
 
 # Which claims are measured in one run: a cell that is a side of several is then measured once for all of them.
@@ -59,12 +59,6 @@ def _cells(claims: Iterable[Claim]) -> set[tuple[str, ...]]:
 def _cell(side: Side) -> tuple[str, ...]:
     return side.adapter, side.method, side.sensitivity, side.mode, side.precision
 
-
-FOLDER = "claims"
-"""Where a run keeps the files of its claims, so that its folder tells what they claim."""
-
-_FILE = "claim.toml"
-"""The file of a run's one claim, as earlier versions wrote it."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -140,11 +134,6 @@ def _measured(setting: Any) -> Any:
     if not isinstance(setting, dict):
         return setting
     return {key: _measured(value) for key, value in setting.items() if key not in _TOLD_ONLY}
-
-
-def kept_file(folder: Path, plan: Mapping[str, Any], name: str) -> Path:
-    """Where the folder of a run keeps the file of one of the claims of its plan."""
-    return folder / _FILE if "claim" in plan["claimed"] else folder / FOLDER / f"{name}.toml"
 
 
 def keep(claims: Iterable[Claim], folder: Path) -> None:

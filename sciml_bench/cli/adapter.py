@@ -63,7 +63,7 @@ def check(name: str, keyword: str, everything: bool, timeout_s: float, as_json: 
 
 
 def _refuse_models(declared: Adapter) -> None:
-    from sciml_bench.adapters.base import CONVENTIONAL
+    from sciml_bench.record.task import CONVENTIONAL
 
     if declared.track == CONVENTIONAL:
         command = f"sciml-bench conventional --adapter {declared.name} --profile smoke"

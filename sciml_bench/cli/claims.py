@@ -48,8 +48,8 @@ def list_claims(as_json: bool) -> None:
     """List the claims."""
     from sciml_bench.adapters.registry import adapters
     from sciml_bench.claims.collection import claims as all_claims
-    from sciml_bench.claims.format import claimed_text, quantity_text
     from sciml_bench.claims.selection import needed
+    from sciml_bench.render.claims import claimed_text, quantity_text
 
     known = adapters()
     rows = [
@@ -83,11 +83,11 @@ def show(name: str, out: Path, as_json: bool) -> None:
     judged together with all other claims there.
     """
     from sciml_bench.claims.collection import find
-    from sciml_bench.render.claim import document, lines
+    from sciml_bench.render.claims import claim_document, lines
 
     claim = find(name)
     if as_json:
-        print_json(document(claim))
+        print_json(claim_document(claim))
         return
     for line in lines(claim, _known_of(claim, out)):
         click.echo(line)
@@ -192,7 +192,7 @@ def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> 
 @out_option
 def export(names: tuple[str, ...], form: str, with_all: bool, out: Path) -> int:
     """Write the table of ``claims report`` with the sources, for a page or a paper."""
-    from sciml_bench.claims import format as told
+    from sciml_bench.render import claims as told
 
     judged = _judged(_tested(names, out))
     write = {"markdown": told.markdown, "latex": told.latex, "csv": told.table}[form]
@@ -258,7 +258,7 @@ def _with_untested(found: Sequence[Judged]) -> list[Judged]:
 
 def _print_judged(found: Sequence[Judged], as_json: bool) -> None:
     from sciml_bench.analysis.quantities import wrapped
-    from sciml_bench.claims import format as told
+    from sciml_bench.render import claims as told
 
     if as_json:
         print_json([told.document(item) for item in found])

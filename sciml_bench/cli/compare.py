@@ -134,7 +134,7 @@ def _side(name: str, out: Path, keyword: str) -> tuple[Run, Side]:
 
 def _repeats(name: str, out: Path, keyword: str) -> list[Side]:
     """A repeated run, or all runs of a folder that is none itself."""
-    from sciml_bench.cli.show import runs_in
+    from sciml_bench.record.run_folder import runs_in
 
     folder = Path(name)
     if folder.is_dir() and not (folder / "plan.json").exists():

@@ -81,9 +81,9 @@ def _load(name: str) -> Problem:
 def _source(problem: Problem, adapter: str) -> tuple[str, str]:
     """The emitted source, and the module whose program runs it."""
     from sciml_bench.adapters import registry
-    from sciml_bench.adapters.base import CONVENTIONAL
     from sciml_bench.emit import source
     from sciml_bench.errors import UsageError
+    from sciml_bench.record.task import CONVENTIONAL
 
     name, _, mode = adapter.partition("/")
     declared = registry.adapter(name)

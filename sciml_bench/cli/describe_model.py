@@ -19,9 +19,9 @@ def source(model: Architecture, adapter: str) -> tuple[str, str]:
         UsageError: there is no such adapter, or it runs no models.
     """
     from sciml_bench.adapters import registry
-    from sciml_bench.adapters.base import CONVENTIONAL
     from sciml_bench.errors import UsageError
     from sciml_bench.models.emit import architecture_source
+    from sciml_bench.record.task import CONVENTIONAL
 
     declared = registry.adapter(adapter)
     if declared.track != CONVENTIONAL:

@@ -99,7 +99,7 @@ def adapters(as_json: bool) -> None:
 @json_option
 def runs(out: Path, as_json: bool) -> None:
     """List the runs in a folder, newest first."""
-    from sciml_bench.cli.show import runs_in
+    from sciml_bench.record.run_folder import runs_in
 
     rows: list[dict[str, Any]] = []
     for run in runs_in(out):

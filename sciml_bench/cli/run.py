@@ -117,8 +117,8 @@ def open_run(
     ``settle`` puts what the plan needs into the folder of a new run, and returns the plan as it is from there.
     """
     from sciml_bench.errors import UsageError
-    from sciml_bench.host.environment import environment_facts, environment_hash
-    from sciml_bench.record.run_folder import Run
+    from sciml_bench.host.environment import environment_facts
+    from sciml_bench.record.run_folder import Run, environment_hash
     from sciml_bench.run.executor import unfinished
 
     facts = environment_facts(

@@ -150,11 +150,10 @@ def _path(problem: str) -> Path:
 
 def _of_gradients(selection: dict[str, Any], made: Family) -> dict[str, Any]:
     """Every kind of gradient of each adapter's first recommended method, unless the user has said what to take."""
-    from sciml_bench.adapters.base import SOLVERS
     from sciml_bench.adapters.registry import adapters
     from sciml_bench.plan.cells import recipes_of
     from sciml_bench.plan.problems import Entry
-    from sciml_bench.record.task import Cell
+    from sciml_bench.record.task import SOLVERS, Cell
 
     if selection["methods"] or selection["sensitivities"] or selection["cells"]:
         return selection

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import click
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, out_option
 from sciml_bench.errors import StoreError
+from sciml_bench.record.run_folder import runs_in
 
 if TYPE_CHECKING:
     from sciml_bench.analysis.selftest_store import SelfTest
@@ -39,23 +39,6 @@ def found_run(name: str | None, out: Path) -> Run:
         raise UsageError(f"there is no run in {out}; make one with `sciml-bench stiff --profile smoke`")
     given = Path(name)
     return Run.open(given if given.is_dir() or not (out / name).is_dir() else out / name)
-
-
-def runs_in(folder: Path) -> Iterator[Run]:
-    """The runs below a folder, newest first; what is no run is passed over.
-
-    Runs carry their date as name; those that were kept under a name of their own come last.
-    """
-    from sciml_bench.errors import StoreError
-    from sciml_bench.record.run_folder import Run
-
-    if not folder.is_dir():
-        return
-    for path in sorted(folder.iterdir(), key=lambda path: (path.name[:1].isdigit(), path.name), reverse=True):
-        try:
-            yield Run.open(path)
-        except StoreError:
-            continue
 
 
 # What heads a report: the figures of the self-test that was made on the machine of a run.

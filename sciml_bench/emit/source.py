@@ -21,8 +21,6 @@ from sciml_bench.emit.scalar_jacobian import scalar_jacobian_source
 from sciml_bench.emit.statements import Program, straight_line
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.errors import UsageError
-from sciml_bench.models.emit import architecture_source
-from sciml_bench.models.model import Architecture
 from sciml_bench.problem.model import Definition, Problem, symbol
 from sciml_bench.problem.operators import Node, TridiagonalSolve
 from sciml_bench.problem.structure import parts
@@ -81,8 +79,8 @@ SPLIT_TARGETS = ("jax",)
 NUMBER_BY_NUMBER = ("numba", "python")
 
 
-def source(problem: Problem | Architecture, target: str) -> str:
-    """The module that a worker runs. That of a model is another, see :mod:`.architecture.source`.
+def source(problem: Problem, target: str) -> str:
+    """The module that a worker runs.
 
     ``rhs(t, y, p)`` maps the flat state (n_states,) and the flat parameters (n_parameters,) to dy/dt (n_states,);
     ``loss(ys)`` maps states at the saved times (n_times, n_states) to a number. Of a batch, PyTorch's and TensorFlow's
@@ -105,8 +103,6 @@ def source(problem: Problem | Architecture, target: str) -> str:
         KeyError: there is no such target.
         UsageError: the target has no way to write the problem.
     """
-    if isinstance(problem, Architecture):
-        return architecture_source(problem, target)
     if target == "julia":
         return julia_source(problem)
     chosen = TARGETS[target]

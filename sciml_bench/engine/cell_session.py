@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from sciml_bench.engine.event_log import Ending, EventLog, Measurement, Surroundings, assemble
+from sciml_bench.engine.event_log import Ending, EventLog, Surroundings, assemble
 from sciml_bench.engine.limits import Limits, adapter_variables
 from sciml_bench.engine.worker_process import WorkerWatch
 from sciml_bench.errors import EngineError
@@ -22,6 +22,7 @@ from sciml_bench.host.process import Clock
 from sciml_bench.host.processors import pinned
 from sciml_bench.host.variables import count_cache_files, worker_variables
 from sciml_bench.measure.protocol import Event
+from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task
 
 OnEvent = Callable[[Event], None]

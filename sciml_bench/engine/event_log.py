@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import psutil
@@ -24,6 +24,7 @@ from sciml_bench.measure.protocol import (
 )
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PHASE, PointResult, Trial
+from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task
 from sciml_bench.record.training import PHASES, Trained
 
@@ -62,50 +63,6 @@ class Surroundings:
     conditions: Conditions
     idle_watts: float | None = None
     peak_device_bytes: int | None = None
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One cell, measured once.
-
-    ``outcome`` is ok when at least one point is; ``phase`` and ``message`` then tell what ended the worker early, if
-    anything did. Every point of the task is in ``points``, in order.
-
-    ``phases_ns`` has one sum per kind of phase, none of which contains another: what the framework says that it traced,
-    lowered and compiled inside a call is taken out of that call's phase and told apart, and by the framework's own
-    names in ``framework_phases_ns``. ``time_to_first_gradient_ns`` counts to the end of the first gradient call, from
-    the start of the process and from the built program, and is empty when there was no first gradient.
-
-    ``wall_s`` is how long the process lived, ``waited_s`` how much of that it waited while others of its group had
-    their turn. ``compile_cache_files`` are counted ``before`` and ``after``; ``fill_s`` is how long another worker took
-    to fill the caches. ``conditions`` are those ``before`` and ``after`` the worker and ``during`` it, ``noisy`` the
-    reasons why they count as disturbed. ``energy`` has joules and window, or ``not_measurable`` with the reason;
-    ``None`` when the worker did not get that far.
-    """
-
-    outcome: Outcome
-    phase: str | None
-    message: str
-    stderr_tail: str
-    started_at: str
-    wall_s: float
-    phases_ns: dict[str, int]
-    time_to_first_gradient_ns: dict[str, int]
-    points: tuple[PointResult, ...]
-    peak_rss_bytes: int
-    threads: dict[str, str]
-    versions: dict[str, str]
-    compile_cache_files: dict[str, int]
-    compile_cache_hits: int | None = None
-    fill_s: float = 0.0
-    waited_s: float = 0.0
-    framework_phases_ns: dict[str, int] = field(default_factory=dict)
-    conditions: Conditions = field(default_factory=dict)
-    noisy: tuple[str, ...] = ()
-    energy: dict[str, Any] | None = None
-    peak_device_bytes: int | None = None
-    stability: tuple[Trial, ...] = ()
-    training: Trained | None = None
 
 
 class EventLog:

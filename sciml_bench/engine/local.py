@@ -13,13 +13,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
 from sciml_bench.engine.cell_session import CellRun, OnEvent, Partners, first_calls, measures_energy, nobody
-from sciml_bench.engine.event_log import Measurement
 from sciml_bench.engine.limits import Limits
 from sciml_bench.errors import EngineError
 from sciml_bench.host.variables import count_cache_files, make_caches
 from sciml_bench.measure.protocol import SLICE_S, Enter, Event
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
+from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task
 
 __all__ = ["FILL", "WORKER", "EngineError", "measure_cell", "measure_group"]
@@ -64,9 +64,9 @@ def measure_group(
     """Measure cells that are compared with each other, each once in a process as in :func:`measure_cell`; in order.
 
     One worker runs at any time. Each goes alone until its first steady loop; then those that are in the same loop take
-    turns in slices of :data:`~sciml_bench.measure.protocol.SLICE_S` seconds, so that all of them see the same moments of
-    the machine. Where energy is measured, which needs whole loops, they run one after the other. ``on_event`` is
-    called with the index of the task. Closing the iterator ends all workers.
+    turns in slices of ``measure.protocol.SLICE_S`` seconds, so that all of them see the same moments of
+    the machine. Where energy is measured, which needs whole loops, they run one after the other. ``on_event`` is called
+    with the index of the task. Closing the iterator ends all workers.
     """
     if len(tasks) == 1 or any(map(measures_energy, tasks)):
         for index, task in enumerate(tasks):

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.export.formats import Column, Kind, Row, Value
-from sciml_bench.measure.steady import Steady
 from sciml_bench.record.lines import DamagedLine
-from sciml_bench.record.point import PointResult, Scores
+from sciml_bench.record.point import PointResult, Scores, Steady
 from sciml_bench.record.record import Record, supersedes
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.training import Trained

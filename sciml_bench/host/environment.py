@@ -7,7 +7,6 @@ next either, so that two runs on an unchanged machine have the same hash.
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 from collections.abc import Iterable
 from importlib import metadata
@@ -72,12 +71,6 @@ def environment_facts(packages: Iterable[str] = (), threads: int = 1) -> dict[st
         "lock_hashes": {name: _file_hash(root / name) for name in _LOCKS if (root / name).is_file()},
         "blas": _blas(),
     }
-
-
-def environment_hash(facts: dict[str, Any]) -> str:
-    """Hex SHA-256 of the facts as canonical JSON."""
-    canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _versions(names: set[str]) -> dict[str, str]:

@@ -34,9 +34,9 @@ from sciml_bench.measure.sampling import (
     timed,
 )
 from sciml_bench.measure.scoring import BOUNDS, Invariants, gradient_parity, output_scores, slopes_of, solve_scores
-from sciml_bench.measure.steady import Steady, WarmUp, steady_state
+from sciml_bench.measure.steady import WarmUp, steady_state
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import MAX_STORED_COMPONENTS, Drifts, PointResult, Scores, finite
+from sciml_bench.record.point import MAX_STORED_COMPONENTS, Drifts, PointResult, Scores, Steady, finite
 from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task
 from sciml_bench.record.theta import Theta
 from sciml_bench.record.trajectories import Trajectories

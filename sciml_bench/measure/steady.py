@@ -17,12 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sciml_bench.measure.sampling import Loop
+from sciml_bench.record.point import Steady
 from sciml_bench.record.task import Sampling
 
 FEWEST_SAMPLES = 10
@@ -48,9 +49,6 @@ _SPREAD_FLOOR = 1e-3
 # To look for useless candidates costs as much as a step of the search.
 _PRUNED_EVERY = 8
 
-Steady = TypedDict("Steady", {"class": str, "start": int, "changepoints": list[int]})
-"""``class`` is ``flat``, ``warm_up`` (the last segment is the fastest), ``slow_down`` (it is not) or ``none``;
-``start`` is the first call that counts, 0 for ``flat`` and ``none``; ``changepoints`` are first calls of segments."""
 
 FloatArray = NDArray[np.floating[Any]]
 

@@ -15,12 +15,12 @@ from sciml_bench.models import weights as initial
 from sciml_bench.models.building import Builder
 from sciml_bench.models.model import Architecture, Layer, walk
 from sciml_bench.problem import catalog
-from sciml_bench.problem.catalog import CONVENTIONAL as SUITE
 from sciml_bench.problem.model import Source, to_double
 from sciml_bench.problem.reader import Document, Reader
 from sciml_bench.problem.training import MAX_TRAINING_STEPS, load_optimiser
 from sciml_bench.problem.weights import hash_of
 from sciml_bench.record.model_task import LOSSES, DataSet, Slot
+from sciml_bench.record.task import CONVENTIONAL as SUITE
 from sciml_bench.record.task import Training
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from sciml_bench.adapters.base import DEFAULT, SOLVERS, WITHOUT_GRADIENTS, Adapter, Recipe
+from sciml_bench.adapters.base import DEFAULT, WITHOUT_GRADIENTS, Adapter, Recipe
 from sciml_bench.adapters.recipes import contradicted, takes_explicit
 from sciml_bench.adapters.registry import missing
 from sciml_bench.plan.problems import Entry
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import SOLVERS, Cell
 
 # Labels of cells in few words: most of those that a plan skips are products of methods, sensitivities and modes.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench import __version__
-from sciml_bench.adapters.base import CONVENTIONAL, SOLVERS, Adapter, Facts, Method
+from sciml_bench.adapters.base import Adapter, Facts, Method
 from sciml_bench.adapters.recipes import contradicted, takes_explicit
 from sciml_bench.plan.cells import Planned, Skipped, Slot, blocks, choose, products
 from sciml_bench.plan.cost import estimate_s, hopeless
@@ -22,7 +22,7 @@ from sciml_bench.plan.purpose import Claimed, Sweep
 from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.tasks import Material
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.task import CALLS, Task, Training
+from sciml_bench.record.task import CALLS, CONVENTIONAL, SOLVERS, Task, Training
 
 SCHEMA = 1
 

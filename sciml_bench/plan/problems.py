@@ -8,10 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sciml_bench.adapters.base import CONVENTIONAL, SOLVERS, Facts, Recipe
+from sciml_bench.adapters.base import Facts, Recipe
 from sciml_bench.errors import ProblemError, UsageError
 from sciml_bench.plan.selection import Selection, check_names
 from sciml_bench.problem import catalog
+from sciml_bench.record.task import CONVENTIONAL, SOLVERS
 
 if TYPE_CHECKING:
     from sciml_bench.models.model import Architecture

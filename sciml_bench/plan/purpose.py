@@ -1,9 +1,10 @@
-"""Published claims under test: which cells of a run are which side of them, and at what tolerances they run."""
+"""What a run is for beyond its cells: a sweep over sizes, or published claims under test."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from sciml_bench.record.task import CALLS, Point
@@ -65,3 +66,15 @@ def claimed_sides(plan: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
         # As earlier versions wrote it, with one claim.
         return {claimed["claim"]: claimed.get("cells", {})}
     return dict(claimed.get("claims", {}))
+
+
+FOLDER = "claims"
+"""Where a run keeps the files of its claims, so that its folder tells what they claim."""
+
+_FILE = "claim.toml"
+"""The file of a run's one claim, as earlier versions wrote it."""
+
+
+def kept_file(folder: Path, plan: Mapping[str, Any], name: str) -> Path:
+    """Where the folder of a run keeps the file of one of the claims of its plan."""
+    return folder / _FILE if "claim" in plan["claimed"] else folder / FOLDER / f"{name}.toml"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sciml_bench.adapters.base import CONVENTIONAL, Adapter, calls_of
+from sciml_bench.adapters.base import Adapter, calls_of
 from sciml_bench.emit import invariants_source
 from sciml_bench.emit import source as emit_source
 from sciml_bench.models.emit import architecture_source as model_source
@@ -18,6 +18,7 @@ from sciml_bench.plan.profiles import Profile
 from sciml_bench.record.model_task import ModelTruth
 from sciml_bench.record.task import (
     CALLS,
+    CONVENTIONAL,
     ERROR_BOUND_FACTOR,
     GRADIENT_ERROR_BOUND,
     LARGEST_ERROR_BOUND,

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sciml_bench.errors import StoreError, UsageError
+from sciml_bench.record.task import CONVENTIONAL
 
 if TYPE_CHECKING:
     from sciml_bench.problem.model import Problem
 
-
-CONVENTIONAL = "conventional"
-"""The suite, and folder, of what is no equation but a model, which has a loader of its own."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 

@@ -13,7 +13,6 @@ from sciml_bench.problem import quantities as times
 from sciml_bench.problem.batch import Batch, Given
 from sciml_bench.problem.batches import load_batch, refuse_unbatched
 from sciml_bench.problem.calls import operators
-from sciml_bench.problem.catalog import CONVENTIONAL
 from sciml_bench.problem.control import drawn, load_controls
 from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
 from sciml_bench.problem.expression import Typed, number
@@ -27,6 +26,7 @@ from sciml_bench.problem.quantities import load_constants, load_grids, load_para
 from sciml_bench.problem.reader import Document, Reader
 from sciml_bench.problem.switching import with_switches
 from sciml_bench.problem.training import load_training
+from sciml_bench.record.task import CONVENTIONAL
 
 SPEC = 1
 SUITES = ("stiff", "nonstiff", "pde", "neural")

@@ -1,8 +1,7 @@
-"""Loads how a problem is trained: the optimiser with its numbers, the number of
-steps and the tolerances of the solves.
+"""Loads how a problem is trained: the optimiser with its numbers, the number of steps and the tolerances of the solves.
 
-Each optimiser's formula is pinned, see :class:`~sciml_bench.record.task.Training`; its numbers default to those of the paper
-that it is from. Where no paper gives a number that libraries agree on, the file must.
+Each optimiser's formula is pinned, see ``record.task.Training``; its numbers default to those of the paper that it is
+from. Where no paper gives a number that libraries agree on, the file must.
 """
 
 from __future__ import annotations

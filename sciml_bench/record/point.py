@@ -7,18 +7,18 @@ import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypedDict
 
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Point
 from sciml_bench.record.trajectories import Trajectories
 
-if TYPE_CHECKING:
-    from sciml_bench.measure.steady import Steady
-
-
 MAX_STORED_COMPONENTS = 100
 """A gradient or an end state longer than this keeps only its leading components in the record."""
+
+Steady = TypedDict("Steady", {"class": str, "start": int, "changepoints": list[int]})
+"""``class`` is ``flat``, ``warm_up`` (the last segment is the fastest), ``slow_down`` (it is not) or ``none``;
+``start`` is the first call that counts, 0 for ``flat`` and ``none``; ``changepoints`` are first calls of segments."""
 
 STEADY_CLASSES = ("flat", "warm_up", "slow_down", "none")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import itertools
 import json
 import logging
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import StoreError
-from sciml_bench.host.environment import environment_hash
 from sciml_bench.record.lines import DamagedLine, append_line, mend_end, numbered_lines, store_error, write_whole
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record, read_records
@@ -147,3 +147,23 @@ def _read_object(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise StoreError(f"{path} is damaged: it holds no JSON object. Restore it from a copy, or start a new run.")
     return data
+
+
+def environment_hash(facts: dict[str, Any]) -> str:
+    """Hex SHA-256 of the facts as canonical JSON."""
+    canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def runs_in(folder: Path) -> Iterator[Run]:
+    """The runs below a folder, newest first; what is no run is passed over.
+
+    Runs carry their date as name; those that were kept under a name of their own come last.
+    """
+    if not folder.is_dir():
+        return
+    for path in sorted(folder.iterdir(), key=lambda path: (path.name[:1].isdigit(), path.name), reverse=True):
+        try:
+            yield Run.open(path)
+        except StoreError:
+            continue

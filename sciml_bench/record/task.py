@@ -18,6 +18,10 @@ from sciml_bench.record.theta import Theta
 WARM = "-warm"
 """Ends the mode of a cell whose framework finds its compile cache filled on the disk."""
 
+SOLVERS, CONVENTIONAL = "solvers", "conventional"
+"""The two tracks: adapters of the first solve differential equations, those of the second run models. The second is also a
+suite, and a folder of the catalog."""
+
 GRADIENT, SOLVE = "gradient", "solve"
 
 ERROR_BOUND_FACTOR = 1000.0

@@ -19,11 +19,11 @@ from sciml_bench.analysis.quantities import finite
 from sciml_bench.analysis.ranking import QUANTITIES, Lead, Standing, lead, standings
 from sciml_bench.analysis.rows import Comparison, Row, RowTable, Time, compare, tables
 from sciml_bench.analysis.summary import RunSummary
+from sciml_bench.analysis.tables import advice as advice_table
+from sciml_bench.analysis.tables.models import model_document
+from sciml_bench.analysis.tables.sweep import document as sweep_document
+from sciml_bench.analysis.tables.training import document as training_document
 from sciml_bench.analysis.training import training_rows
-from sciml_bench.render import advice as advice_table
-from sciml_bench.render.models import model_document
-from sciml_bench.render.sweep import document as sweep_document
-from sciml_bench.render.training import document as training_document
 from sciml_bench.stats.centre import Spread
 
 

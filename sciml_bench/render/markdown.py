@@ -8,9 +8,9 @@ from itertools import groupby
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.rows import Row, Time
+from sciml_bench.analysis.tables.layouts import worst_component
 from sciml_bench.charts.chart import clean
 from sciml_bench.export.cells import Line, million_gradients_cost
-from sciml_bench.render.layouts import worst_component
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&-])")
 

@@ -29,13 +29,13 @@ from sciml_bench.analysis.reliability import batch_lines, drift_lines
 from sciml_bench.analysis.rows import Comparison, Row, RowTable, Target, compare, tables
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.sweep import axis_of, sweep_tables
+from sciml_bench.analysis.tables import advice as advice_table
+from sciml_bench.analysis.tables import layouts
+from sciml_bench.analysis.tables import models as model_text
+from sciml_bench.analysis.tables import sweep as sweep_text
+from sciml_bench.analysis.tables import training as training_table
 from sciml_bench.analysis.training import training_rows
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.render import advice as advice_table
-from sciml_bench.render import layouts
-from sciml_bench.render import models as model_text
-from sciml_bench.render import sweep as sweep_text
-from sciml_bench.render import training as training_table
 
 _UNLIMITED = 10_000
 

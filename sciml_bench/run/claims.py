@@ -14,9 +14,9 @@ from sciml_bench.cli.main import one_at_a_time
 from sciml_bench.cli.options import Budget
 from sciml_bench.cli.plan import planned
 from sciml_bench.cli.run import carry_out, open_run
-from sciml_bench.cli.show import runs_in
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.plan.purpose import claimed_sides
+from sciml_bench.record.run_folder import runs_in
 
 if TYPE_CHECKING:
     from sciml_bench.adapters.base import Adapter

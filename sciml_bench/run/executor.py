@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from sciml_bench.cli.show import runs_in
 from sciml_bench.engine.limits import Limits, memory_limit_bytes
 from sciml_bench.engine.local import measure_group
 from sciml_bench.errors import StoreError
@@ -19,7 +18,7 @@ from sciml_bench.measure.protocol import Event
 from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
 from sciml_bench.record.record import Placement, Record
-from sciml_bench.record.run_folder import Run
+from sciml_bench.record.run_folder import Run, runs_in
 from sciml_bench.record.task import Cell
 from sciml_bench.run.schedule import History, groups
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.errors import StoreError
-from sciml_bench.host.environment import environment_hash
 from sciml_bench.plan.cells import Planned, Slot, blocks, count
 from sciml_bench.plan.plan import plan_hash
 from sciml_bench.record.lines import numbered_lines
 from sciml_bench.record.migration import SCHEMA
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
+from sciml_bench.record.run_folder import environment_hash
 from sciml_bench.record.task import CALLS, SOLVE, Cell
 
 # The rules, read from their file.

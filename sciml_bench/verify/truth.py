@@ -83,9 +83,9 @@ def _load(name: str, file: str | None) -> KnownProblem | str:
 
     @cache
     def hash_for(target: str) -> str:
-        from sciml_bench.emit import source
+        from sciml_bench.models.emit import source_of
 
-        return hashlib.sha256(source(problem, target).encode()).hexdigest()
+        return hashlib.sha256(source_of(problem, target).encode()).hexdigest()
 
     def source_hash(cell: Cell) -> str | None:
         from sciml_bench.adapters.registry import adapters

@@ -21,10 +21,10 @@ from adapters.trainings import OPTIMISERS, first_theta, gradients
 from stubs.models import TEXTS, model
 
 from sciml_bench.adapters.julia.training import optimiser_numbers
+from sciml_bench.models import truth
 
 # Brings the module SciMLBenchLux.
-from sciml_bench.emit import source
-from sciml_bench.models import truth
+from sciml_bench.models.emit import source_of
 from sciml_bench.models.model import Architecture
 
 julia: Any = juliacall.__dict__["Main"]
@@ -66,7 +66,7 @@ def wrong(flat: Architecture, folder: Path) -> dict[str, Any]:
     """A model against another's reference, with another's source, and with source that is none."""
     work = task(flat, "lux", "compiled", "float32")
     other = model(folder, "flat", ("seed = 2", "seed = 5"))
-    shorter = source(flat, "lux").replace("Dense(48 => 4),", "")
+    shorter = source_of(flat, "lux").replace("Dense(48 => 4),", "")
     return {
         "reference": told(dataclasses.replace(work, learning=flat.learning(truth.compute(other)))),
         "layers": told(dataclasses.replace(work, source=shorter)),
@@ -84,7 +84,7 @@ def main() -> None:
         flat = model(folder, "flat")
         found["single"] = told(task(flat, "lux", "compiled", "float32"))
         found["wrong"] = wrong(flat, folder)
-        text = source(model(folder, "every-kind"), "lux")
+        text = source_of(model(folder, "every-kind"), "lux")
         found["maxima"] = np.array(julia.seval(MAXIMA)(text)).tolist()
     # Julia makes the pipe non-blocking, which takes 64 KiB at once.
     os.set_blocking(sys.stdout.fileno(), True)

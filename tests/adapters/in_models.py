@@ -19,11 +19,11 @@ from stubs.models import model
 
 from sciml_bench.adapters.base import calls_of
 from sciml_bench.adapters.registry import adapter
-from sciml_bench.emit import source
 from sciml_bench.host.process import Clock
 from sciml_bench.measure.protocol import End, Event, PointDone, TrainingDone
 from sciml_bench.measure.worker import measure
 from sciml_bench.models import truth
+from sciml_bench.models.emit import source_of
 from sciml_bench.models.model import Architecture
 from sciml_bench.record.task import Cell, Sampling, Task
 
@@ -45,7 +45,7 @@ def task(found: Architecture, name: str, mode: str, precision: str, device: str 
     return Task(
         cell=cell,
         program=declared.program,
-        source=source(found, declared.target),
+        source=source_of(found, declared.target),
         numbers=found.numbers(),
         points=found.points,
         sampling=Sampling(1, 3, 0.0, 3, 1e-6),

@@ -19,8 +19,8 @@ from adapters.in_models import task, told
 from stubs.models import SMALL, model
 
 from sciml_bench.adapters.simplechains.program import build
-from sciml_bench.emit import source
 from sciml_bench.models import truth
+from sciml_bench.models.emit import source_of
 from sciml_bench.models.model import Architecture
 
 
@@ -28,7 +28,7 @@ def wrong(small: Architecture, folder: Path) -> dict[str, Any]:
     """A model against another's reference, with another's source, and with source that is none."""
     work = task(small, "simplechains", "compiled", "float64")
     other = model(folder, "perceptron", ("seed = 2", "seed = 5"))
-    shorter = source(small, "simplechains").replace("TurboDense(identity, 3),", "TurboDense(identity, 4),")
+    shorter = source_of(small, "simplechains").replace("TurboDense(identity, 3),", "TurboDense(identity, 4),")
     return {
         "reference": told(dataclasses.replace(work, learning=small.learning(truth.compute(other)))),
         "layers": told(dataclasses.replace(work, source=shorter)),

@@ -15,10 +15,10 @@ from adapters.findings import findings
 from adapters.in_compiler import METHODS, SOURCES
 
 from sciml_bench.adapters import registry
-from sciml_bench.engine.event_log import Measurement
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.local import measure_cell
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Cell
 
 COMPILED = (("diffrax", "compiled"), ("torchdiffeq", "compiled"), ("tensorflow", "xla"))

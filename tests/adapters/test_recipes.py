@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from sciml_bench.adapters import registry
-from sciml_bench.adapters.base import DEFAULT, NO_GRADIENT, SOLVERS, Facts, Recipe
+from sciml_bench.adapters.base import DEFAULT, NO_GRADIENT, Facts, Recipe
 from sciml_bench.adapters.recipes import FEW, contradicted, default, distinct, takes_explicit
 from sciml_bench.record.probe import Probed
+from sciml_bench.record.task import SOLVERS
 
 LIBRARIES = {name: adapter for name, adapter in registry.adapters().items() if adapter.track == SOLVERS}
 EASY, HARD, UNKNOWN = Probed(600, 1985, 19850, True), Probed(None, 1577, 15770, False), Probed(None, None, 9765, None)

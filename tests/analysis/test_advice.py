@@ -12,8 +12,8 @@ from sciml_bench.analysis.advice import Advice, advice, kind_of, unadvised
 from sciml_bench.analysis.ranking import Lead
 from sciml_bench.analysis.rows import compare, tables
 from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.tables import advice as advice_table
 from sciml_bench.record.task import Cell
-from sciml_bench.render import advice as advice_table
 from sciml_bench.render.document import run_document
 from sciml_bench.render.terminal import console_for, print_run
 

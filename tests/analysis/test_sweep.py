@@ -15,12 +15,12 @@ from stubs import reported
 
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, axis_of, sweep_tables
+from sciml_bench.analysis.tables import sweep as sweep_text
 from sciml_bench.charts import across
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Cell
-from sciml_bench.render import sweep as sweep_text
 from sciml_bench.render.document import run_document
 from sciml_bench.render.html.page import report
 from sciml_bench.render.terminal import console_for, print_run

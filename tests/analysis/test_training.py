@@ -12,11 +12,11 @@ import pytest
 from stubs import drawn
 
 from sciml_bench.analysis.summary import RunSummary
+from sciml_bench.analysis.tables import training as training_table
 from sciml_bench.analysis.training import distances, training_rows
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.training import Trained
-from sciml_bench.render import training as training_table
 from sciml_bench.render.document import run_document
 from sciml_bench.render.terminal import console_for, print_run
 

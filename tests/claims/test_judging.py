@@ -13,11 +13,11 @@ from sciml_bench.analysis.loaded_run import Reading
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.claims.claim import CONDITIONS, Claim, Figure
 from sciml_bench.claims.collection import find, keep, of_run
-from sciml_bench.claims.format import document, latex, markdown, ratio_text, remarks, row, table
 from sciml_bench.claims.judging import Judged, Measurement, judged, untested
 from sciml_bench.claims.ruling import Ruling
 from sciml_bench.plan.purpose import Claimed
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.render.claims import document, latex, markdown, ratio_text, remarks, row, table
 from sciml_bench.render.html.claim import claim_tables, under_test
 from sciml_bench.render.html.table import Places
 from sciml_bench.stats.ratio import Ratio

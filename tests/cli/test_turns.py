@@ -12,7 +12,6 @@ import pytest
 from stubs.records import stub_measurement, stub_record
 from stubs.suite import stub_adapters, use_catalog, write_catalog
 
-from sciml_bench.engine.event_log import Measurement
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
@@ -20,7 +19,7 @@ from sciml_bench.plan.tasks import Material
 from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
-from sciml_bench.record.record import counting_records
+from sciml_bench.record.record import Measurement, counting_records
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Task, Training
 from sciml_bench.record.training import Trained

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from stubs.tasks import stub_task
 
-from sciml_bench.engine.event_log import Measurement
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.local import FILL, measure_cell
 from sciml_bench.measure.protocol import Enter, Event
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Cell, Point
 
 pytestmark = pytest.mark.usefixtures("stub_path")

@@ -13,12 +13,12 @@ import pytest
 from stubs.tasks import stub_task
 
 from sciml_bench.engine import local as engine
-from sciml_bench.engine.event_log import Measurement
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.local import measure_group
 from sciml_bench.host.conditions import Counters
 from sciml_bench.measure.protocol import Enter, Event, Waits
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Point, Sampling, Task
 
 pytestmark = pytest.mark.usefixtures("stub_path")

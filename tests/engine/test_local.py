@@ -13,12 +13,12 @@ import psutil
 import pytest
 from stubs.tasks import draw, stub_task
 
-from sciml_bench.engine.event_log import Measurement
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.local import measure_cell
 from sciml_bench.errors import EngineError
 from sciml_bench.measure.protocol import End, Enter, Event, PointDone
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Point
 
 pytestmark = pytest.mark.usefixtures("stub_path")

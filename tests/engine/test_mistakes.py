@@ -10,12 +10,12 @@ import sys
 import pytest
 from stubs.tasks import stub_task
 
-from sciml_bench.engine.event_log import Measurement
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.local import measure_cell
 from sciml_bench.measure.protocol import End, PointDone, encode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
+from sciml_bench.record.record import Measurement
 
 OK = encode(End(Outcome.OK))
 

@@ -9,11 +9,12 @@ from stubs.tasks import stub_task
 from stubs.training_programs import BAD_STEP
 
 from sciml_bench.engine.cell_session import first_calls
-from sciml_bench.engine.event_log import EventLog, Measurement
+from sciml_bench.engine.event_log import EventLog
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.local import measure_cell
 from sciml_bench.measure.protocol import ProtocolError, TrainingDone
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Point, Training
 from sciml_bench.record.training import PHASES, STEPS, Trained
 

@@ -14,13 +14,13 @@ from stubs.models import model
 from stubs.tasks import stub_task
 
 from sciml_bench.engine import worker_process as watch
-from sciml_bench.engine.event_log import Measurement
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.local import measure_cell
 from sciml_bench.measure.patience import Used
 from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, Ready, encode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
+from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Cell
 
 PATIENT = Limits(timeout_s=60.0)

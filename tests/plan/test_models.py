@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from stubs.models import IMAGES
 
-from sciml_bench.adapters.base import CONVENTIONAL, INFERENCE
+from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.task import Task
+from sciml_bench.record.task import CONVENTIONAL, Task
 
 
 def plan_of(

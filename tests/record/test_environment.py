@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from sciml_bench.host import environment
-from sciml_bench.host.environment import environment_facts, environment_hash
+from sciml_bench.host.environment import environment_facts
+from sciml_bench.record.run_folder import environment_hash
 
 
 @pytest.fixture(scope="module")

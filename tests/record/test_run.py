@@ -14,10 +14,9 @@ import pytest
 from stubs.records import stub_record
 
 from sciml_bench.errors import StoreError
-from sciml_bench.host.environment import environment_hash
 from sciml_bench.record.lines import DamagedLine
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.run_folder import Run
+from sciml_bench.record.run_folder import Run, environment_hash
 
 NOW = datetime.datetime(2026, 11, 21, 10, 31, 5)
 PLAN = {"cells": [{"cell_id": "0123456789ab"}], "note": "Größe"}

@@ -15,9 +15,8 @@ from typing import Any
 from stubs.reported import cell_id, plan, record
 
 from sciml_bench.analysis.summary import RunSummary, summarise
-from sciml_bench.measure.steady import Steady
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult, Trial
+from sciml_bench.record.point import PointResult, Steady, Trial
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Cell, Point, Training

@@ -7,10 +7,9 @@ from typing import Any
 
 from stubs.tasks import stub_task
 
-from sciml_bench.engine.event_log import Measurement
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
-from sciml_bench.record.record import Placement, Record
+from sciml_bench.record.record import Measurement, Placement, Record
 
 
 def stub_measurement(**changes: Any) -> Measurement:

@@ -14,7 +14,6 @@ import numpy as np
 from stubs.records import stub_measurement
 from stubs.tasks import TIMES, reference, stub_task
 
-from sciml_bench.host.environment import environment_hash
 from sciml_bench.measure.gradient_scoring import gradient_scores
 from sciml_bench.measure.scoring import solve_scores
 from sciml_bench.plan.cells import Planned, blocks, input_seed
@@ -23,6 +22,7 @@ from sciml_bench.plan.profiles import profile_named
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.record import Placement, Record
+from sciml_bench.record.run_folder import environment_hash
 from sciml_bench.record.task import Cell, Task
 from sciml_bench.record.theta import Theta
 from sciml_bench.verify.evidence import read_lines

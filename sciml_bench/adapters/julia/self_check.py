@@ -70,8 +70,8 @@ def _task(cell: tuple[str, str, str], gradient: bool) -> str:
 
 def _models(installation: Installation) -> tuple[str, ...]:
     """The optional parts there that are adapters of models."""
-    from sciml_bench.adapters.base import CONVENTIONAL
     from sciml_bench.adapters.registry import adapter
+    from sciml_bench.record.task import CONVENTIONAL
 
     there = present(Path(installation.project))
     return tuple(part for part in there if adapter(part).track == CONVENTIONAL)
@@ -80,7 +80,7 @@ def _models(installation: Installation) -> tuple[str, ...]:
 def _model_task(part: str) -> str:
     """A small model, with its reference, for the adapter that has the part's name."""
     from sciml_bench.adapters.registry import adapter
-    from sciml_bench.emit import source
+    from sciml_bench.models.emit import architecture_source
     from sciml_bench.models.load import load_architecture
     from sciml_bench.models.truth import known_or_computed
     from sciml_bench.problem import catalog
@@ -91,7 +91,7 @@ def _model_task(part: str) -> str:
     return Task(
         cell=Cell(MODEL, part, *way, "float32", "cpu"),
         program=declared.program,
-        source=source(model, declared.target),
+        source=architecture_source(model, declared.target),
         numbers=model.numbers(),
         points=model.points,
         sampling=Sampling(warm_up_calls=1, steady_calls=3, steady_s=0.0, max_steady_calls=3, perturbation=0.0),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Facts, Recipe
+from sciml_bench.adapters.base import NETWORK, Adapter, Facts, Recipe
 from sciml_bench.adapters.recipes import model_refusal
+from sciml_bench.record.task import CONVENTIONAL
 
 # What the adapter of Keras on TensorFlow can do. Imports nothing of them.
 

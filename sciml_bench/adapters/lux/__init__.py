@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Facts, Recipe
+from sciml_bench.adapters.base import NETWORK, Adapter, Facts, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.recipes import always
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import CONVENTIONAL, Cell
 
 # What the adapter of Lux can do. Imports nothing of Julia.
 

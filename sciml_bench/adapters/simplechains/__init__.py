@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Facts, Recipe
+from sciml_bench.adapters.base import NETWORK, Adapter, Facts, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import lacking_part
 from sciml_bench.adapters.recipes import always
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import CONVENTIONAL, Cell
 
 # What the adapter of SimpleChains can do. Imports nothing of Julia.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import CONVENTIONAL, NETWORK, Adapter, Recipe
+from sciml_bench.adapters.base import NETWORK, Adapter, Recipe
 from sciml_bench.adapters.recipes import always, model_refusal
+from sciml_bench.record.task import CONVENTIONAL
 
 # What the adapter of PyTorch can do. Imports nothing of PyTorch.
 

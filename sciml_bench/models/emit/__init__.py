@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sciml_bench.emit.source import source
 from sciml_bench.models.emit.equinox import equinox_source
 from sciml_bench.models.emit.keras import keras_source
 from sciml_bench.models.emit.lux import lux_source
@@ -9,8 +10,7 @@ from sciml_bench.models.emit.onnx import onnx_source
 from sciml_bench.models.emit.simplechains import simplechains_source
 from sciml_bench.models.emit.torch import torch_source
 from sciml_bench.models.model import Architecture
-
-# Model to readable source text for one framework.
+from sciml_bench.problem.model import Problem
 
 EMITTERS = {
     "torch": torch_source, "jax": equinox_source, "keras": keras_source, "onnx": onnx_source, "lux": lux_source,
@@ -34,3 +34,10 @@ def architecture_source(model: Architecture, target: str) -> str:
         UsageError: the target has not all of the layers.
     """
     return EMITTERS[target](model)
+
+
+def source_of(declared: Problem | Architecture, target: str) -> str:
+    """The module that a worker runs, of equations or of a model; raises what both do."""
+    if isinstance(declared, Architecture):
+        return architecture_source(declared, target)
+    return source(declared, target)

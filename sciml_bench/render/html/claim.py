@@ -12,7 +12,12 @@ from markupsafe import Markup, escape
 from sciml_bench.analysis.loaded_run import Reading
 from sciml_bench.claims.claim import AT_LEAST, Claim, Figure
 from sciml_bench.claims.collection import of_run
-from sciml_bench.claims.format import (
+from sciml_bench.claims.judging import Judged, Measurement, judged
+from sciml_bench.claims.ruling import Finding, claimed_words, rounded
+from sciml_bench.claims.selection import SETTINGS
+from sciml_bench.errors import ProblemError
+from sciml_bench.plan.purpose import claimed_sides
+from sciml_bench.render.claims import (
     claimed_text,
     distance_text,
     disturbance,
@@ -21,11 +26,6 @@ from sciml_bench.claims.format import (
     ruling_text,
     source,
 )
-from sciml_bench.claims.judging import Judged, Measurement, judged
-from sciml_bench.claims.ruling import Finding, claimed_words, rounded
-from sciml_bench.claims.selection import SETTINGS
-from sciml_bench.errors import ProblemError
-from sciml_bench.plan.purpose import claimed_sides
 from sciml_bench.render.html.table import Entry, Heading, Places, Table
 from sciml_bench.stats.ratio import Ratio
 

@@ -14,15 +14,15 @@ from sciml_bench.analysis.ranking import Standing
 from sciml_bench.analysis.reliability import drift_lines
 from sciml_bench.analysis.rows import Comparison, Row, RowTable, Time
 from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.analysis.tables import training as training_table
+from sciml_bench.analysis.tables.layouts import Facts, Layout
+from sciml_bench.analysis.tables.layouts import facts as row_facts
 from sciml_bench.analysis.training import TrainingRow, goal, training_rows
-from sciml_bench.render import training as training_table
 from sciml_bench.render.html.explained import Explained, Limit, explained
 from sciml_bench.render.html.figures import Figure, Looks, Picture, figures
 from sciml_bench.render.html.problem_facts import ModelView, ProblemFacts, model_view, problem_facts
 from sciml_bench.render.html.table import Entry, Heading, Places, Table
 from sciml_bench.render.html.verdicts import Win, sentences, target_text, time_text, win
-from sciml_bench.render.layouts import Facts, Layout
-from sciml_bench.render.layouts import facts as row_facts
 from sciml_bench.stats.centre import Spread
 
 # The trainings of a problem as a table of the page.

@@ -15,11 +15,11 @@ from markupsafe import Markup
 from sciml_bench.analysis.loaded_run import Trace
 from sciml_bench.analysis.models import is_model, model_table
 from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.analysis.tables import models as text
+from sciml_bench.analysis.tables.layouts import Layout
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.record.task import Cell
-from sciml_bench.render import models as text
 from sciml_bench.render.html.table import Entry, Heading, Table
-from sciml_bench.render.layouts import Layout
 
 if TYPE_CHECKING:
     from sciml_bench.models.model import Architecture, Layer
@@ -226,7 +226,7 @@ def _codes(
     problem: Problem | Architecture, traces: Sequence[Trace], adapters: Iterable[str], titles: Mapping[str, str]
 ) -> Iterable[Code]:
     from sciml_bench.adapters.registry import adapters as registered
-    from sciml_bench.emit import source
+    from sciml_bench.models.emit import source_of
 
     for name in dict.fromkeys(adapters):
         adapter = registered().get(name)
@@ -239,7 +239,7 @@ def _codes(
                 hashes.setdefault(adapter.target_of(Cell(*trace.label.split("/"))), []).append(trace.source_hash)
         for target, found in hashes.items() or [(adapter.target, [])]:
             try:
-                text = source(problem, target)
+                text = source_of(problem, target)
             except (KeyError, SciMLBenchError) as error:
                 yield Code(name, target, "", f"Its code cannot be emitted here: {error}")
                 continue

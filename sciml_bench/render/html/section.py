@@ -15,8 +15,8 @@ from sciml_bench.analysis.ranking import standings
 from sciml_bench.analysis.rows import RowTable, compare, tables
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, sweep_tables
-from sciml_bench.render import advice as advice_table
-from sciml_bench.render import sweep as sweep_text
+from sciml_bench.analysis.tables import advice as advice_table
+from sciml_bench.analysis.tables import sweep as sweep_text
 from sciml_bench.render.html import facts
 from sciml_bench.render.html.claim import Tested, under_test
 from sciml_bench.render.html.explained import Limit, limit

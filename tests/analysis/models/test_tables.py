@@ -17,6 +17,7 @@ from sciml_bench import charts
 from sciml_bench.analysis.models import model_table
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.tables.models import parity_layout, times_layout
 from sciml_bench.record.migration import SCHEMA
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome
@@ -27,7 +28,6 @@ from sciml_bench.record.training import Trained
 from sciml_bench.render.document import run_document
 from sciml_bench.render.html.facts import unmeasured
 from sciml_bench.render.html.problem_facts import model_view
-from sciml_bench.render.models import parity_layout, times_layout
 from sciml_bench.render.terminal import print_run
 
 TORCH = Cell("lenet", "torch", "network", "reverse", "eager", "float32")

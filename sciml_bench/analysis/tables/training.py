@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sciml_bench.analysis import quantities
+from sciml_bench.analysis.tables.layouts import Layout
 from sciml_bench.analysis.training import TrainingRow, conditions, distances, goal
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.render.layouts import Layout
 from sciml_bench.stats.centre import Spread
 
 HEADING = "training"

@@ -10,8 +10,8 @@ import tree_sitter_julia
 from stubs.models import SMALL, TEXTS, model
 from tree_sitter import Language, Parser
 
-from sciml_bench.emit import source
 from sciml_bench.errors import UsageError
+from sciml_bench.models.emit import source_of
 from sciml_bench.models.emit.simplechains import refused_layer
 from sciml_bench.models.load import load_architecture
 from sciml_bench.models.model import Architecture
@@ -27,7 +27,7 @@ def declared(name: str, folder: Path) -> Architecture:
 
 @pytest.mark.parametrize("name", [*NAMES, *SMALL])
 def test_the_grammar_reads_every_model(name: str, tmp_path: Path) -> None:
-    text = source(declared(name, tmp_path), "simplechains")
+    text = source_of(declared(name, tmp_path), "simplechains")
     assert not Parser(Language(tree_sitter_julia.language())).parse(text.encode()).root_node.has_error
     assert text.startswith(f"# {name} for SimpleChains, emitted from its neutral spec ")
     assert text.endswith("\n")
@@ -37,23 +37,23 @@ def test_the_grammar_reads_every_model(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_source_is_as_before(name: str, tmp_path: Path) -> None:
     """A change of the emitter shows as a change of these files, to be read before they are replaced."""
-    found = source(declared(name, tmp_path), "simplechains")
+    found = source_of(declared(name, tmp_path), "simplechains")
     assert found == (GOLDEN / f"{name}.jl").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", [*NAMES, *SMALL])
 def test_layers_stand_in_the_order_of_their_weights(name: str, tmp_path: Path) -> None:
     found = declared(name, tmp_path)
-    told = re.findall(r",  # (\w+)$", source(found, "simplechains"), flags=re.MULTILINE)
+    told = re.findall(r",  # (\w+)$", source_of(found, "simplechains"), flags=re.MULTILINE)
     assert told == list(dict.fromkeys(slot.layer for slot in found.slots))
 
 
 def test_images_are_turned_and_vectors_come_flattened(tmp_path: Path) -> None:
-    images = source(declared("small-images", tmp_path), "simplechains")
+    images = source_of(declared("small-images", tmp_path), "simplechains")
     # The neutral shape is (channels, height, width).
     assert "(static(10), static(8), static(2))," in images
     assert "Flatten(3)," in images
-    vectors = source(declared("perceptron", tmp_path), "simplechains")
+    vectors = source_of(declared("perceptron", tmp_path), "simplechains")
     assert "(static(4),)," in vectors
     assert "Flatten" not in vectors
 
@@ -76,7 +76,7 @@ def test_what_it_lacks_is_named(old: str, new: str, reason: str, tmp_path: Path)
     changed = model(tmp_path, "small-images", (old, new))
     assert (refused_layer(changed.layers) or "").startswith(f"SimpleChains {reason}")
     with pytest.raises(UsageError, match="'small-images' cannot be written for SimpleChains: SimpleChains"):
-        source(changed, "simplechains")
+        source_of(changed, "simplechains")
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -20,7 +20,7 @@ from sciml_bench.analysis.sweep import (
     axis_of,
     sweep_tables,
 )
-from sciml_bench.render.layouts import Layout
+from sciml_bench.analysis.tables.layouts import Layout
 from sciml_bench.stats.scaling import Crossing, Power
 
 _WHAT = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.models import ModelRow, ModelTable, Parity
-from sciml_bench.render.layouts import Layout
+from sciml_bench.analysis.tables.layouts import Layout
 from sciml_bench.stats.centre import Spread
 
 # The tables of a model as text: parity above the times, and what a fair comparison has to state below them.

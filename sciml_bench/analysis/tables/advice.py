@@ -10,7 +10,7 @@ from sciml_bench.analysis import quantities
 from sciml_bench.analysis.advice import LARGE, Advice, Rival, Solver
 from sciml_bench.analysis.quantities import finite
 from sciml_bench.analysis.ranking import Lead
-from sciml_bench.render.layouts import Layout
+from sciml_bench.analysis.tables.layouts import Layout
 from sciml_bench.stats.bootstrap import FEWEST
 
 CAPTION = (

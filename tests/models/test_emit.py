@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from stubs.models import TEXTS, model
 
-from sciml_bench.emit import source
-from sciml_bench.models.emit import EMITTERS
+from sciml_bench.models.emit import EMITTERS, source_of
 from sciml_bench.models.load import load_declared
 from sciml_bench.problem import catalog
 
@@ -22,7 +21,7 @@ NAMES = [name for name in catalog.names() if catalog.header(name).suite == "conv
 @pytest.mark.parametrize("target", PYTHON)
 @pytest.mark.parametrize("name", NAMES)
 def test_source_of_the_catalog_is_python(name: str, target: str) -> None:
-    text = source(load_declared(catalog.path(name)), target)
+    text = source_of(load_declared(catalog.path(name)), target)
     assert text.startswith(f'"""{name} for ')
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
@@ -34,7 +33,7 @@ def test_source_of_the_catalog_is_python(name: str, target: str) -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_layer_with_weights_stands_in_the_source(tmp_path: Path, name: str, target: str) -> None:
     found = model(tmp_path, name)
-    text = source(found, target)
+    text = source_of(found, target)
     for slot in found.slots:
         assert slot.layer in text
 
@@ -42,7 +41,7 @@ def test_every_layer_with_weights_stands_in_the_source(tmp_path: Path, name: str
 def test_imports_are_used(tmp_path: Path) -> None:
     for name in TEXTS:
         for target in PYTHON:
-            text = source(model(tmp_path, name), target)
+            text = source_of(model(tmp_path, name), target)
             for node in ast.walk(ast.parse(text)):
                 if isinstance(node, ast.Import | ast.ImportFrom):
                     for alias in node.names:

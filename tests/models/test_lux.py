@@ -10,7 +10,7 @@ import tree_sitter_julia
 from stubs.models import TEXTS, model
 from tree_sitter import Language, Parser
 
-from sciml_bench.emit import source
+from sciml_bench.models.emit import source_of
 from sciml_bench.models.load import load_architecture
 from sciml_bench.models.model import Architecture
 from sciml_bench.problem import catalog
@@ -31,7 +31,7 @@ def declared(name: str, folder: Path) -> Architecture:
 
 
 def emitted(name: str, folder: Path) -> str:
-    return source(declared(name, folder), "lux")
+    return source_of(declared(name, folder), "lux")
 
 
 @pytest.mark.parametrize("name", [*NAMES, *TEXTS])
@@ -78,7 +78,7 @@ def test_layers_apply_the_activations_after_them(tmp_path: Path) -> None:
 
 def test_an_activation_after_a_layer_that_takes_none_stands_alone(tmp_path: Path) -> None:
     changed = ('kind = "flatten"\n', 'kind = "relu"\n\n[[layers]]\nkind = "flatten"\n')
-    text = source(model(tmp_path, "flat", changed), "lux")
+    text = source_of(model(tmp_path, "flat", changed), "lux")
     alone = "WrappedFunction(x -> relu.(x)),"
     assert text.index("MeanPool((2, 2)),") < text.index(alone) < text.index("FlattenLayer(),")
 
@@ -86,5 +86,5 @@ def test_an_activation_after_a_layer_that_takes_none_stands_alone(tmp_path: Path
 def test_layers_stand_in_the_order_of_their_weights(tmp_path: Path) -> None:
     for name in [*NAMES, *TEXTS]:
         found = declared(name, tmp_path)
-        told = re.findall(r",  # (\w+)$", source(found, "lux"), flags=re.MULTILINE)
+        told = re.findall(r",  # (\w+)$", source_of(found, "lux"), flags=re.MULTILINE)
         assert told == list(dict.fromkeys(slot.layer for slot in found.slots))

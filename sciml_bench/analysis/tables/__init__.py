@@ -1,0 +1,1 @@
+"""Tables as data: what stands in them, before they are printed."""
