@@ -19,8 +19,8 @@ WARM = "-warm"
 """Ends the mode of a cell whose framework finds its compile cache filled on the disk."""
 
 SOLVERS, CONVENTIONAL = "solvers", "conventional"
-"""The two tracks: adapters of the first solve differential equations, those of the second run models. The second is also a
-suite, and a folder of the catalog."""
+"""The two tracks: adapters of the first solve differential equations, those of the second run models. The second is
+also a suite, and a folder of the catalog."""
 
 GRADIENT, SOLVE = "gradient", "solve"
 

@@ -220,7 +220,8 @@ def test_callback_that_raises_ends_the_worker():
 ENGINE = """
 import psutil
 from stubs.tasks import stub_task
-from sciml_bench.engine import Limits, measure_cell
+from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.local import measure_cell
 from sciml_bench.measure.protocol import Enter
 
 def tell(event):

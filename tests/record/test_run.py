@@ -132,7 +132,7 @@ import resource, signal, sys
 from pathlib import Path
 from stubs.records import stub_record
 from sciml_bench.errors import StoreError
-from sciml_bench.record import Run
+from sciml_bench.record.run_folder import Run
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
@@ -166,7 +166,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from stubs.records import stub_record
-from sciml_bench.record import Run
+from sciml_bench.record.run_folder import Run
 
 run = Run.open(Path(sys.argv[1]))
 for block in range(10**6):

@@ -9,8 +9,8 @@ import juliacall
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Trainer
-from sciml_bench.adapters.julia import calls as failure
-from sciml_bench.adapters.julia.calls import Bridged, Calls
+from sciml_bench.adapters.julia.bridge import Bridged, raised
+from sciml_bench.adapters.julia.calls import Calls
 from sciml_bench.adapters.julia.setting_up import package_folder
 from sciml_bench.adapters.julia.training import optimiser_numbers
 from sciml_bench.adapters.models import ModelProgram, ModelTrainer
@@ -49,7 +49,7 @@ class JuliaModelProgram(Bridged, ModelProgram):
         try:
             self.network = self.build_network(task, named, classes)
         except juliacall.JuliaError as error:
-            raise failure.raised(bench.failure(error.exception)) from error
+            raise raised(bench.failure(error.exception)) from error
         self._prepare, self._solved, self._differentiated = bench.prepare, bench.solved, bench.differentiated
         self._gradient_vector = bench.gradient_vector
         self.calls = Calls()
@@ -87,7 +87,7 @@ class JuliaModelProgram(Bridged, ModelProgram):
     def _check(self, kind: str, output: Any) -> None:
         self.calls.note(kind, output)
         if output.failure is not None:
-            raise failure.raised(output.failure)
+            raise raised(output.failure)
 
 
 class JuliaModelTrainer(ModelTrainer):
@@ -100,7 +100,7 @@ class JuliaModelTrainer(ModelTrainer):
         try:
             self._trainer = bench.trainer(program.network, training.optimiser, optimiser_numbers(training))
         except juliacall.JuliaError as error:
-            raise failure.raised(bench.failure(error.exception)) from error
+            raise raised(bench.failure(error.exception)) from error
 
     def step(self) -> Any:
         return self._trained(self._trainer, self.batch)

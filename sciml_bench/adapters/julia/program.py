@@ -8,8 +8,8 @@ import juliacall
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Solution, Trainer
-from sciml_bench.adapters.julia import calls as failure
-from sciml_bench.adapters.julia.calls import Bridged, Calls
+from sciml_bench.adapters.julia.bridge import Bridged, raised
+from sciml_bench.adapters.julia.calls import Calls
 from sciml_bench.adapters.julia.training import JuliaTrainer, optimiser_numbers
 from sciml_bench.adapters.time_grid import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
@@ -42,7 +42,7 @@ class JuliaProgram(Bridged):
                 *(np.array(values, dtype=np.float64) for values in vectors),
             )  # fmt: skip
         except juliacall.JuliaError as error:
-            raise failure.raised(bench.failure(error.exception)) from error
+            raise raised(bench.failure(error.exception)) from error
         self._solved, self._differentiated, self._prepared = bench.solved, bench.differentiated, bench.prepare
         self._theta, self._batch = np.array(numbers.theta), numbers.batch
         self.calls = Calls()
@@ -78,14 +78,14 @@ class JuliaProgram(Bridged):
                 self._cell, self._theta, training.optimiser, optimiser_numbers(training), training.rtol, training.atol
             )
         except juliacall.JuliaError as error:
-            raise failure.raised(bench.failure(error.exception)) from error
+            raise raised(bench.failure(error.exception)) from error
         return JuliaTrainer(bench, trainer, self.read_gradient)
 
     def _check(self, kind: str, output: Any) -> None:
         self.calls.note(kind, output)
         failed = output.failure
         if failed is not None:
-            raise failure.raised(failed, _steps_of_each(output))
+            raise raised(failed, _steps_of_each(output))
 
 
 def build(task: Task) -> JuliaProgram:

@@ -24,8 +24,8 @@ LARGE = """
 import datetime, os, sys
 os.sched_getaffinity = lambda _process: {0, 1}
 from pathlib import Path
-from sciml_bench.analysis import pieces
-from sciml_bench.render.html import drawn
+from sciml_bench.analysis import loaded_run as pieces
+from sciml_bench.render.html import figures as drawn
 pieces.LONG_BYTES = drawn.MANY_CELLS = 1
 """
 
@@ -71,7 +71,7 @@ def test_pieces_of_a_file_are_whole_lines_with_their_numbers(tmp_path):
 def test_a_script_that_asks_for_a_report_starts_no_process(run, tmp_path):
     done = scripted(
         tmp_path,
-        "from sciml_bench.render.html.page import report\nfrom sciml_bench.record import Run\n"
+        "from sciml_bench.render.html.page import report\nfrom sciml_bench.record.run_folder import Run\n"
         f"page = report([Run.open(Path({str(run.folder)!r}))], datetime.datetime.now(datetime.UTC))\n"
         "print('made', page.startswith('<!DOCTYPE html>'))\n",
     )

@@ -17,7 +17,7 @@ from sciml_bench.host.lock import host_lock
 HOLD = """
 import sys, time
 from pathlib import Path
-from sciml_bench.engine import host_lock
+from sciml_bench.host.lock import host_lock
 with host_lock(label="sciml-bench stiff", path=Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(float(sys.argv[2]))
