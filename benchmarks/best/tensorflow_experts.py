@@ -30,7 +30,7 @@ from best.numbers import (
     SPIRAL_TIMES,
     spiral_data,
 )
-from best.tensorflow_running import Solver, bdf, compiled, dormand_prince, forward
+from best.tensorflow_running import Share, Solver, bdf, compiled, dormand_prince, forward, in_shares, share
 
 
 def populations(t: tf.Tensor, z: tf.Tensor, parameters: tf.Tensor) -> tf.Tensor:
@@ -51,6 +51,17 @@ def populations_forward(t: tf.Tensor, z: tf.Tensor, theta: tf.Tensor) -> tf.Tens
     for s, r, (f, g) in zip(by[0::2], by[1::2], forcing, strict=True):
         out += [(a - b * y) * s - b * x * r + f, d * y * s + (d * x - c) * r + g]
     return tf.stack(out)
+
+
+def populations_as_matrices(t: tf.Tensor, z: tf.Tensor, theta: tf.Tensor) -> tf.Tensor:
+    """The same, the derivatives as one product."""
+    a, b, c, d = tf.unstack(theta)
+    x, y = tf.unstack(z[:2])
+    xy, zero = x * y, tf.zeros_like(x)
+    jacobian = tf.reshape(tf.stack([a - b * y, d * y, -b * x, d * x - c]), (2, 2))
+    forcing = tf.reshape(tf.stack([x, zero, -xy, zero, zero, -y, zero, xy]), (4, 2))
+    slopes = tf.linalg.matmul(tf.reshape(z[2:], (4, 2)), jacobian) + forcing
+    return tf.concat([tf.stack([a * x - b * xy, d * xy - c * y]), tf.reshape(slopes, (-1,))], axis=0)
 
 
 def species(t: tf.Tensor, z: tf.Tensor, parameters: tf.Tensor) -> tf.Tensor:
@@ -147,6 +158,20 @@ def reactants_forward(t: tf.Tensor, z: tf.Tensor, theta: tf.Tensor) -> tf.Tensor
     return tf.concat([reactants(t, states, theta), tf.reshape(slopes, (-1,))], axis=0)
 
 
+def reactants_share(first: int, last: int) -> tuple[Any, Any]:
+    """With the derivatives by some of the parameters, and the Jacobian of that."""
+
+    def augmented(t: tf.Tensor, z: tf.Tensor, theta: tf.Tensor) -> tf.Tensor:
+        before, after = tf.zeros(8 * first, z.dtype), tf.zeros(8 * (10 - last), z.dtype)
+        whole = reactants_forward(t, tf.concat([z[:8], before, z[8:], after], axis=0), theta)
+        return tf.concat([whole[:8], whole[8 + 8 * first : 8 + 8 * last]], axis=0)
+
+    def blocks(t: tf.Tensor, z: tf.Tensor, theta: tf.Tensor) -> tf.Tensor:
+        return _blocks(reactants_jacobian(t, z[:8], theta), 1 + last - first, 8)
+
+    return augmented, blocks
+
+
 def reactants_blocks(t: tf.Tensor, z: tf.Tensor, theta: tf.Tensor) -> tf.Tensor:
     """The Jacobian in each of eleven blocks."""
     return _blocks(reactants_jacobian(t, z[:8], theta), 11, 8)
@@ -204,12 +229,16 @@ def lotka_volterra() -> Expert:
     )
 
 
-def lotka_volterra_forward() -> Expert:
+def lotka_volterra_forward(style: str, equations: Any) -> Callable[[], Expert]:
     """Ten equations."""
-    return forward(
-        "DormandPrince, XLA, forward", dormand_prince(1.0), populations_forward,
-        np.concatenate([LOTKA_VOLTERRA_START, np.zeros(8)]), LOTKA_VOLTERRA_TIMES, _slopes(2, 4, np.ones(2)),
-    )  # fmt: skip
+
+    def make() -> Expert:
+        return forward(
+            f"DormandPrince, XLA, forward, {style}", dormand_prince(1.0), equations,
+            np.concatenate([LOTKA_VOLTERRA_START, np.zeros(8)]), LOTKA_VOLTERRA_TIMES, _slopes(2, 4, np.ones(2)),
+        )  # fmt: skip
+
+    return make
 
 
 def robertson(atol: float, scale: Vector | None) -> Callable[[], Expert]:
@@ -267,6 +296,29 @@ def hires_forward(atol: float) -> Callable[[], Expert]:
     return make
 
 
+def hires_shares(size: int, atol: float) -> Callable[[], Expert]:
+    """So many parameters a solve."""
+
+    def made(first: int) -> Share:
+        last = min(first + size, 10)
+        augmented, blocks = reactants_share(first, last)
+
+        def unit(theta: tf.Tensor) -> tf.Tensor:
+            sizes = tf.constant(HIRES_SIZES)
+            return tf.concat([sizes, tf.reshape(sizes / theta[first:last, None], (-1,))], axis=0)
+
+        return share(
+            bdf(atol), augmented, np.concatenate([HIRES_START, np.zeros(8 * (last - first))]), HIRES_TIMES,
+            _slopes(8, last - first, HIRES_SIZES), jacobian=blocks, unit=unit,
+        )  # fmt: skip
+
+    def make() -> Expert:
+        name = f"BDF, XLA, forward by {size} parameters at once, atol {atol:g} rtol"
+        return in_shares(name, [made(first) for first in range(0, 10, size)])
+
+    return make
+
+
 def brusselator_1d() -> Expert:
     """Forty points are not stiff."""
     return compiled("DormandPrince, XLA", dormand_prince(1.0), brusselator, BRUSSELATOR_START, BRUSSELATOR_TIMES, None)
@@ -299,7 +351,11 @@ def _slopes(n: int, k: int, sizes: Vector) -> Callable[[tf.Tensor], tf.Tensor]:
 
 
 EXPERTS: Experts = {
-    "lotka-volterra": (lotka_volterra, lotka_volterra_forward),
+    "lotka-volterra": (
+        lotka_volterra,
+        lotka_volterra_forward("numbers", populations_forward),
+        lotka_volterra_forward("matrices", populations_as_matrices),
+    ),
     "robertson": (
         robertson(1.0, np.array([1.0, 1e-6, 1.0])),
         robertson(1e-6, None),
@@ -313,6 +369,9 @@ EXPERTS: Experts = {
         hires("DormandPrince, XLA", dormand_prince(1e-4)),
         hires_forward(1.0),
         hires_forward(1e-2),
+        hires_shares(1, 1.0),
+        hires_shares(2, 1.0),
+        hires_shares(5, 1.0),
     ),
     "brusselator-1d": (brusselator_1d, brusselator_1d_forward),
     "spiral-node": (spiral_node,),

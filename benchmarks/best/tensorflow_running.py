@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ def compiled(
     """
     y0, unit = tf.constant(start), None if scale is None else tf.constant(scale)
 
-    def integrate(parameters: Any, rtol: tf.Tensor) -> tf.Tensor:
+    def integrate(parameters: Any, rtol: tf.Tensor, differentiated: bool) -> tf.Tensor:
         def right_hand_side(t: tf.Tensor, z: tf.Tensor, parameters: Any) -> tf.Tensor:
             return equation(t, z, parameters) if unit is None else equation(t, z * unit, parameters) / unit
 
@@ -58,22 +58,25 @@ def compiled(
                 return jacobian(t, z, parameters)
             return jacobian(t, z * unit, parameters) * (unit / unit[:, None])
 
+        # Only the adjoint needs to be told of what is differentiated by, and handing it over costs time.
         results = solver(rtol).solve(
-            right_hand_side, 0.0, y0 if unit is None else y0 / unit, times, constants={"parameters": parameters},
+            right_hand_side if differentiated else lambda t, z: right_hand_side(t, z, parameters),
+            0.0, y0 if unit is None else y0 / unit, times,
+            constants={"parameters": parameters} if differentiated else None,
             jacobian_fn=None if jacobian is None else by_state,
         )  # fmt: skip
         return results.states if unit is None else results.states * unit
 
     @tf.function(jit_compile=True, autograph=False)
     def solve(theta: tf.Tensor, rtol: tf.Tensor) -> tf.Tensor:
-        return integrate(arguments(theta), rtol)
+        return integrate(arguments(theta), rtol, False)
 
     @tf.function(jit_compile=True, autograph=False)
     def gradient(theta: tf.Tensor, rtol: tf.Tensor) -> tf.Tensor:
         assert loss is not None
         with tf.GradientTape() as tape:
             tape.watch(theta)
-            value = loss(integrate(arguments(theta), rtol))
+            value = loss(integrate(arguments(theta), rtol, True))
         return tape.gradient(value, theta)
 
     return Expert(
@@ -121,9 +124,26 @@ def forward(
 
     ``unit`` gives of theta what the numbers of the augmented state are measured in.
     """
+    return in_shares(name, [share(solver, augmented, start, times, slopes, jacobian=jacobian, unit=unit)])
+
+
+Share = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+"""The part of a gradient by some of the parameters, of theta and rtol."""
+
+
+def share(
+    solver: Solver,
+    augmented: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor],
+    start: Vector,
+    times: Vector,
+    slopes: Callable[[tf.Tensor], tf.Tensor],
+    *,
+    jacobian: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
+    unit: Callable[[tf.Tensor], tf.Tensor] | None = None,
+) -> Share:
+    """One solve of an augmented system; see :func:`forward`."""
     y0 = tf.constant(start)
 
-    @tf.function(jit_compile=True, autograph=False)
     def gradient(theta: tf.Tensor, rtol: tf.Tensor) -> tf.Tensor:
         scale = tf.ones_like(y0) if unit is None else unit(theta)
         states = (
@@ -135,6 +155,17 @@ def forward(
             .states
         )  # fmt: skip
         return slopes(states * scale)
+
+    return gradient
+
+
+def in_shares(name: str, shares: Sequence[Share]) -> Expert:
+    """Parameters in shares, each in a solve of its own: the library factorises a dense matrix of the whole system, so
+    that several small ones cost less than a large one."""
+
+    @tf.function(jit_compile=True, autograph=False)
+    def gradient(theta: tf.Tensor, rtol: tf.Tensor) -> tf.Tensor:
+        return tf.concat([part(theta, rtol) for part in shares], axis=0)
 
     def run(inputs: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
         return gradient(*inputs)

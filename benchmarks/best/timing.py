@@ -18,6 +18,10 @@ _BATCH_S, _LARGEST_BATCH = 4e-3, 48
 _PERTURBATION = 1e-6
 _FEWEST_ROUNDS, _MOST_ROUNDS = 6, 60
 
+# The number of steps at one tolerance is a matter of luck, as its error is: each round moves all tolerances by a common
+# factor of up to so many decades either way, and the ratio's interval has that scatter, too.
+_NUDGE_DECADES = 0.1
+
 
 class Timed(NamedTuple):
     """Seconds a call in each round, (n_rounds,), in processor time and in wall time."""
@@ -36,7 +40,8 @@ class Entrant(NamedTuple):
 def in_turn(entrants: Sequence[Entrant], kind: str, theta: Vector, budget_s: float, seed: int) -> list[Timed]:
     """Time the entrants in rounds, each forwards and backwards through all of them, for so many seconds of wall time.
 
-    All see the same inputs: theta, varied by one part in a million from call to call, as the suite's workers do.
+    All see the same inputs: theta, varied by one part in a million from call to call, as the suite's workers do, at
+    tolerances that all are nudged alike from round to round.
     """
     generator = np.random.default_rng(seed)
     calls = [
@@ -48,12 +53,13 @@ def in_turn(entrants: Sequence[Entrant], kind: str, theta: Vector, budget_s: flo
     until = time.perf_counter() + budget_s
     while len(rounds) < _MOST_ROUNDS and (len(rounds) < _FEWEST_ROUNDS or time.perf_counter() < until):
         varied = theta * (1.0 + _PERTURBATION * generator.uniform(-1.0, 1.0, (_LARGEST_BATCH, *theta.shape)))
+        nudge = 10.0 ** generator.uniform(-_NUDGE_DECADES, _NUDGE_DECADES)
         spent: list[dict[float, Vector]] = [{} for _ in entrants]
         there = list(range(len(entrants)))
         for index in (*there, *reversed(there)):
             side, where = entrants[index]
             for rtol in where.rtols:
-                took = _timed(side, getattr(side, kind), rtol, varied[: calls[index][rtol]])
+                took = _timed(side, getattr(side, kind), rtol * nudge, varied[: calls[index][rtol]])
                 spent[index][rtol] = spent[index].get(rtol, np.zeros(2)) + took / 2
         rounds.append([
             [entrant.where.time(_of_clock(spent[index], clock)) for clock in (0, 1)]

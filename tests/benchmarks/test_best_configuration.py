@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -69,6 +70,22 @@ def test_a_side_of_twice_the_cost_at_a_tenth_of_the_accuracy_is_slower_by_both(m
     found, low, high = modules.timing.ratio(second.processor, first.processor)
     assert found == pytest.approx(2 * 1.1**2, rel=1e-6)
     assert low == pytest.approx(high)
+
+
+def test_a_lucky_tolerance_decides_nothing(modules: SimpleNamespace) -> None:
+    # A library whose steps jump by 40 % between neighbouring tolerances, lucky just at the rung that is read.
+    def jumping(rtol: float) -> float:
+        return 1e-3 * (1.0 if math.floor(-40 * np.log10(rtol) + 0.5) % 2 == 0 else 1.4)
+
+    one, other = side(modules, "one", lambda _: 1.2e-3), side(modules, "other", jumping)
+    rung = modules.ladder.Rung(1e-4, 4.0, 1e-3)
+    where = modules.ladder.Between(rung, rung, 0.0)
+    entrants = [modules.timing.Entrant(item, where) for item in (one, other)]
+    first, second = modules.timing.in_turn(entrants, "solve", np.ones(3), 1.0, seed=2)
+    found, low, high = modules.timing.ratio(first.processor, second.processor)
+    assert jumping(1e-4) == 1e-3
+    assert low < 0.9 < 1.15 < high
+    assert found < 1.21
 
 
 def test_time_is_read_off_between_two_tolerances(modules: SimpleNamespace) -> None:
