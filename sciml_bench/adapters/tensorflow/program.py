@@ -34,8 +34,8 @@ Arguments = tuple[Any, ...]
 """What the right-hand side takes after t and y: the named parameters, then the weights of each network."""
 Equation = tuple[Callable[..., tf.Tensor], Callable[..., tf.Tensor] | None]
 """What a solver is given: the right-hand side and, where it is known, its Jacobian."""
-MakeSolver = Callable[[tf.Tensor, tf.Tensor], Any]
-"""From rtol and atol to the solver."""
+MakeSolver = Callable[..., Any]
+"""From rtol and atol, and how much of it BDF takes, to the solver."""
 
 
 N_REPORT = 4
@@ -120,10 +120,10 @@ class TensorFlowProgram(Program):
         return Inputs(values, self._calls[n_steps])
 
     def _compiled(self, n_steps: int) -> Calls:
-        def make(rtol: tf.Tensor, atol: tf.Tensor) -> Any:
+        def make(rtol: tf.Tensor, atol: tf.Tensor, bdf_atol: float = solvers.BDF_ATOL) -> Any:
             if self._fixed:
                 return RungeKutta4(n_steps / (self._numbers.t1 - self._numbers.t0), self._mode == UNROLLED)
-            return solvers.solver(self._method, self._xla, rtol, atol)
+            return solvers.solver(self._method, self._xla, rtol, atol, bdf_atol)
 
         timed, options = self._trace_times.timed, {"autograph": False, "jit_compile": self._xla}
         return Calls(
@@ -212,7 +212,7 @@ class TensorFlowProgram(Program):
 
     def _forward_gradient(self, make: MakeSolver, inputs: tf.Tensor) -> tf.Tensor:
         """The gradient by the forward sensitivity equations, see :mod:`.forward`."""
-        theta, solver = inputs[:-2], make(*tf.unstack(inputs[-2:]))
+        theta, solver = inputs[:-2], make(*tf.unstack(inputs[-2:]), bdf_atol=1.0)
         sizes = forward.sizes(self._numbers)
         directions = tf.constant(np.diag(sizes)[self._shares])
         solved, slopes = self._with_sensitivities(solver, theta, directions)
