@@ -24,7 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.stats import across, bootstrap, centre, levels, outliers, ratio, verdict
+from sciml_bench.stats import across, bootstrap, centre, outliers, ratio, verdict
 from sciml_bench.stats import centre as processes
 
 BOUND_S = 5.0
@@ -95,7 +95,6 @@ def study(cells: list[list[list[float]]], timed: Steps) -> None:
     timed("two-level bootstrap, 10 000 resamples each", lambda: [*map(bootstrap.hierarchical_ratio, base, new)])
     judged = timed("verdicts over the family", lambda: verdict.judge(found))
     timed("Tukey's labels of records", lambda: [outliers.count(process) for cell in cells for process in cell])
-    timed("variance components of 100 pilots", lambda: [*map(levels.components, cells[:100])])
     timed("geometric mean of all ratios", lambda: across.geometric_mean(each.estimate for each in found.values()))
     costs = {solver: dict(enumerate(each[0] for each in medians[solver::SOLVERS])) for solver in range(SOLVERS)}
     fewest = min(map(len, costs.values()))

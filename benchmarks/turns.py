@@ -23,7 +23,7 @@ from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.local import measure_cell, measure_group
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task
-from sciml_bench.stats.levels import smallest_change
+from sciml_bench.stats.power import smallest_change
 
 CELL = "lotka-volterra/scipy/rk45/forward/eager"
 LIMITS = Limits(timeout_s=120.0)

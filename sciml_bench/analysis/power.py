@@ -10,7 +10,7 @@ from statistics import median
 
 from sciml_bench.analysis.summary import CellSummary, PointSummary, RunSummary
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.stats.levels import smallest_change
+from sciml_bench.stats.power import smallest_change
 from sciml_bench.stats.ratio import pair, paired_ratio
 from sciml_bench.stats.verdict import FEW_PROCESSES, LEAST_RATIO_OF_FEW
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
-from sciml_bench.stats.levels import processes_for, smallest_change
 from sciml_bench.stats.linear import coefficient, fit, level
+from sciml_bench.stats.power import processes_for, smallest_change
 from sciml_bench.stats.ratio import paired_ratio
 from sciml_bench.stats.serial import autocorrelation, error, unbiased, widening
 from sciml_bench.stats.shares import Share, share

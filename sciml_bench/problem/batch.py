@@ -64,8 +64,3 @@ class Given:
     def part(self, row: int) -> Given:
         """The same quantity of one trajectory alone."""
         return Given(self.name, self.shape, (self.rows[row],))
-
-    @property
-    def is_series(self) -> bool:
-        """Whether it runs over times, as recurrent networks and losses take it."""
-        return len(self.shape) == 2

@@ -104,7 +104,6 @@ def drawn(reader: Reader, motions: dict[str, Brownian], size: int) -> tuple[Give
 
 CONTROL_KEYS = ("data", "times", "interpolation", "brownian", "sha256")
 INTERPOLATIONS = ("hermite", "linear")
-OPERATORS = ("ddt", "apply")
 
 
 @dataclass(frozen=True)

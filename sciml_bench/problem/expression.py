@@ -68,10 +68,6 @@ class Scope:
         self.used.add(name)
         return self.names[name]
 
-    def extended(self, names: dict[str, Typed]) -> Scope:
-        """A scope with further names that shares the record of use."""
-        return Scope({**self.names, **names}, self.operators, self.used)
-
 
 def number(value: int | Decimal) -> Node:
     """An exact rational from a TOML or literal number.

@@ -70,9 +70,6 @@ def parts(problem: Problem) -> Parts | None:
     return Parts(motion, drift, diffusion)
 
 
-OF_NEIGHBOURS = (Laplacian, Difference, Shift)
-"""Operators whose value at a point is computed of points near it."""
-
 MOST_TERMS = 2000
 """Of the equations at one point, with definitions and operators inside each other written out."""
 

@@ -25,11 +25,6 @@ def precision(bits: int) -> Iterator[None]:
         flint.ctx.prec = before
 
 
-def bits_for(digits: float) -> int:
-    """Working precision for this many decimal digits, as whole 64-bit words: parts of a word cost as much."""
-    return 64 * (int(digits * BITS_PER_DIGIT) // 64 + 1)
-
-
 def exact(value: Expr) -> arb:
     """An exact number at the current precision, as the middle of its ball."""
     if value.is_Rational:
@@ -65,8 +60,3 @@ def matching_digits(a: arb, b: arb, floor: float = 0.0) -> float:
     if difference == 0 or size == 0:
         return flint.ctx.prec / BITS_PER_DIGIT
     return float(-(difference / size).log() / arb(10).log())
-
-
-def to_float(value: arb) -> float:
-    """The nearest double; magnitudes that no double holds become 0 or infinity."""
-    return float(value)

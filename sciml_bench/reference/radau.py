@@ -159,7 +159,6 @@ class _March:
         self.segments = list(dynamics.segments())
         self.resolutions = [Resolution(source) for source in dynamics.sources] if settings.resolved else []
         self.targets = stops(dynamics.ends, save_times)
-        self.t_end = exact(save_times[-1])
         self.span = to_double(save_times[-1]) - to_double(t0)
         self.h = settings.first_step * (to_double(save_times[0]) - to_double(t0))
         self.largest = np.array([abs(float(value)) for value in self.y])

@@ -27,7 +27,7 @@ def test_each_trajectory_has_its_row(tmp_path):
 def test_series_are_times_of_channels(tmp_path):
     problem = latent(tmp_path, "autoencoder")
     (x, w) = problem.given
-    assert (x.shape, x.is_series, w.shape, w.is_series) == ((3, 2), True, (3,), False)
+    assert (x.shape, w.shape) == ((3, 2), (3,))
     assert [network.recurrent for network in problem.networks] == ["reverse", "forward", "", "", ""]
     encode = problem.networks[0]
     assert (encode.inputs, encode.outputs, len(encode.weights)) == (2, 5, 5 * 8)
