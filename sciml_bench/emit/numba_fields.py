@@ -22,7 +22,7 @@ from sympy.core.parameters import distribute
 from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.points import STEPPED, Points
 from sciml_bench.emit.statements import straight_line
-from sciml_bench.emit.variation import derivative, fresh
+from sciml_bench.emit.variation import derivatives, fresh
 from sciml_bench.problem.operators import Node
 
 _COMPILED = '@njit(error_model="numpy")'
@@ -52,18 +52,14 @@ class _Writer:
         self._begins = ["own", *(fresh(f"at_{k}", self._taken).name for k in range(1, points.n_places))]
         self._directions = {v: fresh(f"s_{v.name}", self._taken).name for v in points.variables}
         #: (equation, variable) → the derivative, and (equation, parameter's index) → the derivative.
-        self._entries = {
-            (s, variable): entry
-            for s, expr in enumerate(points.equations)
-            for variable in points.variables
-            if variable in expr.free_symbols and (entry := derivative(expr, variable)) != 0
-        }
-        self._forcing = {
-            (s, j): entry
-            for s, expr in enumerate(points.equations)
-            for j, parameter in enumerate(self._theta)
-            if parameter in expr.free_symbols and (entry := derivative(expr, parameter)) != 0
-        }
+        self._entries = self._by_variable(points.equations)
+        self._forcing = derivatives(dict(enumerate(points.equations)), self._theta)
+
+    def _by_variable(self, expressions: Iterable[Node]) -> dict[tuple[int, Symbol], Node]:
+        """(index, variable) → derivative, those that are not always zero."""
+        variables = list(self._points.variables)
+        found = derivatives(dict(enumerate(expressions)), variables)
+        return {(index, variables[k]): entry for (index, k), entry in found.items()}
 
     def constants(self) -> str:
         """The tables of places and of what is fixed at each point."""
@@ -126,19 +122,8 @@ class _Writer:
     def coupling(self) -> str:
         """What couples sensitivity j with the state, into ``out`` where ``places[j, entry]`` says: the derivative of
         each entry of the Jacobian in the direction of that sensitivity, and by the parameter that it is to."""
-        variables = self._points.variables
-        curved = {
-            (q, variable): value
-            for q, entry in enumerate(self._entries.values())
-            for variable in variables
-            if variable in entry.free_symbols and (value := derivative(entry, variable)) != 0
-        }
-        mixed = {
-            (q, j): value
-            for q, entry in enumerate(self._entries.values())
-            for j, parameter in enumerate(self._theta)
-            if parameter in entry.free_symbols and (value := derivative(entry, parameter)) != 0
-        }
+        curved = self._by_variable(self._entries.values())
+        mixed = derivatives(dict(enumerate(self._entries.values())), self._theta)
         before, inside, values = self._body([*curved.values(), *mixed.values()], [variable for _, variable in curved])
         names = self._names("by", len(curved))
         printer = self._context.printer()
