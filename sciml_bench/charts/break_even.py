@@ -6,20 +6,19 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.break_even import choice, cost
 from sciml_bench.analysis.rows import Row
 from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.charts import scales
+from sciml_bench.charts.axes import Axes
+from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import Material, Panel, Section, ending, label, places
+from sciml_bench.charts.data import Panel, ProblemData, Section, ending, label, places
+from sciml_bench.charts.kind import ProblemKind
+from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, joined, title
 from sciml_bench.stats.breakeven import Cost
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.axes import Pane
-    from sciml_bench.charts.paper import Paper
-
 
 NUMBERS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 """The numbers of gradients for which the data gives the total."""
@@ -36,30 +35,30 @@ class Side:
     cheapest: tuple[tuple[int, CellSummary], ...]
 
 
-def break_even(material: Material) -> Iterator[Chart]:
+def _made(data: ProblemData) -> Iterator[Chart]:
     """A chart for each division with at least two cells that have both a first and a steady gradient."""
-    rows = {id(row.summary): row for row in material.comparison.rows}
-    for section in material.sections():
+    rows = {id(row.summary): row for row in data.comparison.rows}
+    for section in data.sections():
         sides = tuple(_side(panel, rows) for panel in section.panels)
         if any(len(side.costs) > 1 for side in sides):
-            yield _chart(material, section, sides)
+            yield _chart(data, section, sides)
 
 
-def _chart(material: Material, section: Section, sides: Sequence[Side]) -> Chart:
+def _chart(data: ProblemData, section: Section, sides: Sequence[Side]) -> Chart:
     return Chart(
         kind="break-even",
-        name=chart_name("break-even", material.problem, "" if section.name == "idiomatic" else section.name),
-        title=f"{material.title}: total time against the number of gradients, {section.name}",
-        alt=_alt(material, section, sides),
+        name=chart_name("break-even", data.problem, "" if section.name == "idiomatic" else section.name),
+        title=f"{data.title}: total time against the number of gradients, {section.name}",
+        alt=_alt(data, section, sides),
         method=(
             "The total for n gradients is the median time from process start to the first gradient plus n − 1 times "
-            f"the median time per gradient in the steady state, {_target(material)}, over {material.processes}. The "
+            f"the median time per gradient in the steady state, {_target(data)}, over {data.processes}. The "
             "bar below the curves shows which cell is the cheapest."
         ),
         columns=("division", "cell", "first_gradient_s", "each_further_s", *(f"total_{n}_s" for n in NUMBERS),
                  "cheapest_from", "why_not", "records"),
         rows=tuple(row for side in sides for row in _rows(section, side)),
-        draw=lambda figure: _draw(figure, material, section, sides),
+        draw=lambda backend: _draw(backend, data, section, sides),
     )  # fmt: skip
 
 
@@ -84,8 +83,8 @@ def _reason(cell: CellSummary, row: Row | None) -> str:
     return row.gradient.reason if row is not None and row.gradient.reason else "no time per gradient"
 
 
-def _target(material: Material) -> str:
-    target = material.comparison.gradient_target
+def _target(data: ProblemData) -> str:
+    target = data.comparison.gradient_target
     if target.digits is not None:
         return f"read off at a relative error of {quantities.error(10.0**-target.digits)}"
     return f"at a relative tolerance of {quantities.tolerance(target.rtol)}" if target.rtol is not None else "measured"
@@ -102,8 +101,8 @@ def _rows(section: Section, side: Side) -> Iterator[tuple[object, ...]]:
         yield (division, label(cell), *(None,) * (len(NUMBERS) + 3), reason, places(cell))
 
 
-def _alt(material: Material, section: Section, sides: Sequence[Side]) -> str:
-    said = [f"Total time against the number of gradients of {material.title} ({section.name}: {section.meaning})."]
+def _alt(data: ProblemData, section: Section, sides: Sequence[Side]) -> str:
+    said = [f"Total time against the number of gradients of {data.title} ({section.name}: {section.meaning})."]
     for side in sides:
         told = [f"{label(cell)} from {quantities.count(gradients)} on" for gradients, cell in side.cheapest[1:]]
         if side.cheapest:
@@ -119,53 +118,56 @@ def _furthest(sides: Sequence[Side]) -> float:
     return min(max(4.0, math.ceil(math.log10(last)) + 1.0), 9.0)
 
 
-def _draw(figure: Paper, material: Material, section: Section, sides: Sequence[Side]) -> None:
-    from sciml_bench.charts import axes as scales
-    from sciml_bench.charts.axes import Entry, Grid, Legend, joined, title
-
+def _draw(backend: Backend, data: ProblemData, section: Section, sides: Sequence[Side]) -> None:
     legend = Legend(
         [
-            Entry(material.style(cell), label(cell) + (f": {reason}" if reason else ""))
+            LegendLine(data.style(cell), label(cell) + (f": {reason}" if reason else ""))
             for side in sides
             for cell, reason in (*((cell, "") for cell, _ in side.costs), *side.without)
         ]
     )
-    grid = Grid(len(sides), legend.height_in, cautioned=bool(material.caution))
-    grid.open(figure)
+    grid = Grid(len(sides), legend.height_in, cautioned=bool(data.caution))
+    grid.open(backend)
     only = sides[0].panel.title if grid.single else ""
-    title(figure, joined(f"{material.title}: {section.name}", only), material.caution)
+    title(backend, joined(f"{data.title}: {section.name}", only), data.caution)
     last = _furthest(sides)
     every = [of_cell for side in sides for _, of_cell in side.costs]
     low, high = scales.log_limits([math.log10(c.total_s(round(10**n))) for c in every for n in (0.0, last)])
     x_limits, y_limits = (-0.05, last), (low - 0.06 * (high - low), high)
     for place, side in enumerate(sides):
-        pane = grid.pane(figure, place)
-        pane.limits(x=x_limits, y=y_limits)
-        grid.title(pane, side.panel.title)
-        pane.x_axis(scales.named_ticks(x_limits, scales.count_tick), "gradients")
+        axes = grid.axes(backend, place)
+        axes.limits(x=x_limits, y=y_limits)
+        grid.title(axes, side.panel.title)
+        axes.x_axis(scales.named_ticks(x_limits, scales.count_tick), "gradients")
         y_label = "total time" if grid.leftmost(place) else ""
-        pane.y_axis(scales.named_ticks(y_limits, scales.duration_tick), y_label)
-        _draw_side(pane, material, side)
-    legend.draw(figure)
+        axes.y_axis(scales.named_ticks(y_limits, scales.duration_tick), y_label)
+        _draw_side(axes, data, side)
+    legend.draw(backend)
 
 
-def _draw_side(pane: Pane, material: Material, side: Side) -> None:
-    from sciml_bench.charts.axes import failed_strip
-
-    last = pane.x_limits[1]
+def _draw_side(axes: Axes, data: ProblemData, side: Side) -> None:
+    last = axes.x_limits[1]
     numbers = [last * step / 24 for step in range(25)]
     for cell, of_cell in side.costs:
         totals = [of_cell.first_s + (10**log_n - 1) * of_cell.each_s for log_n in numbers]
-        pane.line(numbers, [math.log10(total) for total in totals], **material.style(cell).look(markevery=6))
+        axes.line(numbers, [math.log10(total) for total in totals], **data.style(cell).look(markevery=6))
     if side.without:
-        failed_strip(pane, [material.style(cell) for cell, _ in side.without])
-    low, high = pane.y_limits
+        failed_strip(axes, [data.style(cell) for cell, _ in side.without])
+    low, high = axes.y_limits
     edges = [*(math.log10(gradients) for gradients, _ in side.cheapest), last]
     for (start, end), (gradients, cell) in zip(pairwise(edges), side.cheapest, strict=True):
-        pane.boxes([(start, low, end - start, 0.035 * (high - low))], material.style(cell).colour)
+        axes.boxes([(start, low, end - start, 0.035 * (high - low))], data.style(cell).colour)
         # In grey the colours of the strip are one; its markers are not.
-        marker = material.style(cell).look(linestyle="", markerfacecolor="white", markersize=5)
-        pane.line([(start + end) / 2], [low + 0.0175 * (high - low)], **marker)
+        marker = data.style(cell).look(linestyle="", markerfacecolor="white", markersize=5)
+        axes.line([(start + end) / 2], [low + 0.0175 * (high - low)], **marker)
         if gradients > 1:
-            pane.segments([(start, low, start, high)], linewidth=0.8, linestyle=(0, (3, 2)), alpha=0.7)
-            pane.text(start + 0.015 * last, high - 0.04 * (high - low), quantities.count(gradients))
+            axes.segments([(start, low, start, high)], linewidth=0.8, linestyle=(0, (3, 2)), alpha=0.7)
+            axes.text(start + 0.015 * last, high - 0.04 * (high - low), quantities.count(gradients))
+
+
+BREAK_EVEN = ProblemKind(
+    name="break-even",
+    shows="total time against the number of gradients",
+    needs="it takes two cells with both a first gradient and a time per gradient",
+    make=_made,
+)

@@ -37,7 +37,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Material:
+class ProblemData:
     """One problem of a run. ``palette`` is that of the whole run."""
 
     summary: RunSummary
@@ -137,7 +137,7 @@ QUANTITIES = ("gradient", "solve")
 
 
 @dataclass(frozen=True)
-class Entry:
+class Measured:
     """A cell of one problem, and its row where it has a time."""
 
     cell: CellSummary
@@ -164,16 +164,16 @@ class Contest:
     """
 
     name: str
-    solvers: Mapping[Configuration, Mapping[str, Entry]]
+    solvers: Mapping[Configuration, Mapping[str, Measured]]
 
 
-class Across:
+class RunData:
     """A run whose problems are looked at together."""
 
     def __init__(self, summary: RunSummary, palette: Palette):
         self.summary = summary
         self.palette = palette
-        self.materials = [Material(summary, name, palette) for name in summary.problems]
+        self.problems = [ProblemData(summary, name, palette) for name in summary.problems]
 
     @property
     def comparable(self) -> bool:
@@ -183,24 +183,24 @@ class Across:
     @cached_property
     def contests(self) -> tuple[Contest, ...]:
         """The contests in the order in which the tables have them."""
-        found: dict[str, dict[Configuration, dict[str, Entry]]] = {}
+        found: dict[str, dict[Configuration, dict[str, Measured]]] = {}
         for name, problem, entry in self._entries():
             of = found.setdefault(name, {}).setdefault(configuration(entry.cell.cell), {})
             of[problem] = entry
         return tuple(Contest(name, solvers) for name, solvers in found.items())
 
-    def _entries(self) -> Iterator[tuple[str, str, Entry]]:
-        for material in self.materials:
-            rows = {id(row.summary): row for row in material.comparison.rows}
-            for section in material.sections():
+    def _entries(self) -> Iterator[tuple[str, str, Measured]]:
+        for data in self.problems:
+            rows = {id(row.summary): row for row in data.comparison.rows}
+            for section in data.sections():
                 for panel in section.panels:
                     name = f"{section.name}: {panel.title}" if panel.title else section.name
                     for cell in panel.cells:
-                        yield name, material.problem, Entry(cell, rows.get(id(cell)))
+                        yield name, data.problem, Measured(cell, rows.get(id(cell)))
 
     @cached_property
     def _tables(self) -> list[RowTable]:
-        return [table for material in self.materials for table in tables(material.comparison)]
+        return [table for data in self.problems for table in tables(data.comparison)]
 
     @cached_property
     def _judged(self) -> dict[Pair, Judgement]:
@@ -215,7 +215,7 @@ class Across:
             for place, row in enumerate(table.rows)
         }
 
-    def judgement(self, contest: Contest, quantity: str, base: Entry, other: Entry) -> Judgement | None:
+    def judgement(self, contest: Contest, quantity: str, base: Measured, other: Measured) -> Judgement | None:
         """The judgement on two cells of one problem, in the family of all comparisons of the run."""
         places = [self._places.get((contest.name, id(entry.cell))) for entry in (base, other)]
         if places[0] is None or places[1] is None:

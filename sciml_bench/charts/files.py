@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from sciml_bench.charts.axes import TEXT_PT
 from sciml_bench.charts.chart import Chart
-from sciml_bench.charts.file_paper import FilePaper
+from sciml_bench.charts.file_backend import FileBackend
 from sciml_bench.charts.style import INK
 from sciml_bench.errors import StoreError, UsageError
 
@@ -76,7 +76,7 @@ def save(chart: Chart, path: Path) -> None:
 def _bytes(chart: Chart, suffix: str) -> bytes:
     with _look(chart):
         figure = Figure(facecolor="white")
-        chart.draw(FilePaper(figure))
+        chart.draw(FileBackend(figure))
         canvas = _CANVASES[suffix](figure)
         file = io.BytesIO()
         dpi = PNG_DPI if suffix == ".png" else 72

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sciml_bench.analysis import quantities
+from sciml_bench.charts import scales
+from sciml_bench.charts.axes import Axes
+from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name, clean
-from sciml_bench.charts.data import Across, Contest, Entry, label, places
+from sciml_bench.charts.data import Contest, Measured, RunData, label, places
+from sciml_bench.charts.kind import RunKind
+from sciml_bench.charts.layout import WIDTH_IN, Legend, LegendLine, text_width_in, title
 from sciml_bench.charts.style import INK, Configuration
 from sciml_bench.stats.across import GeometricMean, geometric_mean
 from sciml_bench.stats.verdict import Judgement, Verdict
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.axes import Pane
-    from sciml_bench.charts.paper import Paper
-
 
 _MOST_SOLVERS = 5
 _STEP_IN = 0.13
@@ -30,8 +29,8 @@ class Ratio:
     """One solver against the base on one problem."""
 
     problem: str
-    base: Entry
-    other: Entry
+    base: Measured
+    other: Measured
     judgement: Judgement
 
 
@@ -62,42 +61,40 @@ class Forest:
         return tuple(name for name in self.contest.solvers[self.base] if name in known)
 
 
-def forest(material: Across) -> Iterator[Chart]:
+def _made(data: RunData) -> Iterator[Chart]:
     """For each contest and quantity, the other solvers against the one that was measured on the most problems."""
-    if not material.comparable:
-        return
     for quantity in ("gradient", "solve"):
-        for contest in material.contests:
-            for number, found in enumerate(_forests(material, contest, quantity), start=1):
-                yield _chart(material, found, number)
+        for contest in data.contests:
+            for number, found in enumerate(_forests(data, contest, quantity), start=1):
+                yield _chart(data, found, number)
 
 
-def _forests(material: Across, contest: Contest, quantity: str) -> Iterator[Forest]:
+def _forests(data: RunData, contest: Contest, quantity: str) -> Iterator[Forest]:
     """The base is chosen by how much was measured, never by its times. What it has no problem in common with gets a
     base of its own."""
     left = dict(contest.solvers)
     while len(left) > 1:
         timed = {key: [name for name, entry in of.items() if entry.cost(quantity)] for key, of in left.items()}
         base = max(left, key=lambda key: len(timed[key]))
-        sides = [side for key in left if key != base and (side := _side(material, contest, quantity, base, key))]
+        sides = [side for key in left if key != base and (side := _side(data, contest, quantity, base, key))]
         for start in range(0, len(sides), _MOST_SOLVERS):
             chosen = tuple(sides[start : start + _MOST_SOLVERS])
             yield Forest(contest, quantity, base, _name(contest.solvers[base]), chosen)
         left = {key: of for key, of in left.items() if key not in {base, *(side.solver for side in sides)}}
 
 
-def _name(solver: Mapping[str, Entry]) -> str:
+def _name(solver: Mapping[str, Measured]) -> str:
     return label(next(iter(solver.values())).cell)
 
 
-def _side(material: Across, contest: Contest, quantity: str, base: Configuration, other: Configuration) -> Side | None:
+def _side(data: RunData, contest: Contest, quantity: str, base: Configuration, other: Configuration) -> Side | None:
     """The ratios of one pair; ``None`` with fewer than two problems."""
     ratios: list[Ratio] = []
     for problem, of_base in contest.solvers[base].items():
         of_other = contest.solvers[other].get(problem)
         if of_other is None:
             continue
-        judgement = material.judgement(contest, quantity, of_base, of_other)
+        judgement = data.judgement(contest, quantity, of_base, of_other)
         if judgement is not None:
             ratios.append(Ratio(problem, of_base, of_other, judgement))
     if len(ratios) < 2:
@@ -106,7 +103,7 @@ def _side(material: Across, contest: Contest, quantity: str, base: Configuration
     return Side(other, _name(contest.solvers[other]), tuple(ratios), mean)
 
 
-def _chart(material: Across, found: Forest, number: int) -> Chart:
+def _chart(data: RunData, found: Forest, number: int) -> Chart:
     return Chart(
         kind="forest",
         name=chart_name("forest", found.quantity, found.contest.name, str(number) if number > 1 else ""),
@@ -124,7 +121,7 @@ def _chart(material: Across, found: Forest, number: int) -> Chart:
             "records",
         ),
         rows=tuple(row for side in found.sides for row in _rows(found, side)),
-        draw=lambda figure: _draw(figure, material, found),
+        draw=lambda backend: _draw(backend, data, found),
     )  # fmt: skip
 
 
@@ -163,35 +160,32 @@ def _limits(found: Forest) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def _draw(figure: Paper, material: Across, found: Forest) -> None:
-    from sciml_bench.charts import axes as scales
-    from sciml_bench.charts.axes import WIDTH_IN, Entry, Legend, Pane, text_width_in, title
-
+def _draw(backend: Backend, data: RunData, found: Forest) -> None:
     lane = max(0.24, _STEP_IN * len(found.sides) + 0.1)
     problems = found.problems
     height = lane * (len(problems) + 1) + 0.05
     legend = Legend(
-        [Entry(material.palette.style(side.solver), f"{side.name}: {_mean_told(side)}") for side in found.sides]
+        [LegendLine(data.palette.style(side.solver), f"{side.name}: {_mean_told(side)}") for side in found.sides]
     )
     names = [*(clean(name, 30) for name in problems), "geometric mean"]
     left = 0.2 + max(map(text_width_in, names))
-    figure.set_size_inches(WIDTH_IN, 0.55 + height + 0.62 + legend.height_in)
-    title(figure, f"Time per {found.quantity} relative to {found.base_name}", found.contest.name)
-    pane = Pane(figure, left, legend.height_in + 0.55, WIDTH_IN - left - 0.25, height)
+    backend.set_size(WIDTH_IN, 0.55 + height + 0.62 + legend.height_in)
+    title(backend, f"Time per {found.quantity} relative to {found.base_name}", found.contest.name)
+    axes = Axes(backend, left, legend.height_in + 0.55, WIDTH_IN - left - 0.25, height)
     limits = _limits(found)
-    pane.limits(x=limits, y=(height, 0))
-    pane.boxes([(-_BAND, 0, 2 * _BAND, height)], INK, alpha=0.08)
-    pane.x_axis(scales.named_ticks(limits, scales.ratio_tick), "← faster     ratio of times     slower →")
-    pane.segments([(0, 0, 0, height)])
-    pane.segments([(limits[0], lane * len(problems), limits[1], lane * len(problems))], linewidth=0.6)
+    axes.limits(x=limits, y=(height, 0))
+    axes.boxes([(-_BAND, 0, 2 * _BAND, height)], INK, alpha=0.08)
+    axes.x_axis(scales.named_ticks(limits, scales.ratio_tick), "← faster     ratio of times     slower →")
+    axes.segments([(0, 0, 0, height)])
+    axes.segments([(limits[0], lane * len(problems), limits[1], lane * len(problems))], linewidth=0.6)
     middles = [lane * (place + 0.5) for place in range(len(names))]
     for name, y in zip(names, middles, strict=True):
-        pane.beside(-0.09, height - y - 0.04, name, ha="right")
+        axes.beside(-0.09, height - y - 0.04, name, ha="right")
     for place, side in enumerate(found.sides):
         shift = (place - (len(found.sides) - 1) / 2) * _STEP_IN
         heights = {name: y + shift for name, y in zip(problems, middles, strict=False)}
-        _draw_side(pane, material, side, heights, middles[-1] + shift)
-    legend.draw(figure)
+        _draw_side(axes, data, side, heights, middles[-1] + shift)
+    legend.draw(backend)
 
 
 def _mean_told(side: Side) -> str:
@@ -200,22 +194,30 @@ def _mean_told(side: Side) -> str:
     return f"{quantities.ratio(mean.estimate)} ({low} to {high}) over {mean.n}"
 
 
-def _draw_side(pane: Pane, material: Across, side: Side, heights: Mapping[str, float], last: float) -> None:
-    style = material.palette.style(side.solver)
+def _draw_side(axes: Axes, data: RunData, side: Side, heights: Mapping[str, float], last: float) -> None:
+    style = data.palette.style(side.solver)
     for item in side.ratios:
         ratio, y = item.judgement.ratio, heights[item.problem]
-        _interval(pane, ratio.low, ratio.high, y, style.colour)
+        _interval(axes, ratio.low, ratio.high, y, style.colour)
         face = style.colour if item.judgement.verdict in _DECIDED else "none"
-        pane.line([math.log10(ratio.estimate)], [y], **style.look(linestyle="", markerfacecolor=face))
-    _interval(pane, side.mean.low, side.mean.high, last, style.colour)
+        axes.line([math.log10(ratio.estimate)], [y], **style.look(linestyle="", markerfacecolor=face))
+    _interval(axes, side.mean.low, side.mean.high, last, style.colour)
     diamond = style.look(linestyle="", marker="d", markersize=7)
-    pane.line([math.log10(side.mean.estimate)], [last], **diamond)
+    axes.line([math.log10(side.mean.estimate)], [last], **diamond)
 
 
-def _interval(pane: Pane, low: float, high: float, y: float, colour: str) -> None:
+def _interval(axes: Axes, low: float, high: float, y: float, colour: str) -> None:
     """The interval of a ratio, cut at the edges of the pane; one that is unknown is dotted from edge to edge."""
-    left, right = pane.x_limits
+    left, right = axes.x_limits
     start = max(left, math.log10(low)) if low > 0 else left
     end = min(right, math.log10(high)) if math.isfinite(high) else right
     known = low > 0 and math.isfinite(high)
-    pane.segments([(start, y, end, y)], colour, **{} if known else {"linewidth": 0.7, "linestyle": ":"})
+    axes.segments([(start, y, end, y)], colour, **{} if known else {"linewidth": 0.7, "linestyle": ":"})
+
+
+FOREST = RunKind(
+    name="forest",
+    shows="ratio of times with its interval, a line for each problem",
+    needs="it takes two solvers with times on the same two problems, in the same blocks",
+    make=_made,
+)

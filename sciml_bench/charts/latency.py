@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.phase_bars import PARTS, stack
 from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.charts import scales
+from sciml_bench.charts.axes import Axes
+from sciml_bench.charts.backend import Backend, Box, Ends
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import Material, ending, label, listed, places
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.axes import Box, Ends, Pane
-    from sciml_bench.charts.paper import Paper
-
+from sciml_bench.charts.data import ProblemData, ending, label, listed, places
+from sciml_bench.charts.kind import ProblemKind
+from sciml_bench.charts.layout import WIDTH_IN, Group, Lane, Lanes, Swatch, swatches, title, whole
 
 BEFORE = tuple(part for part in PARTS if part.letter in "sibtlcGS")
 """The parts up to the first gradient and the first solve, in order."""
@@ -28,20 +27,20 @@ _TITLE = "time before the first gradient and the first solve"
 _PALE = "sibt"
 
 
-def latency(material: Material) -> Iterator[Chart]:
+def _made(data: ProblemData) -> Iterator[Chart]:
     """One chart: a stacked bar for each cell, the quickest of each division first."""
-    groups = [(name, sorted(cells, key=_key)) for name, cells in material.divisions()]
+    groups = [(name, sorted(cells, key=_key)) for name, cells in data.divisions()]
     cells = [cell for _, of_group in groups for cell in of_group]
     if not any(stack(cell) for cell in cells):
         return
     yield Chart(
         kind="latency",
-        name=chart_name("latency", material.problem),
-        title=f"{material.title}: {_TITLE}",
-        alt=_alt(material, cells),
+        name=chart_name("latency", data.problem),
+        title=f"{data.title}: {_TITLE}",
+        alt=_alt(data, cells),
         method=(
             "Every process starts with empty compile caches, unless its mode ends with -warm. A part is the median "
-            f"over {material.processes}; tracing, lowering and compiling are those of the gradient and of the solve "
+            f"over {data.processes}; tracing, lowering and compiling are those of the gradient and of the solve "
             "together, and what a framework does not tell apart is part of its first call. The mark and the number are "
             "the median time from the start of the process to the first gradient; cells without one show how far they "
             "came."
@@ -51,7 +50,7 @@ def latency(material: Material) -> Iterator[Chart]:
             "to_first_gradient_s", "fastest_process_s", "slowest_process_s", "ended", "records",
         ),
         rows=tuple(_row(name, cell) for name, of_group in groups for cell in of_group),
-        draw=lambda figure: _draw(figure, material, groups),
+        draw=lambda backend: _draw(backend, data, groups),
     )  # fmt: skip
 
 
@@ -71,8 +70,8 @@ def _row(division: str, cell: CellSummary) -> tuple[object, ...]:
     return (division, label(cell), *_parts(cell), *known, ending(cell), places(cell))
 
 
-def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
-    said = [f"Time from process start to the first gradient of {len(cells)} cells of {material.title}."]
+def _alt(data: ProblemData, cells: Sequence[CellSummary]) -> str:
+    said = [f"Time from process start to the first gradient of {len(cells)} cells of {data.title}."]
     known = sorted((first.median, label(cell)) for cell in cells if (first := cell.first_gradient_process) is not None)
     if known:
         said.append(f"The quickest is {known[0][1]} with {quantities.duration(known[0][0])}")
@@ -83,37 +82,33 @@ def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
     return " ".join(said)
 
 
-def _draw(figure: Paper, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
-    from sciml_bench.charts import axes as scales
-    from sciml_bench.charts.axes import WIDTH_IN, Swatch, page, swatches, title
-    from sciml_bench.charts.lanes import Group, Lane, Lanes
-
+def _draw(backend: Backend, data: ProblemData, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
     lanes = Lanes(
-        [Group(name, [Lane(c, label(c), material.style(c)) for c in cells]) for name, cells in groups], 0.17
+        [Group(name, [Lane(c, label(c), data.style(c)) for c in cells]) for name, cells in groups], 0.17
     )  # fmt: skip
     longest = max(_reach(cell) for _, cells in groups for cell in cells)
-    top = 0.45 if material.caution else 0.3
-    figure.set_size_inches(WIDTH_IN, top + lanes.height_in + 0.9)
-    title(figure, f"{material.title}: {_TITLE}", material.caution)
-    pane, found = lanes.pane(figure, 0.9)
-    pane.limits(x=(0, longest * 1.22))
-    pane.x_axis({tick: f"{tick:g} s" for tick in scales.linear_ticks(longest)})
+    top = 0.45 if data.caution else 0.3
+    backend.set_size(WIDTH_IN, top + lanes.height_in + 0.9)
+    title(backend, f"{data.title}: {_TITLE}", data.caution)
+    axes, found = lanes.axes(backend, 0.9)
+    axes.limits(x=(0, longest * 1.22))
+    axes.x_axis({tick: f"{tick:g} s" for tick in scales.linear_ticks(longest)})
     bars = [(_parts(cell), y) for cell, y in found]
     for number, part in enumerate(BEFORE):
-        _draw_part(pane, bars, number, part.letter, 0.025 * longest)
-    pane.segments(list(_seams(bars, 0.006 * longest)), "#ffffff", linewidth=1.0)
+        _draw_part(axes, bars, number, part.letter, 0.025 * longest)
+    axes.segments(list(_seams(bars, 0.006 * longest)), "#ffffff", linewidth=1.0)
     for cell, y in found:
         first = cell.first_gradient_process
         told, slant = (ending(cell), "italic") if first is None else (quantities.duration(first.median), "normal")
-        pane.text(_reach(cell) + 0.012 * longest, y + 0.135, told, fontstyle=slant)
+        axes.text(_reach(cell) + 0.012 * longest, y + 0.135, told, fontstyle=slant)
     marks = [(f.median, y - 0.03, f.median, y + 0.2) for cell, y in found if (f := cell.first_gradient_process)]
-    pane.segments(marks, linewidth=1.6)
-    swatches(figure, [Swatch(_COLOURS[part.letter], f"{part.letter} {part.name}") for part in BEFORE])
-    page(figure).beside(0.15, 0.1, "black mark and number: the first gradient is there", fontstyle="italic")
+    axes.segments(marks, linewidth=1.6)
+    swatches(backend, [Swatch(_COLOURS[part.letter], f"{part.letter} {part.name}") for part in BEFORE])
+    whole(backend).beside(0.15, 0.1, "black mark and number: the first gradient is there", fontstyle="italic")
 
 
 def _draw_part(
-    pane: Pane, bars: Sequence[tuple[Sequence[float], float]], number: int, letter: str, least: float
+    axes: Axes, bars: Sequence[tuple[Sequence[float], float]], number: int, letter: str, least: float
 ) -> None:
     """One part of every lane's bar, with its letter where there is room."""
     boxes: list[Box] = []
@@ -123,9 +118,9 @@ def _draw_part(
             boxes.append((left, y, seconds, 0.17))
         if seconds > least:
             ink = "#1c1b1f" if letter in _PALE else "#ffffff"
-            pane.text(left + seconds / 2, y + 0.13, letter, ha="center", color=ink)
+            axes.text(left + seconds / 2, y + 0.13, letter, ha="center", color=ink)
     if boxes:
-        pane.boxes(boxes, _COLOURS[letter])
+        axes.boxes(boxes, _COLOURS[letter])
 
 
 def _seams(bars: Sequence[tuple[Sequence[float], float]], least: float) -> Iterator[Ends]:
@@ -141,3 +136,11 @@ def _reach(cell: CellSummary) -> float:
     """How far the bar or the mark of a cell reaches, in seconds."""
     first = cell.first_gradient_process
     return max(sum(_parts(cell)), 0.0 if first is None else first.median, 1e-3)
+
+
+LATENCY = ProblemKind(
+    name="latency",
+    shows="where the time of a process went, phase by phase",
+    needs="no process got as far as telling of its phases",
+    make=_made,
+)

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from statistics import median
-from typing import TYPE_CHECKING
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.summary import CellSummary, ProcessSummary
+from sciml_bench.charts import scales
+from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import Material, label, places
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.paper import Paper
-
+from sciml_bench.charts.data import ProblemData, label, places
+from sciml_bench.charts.kind import ProblemKind
+from sciml_bench.charts.layout import WIDTH_IN, Group, Lane, Lanes, title
 
 _MIB = 2.0**20
 
 
-def memory(material: Material) -> Iterator[Chart]:
+def _made(data: ProblemData) -> Iterator[Chart]:
     """One chart: a bar for each cell, the smallest of each division first."""
     groups = [
         (name, sorted((cell for cell in cells if _peaks(cell)), key=lambda cell: median(_peaks(cell))))
-        for name, cells in material.divisions()
+        for name, cells in data.divisions()
     ]
     cells = [cell for _, of_group in groups for cell in of_group]
     if not cells:
         return
     yield Chart(
         kind="memory",
-        name=chart_name("memory", material.problem),
-        title=f"{material.title}: peak memory, and growth",
-        alt=_alt(material, cells),
+        name=chart_name("memory", data.problem),
+        title=f"{data.title}: peak memory, and growth",
+        alt=_alt(data, cells),
         method=(
             "The bar is the largest resident memory of a process, the framework's own included: the median over "
-            f"{material.processes}, with a line from the smallest to the largest. Growth is by how much the resident "
+            f"{data.processes}, with a line from the smallest to the largest. Growth is by how much the resident "
             "memory of the worker rose over all of its steady calls together; a little is common, much is a leak."
         ),
         columns=(
@@ -42,7 +41,7 @@ def memory(material: Material) -> Iterator[Chart]:
             "peak_device_bytes", "records",
         ),
         rows=tuple(_row(name, cell) for name, of_group in groups for cell in of_group),
-        draw=lambda figure: _draw(figure, material, groups),
+        draw=lambda backend: _draw(backend, data, groups),
     )  # fmt: skip
 
 
@@ -83,9 +82,9 @@ def _told(cell: CellSummary) -> str:
     return ", ".join(words)
 
 
-def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
+def _alt(data: ProblemData, cells: Sequence[CellSummary]) -> str:
     ordered = sorted(cells, key=lambda cell: median(_peaks(cell)))
-    said = [f"Peak memory of {len(cells)} cells of {material.title}."]
+    said = [f"Peak memory of {len(cells)} cells of {data.title}."]
     said.append(f"The smallest is {label(ordered[0])} with {_told(ordered[0])}")
     said[-1] += f", the largest {label(ordered[-1])} with {_told(ordered[-1])}." if ordered[1:] else "."
     most = max(cells, key=lambda cell: _growth(cell) or 0.0)
@@ -94,26 +93,30 @@ def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
     return " ".join(said)
 
 
-def _draw(figure: Paper, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
-    from sciml_bench.charts import axes as scales
-    from sciml_bench.charts.axes import WIDTH_IN, title
-    from sciml_bench.charts.lanes import Group, Lane, Lanes
-
+def _draw(backend: Backend, data: ProblemData, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
     lanes = Lanes(
-        [Group(name, [Lane(c, label(c), material.style(c)) for c in cells]) for name, cells in groups], 0.15
+        [Group(name, [Lane(c, label(c), data.style(c)) for c in cells]) for name, cells in groups], 0.15
     )  # fmt: skip
-    figure.set_size_inches(WIDTH_IN, 0.3 + lanes.height_in + 0.38)
-    title(figure, f"{material.title}: peak memory, and growth over the steady calls")
-    pane, found = lanes.pane(figure, 0.38)
+    backend.set_size(WIDTH_IN, 0.3 + lanes.height_in + 0.38)
+    title(backend, f"{data.title}: peak memory, and growth over the steady calls")
+    axes, found = lanes.axes(backend, 0.38)
     longest = max(max(_peaks(cell)) for cell, _ in found) / _MIB
-    pane.limits(x=(0, longest * 1.4))
-    pane.x_axis({tick: _tick(tick) for tick in scales.linear_ticks(longest)})
+    axes.limits(x=(0, longest * 1.4))
+    axes.x_axis({tick: _tick(tick) for tick in scales.linear_ticks(longest)})
     for cell, y in found:
-        pane.boxes([(0.0, y, median(_peaks(cell)) / _MIB, 0.15)], material.style(cell).colour, alpha=0.85)
-    pane.segments([(min(p) / _MIB, y + 0.075, max(p) / _MIB, y + 0.075) for c, y in found if (p := _peaks(c))])
+        axes.boxes([(0.0, y, median(_peaks(cell)) / _MIB, 0.15)], data.style(cell).colour, alpha=0.85)
+    axes.segments([(min(p) / _MIB, y + 0.075, max(p) / _MIB, y + 0.075) for c, y in found if (p := _peaks(c))])
     for cell, y in found:
-        pane.text(max(_peaks(cell)) / _MIB + 0.012 * longest, y + 0.125, _told(cell))
+        axes.text(max(_peaks(cell)) / _MIB + 0.012 * longest, y + 0.125, _told(cell))
 
 
 def _tick(mib: float) -> str:
     return quantities.size(mib * _MIB).replace(".00", "").replace(".0 ", " ") if mib else "0"
+
+
+MEMORY = ProblemKind(
+    name="memory",
+    shows="peak memory, and its growth over the steady calls",
+    needs="no process told of its memory",
+    make=_made,
+)

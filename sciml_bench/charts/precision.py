@@ -11,19 +11,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.rows import Row, Time
 from sciml_bench.analysis.summary import CellSummary, PointSummary, ProcessSummary
+from sciml_bench.charts import scales
+from sciml_bench.charts.axes import Axes
+from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import Material, Panel, Section, label, listed, places
+from sciml_bench.charts.data import Panel, ProblemData, Section, label, listed, places
+from sciml_bench.charts.kind import ProblemKind
+from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, joined, title
+from sciml_bench.charts.style import AT_MOST
 from sciml_bench.record.outcome import Outcome
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.axes import Pane
-    from sciml_bench.charts.paper import Paper
-
 
 COLUMNS = (
     "division", "cell", "rtol", "error", "error_is_a_bound", "time_s", "fastest_process_s", "slowest_process_s",
@@ -94,24 +94,14 @@ class Line:
         return ", ".join(f"{name} {count} of {self.points}" for name, count in self.failed)
 
 
-def work_precision(material: Material) -> Iterator[Chart]:
-    """Time per solve against the error of the solution, a chart for each division."""
-    return _charts(material, SOLVES)
-
-
-def gradient_precision(material: Material) -> Iterator[Chart]:
-    """Time per gradient against the error of the gradient, a chart for each division."""
-    return _charts(material, GRADIENTS)
-
-
-def _charts(material: Material, quantity: Quantity) -> Iterator[Chart]:
-    for section in material.sections():
-        chart = _chart(material, section, quantity)
+def _charts(data: ProblemData, quantity: Quantity) -> Iterator[Chart]:
+    for section in data.sections():
+        chart = _chart(data, section, quantity)
         if chart is not None:
             yield chart
 
 
-def _chart(material: Material, section: Section, quantity: Quantity) -> Chart | None:
+def _chart(data: ProblemData, section: Section, quantity: Quantity) -> Chart | None:
     lines = {panel.title: tuple(_line(cell, quantity) for cell in panel.cells) for panel in section.panels}
     every = [line for of_panel in lines.values() for line in of_panel]
     if not any(line.dots for line in every):
@@ -120,13 +110,13 @@ def _chart(material: Material, section: Section, quantity: Quantity) -> Chart | 
     words = f"{quantity.call} against {'error' if known else 'tolerance'}"
     return Chart(
         kind=quantity.kind,
-        name=chart_name(quantity.kind, material.problem, "" if section.name == "idiomatic" else section.name),
-        title=f"{material.title}: time per {words}, {section.name}",
-        alt=_alt(material, section, quantity, every, words),
-        method=_method(material, quantity, known),
+        name=chart_name(quantity.kind, data.problem, "" if section.name == "idiomatic" else section.name),
+        title=f"{data.title}: time per {words}, {section.name}",
+        alt=_alt(data, section, quantity, every, words),
+        method=_method(data, quantity, known),
         columns=COLUMNS,
         rows=tuple(row for panel in section.panels for row in _rows(panel, section, lines[panel.title], quantity)),
-        draw=lambda figure: _draw(figure, material, section, lines, quantity, known),
+        draw=lambda backend: _draw(backend, data, section, lines, quantity, known),
     )
 
 
@@ -186,15 +176,15 @@ def _endings(processes: Sequence[ProcessSummary], rtol: float, quantity: Quantit
     return ", ".join(f"{name} {count}" for name, count in counts.most_common())
 
 
-def _alt(material: Material, section: Section, quantity: Quantity, lines: Sequence[Line], words: str) -> str:
+def _alt(data: ProblemData, section: Section, quantity: Quantity, lines: Sequence[Line], words: str) -> str:
     cells = {id(line.cell) for line in lines}
-    rows = [row for row in material.comparison.rows if id(row.summary) in cells]
+    rows = [row for row in data.comparison.rows if id(row.summary) in cells]
     timed = [(seconds.median, row) for row in rows if (seconds := quantity.time(row).seconds) is not None]
-    said = [f"Time per {words} of {material.title} ({section.name}: {section.meaning}), {len(lines)} cells."]
+    said = [f"Time per {words} of {data.title} ({section.name}: {section.meaning}), {len(lines)} cells."]
     if timed:
         timed.sort(key=lambda item: item[0])
         fastest, slowest = timed[0], timed[-1]
-        said.append(f"{_target(material, quantity)} the fastest is {_told(*fastest)}")
+        said.append(f"{_target(data, quantity)} the fastest is {_told(*fastest)}")
         said[-1] += f", the slowest {_told(*slowest)}." if slowest is not fastest else "."
     failed = [f"{label(line.cell)} ({line.failures})" for line in lines if line.failed]
     if failed:
@@ -202,8 +192,8 @@ def _alt(material: Material, section: Section, quantity: Quantity, lines: Sequen
     return " ".join(said)
 
 
-def _target(material: Material, quantity: Quantity) -> str:
-    comparison = material.comparison
+def _target(data: ProblemData, quantity: Quantity) -> str:
+    comparison = data.comparison
     target = comparison.solve_target if quantity is SOLVES else comparison.gradient_target
     if target.digits is not None:
         return f"At an error of {quantities.error(10.0**-target.digits)}"
@@ -214,14 +204,14 @@ def _told(seconds: float, row: Row) -> str:
     return f"{label(row.summary)} with {quantities.duration(seconds)}"
 
 
-def _method(material: Material, quantity: Quantity, known: bool) -> str:
+def _method(data: ProblemData, quantity: Quantity, known: bool) -> str:
     against = (
         f"{quantity.of_error} against the problem's reference"
         if known
         else "its tolerance, since there is no reference to take an error against"
     )
     return (
-        f"A point is one tolerance: the median over {material.processes} of each process's median time per "
+        f"A point is one tolerance: the median over {data.processes} of each process's median time per "
         f"{quantity.call} in the steady state, and {against}; the vertical line spans the fastest and the slowest "
         "process. An arrow marks an error that the reference is too coarse to tell. Points that failed, or missed the "
         "error bound, have no time and stand at the margin."
@@ -229,41 +219,39 @@ def _method(material: Material, quantity: Quantity, known: bool) -> str:
 
 
 def _draw(
-    figure: Paper,
-    material: Material,
+    backend: Backend,
+    data: ProblemData,
     section: Section,
     lines: dict[str, tuple[Line, ...]],
     quantity: Quantity,
     known: bool,
 ) -> None:
-    from sciml_bench.charts import axes as scales
-    from sciml_bench.charts.axes import Entry, Grid, Legend, joined, title
 
     every = [line for panel in section.panels for line in lines[panel.title]]
     legend = Legend(
         [
-            Entry(material.style(line.cell), label(line.cell) + (f": {line.failures}" if line.failed else ""))
+            LegendLine(data.style(line.cell), label(line.cell) + (f": {line.failures}" if line.failed else ""))
             for line in every
         ]
     )
-    grid = Grid(len(section.panels), legend.height_in, cautioned=bool(material.caution))
-    grid.open(figure)
+    grid = Grid(len(section.panels), legend.height_in, cautioned=bool(data.caution))
+    grid.open(backend)
     only = section.panels[0].title if grid.single else ""
-    title(figure, joined(f"{material.title}: {section.name}", only), material.caution)
+    title(backend, joined(f"{data.title}: {section.name}", only), data.caution)
     dots = [dot for line in every for dot in line.dots]
     xs = [math.log10(_x(dot, known)) for dot in dots if _has_x(dot, known)]
     x_limits = scales.log_limits(xs or [0.0])
     y_limits = scales.log_limits([math.log10(value) for dot in dots for value in (dot.fastest_s, dot.slowest_s)])
     for place, panel in enumerate(section.panels):
-        pane = grid.pane(figure, place)
-        pane.limits(x=x_limits, y=y_limits)
-        grid.title(pane, panel.title)
+        axes = grid.axes(backend, place)
+        axes.limits(x=x_limits, y=y_limits)
+        grid.title(axes, panel.title)
         x_label = (quantity.axis if grid.single else "error") if known else "relative tolerance"
-        pane.x_axis(scales.named_ticks(x_limits, scales.power_tick), x_label)
+        axes.x_axis(scales.named_ticks(x_limits, scales.power_tick), x_label)
         y_label = f"time per {quantity.call}" if grid.leftmost(place) else ""
-        pane.y_axis(scales.named_ticks(y_limits, scales.duration_tick), y_label)
-        _draw_lines(pane, material, lines[panel.title], known)
-    legend.draw(figure)
+        axes.y_axis(scales.named_ticks(y_limits, scales.duration_tick), y_label)
+        _draw_lines(axes, data, lines[panel.title], known)
+    legend.draw(backend)
 
 
 def _x(dot: Dot, known: bool) -> float:
@@ -274,28 +262,41 @@ def _has_x(dot: Dot, known: bool) -> bool:
     return not known or dot.error is not None
 
 
-def _draw_lines(pane: Pane, material: Material, lines: Sequence[Line], known: bool) -> None:
-    from sciml_bench.charts.axes import failed_strip
-    from sciml_bench.charts.style import AT_MOST
-
+def _draw_lines(axes: Axes, data: ProblemData, lines: Sequence[Line], known: bool) -> None:
     for line in lines:
-        style = material.style(line.cell)
+        style = data.style(line.cell)
         dots = sorted((dot for dot in line.dots if _has_x(dot, known)), key=lambda dot: -dot.rtol)
         xs = [math.log10(_x(dot, known)) for dot in dots]
         ys = [math.log10(dot.time_s) for dot in dots]
         if dots:
-            pane.line(xs, ys, **style.look())
+            axes.line(xs, ys, **style.look())
         spread = [
             (x, math.log10(dot.fastest_s), x, math.log10(dot.slowest_s))
             for x, dot in zip(xs, dots, strict=True)
             if dot.slowest_s > dot.fastest_s
         ]
         if spread:
-            pane.segments(spread, style.colour, alpha=0.7)
+            axes.segments(spread, style.colour, alpha=0.7)
         bounds = [(x, y) for x, y, dot in zip(xs, ys, dots, strict=True) if known and dot.bound]
         if bounds:
             left, up = zip(*bounds, strict=True)
-            pane.line(left, up, linestyle="", marker=AT_MOST, color=style.colour, markersize=9)
+            axes.line(left, up, linestyle="", marker=AT_MOST, color=style.colour, markersize=9)
     without_x = [line for line in lines if line.failed or any(not _has_x(dot, known) for dot in line.dots)]
     if without_x:
-        failed_strip(pane, [material.style(line.cell) for line in without_x])
+        failed_strip(axes, [data.style(line.cell) for line in without_x])
+
+
+WORK_PRECISION = ProblemKind(
+    name=SOLVES.kind,
+    shows="time per solve against the error of the solution",
+    needs="no solve was within its error bound, so no time is shown",
+    make=lambda data: _charts(data, SOLVES),
+    of_models=False,
+)
+GRADIENT_PRECISION = ProblemKind(
+    name=GRADIENTS.kind,
+    shows="time per gradient against the error of the gradient",
+    needs="no gradient was within its error bound, so no time is shown",
+    make=lambda data: _charts(data, GRADIENTS),
+    of_models=False,
+)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from sciml_bench.charts import scales
+from sciml_bench.charts.axes import Axes
+from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import Across, Contest, Entry, label, listed, places
+from sciml_bench.charts.data import Contest, Measured, RunData, label, listed, places
+from sciml_bench.charts.kind import RunKind
+from sciml_bench.charts.layout import Grid, Legend, LegendLine, joined, title
 from sciml_bench.charts.style import Configuration
 from sciml_bench.stats.across import Profile, performance_profile
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.axes import Pane
-    from sciml_bench.charts.paper import Paper
-
 
 _FURTHEST = 1e4
 
@@ -26,26 +25,24 @@ class Side:
 
     name: str
     problems: tuple[str, ...]
-    solvers: Mapping[Configuration, Mapping[str, Entry]]
+    solvers: Mapping[Configuration, Mapping[str, Measured]]
     profiles: Mapping[Configuration, Profile]
 
 
-def profile(material: Across) -> Iterator[Chart]:
+def _made(data: RunData) -> Iterator[Chart]:
     """A chart for gradients and one for solves, with a panel for each set of solvers measured on the same problems."""
-    if not material.comparable:
-        return
     for quantity in ("gradient", "solve"):
-        sides = [side for contest in material.contests for side in _sides(contest, quantity)]
+        sides = [side for contest in data.contests for side in _sides(contest, quantity)]
         if sides:
-            yield _chart(material, quantity, sides)
+            yield _chart(data, quantity, sides)
 
 
-def _chart(material: Across, quantity: str, sides: Sequence[Side]) -> Chart:
+def _chart(data: RunData, quantity: str, sides: Sequence[Side]) -> Chart:
     return Chart(
         kind="profile",
         name=chart_name("profile", quantity),
         title=f"Performance profile: time per {quantity} over all problems",
-        alt=_alt(material, quantity, sides),
+        alt=_alt(data, quantity, sides),
         method=(
             f"For each problem the time per {quantity} at equal achieved accuracy is divided by the least of the "
             "solvers in the panel; a curve shows on what share of the problems this ratio is at most so large. Where "
@@ -54,7 +51,7 @@ def _chart(material: Across, quantity: str, sides: Sequence[Side]) -> Chart:
         ),
         columns=("set", "solver", "problem", f"{quantity}_s", "ratio_to_least", "records"),
         rows=tuple(row for side in sides for row in _rows(side, quantity)),
-        draw=lambda figure: _draw(figure, material, quantity, sides),
+        draw=lambda backend: _draw(backend, data, quantity, sides),
     )
 
 
@@ -74,7 +71,7 @@ def _sides(contest: Contest, quantity: str) -> Iterator[Side]:
             yield Side(contest.name, problems, solvers, performance_profile(costs))
 
 
-def _largest(solvers: Mapping[Configuration, Mapping[str, Entry]]) -> frozenset[str] | None:
+def _largest(solvers: Mapping[Configuration, Mapping[str, Measured]]) -> frozenset[str] | None:
     """The problems shared by at least two solvers that make the most pairs of a solver and a problem."""
     sets = sorted({frozenset(of) for of in solvers.values()}, key=sorted)
     counts = [(sum(problems <= of.keys() for of in solvers.values()), problems) for problems in sets]
@@ -82,7 +79,7 @@ def _largest(solvers: Mapping[Configuration, Mapping[str, Entry]]) -> frozenset[
     return max(fitting, key=lambda item: item[:2])[2] if fitting else None
 
 
-def _name(solver: Mapping[str, Entry]) -> str:
+def _name(solver: Mapping[str, Measured]) -> str:
     return label(next(iter(solver.values())).cell)
 
 
@@ -98,7 +95,7 @@ def _rows(side: Side, quantity: str) -> Iterator[tuple[object, ...]]:
             yield (side.name, _name(solver), problem, cost, ratio, places(solver[problem].cell))
 
 
-def _alt(material: Across, quantity: str, sides: Sequence[Side]) -> str:
+def _alt(data: RunData, quantity: str, sides: Sequence[Side]) -> str:
     said = [f"Performance profiles of the time per {quantity}."]
     for side in sides:
         best = max(side.profiles, key=lambda key: side.profiles[key].best)
@@ -111,7 +108,7 @@ def _alt(material: Across, quantity: str, sides: Sequence[Side]) -> str:
     shown = {(side.name, key) for side in sides for key in side.solvers}
     without = [
         _name(of)
-        for contest in material.contests
+        for contest in data.contests
         for key, of in contest.solvers.items()
         if (contest.name, key) not in shown
     ]
@@ -124,12 +121,10 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _draw(figure: Paper, material: Across, quantity: str, sides: Sequence[Side]) -> None:
-    from sciml_bench.charts.axes import Entry, Grid, Legend, joined, title
-
+def _draw(backend: Backend, data: RunData, quantity: str, sides: Sequence[Side]) -> None:
     entries = [
-        Entry(
-            material.palette.style(key),
+        LegendLine(
+            data.palette.style(key),
             f"{_name(solver)}: solves {_percent(side.profiles[key].solved)} of {len(side.problems)}",
         )
         for side in sides
@@ -137,26 +132,32 @@ def _draw(figure: Paper, material: Across, quantity: str, sides: Sequence[Side])
     ]
     legend = Legend(list(dict.fromkeys(entries)))
     grid = Grid(len(sides), legend.height_in)
-    grid.open(figure)
-    title(figure, joined(f"Performance profile, time per {quantity}", sides[0].name if grid.single else ""))
+    grid.open(backend)
+    title(backend, joined(f"Performance profile, time per {quantity}", sides[0].name if grid.single else ""))
     for place, side in enumerate(sides):
-        pane = grid.pane(figure, place)
-        grid.title(pane, side.name.removeprefix("matched: "))
-        _draw_side(pane, material, side, "share of the problems" if grid.leftmost(place) else "")
-    legend.draw(figure)
+        axes = grid.axes(backend, place)
+        grid.title(axes, side.name.removeprefix("matched: "))
+        _draw_side(axes, data, side, "share of the problems" if grid.leftmost(place) else "")
+    legend.draw(backend)
 
 
-def _draw_side(pane: Pane, material: Across, side: Side, y_label: str) -> None:
-    from sciml_bench.charts import axes as scales
-
+def _draw_side(axes: Axes, data: RunData, side: Side, y_label: str) -> None:
     widest = max((of.ratios[-1] for of in side.profiles.values() if of.ratios), default=1.0)
     last = math.log10(min(max(4.0, 1.5 * widest), _FURTHEST))
-    pane.limits(x=(-0.01, last), y=(-0.03, 1.03))
+    axes.limits(x=(-0.01, last), y=(-0.03, 1.03))
     x_label = f"ratio to the fastest, {len(side.problems)} problems"
-    pane.x_axis(scales.named_ticks((-0.01, last), scales.ratio_tick), x_label)
-    pane.y_axis({share / 4: f"{25 * share} %" for share in range(5)}, y_label)
+    axes.x_axis(scales.named_ticks((-0.01, last), scales.ratio_tick), x_label)
+    axes.y_axis({share / 4: f"{25 * share} %" for share in range(5)}, y_label)
     for key, found in side.profiles.items():
         xs = [0.0, *(min(math.log10(ratio), last) for ratio in found.ratios), last]
         ys = [found.best, *found.shares, found.solved]
-        look = material.palette.style(key).look(markersize=4, markevery=slice(0, len(xs) - 1))
-        pane.line(xs, ys, steps=True, **look)
+        look = data.palette.style(key).look(markersize=4, markevery=slice(0, len(xs) - 1))
+        axes.line(xs, ys, steps=True, **look)
+
+
+PROFILE = RunKind(
+    name="profile",
+    shows="performance profile: the share of problems solved within a factor of the fastest",
+    needs="it takes two solvers that were measured on the same two problems, and one of them right",
+    make=_made,
+)

@@ -6,22 +6,21 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.rows import Target, reading, work_points
 from sciml_bench.analysis.summary import CellSummary, PointSummary
 from sciml_bench.analysis.sweep import axis_of
+from sciml_bench.charts import scales
+from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name, clean
-from sciml_bench.charts.data import QUANTITIES, Across, Contest, label, listed, places
+from sciml_bench.charts.data import QUANTITIES, Contest, RunData, label, listed, places
+from sciml_bench.charts.kind import RunKind
+from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, title
 from sciml_bench.charts.style import Configuration
 from sciml_bench.charts.sweep import draw_line, sweep_charts
 from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.front import WorkPoint, common_target
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.paper import Paper
-
 
 _SIZE_AT_END = re.compile(r"-\d+$")
 
@@ -47,26 +46,26 @@ class Family:
     solvers: Mapping[Configuration, tuple[Dot, ...]]
 
 
-def scaling(material: Across) -> Iterator[Chart]:
+def _made(data: RunData) -> Iterator[Chart]:
     """A chart for each family, division and quantity in which a solver has times at two sizes at least.
 
     A run that is a sweep has its own axis, and its own sets of cells.
     """
-    if axis_of(material.summary.plan) is not None:
-        yield from sweep_charts(material.summary, material.palette)
+    if axis_of(data.summary.plan) is not None:
+        yield from sweep_charts(data.summary, data.palette)
         return
-    for name, states in _families(material).items():
-        for contest in material.contests:
+    for name, states in _families(data).items():
+        for contest in data.contests:
             for quantity in QUANTITIES:
                 found = _family(name, states, contest, quantity)
                 if any(len(_timed(dots)) > 1 for dots in found.solvers.values()):
-                    yield _chart(material, found)
+                    yield _chart(data, found)
 
 
-def _families(material: Across) -> dict[str, dict[str, int]]:
+def _families(data: RunData) -> dict[str, dict[str, int]]:
     """Problems whose names differ in a number at their end only, and whose sizes differ: their states by their name."""
     found: dict[str, dict[str, int]] = {}
-    for entry in material.summary.plan["problems"]:
+    for entry in data.summary.plan["problems"]:
         size = entry.get("n_states")
         if isinstance(size, int) and size > 0:
             found.setdefault(_SIZE_AT_END.sub("", entry["name"]), {})[entry["name"]] = size
@@ -106,7 +105,7 @@ def _seconds(point: PointSummary, quantity: str) -> float | None:
     return point.gradient_s if quantity == "gradient" else point.solve_s
 
 
-def _chart(material: Across, found: Family) -> Chart:
+def _chart(data: RunData, found: Family) -> Chart:
     return Chart(
         kind="scaling",
         name=chart_name("scaling", found.quantity, found.name, "" if found.contest == "idiomatic" else found.contest),
@@ -121,7 +120,7 @@ def _chart(material: Across, found: Family) -> Chart:
             "why_not", "records",
         ),
         rows=tuple((found.contest, *_row(dot)) for dots in found.solvers.values() for dot in dots),
-        draw=lambda figure: _draw(figure, material, found),
+        draw=lambda backend: _draw(backend, data, found),
     )  # fmt: skip
 
 
@@ -158,27 +157,24 @@ def _alt(found: Family) -> str:
     )
 
 
-def _draw(figure: Paper, material: Across, found: Family) -> None:
-    from sciml_bench.charts import axes as scales
-    from sciml_bench.charts.axes import Entry, Grid, Legend, failed_strip, title
-
-    legend = Legend([Entry(material.palette.style(key), _told(dots)) for key, dots in found.solvers.items()])
+def _draw(backend: Backend, data: RunData, found: Family) -> None:
+    legend = Legend([LegendLine(data.palette.style(key), _told(dots)) for key, dots in found.solvers.items()])
     grid = Grid(1, legend.height_in)
-    grid.open(figure)
-    title(figure, f"{clean(found.name, 60)}: time per {found.quantity}, {found.contest}")
-    pane = grid.pane(figure, 0)
+    grid.open(backend)
+    title(backend, f"{clean(found.name, 60)}: time per {found.quantity}, {found.contest}")
+    axes = grid.axes(backend, 0)
     dots = [(dot, seconds) for of in found.solvers.values() for dot, seconds in _timed(of)]
     x_limits = scales.log_limits([math.log10(dot.states) for dot, _ in dots], least=0.5)
     y_limits = scales.log_limits([math.log10(t) for _, spread in dots for t in (spread.minimum, spread.maximum)])
-    pane.limits(x=x_limits, y=y_limits)
-    pane.x_axis(scales.named_ticks(x_limits, scales.count_tick), "states")
-    pane.y_axis(scales.named_ticks(y_limits, scales.duration_tick), f"time per {found.quantity}")
+    axes.limits(x=x_limits, y=y_limits)
+    axes.x_axis(scales.named_ticks(x_limits, scales.count_tick), "states")
+    axes.y_axis(scales.named_ticks(y_limits, scales.duration_tick), f"time per {found.quantity}")
     for key, of in found.solvers.items():
-        draw_line(pane, material.palette.style(key), [(dot.states, seconds) for dot, seconds in _timed(of)])
+        draw_line(axes, data.palette.style(key), [(dot.states, seconds) for dot, seconds in _timed(of)])
     failing = [key for key, of in found.solvers.items() if len(_timed(of)) < len(of)]
     if failing:
-        failed_strip(pane, [material.palette.style(key) for key in failing])
-    legend.draw(figure)
+        failed_strip(axes, [data.palette.style(key) for key in failing])
+    legend.draw(backend)
 
 
 def _told(dots: Sequence[Dot]) -> str:
@@ -186,3 +182,13 @@ def _told(dots: Sequence[Dot]) -> str:
     if not missing:
         return label(dots[0].cell)
     return f"{label(dots[0].cell)}: none at {', '.join(str(dot.states) for dot in missing)}"
+
+
+SCALING = RunKind(
+    name="scaling",
+    shows="time against the size of the problem",
+    needs="it takes one problem at two sizes, such as brusselator-2d-16 and brusselator-2d-32; "
+    "`sciml-bench scale` makes them",
+    make=_made,
+    compares=False,
+)

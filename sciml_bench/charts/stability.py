@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis import reliability as trials
 from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.charts.axes import Axes
+from sciml_bench.charts.backend import Backend, Box
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import Material, ending, label, listed, places
+from sciml_bench.charts.data import ProblemData, ending, label, listed, places
+from sciml_bench.charts.kind import ProblemKind
+from sciml_bench.charts.layout import WIDTH_IN, Group, Lane, Lanes, Swatch, swatches, title
 from sciml_bench.charts.style import HONEST, INK, RIGHT, SILENT
 from sciml_bench.stats.shares import Stability
 from sciml_bench.stats.shares import stability as shares_of
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.axes import Box, Pane
-    from sciml_bench.charts.paper import Paper
-
 
 TRIALS: Mapping[str, tuple[str, str, str]] = {
     "right": ("right", RIGHT, ""),
@@ -27,17 +25,17 @@ TRIALS: Mapping[str, tuple[str, str, str]] = {
 """What a trial can be: its name, its colour, and a hatching that is seen in grey."""
 
 
-def stability(material: Material) -> Iterator[Chart]:
+def _made(data: ProblemData) -> Iterator[Chart]:
     """One chart: a lane for each cell and a box for each tolerance, the most dependable cell of each division first."""
-    groups = [(name, sorted(cells, key=_key)) for name, cells in material.divisions()]
+    groups = [(name, sorted(cells, key=_key)) for name, cells in data.divisions()]
     cells = [cell for _, of_group in groups for cell in of_group if trials.shares(cell) is not None]
     if not cells:
         return
     yield Chart(
         kind="stability",
-        name=chart_name("stability", material.problem),
-        title=f"{material.title}: stability over tolerances",
-        alt=_alt(material, cells),
+        name=chart_name("stability", data.problem),
+        title=f"{data.title}: stability over tolerances",
+        alt=_alt(data, cells),
         method=(
             "Every parameter was changed by up to a factor of two, and each such problem solved at every tolerance. "
             "Right: success is reported, and the error is within a thousand tolerances. Honest failure: a typed "
@@ -49,7 +47,7 @@ def stability(material: Material) -> Iterator[Chart]:
             "right_share_high_95", "records",
         ),
         rows=tuple(row for name, of_group in groups for cell in of_group for row in _rows(name, cell)),
-        draw=lambda figure: _draw(figure, material, groups),
+        draw=lambda backend: _draw(backend, data, groups),
     )  # fmt: skip
 
 
@@ -84,9 +82,9 @@ def _rows(division: str, cell: CellSummary) -> Iterator[tuple[object, ...]]:
         yield (division, label(cell), rtol, sum(counts), *counts, right.low, right.high, places(cell, tried))
 
 
-def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
+def _alt(data: ProblemData, cells: Sequence[CellSummary]) -> str:
     total = sum(_shares(cell).right.total for cell in cells)
-    said = [f"{total} solves of {material.title} on perturbed parameters, {len(cells)} cells."]
+    said = [f"{total} solves of {data.title} on perturbed parameters, {len(cells)} cells."]
     always = [label(cell) for cell in cells if _shares(cell).right.share == 1]
     silent = [
         f"{label(cell)} ({100 * _shares(cell).silent.share:.0f} %)" for cell in cells if _shares(cell).silent.share > 0
@@ -102,43 +100,49 @@ def _alt(material: Material, cells: Sequence[CellSummary]) -> str:
     return " ".join(said)
 
 
-def _draw(figure: Paper, material: Material, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
-    from sciml_bench.charts.axes import WIDTH_IN, Swatch, swatches, title
-    from sciml_bench.charts.lanes import Group, Lane, Lanes
-
+def _draw(backend: Backend, data: ProblemData, groups: Sequence[tuple[str, Sequence[CellSummary]]]) -> None:
     lanes = Lanes(
-        [Group(name, [Lane(c, label(c), material.style(c)) for c in cells]) for name, cells in groups], 0.15
+        [Group(name, [Lane(c, label(c), data.style(c)) for c in cells]) for name, cells in groups], 0.15
     )  # fmt: skip
     rtols = _rtols([cell for _, cells in groups for cell in cells])
-    figure.set_size_inches(WIDTH_IN, 0.3 + lanes.height_in + 0.8)
-    title(figure, f"{material.title}: perturbed parameters at each tolerance")
-    pane, found = lanes.pane(figure, 0.8)
-    pane.limits(x=(0, len(rtols)))
+    backend.set_size(WIDTH_IN, 0.3 + lanes.height_in + 0.8)
+    title(backend, f"{data.title}: perturbed parameters at each tolerance")
+    axes, found = lanes.axes(backend, 0.8)
+    axes.limits(x=(0, len(rtols)))
     names = {place + 0.35: quantities.tolerance(rtol) for place, rtol in enumerate(rtols)}
-    pane.x_axis(names, "relative tolerance", grid=False)
+    axes.x_axis(names, "relative tolerance", grid=False)
     boxes: dict[str, list[Box]] = {kind: [] for kind in (*TRIALS, "frame")}
     for cell, y in found:
         if trials.shares(cell) is None:
-            pane.text(0.02, y + 0.115, f"not tried: {ending(cell)}", fontstyle="italic")
+            axes.text(0.02, y + 0.115, f"not tried: {ending(cell)}", fontstyle="italic")
             continue
         for place, rtol in enumerate(rtols):
-            _draw_box(pane, boxes, _counts(cell, rtol), place, y)
+            _draw_box(axes, boxes, _counts(cell, rtol), place, y)
     for kind, (_, colour, hatch) in TRIALS.items():
         if boxes[kind]:
-            pane.boxes(boxes[kind], colour, hatch=hatch or None)
-    pane.boxes(boxes["frame"], "none", edgecolor=INK, linewidth=0.5)
-    swatches(figure, [Swatch(colour, name, hatch) for name, colour, hatch in TRIALS.values()], 0.14)
+            axes.boxes(boxes[kind], colour, hatch=hatch or None)
+    axes.boxes(boxes["frame"], "none", edgecolor=INK, linewidth=0.5)
+    swatches(backend, [Swatch(colour, name, hatch) for name, colour, hatch in TRIALS.values()], 0.14)
 
 
-def _draw_box(pane: Pane, boxes: dict[str, list[Box]], counts: Sequence[int], place: int, y: float) -> None:
+def _draw_box(axes: Axes, boxes: dict[str, list[Box]], counts: Sequence[int], place: int, y: float) -> None:
     """The box of one cell at one tolerance, added to ``boxes``, and its numbers."""
     total, left = sum(counts), float(place)
     if not total:
-        pane.text(place + 0.02, y + 0.115, "not tried", fontstyle="italic")
+        axes.text(place + 0.02, y + 0.115, "not tried", fontstyle="italic")
         return
     for count, kind in zip(counts, TRIALS, strict=True):
         if count:
             boxes[kind].append((left, y, 0.7 * count / total, 0.15))
             left += 0.7 * count / total
     boxes["frame"].append((place, y, 0.7, 0.15))
-    pane.text(place + 0.72, y + 0.12, f"{counts[0]}/{total}")
+    axes.text(place + 0.72, y + 0.12, f"{counts[0]}/{total}")
+
+
+STABILITY = ProblemKind(
+    name="stability",
+    shows="perturbed parameters at each tolerance: right, honest failure, silently wrong",
+    needs="nothing was tried on perturbed parameters; profile quick and those above it do that",
+    make=_made,
+    of_models=False,
+)

@@ -11,19 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.loops import Loop
 from sciml_bench.analysis.summary import CellSummary, ProcessSummary
+from sciml_bench.charts.axes import Axes
+from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import Material, ending, label, listed, places
+from sciml_bench.charts.data import ProblemData, ending, label, listed, places
+from sciml_bench.charts.kind import ProblemKind
+from sciml_bench.charts.layout import WIDTH_IN, Group, Lane, Lanes, text_width_in, title
 from sciml_bench.charts.style import INK
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.axes import Pane
-    from sciml_bench.charts.paper import Paper
-
 
 _SLOWEST, _FASTEST = 3.0, 0.5
 """What is drawn, as multiples of the steady time; calls beyond stand at the edge."""
@@ -56,17 +54,17 @@ class CellLoop:
     steady_s: float
 
 
-def steady(material: Material) -> Iterator[Chart]:
+def _made(data: ProblemData) -> Iterator[Chart]:
     """One chart: a lane for each cell with the first process that has a loop."""
-    groups = [(name, [_sequence(cell) for cell in cells]) for name, cells in material.divisions()]
+    groups = [(name, [_sequence(cell) for cell in cells]) for name, cells in data.divisions()]
     found = [one for _, of_group in groups for one in of_group if isinstance(one, CellLoop)]
     if not found:
         return
     yield Chart(
         kind="steady",
-        name=chart_name("steady", material.problem),
-        title=f"{material.title}: calls in order, with change-points",
-        alt=_alt(material, found),
+        name=chart_name("steady", data.problem),
+        title=f"{data.title}: calls in order, with change-points",
+        alt=_alt(data, found),
         method=(
             "Of each cell the longest loop of gradients (of solves, where no gradient is right) of its first process, "
             "drawn as multiples of its steady time. Grey calls are the warm-up; vertical lines are change-points of "
@@ -79,7 +77,7 @@ def steady(material: Material) -> Iterator[Chart]:
             "fastest_s", "slowest_s", "classes_of_all_loops", "records",
         ),
         rows=tuple(row for name, of_group in groups for sequence in of_group for row in _rows(name, sequence)),
-        draw=lambda figure: _draw(figure, material, groups),
+        draw=lambda backend: _draw(backend, data, groups),
     )  # fmt: skip
 
 
@@ -136,8 +134,8 @@ def _rows(division: str, found: CellLoop | CellSummary) -> Iterator[tuple[object
         )  # fmt: skip
 
 
-def _alt(material: Material, found: Sequence[CellLoop]) -> str:
-    said = [f"The calls of one process of each of {len(found)} cells of {material.title} in order."]
+def _alt(data: ProblemData, found: Sequence[CellLoop]) -> str:
+    said = [f"The calls of one process of each of {len(found)} cells of {data.title} in order."]
     by_class: dict[str, list[str]] = {}
     for sequence in found:
         name = f"{label(sequence.cell)} ({quantities.duration(sequence.steady_s)} per {sequence.loop.call})"
@@ -146,27 +144,24 @@ def _alt(material: Material, found: Sequence[CellLoop]) -> str:
     return " ".join(said)
 
 
-def _draw(figure: Paper, material: Material, groups: Sequence[tuple[str, Sequence[CellLoop | CellSummary]]]) -> None:
-    from sciml_bench.charts.axes import WIDTH_IN, title
-    from sciml_bench.charts.lanes import Group, Lane, Lanes
-
+def _draw(backend: Backend, data: ProblemData, groups: Sequence[tuple[str, Sequence[CellLoop | CellSummary]]]) -> None:
     lanes = Lanes(
         [
-            Group(name, [Lane(one, _heading(one), material.style(_cell(one))) for one in of_group])
+            Group(name, [Lane(one, _heading(one), data.style(_cell(one))) for one in of_group])
             for name, of_group in groups
         ],
         _LANE_IN,
         left_in=0.55,
     )
-    top = 0.45 if material.caution else 0.3
-    figure.set_size_inches(WIDTH_IN, top + lanes.height_in + 0.48)
-    title(figure, f"{material.title}: calls in order, as multiples of the steady time", material.caution)
-    pane, found = lanes.pane(figure, 0.48)
-    pane.x_axis({}, "call, from the first to the last of the loop")
-    pane.boxes([(0, y, 1, _LANE_IN) for one, y in found if isinstance(one, CellLoop)], INK, alpha=0.045)
+    top = 0.45 if data.caution else 0.3
+    backend.set_size(WIDTH_IN, top + lanes.height_in + 0.48)
+    title(backend, f"{data.title}: calls in order, as multiples of the steady time", data.caution)
+    axes, found = lanes.axes(backend, 0.48)
+    axes.x_axis({}, "call, from the first to the last of the loop")
+    axes.boxes([(0, y, 1, _LANE_IN) for one, y in found if isinstance(one, CellLoop)], INK, alpha=0.045)
     for one, y in found:
         if isinstance(one, CellLoop):
-            _draw_lane(pane, one, y, material.style(one.cell).colour)
+            _draw_lane(axes, one, y, data.style(one.cell).colour)
 
 
 def _cell(one: CellLoop | CellSummary) -> CellSummary:
@@ -174,8 +169,6 @@ def _cell(one: CellLoop | CellSummary) -> CellSummary:
 
 
 def _heading(one: CellLoop | CellSummary) -> str:
-    from sciml_bench.charts.axes import WIDTH_IN, text_width_in
-
     if isinstance(one, CellSummary):
         return f"{label(one)}: no call was repeated, {ending(one)}"
     loop = one.loop
@@ -196,22 +189,22 @@ def _height(ratio: float, y: float) -> float:
     return y + _LANE_IN * (1 - share)
 
 
-def _draw_lane(pane: Pane, one: CellLoop, y: float, colour: str) -> None:
+def _draw_lane(axes: Axes, one: CellLoop, y: float, colour: str) -> None:
     ratios = [ns / 1e9 / one.steady_s if one.steady_s else 1.0 for ns in one.loop.samples_ns]
     calls = len(ratios)
     for ratio in (1, 2):
-        pane.text(-0.008, _height(ratio, y) + 0.03, f"{ratio}×", ha="right", size=7)
-    pane.segments([(0, _height(ratio, y), 1, _height(ratio, y)) for ratio in (1, 2)], alpha=0.25, linewidth=0.5)
+        axes.text(-0.008, _height(ratio, y) + 0.03, f"{ratio}×", ha="right", size=7)
+    axes.segments([(0, _height(ratio, y), 1, _height(ratio, y)) for ratio in (1, 2)], alpha=0.25, linewidth=0.5)
     if one.loop.warm_up:
-        pane.boxes([(0, y, min(1.0, one.loop.warm_up / calls), _LANE_IN)], INK, alpha=0.13)
+        axes.boxes([(0, y, min(1.0, one.loop.warm_up / calls), _LANE_IN)], INK, alpha=0.13)
     xs, drawn = _thinned(ratios)
     dots = {"marker": ".", "markersize": 3} if len(xs) <= 60 else {}
-    pane.line(xs, [_height(ratio, y) for ratio in drawn], color=colour, linewidth=0.8, **dots)
+    axes.line(xs, [_height(ratio, y) for ratio in drawn], color=colour, linewidth=0.8, **dots)
     middles = [_height(segment.median_s / one.steady_s if one.steady_s else 1.0, y) for segment in one.segments]
     edges = [((segment.first - 1) / calls, segment.last / calls) for segment in one.segments]
-    pane.segments([(left, at, right, at) for (left, right), at in zip(edges, middles, strict=True)], linewidth=1.2)
+    axes.segments([(left, at, right, at) for (left, right), at in zip(edges, middles, strict=True)], linewidth=1.2)
     changes = [(segment.first - 1) / calls for segment in one.segments if segment.first > one.loop.warm_up + 1]
-    pane.segments([(x, y, x, y + _LANE_IN) for x in changes], linestyle=(0, (3, 1.5)))
+    axes.segments([(x, y, x, y + _LANE_IN) for x in changes], linestyle=(0, (3, 1.5)))
 
 
 def _thinned(ratios: Sequence[float]) -> tuple[list[float], list[float]]:
@@ -228,3 +221,11 @@ def _thinned(ratios: Sequence[float]) -> tuple[list[float], list[float]]:
             xs.append((start + place + 0.5) / calls)
             drawn.append(part[place])
     return xs, drawn
+
+
+STEADY = ProblemKind(
+    name="steady",
+    shows="the calls of a process in order, with the change-points of their times",
+    needs="no loop of calls was measured",
+    make=_made,
+)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape
 
+from sciml_bench.charts.backend import Box, Ends, Look
 from sciml_bench.charts.chart import Chart
-from sciml_bench.charts.paper import Box, Ends, Look
 from sciml_bench.charts.style import INK, OPEN, shape
 
 _POINTS = 72.0
@@ -31,20 +31,20 @@ def svg(chart: Chart) -> str:
     It has no prolog, no style sheet and no metadata. Its ids are its name and words after its name, so that many
     figures fit into one page.
     """
-    paper = PagePaper(chart.name)
-    chart.draw(paper)
-    width, height = (_place(inches * _POINTS) for inches in paper.get_size_inches())
+    backend = SvgBackend(chart.name)
+    chart.draw(backend)
+    width, height = (_place(inches * _POINTS) for inches in backend.size)
     name = chart.name
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" class="chart" role="img" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" aria-labelledby="{name}-title {name}-desc" fill="currentColor" '
         'font-family="sans-serif" stroke-linejoin="round" stroke-linecap="butt">'
         f'<title id="{name}-title">{escape(chart.title)}</title><desc id="{name}-desc">{escape(chart.alt)}</desc>'
-        f"{paper.drawn}</svg>"
+        f"{backend.drawn}</svg>"
     )
 
 
-class PagePaper:
+class SvgBackend:
     """Draws elements of SVG. ``name`` begins the ids of its patterns."""
 
     def __init__(self, name: str):
@@ -53,12 +53,13 @@ class PagePaper:
         self._elements: list[tuple[float, str]] = []
         self._patterns: dict[tuple[str, str], str] = {}
 
-    def set_size_inches(self, width: float, height: float) -> None:
+    def set_size(self, width: float, height: float) -> None:
         """Give it its size. To be done before anything is drawn, since y counts downwards in SVG."""
         assert not self._elements, "drawn before the size was known"
         self._size = (width, height)
 
-    def get_size_inches(self) -> Sequence[float]:
+    @property
+    def size(self) -> tuple[float, float]:
         """Its width and height."""
         return self._size
 

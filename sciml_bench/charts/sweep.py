@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, sweep_tables
 from sciml_bench.analysis.tables import sweep as sweep_text
+from sciml_bench.charts import scales
+from sciml_bench.charts.axes import Axes
+from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name, clean
 from sciml_bench.charts.data import listed, places
+from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, title
 from sciml_bench.charts.style import Palette, Style, configuration
 from sciml_bench.stats.centre import Spread
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.axes import Pane
-    from sciml_bench.charts.paper import Paper
-
 
 Place = tuple[float, Spread]
 
@@ -52,7 +50,7 @@ def _chart(table: SweepTable, palette: Palette, number: int) -> Chart:
             "set", "solver", "size", column, f"least_process_{column}", f"most_process_{column}", "why_not", "records",
         ),
         rows=tuple(_rows(table)),
-        draw=lambda figure: _draw(figure, palette, table),
+        draw=lambda backend: _draw(backend, palette, table),
     )  # fmt: skip
 
 
@@ -80,36 +78,31 @@ def _alt(table: SweepTable) -> str:
     return f"{sweep_text.caption(table)}.{told} {' '.join(f'{line}.' for line in crossed[:3])}".strip()
 
 
-def _draw(figure: Paper, palette: Palette, table: SweepTable) -> None:
-    from sciml_bench.charts import axes as scales
-    from sciml_bench.charts.axes import Entry, Grid, Legend, failed_strip, title
-
+def _draw(backend: Backend, palette: Palette, table: SweepTable) -> None:
     shown = [(palette.style(configuration(row.solver.cell)), row) for row in table.rows]
-    legend = Legend([Entry(style, _told(table, row)) for style, row in shown])
+    legend = Legend([LegendLine(style, _told(table, row)) for style, row in shown])
     grid = Grid(1, legend.height_in, cautioned=True)
-    grid.open(figure)
+    grid.open(backend)
     what, _, more = sweep_text.caption(table).replace("; ", ", ").partition(", ")
-    title(figure, clean(f"{table.axis.of}: {what}", 80), clean(more, 110))
-    pane = grid.pane(figure, 0)
+    title(backend, clean(f"{table.axis.of}: {what}", 80), clean(more, 110))
+    axes = grid.axes(backend, 0)
     known = [place for row in table.rows for place in _known(row)]
     x_limits = scales.log_limits([math.log10(size) for size, _ in known], least=0.5)
     y_limits = scales.log_limits([math.log10(value) for _, of in known for value in (of.minimum, of.maximum)])
-    pane.limits(x=x_limits, y=y_limits)
+    axes.limits(x=x_limits, y=y_limits)
     # The sizes measured are few, and their own best ticks.
     ticks = {math.log10(size): sweep_text.size_text(table.axis, size) for size in table.axis.sizes}
-    pane.x_axis(ticks, "rtol" if table.axis.tolerance else table.axis.unit)
-    pane.y_axis(scales.named_ticks(y_limits, _tick(table)), _label(table))
+    axes.x_axis(ticks, "rtol" if table.axis.tolerance else table.axis.unit)
+    axes.y_axis(scales.named_ticks(y_limits, _tick(table)), _label(table))
     for style, row in shown:
-        draw_line(pane, style, _known(row))
+        draw_line(axes, style, _known(row))
     failing = [style for style, row in shown if len(_known(row)) < len(row.values)]
     if failing:
-        failed_strip(pane, failing)
-    legend.draw(figure)
+        failed_strip(axes, failing)
+    legend.draw(backend)
 
 
 def _tick(table: SweepTable) -> Callable[[float], str]:
-    from sciml_bench.charts import axes as scales
-
     if table.quantity in ("solve", "gradient"):
         return scales.duration_tick
     return (lambda log: quantities.size(10.0**log)) if table.quantity in ("memory", "process") else scales.count_tick
@@ -119,14 +112,14 @@ def _label(table: SweepTable) -> str:
     return sweep_text.caption(table).partition(" against ")[0]
 
 
-def draw_line(pane: Pane, style: Style, known: Sequence[Place]) -> None:
+def draw_line(axes: Axes, style: Style, known: Sequence[Place]) -> None:
     """The medians at each size, joined, and for each a line from the smallest to the largest process."""
     if not known:
         return
     xs = [math.log10(size) for size, _ in known]
-    pane.line(xs, [math.log10(spread.median) for _, spread in known], **style.look())
+    axes.line(xs, [math.log10(spread.median) for _, spread in known], **style.look())
     ends = [(math.log10(spread.minimum), math.log10(spread.maximum)) for _, spread in known]
-    pane.segments([(x, low, x, high) for x, (low, high) in zip(xs, ends, strict=True)], style.colour, alpha=0.7)
+    axes.segments([(x, low, x, high) for x, (low, high) in zip(xs, ends, strict=True)], style.colour, alpha=0.7)
 
 
 def _told(table: SweepTable, row: SweepRow) -> str:

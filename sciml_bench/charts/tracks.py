@@ -10,21 +10,20 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.rows import Row
 from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.charts import scales
+from sciml_bench.charts.axes import Axes
+from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import Across, Material, places
+from sciml_bench.charts.data import ProblemData, RunData, places
+from sciml_bench.charts.kind import RunKind
+from sciml_bench.charts.layout import WIDTH_IN, Legend, LegendLine, text_width_in, title
 from sciml_bench.charts.style import INK, Style, configuration
 from sciml_bench.stats.across import GeometricMean, geometric_mean
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.axes import Pane
-    from sciml_bench.charts.paper import Paper
-
 
 ECOSYSTEMS = {
     "JAX": ("jax", "diffrax"),
@@ -67,9 +66,9 @@ class Tracks:
     lanes: tuple[Lane, ...]
 
 
-def tracks(material: Across) -> Iterator[Chart]:
+def _made(data: RunData) -> Iterator[Chart]:
     """The chart of a run that holds models and equations; none where it has one of them, or one ecosystem."""
-    found = _found(material) if material.comparable else None
+    found = _found(data)
     if found is None:
         return
     yield Chart(
@@ -87,18 +86,18 @@ def tracks(material: Across) -> Iterator[Chart]:
         ),
         columns=("suite", "problem", "ecosystem", "base", "ratio", "cell", "base_cell", "records"),
         rows=tuple(row for lane in found.lanes for row in _rows(found, lane)),
-        draw=lambda figure: _draw(figure, material, found),
+        draw=lambda backend: _draw(backend, data, found),
     )
 
 
-def _found(material: Across) -> Tracks | None:
-    suites = {entry["name"]: str(entry.get("suite", "")) for entry in material.summary.plan["problems"]}
-    best = {item.problem: _best(item) for item in material.materials}
+def _found(data: RunData) -> Tracks | None:
+    suites = {entry["name"]: str(entry.get("suite", "")) for entry in data.summary.plan["problems"]}
+    best = {item.problem: _best(item) for item in data.problems}
     counts = {name: sum(name in of for of in best.values()) for name in ECOSYSTEMS}
     base = max(counts, key=lambda name: counts[name])
     lanes: list[Lane] = []
     for suite in dict.fromkeys(suites.values()):
-        of_suite = [item for item in material.materials if suites.get(item.problem) == suite]
+        of_suite = [item for item in data.problems if suites.get(item.problem) == suite]
         lanes += [lane for name in ECOSYSTEMS if name != base and (lane := _lane(suite, name, base, of_suite, best))]
     measured = {lane.suite for lane in lanes if lane.mean is not None}
     if "conventional" not in measured or len(measured) < 2:
@@ -106,10 +105,10 @@ def _found(material: Across) -> Tracks | None:
     return Tracks(base, tuple(dict.fromkeys(lane.suite for lane in lanes)), tuple(lanes))
 
 
-def _best(material: Material) -> dict[str, Row]:
+def _best(problem: ProblemData) -> dict[str, Row]:
     """The fastest recommended cell of each ecosystem on a problem."""
     found: dict[str, Row] = {}
-    for row in material.comparison.rows:
+    for row in problem.comparison.rows:
         seconds = row.gradient.seconds
         name = _ecosystem(row.summary)
         if name is None or seconds is None:
@@ -127,17 +126,19 @@ def _ecosystem(cell: CellSummary) -> str | None:
     return next((name for name, own in ECOSYSTEMS.items() if cell.cell.adapter in own), None)
 
 
-def _lane(suite: str, name: str, base: str, of_suite: list[Material], best: dict[str, dict[str, Row]]) -> Lane | None:
+def _lane(
+    suite: str, name: str, base: str, of_suite: list[ProblemData], best: dict[str, dict[str, Row]]
+) -> Lane | None:
     """The lane of an ecosystem; none where it and the base ran no problem of the suite in common."""
     pairs: list[tuple[str, Row, Row]] = []
     lacking: list[tuple[str, CellSummary]] = []
-    for material in of_suite:
-        of = best[material.problem]
-        ran = {_ecosystem(cell): cell for cell in reversed(material.summary.of_problem(material.problem))}
+    for item in of_suite:
+        of = best[item.problem]
+        ran = {_ecosystem(cell): cell for cell in reversed(item.summary.of_problem(item.problem))}
         if name in of and base in of:
-            pairs.append((material.problem, of[name], of[base]))
+            pairs.append((item.problem, of[name], of[base]))
         elif name in ran and base in ran:
-            lacking.append((material.problem, ran[base] if name in of else ran[name]))
+            lacking.append((item.problem, ran[base] if name in of else ran[name]))
     if not pairs and not lacking:
         return None
     mean = geometric_mean(_ratio(row, other) for _, row, other in pairs) if pairs else None
@@ -198,45 +199,51 @@ def _limits(found: Tracks) -> tuple[float, float]:
     return min(0.0, *estimates, *inside) - pad, max(0.0, *estimates, *inside) + pad
 
 
-def _draw(figure: Paper, material: Across, found: Tracks) -> None:
-    from sciml_bench.charts import axes as scales
-    from sciml_bench.charts.axes import WIDTH_IN, Entry, Legend, Pane, text_width_in, title
-
+def _draw(backend: Backend, data: RunData, found: Tracks) -> None:
     names = tuple(name for name in ECOSYSTEMS if any(lane.ecosystem == name for lane in found.lanes))
-    styles = {name: _style(material, found, name) for name in names}
+    styles = {name: _style(data, found, name) for name in names}
     height = _LANE_IN * len(found.suites)
-    legend = Legend([Entry(styles[name], name) for name in names])
+    legend = Legend([LegendLine(styles[name], name) for name in names])
     left = 0.2 + max(map(text_width_in, found.suites))
-    figure.set_size_inches(WIDTH_IN, 0.55 + height + 0.62 + legend.height_in)
-    title(figure, f"Time per gradient relative to {found.base}", "models beside equations")
-    pane = Pane(figure, left, legend.height_in + 0.55, WIDTH_IN - left - 0.25, height)
+    backend.set_size(WIDTH_IN, 0.55 + height + 0.62 + legend.height_in)
+    title(backend, f"Time per gradient relative to {found.base}", "models beside equations")
+    axes = Axes(backend, left, legend.height_in + 0.55, WIDTH_IN - left - 0.25, height)
     limits = _limits(found)
-    pane.limits(x=limits, y=(height, 0))
-    pane.x_axis(scales.named_ticks(limits, scales.ratio_tick), "← faster     ratio of times     slower →")
-    pane.segments([(0, 0, 0, height)], INK)
+    axes.limits(x=limits, y=(height, 0))
+    axes.x_axis(scales.named_ticks(limits, scales.ratio_tick), "← faster     ratio of times     slower →")
+    axes.segments([(0, 0, 0, height)], INK)
     for place, suite in enumerate(found.suites):
         middle = _LANE_IN * (place + 0.5)
-        pane.beside(-0.09, height - middle - 0.04, suite, ha="right")
+        axes.beside(-0.09, height - middle - 0.04, suite, ha="right")
         for lane in (lane for lane in found.lanes if lane.suite == suite):
             y = middle + (names.index(lane.ecosystem) - (len(names) - 1) / 2) * _STEP_IN
             if lane.mean is not None:
-                _draw_mean(pane, lane.mean, y, styles[lane.ecosystem])
+                _draw_mean(axes, lane.mean, y, styles[lane.ecosystem])
             if lane.lacking:
-                pane.text(limits[1], y + 0.03, _lack(found, lane), ha="right", color=styles[lane.ecosystem].colour)
-    legend.draw(figure)
+                axes.text(limits[1], y + 0.03, _lack(found, lane), ha="right", color=styles[lane.ecosystem].colour)
+    legend.draw(backend)
 
 
-def _style(material: Across, found: Tracks, name: str) -> Style:
+def _style(data: RunData, found: Tracks, name: str) -> Style:
     """How an ecosystem is drawn: as the first of its cells."""
     first = next(lane for lane in found.lanes if lane.ecosystem == name)
-    style = material.palette.style(configuration(first.cell.cell))
+    style = data.palette.style(configuration(first.cell.cell))
     return dataclasses.replace(style, marker="d", dashes=(), filled=True)
 
 
-def _draw_mean(pane: Pane, mean: GeometricMean, y: float, style: Style) -> None:
-    left, right = pane.x_limits
+def _draw_mean(axes: Axes, mean: GeometricMean, y: float, style: Style) -> None:
+    left, right = axes.x_limits
     known = mean.low > 0 and math.isfinite(mean.high)
     start = max(left, math.log10(mean.low)) if known else left
     end = min(right, math.log10(mean.high)) if known else right
-    pane.segments([(start, y, end, y)], style.colour, **{} if known else {"linewidth": 0.7, "linestyle": ":"})
-    pane.line([math.log10(mean.estimate)], [y], **style.look(linestyle="", marker="d", markersize=7))
+    axes.segments([(start, y, end, y)], style.colour, **{} if known else {"linewidth": 0.7, "linestyle": ":"})
+    axes.line([math.log10(mean.estimate)], [y], **style.look(linestyle="", marker="d", markersize=7))
+
+
+TRACKS = RunKind(
+    name="tracks",
+    shows="one ecosystem against another on each suite: models beside equations",
+    needs="it takes two ecosystems with times on models and on equations; "
+    "`sciml-bench run --suite conventional,stiff` measures both",
+    make=_made,
+)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.tables.training import loss_text
 from sciml_bench.analysis.training import TrainingRow, conditions, curve_process, goal, training_rows
+from sciml_bench.charts import scales
+from sciml_bench.charts.axes import Axes
+from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name, clean
-from sciml_bench.charts.data import Material, label, listed, places
+from sciml_bench.charts.data import ProblemData, label, listed, places
+from sciml_bench.charts.kind import ProblemKind
+from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, title
 from sciml_bench.record.outcome import Outcome
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.axes import Pane
-    from sciml_bench.charts.paper import Paper
-
 
 _MOST_ROWS = 40
 _MOST_DRAWN = 200
@@ -25,17 +24,17 @@ Step = tuple[int, float, float]
 """Its number from 1, the seconds at its end, and the loss that it started from."""
 
 
-def training(material: Material) -> Iterator[Chart]:
+def _made(data: ProblemData) -> Iterator[Chart]:
     """One chart: a line for each cell that trained."""
-    rows = training_rows(material.cells)
+    rows = training_rows(data.cells)
     if not any(_steps(row) for row in rows):
         return
     settings = rows[0].trained.settings
     yield Chart(
         kind="training",
-        name=chart_name("training", material.problem),
-        title=f"{material.title}: loss against the time of training",
-        alt=_alt(material, rows),
+        name=chart_name("training", data.problem),
+        title=f"{data.title}: loss against the time of training",
+        alt=_alt(data, rows),
         method=(
             f"Up to {settings.steps} steps of {settings.optimiser}, {conditions(settings)}, from the same parameters "
             "on the same data in each framework's own optimiser. The time of a step is that of solve (or output), "
@@ -46,7 +45,7 @@ def training(material: Material) -> Iterator[Chart]:
         ),
         columns=("cell", "step", "seconds", "loss", "ended", "steps", "records"),
         rows=tuple(line for row in rows for line in _rows(row)),
-        draw=lambda figure: _draw(figure, material, rows),
+        draw=lambda backend: _draw(backend, data, rows),
     )
 
 
@@ -76,9 +75,9 @@ def _rows(row: TrainingRow) -> Iterator[tuple[object, ...]]:
         yield (label(row.cell), number, seconds, loss, *told)
 
 
-def _alt(material: Material, rows: Sequence[TrainingRow]) -> str:
+def _alt(data: ProblemData, rows: Sequence[TrainingRow]) -> str:
     wanted = goal(rows[0].trained.settings)
-    said = [f"Loss against time of {len(rows)} trainings of {material.title}."]
+    said = [f"Loss against time of {len(rows)} trainings of {data.title}."]
     for row in rows:
         steps = _steps(row)
         if steps:
@@ -96,29 +95,26 @@ def _alt(material: Material, rows: Sequence[TrainingRow]) -> str:
     return " ".join(said)
 
 
-def _draw(figure: Paper, material: Material, rows: Sequence[TrainingRow]) -> None:
-    from sciml_bench.charts import axes as scales
-    from sciml_bench.charts.axes import Entry, Grid, Legend, failed_strip, title
-
-    legend = Legend([Entry(material.style(row.cell), _entry(row)) for row in rows])
-    grid = Grid(1, legend.height_in, cautioned=bool(material.caution))
-    grid.open(figure)
-    title(figure, f"{material.title}: loss against the time of training", material.caution)
+def _draw(backend: Backend, data: ProblemData, rows: Sequence[TrainingRow]) -> None:
+    legend = Legend([LegendLine(data.style(row.cell), _entry(row)) for row in rows])
+    grid = Grid(1, legend.height_in, cautioned=bool(data.caution))
+    grid.open(backend)
+    title(backend, f"{data.title}: loss against the time of training", data.caution)
     every = [step for row in rows for step in _steps(row)]
     logarithmic = all(loss > 0 for _, _, loss in every)
-    pane = grid.pane(figure, 0)
+    axes = grid.axes(backend, 0)
     x_limits = scales.log_limits([math.log10(seconds) for _, seconds, _ in every])
     y_limits = _y_limits([loss for _, _, loss in every], logarithmic)
-    pane.limits(x=x_limits, y=y_limits)
-    pane.x_axis(scales.named_ticks(x_limits, scales.duration_tick), "time since the first step began")
-    pane.y_axis(scales.named_ticks(y_limits, scales.ratio_tick) if logarithmic else _linear_ticks(*y_limits), "loss")
-    _draw_target(pane, rows[0].trained.settings.target, logarithmic)
+    axes.limits(x=x_limits, y=y_limits)
+    axes.x_axis(scales.named_ticks(x_limits, scales.duration_tick), "time since the first step began")
+    axes.y_axis(scales.named_ticks(y_limits, scales.ratio_tick) if logarithmic else _linear_ticks(*y_limits), "loss")
+    _draw_target(axes, rows[0].trained.settings.target, logarithmic)
     for row in rows:
-        _draw_curve(pane, material, row, logarithmic)
+        _draw_curve(axes, data, row, logarithmic)
     without = [row for row in rows if not _steps(row)]
     if without:
-        failed_strip(pane, [material.style(row.cell) for row in without])
-    legend.draw(figure)
+        failed_strip(axes, [data.style(row.cell) for row in without])
+    legend.draw(backend)
 
 
 def _entry(row: TrainingRow) -> str:
@@ -127,8 +123,6 @@ def _entry(row: TrainingRow) -> str:
 
 
 def _y_limits(losses: Sequence[float], logarithmic: bool) -> tuple[float, float]:
-    from sciml_bench.charts import axes as scales
-
     if logarithmic:
         return scales.log_limits([math.log10(loss) for loss in losses], least=0.3)
     low, high = min(losses), max(losses)
@@ -142,22 +136,30 @@ def _linear_ticks(low: float, high: float) -> dict[float, str]:
     return {tick: f"{tick:.3g}" for tick in ticks}
 
 
-def _draw_target(pane: Pane, target: float | None, logarithmic: bool) -> None:
+def _draw_target(axes: Axes, target: float | None, logarithmic: bool) -> None:
     if target is None or (logarithmic and target <= 0):
         return
     y = math.log10(target) if logarithmic else target
-    (left, right), (low, high) = pane.x_limits, pane.y_limits
+    (left, right), (low, high) = axes.x_limits, axes.y_limits
     if low < y < high:
-        pane.segments([(left, y, right, y)], linewidth=0.8, linestyle=(0, (3, 2)), alpha=0.7)
-        pane.text(right, y + 0.012 * (high - low), f"target {target:g}", ha="right")
+        axes.segments([(left, y, right, y)], linewidth=0.8, linestyle=(0, (3, 2)), alpha=0.7)
+        axes.text(right, y + 0.012 * (high - low), f"target {target:g}", ha="right")
 
 
-def _draw_curve(pane: Pane, material: Material, row: TrainingRow, logarithmic: bool) -> None:
+def _draw_curve(axes: Axes, data: ProblemData, row: TrainingRow, logarithmic: bool) -> None:
     steps = _some(_steps(row), _MOST_DRAWN)
     if not steps:
         return
     xs = [math.log10(seconds) for _, seconds, _ in steps]
     ys = [math.log10(loss) if logarithmic else loss for _, _, loss in steps]
-    pane.line(xs, ys, **material.style(row.cell).look(markevery=max(1, len(xs) // 6)))
+    axes.line(xs, ys, **data.style(row.cell).look(markevery=max(1, len(xs) // 6)))
     if row.trained.outcome is not Outcome.OK:
-        pane.line([xs[-1]], [ys[-1]], marker="x", color=material.style(row.cell).colour, markersize=7.0)
+        axes.line([xs[-1]], [ys[-1]], marker="x", color=data.style(row.cell).colour, markersize=7.0)
+
+
+TRAINING = ProblemKind(
+    name="training",
+    shows="loss against the time of training",
+    needs="nothing was trained; problems with a [training] table are",
+    make=_made,
+)

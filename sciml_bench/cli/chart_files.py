@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sciml_bench.charts.chart import ACROSS, KINDS, OF_PROBLEM
+from sciml_bench.charts.kind import Kind, RunKind
+from sciml_bench.charts.kinds import KINDS, across, of_problem
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, out_option
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from sciml_bench.charts.chart import Chart
 
 
-_LISTED = "\n".join(f"  {name:<19} {meaning}" for name, meaning in {**OF_PROBLEM, **ACROSS}.items())
+_LISTED = "\n".join(f"  {kind.name:<19} {kind.shows}" for kind in KINDS.values())
 
 
 @click.command(
@@ -38,7 +39,7 @@ Exit codes:
     4  nothing to draw
 """
 )
-@click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
+@click.argument("kind", metavar="KIND", type=click.Choice(tuple(KINDS)))
 @click.argument("run", required=False, metavar="[RUN]")
 @click.option("--problem", metavar="NAME", help="Only this problem.")
 @click.option(
@@ -58,20 +59,19 @@ def plot(kind: str, run: str | None, problem: str | None, output: Path | None, o
     given too.
     """
     from sciml_bench.analysis.summary import summarise
-    from sciml_bench.charts.chart import reason
     from sciml_bench.cli.show import found_run
 
     _check_output(output)
     found = found_run(run, out)
     summary = summarise(found.plan, found.records(on_damage=lambda line: click.echo(f"left out: {line}", err=True)))
-    charts = _charts(kind, summary, problem)
+    charts = _charts(KINDS[kind], summary, problem)
     if as_json:
         from sciml_bench.charts.chart import charts_document
         from sciml_bench.cli.options import print_json
 
         print_json(charts_document(charts))
     if not charts:
-        click.echo(reason(kind, summary, problem), err=True)
+        click.echo(KINDS[kind].reason(summary, problem), err=True)
         return exits.NOTHING_SELECTED
     if output is not None or not as_json:
         _save(charts, output, quiet=as_json)
@@ -86,18 +86,17 @@ def _check_output(output: Path | None) -> None:
         raise UsageError(f"{output}: figures are written as .png, .svg or .pdf; end the name with one of them")
 
 
-def _charts(kind: str, summary: RunSummary, problem: str | None) -> list[Chart]:
-    from sciml_bench.charts import across, of_problem
+def _charts(kind: Kind, summary: RunSummary, problem: str | None) -> list[Chart]:
     from sciml_bench.errors import UsageError
 
     if problem is not None and problem not in summary.problems:
         raise UsageError(f"the run has no problem '{problem}'; it has {', '.join(summary.problems) or 'none'}")
-    if kind in ACROSS:
+    if isinstance(kind, RunKind):
         if problem is not None:
-            raise UsageError(f"{kind} looks at all problems together: leave --problem out")
-        return list(across(summary, (kind,)))
+            raise UsageError(f"{kind.name} looks at all problems together: leave --problem out")
+        return list(across(summary, (kind.name,)))
     names = summary.problems if problem is None else (problem,)
-    return [chart for name in names for chart in of_problem(summary, name, (kind,))]
+    return [chart for name in names for chart in of_problem(summary, name, (kind.name,))]
 
 
 def _save(charts: list[Chart], output: Path | None, *, quiet: bool) -> None:

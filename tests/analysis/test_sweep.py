@@ -16,7 +16,7 @@ from stubs import reported
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, axis_of, sweep_tables
 from sciml_bench.analysis.tables import sweep as sweep_text
-from sciml_bench.charts import across
+from sciml_bench.charts.kinds import across
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run

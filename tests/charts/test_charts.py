@@ -15,8 +15,9 @@ from stubs.reported import cell, plan, point, record
 from sciml_bench.analysis.break_even import choice
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.charts import ACROSS, KINDS, OF_PROBLEM, across, of_problem
-from sciml_bench.charts.chart import chart_name, charts_document, clean, reason
+from sciml_bench.charts.chart import chart_name, charts_document, clean
+from sciml_bench.charts.kind import ProblemKind
+from sciml_bench.charts.kinds import KINDS, across, of_problem
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 
@@ -37,7 +38,7 @@ def one(summary, kind, problem="robertson"):
 
 def test_every_kind_is_there(charts):
     # Tracks need models beside equations, see tests/report/conventional.
-    assert {chart.kind for chart in charts} | {"tracks"} == set(KINDS) == {*OF_PROBLEM, *ACROSS}
+    assert {chart.kind for chart in charts} | {"tracks"} == set(KINDS)
 
 
 def test_names_are_ids_and_differ(summary):
@@ -70,7 +71,7 @@ def test_every_chart_says_what_is_seen_and_how_it_was_measured(charts):
 def test_no_cell_vanishes(summary, charts):
     """Also those that failed everywhere are in the data of each kind that is about single cells."""
     failed = "torchdiffeq dopri5 discrete eager"
-    for kind in OF_PROBLEM:
+    for kind in (name for name, kind in KINDS.items() if isinstance(kind, ProblemKind)):
         if kind != "break-even":
             assert any(failed in row for chart in of_kind(charts, kind) for row in chart.rows), kind
     (row,) = [row for row in table(of_kind(charts, "break-even")[0]) if row["cell"] == failed]
@@ -246,7 +247,7 @@ def test_one_problem_has_nothing_across():
 def test_times_of_a_smoke_run_are_not_compared():
     made = drawn.summary(profile="smoke", blocks=1)
     assert list(across(made, ("profile", "forest"))) == []
-    assert "never compared" in reason("forest", made)
+    assert "never compared" in KINDS["forest"].reason(made)
     assert list(of_problem(made, "robertson", ("work-precision",)))
 
 
@@ -255,7 +256,7 @@ def test_an_empty_run_says_so(kind):
     made = drawn.summary(blocks=0)
     assert list(across(made, (kind,))) == []
     assert list(of_problem(made, "robertson", (kind,))) == []
-    assert "no record yet" in reason(kind, made)
+    assert "no record yet" in KINDS[kind].reason(made)
 
 
 def test_a_run_of_failures_only():
@@ -264,7 +265,7 @@ def test_a_run_of_failures_only():
     found = [chart.kind for chart in of_problem(made, "robertson")]
     assert "work-precision" not in found
     assert "memory" in found
-    assert reason("work-precision", made).endswith("; all cells failed (timeout)")
+    assert KINDS["work-precision"].reason(made).endswith("; all cells failed (timeout)")
 
 
 def test_records_of_the_first_schema():
@@ -297,7 +298,7 @@ def test_the_document_is_plain_json(charts):
 def test_data_needs_no_matplotlib():
     code = (
         "import sys; sys.path.insert(0, 'tests'); from stubs import drawn;"
-        "from sciml_bench.charts import across, of_problem; s = drawn.summary();"
+        "from sciml_bench.charts.kinds import across, of_problem; s = drawn.summary();"
         "charts = [*of_problem(s, 'robertson'), *across(s)]; assert len(charts) > 10;"
         "assert 'matplotlib' not in sys.modules"
     )

@@ -17,7 +17,7 @@ from matplotlib.markers import MarkerStyle
 from stubs import drawn
 
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.charts import of_problem
+from sciml_bench.charts.kinds import of_problem
 from sciml_bench.charts import style as marks
 from sciml_bench.charts.files import save
 from sciml_bench.charts.style import INK, Palette, configuration
@@ -97,7 +97,7 @@ def test_the_same_bytes_twice(charts, tmp_path, suffix):
 def test_the_same_bytes_in_another_process(charts, inline):
     code = (
         "import sys; sys.path.insert(0, 'tests'); from stubs import drawn;"
-        "from sciml_bench.charts import of_problem; from sciml_bench.charts.svg import svg;"
+        "from sciml_bench.charts.kinds import of_problem; from sciml_bench.charts.svg import svg;"
         "sys.stdout.buffer.write(svg(next(of_problem(drawn.summary(), 'robertson', ('work-precision',)))).encode())"
     )
     elsewhere = {**os.environ, "PYTHONHASHSEED": "1"}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from stubs import drawn
 
-from sciml_bench.charts.chart import KINDS
+from sciml_bench.charts.kinds import KINDS
 
 
 @pytest.fixture
@@ -115,3 +116,17 @@ def test_damaged_lines_are_named_and_left_out(cli, run):
     done = cli("plot", "memory", "--problem", "robertson")
     assert done.code == 0
     assert "left out:" in done.err
+
+
+@pytest.mark.parametrize("blocks", [3, 0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_drawn_or_says_why_not(cli, kind, blocks):
+    drawn.run(Path("results"), blocks=blocks)
+    done = cli("plot", kind, "--json")
+    if done.json["charts"]:
+        assert (done.code, done.err) == (0, "")
+        assert {chart["kind"] for chart in done.json["charts"]} == {kind}
+        assert blocks
+    else:
+        assert done.code == 4
+        assert re.fullmatch(r"nothing to draw: [^\n]+\n", done.err)

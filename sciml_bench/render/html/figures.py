@@ -9,20 +9,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from sciml_bench import charts
 from sciml_bench.analysis.loaded_run import crew
 from sciml_bench.analysis.summary import RunSummary
+from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart
+from sciml_bench.charts.kinds import across, of_problem
+from sciml_bench.charts.svg import svg
 from sciml_bench.render.html.explained import Limit
 from sciml_bench.render.html.table import Entry, Heading, Places, Table
-
-if TYPE_CHECKING:
-    from sciml_bench.charts.paper import Paper
-
 
 # Makes drawings fit for a page: without ``style`` attributes, which the page's policy forbids.
 
@@ -97,15 +94,13 @@ def _only(summary: RunSummary, problem: str | None, limit: Limit) -> RunSummary:
 
 
 def _pictures(summary: RunSummary, prefix: str, problem: str | None) -> list[Picture]:
-    from sciml_bench.charts.svg import svg
-
-    found = charts.across(summary) if problem is None else charts.of_problem(summary, problem)
+    found = across(summary) if problem is None else of_problem(summary, problem)
     named = [dataclasses.replace(chart, name=f"{prefix}{chart.name}") for chart in found]
     # What is drawn already needs no way to draw it, which could not travel between processes.
     return [(dataclasses.replace(chart, draw=_done), svg(chart)) for chart in named]
 
 
-def _done(_paper: Paper) -> None:
+def _done(_backend: Backend) -> None:
     raise AssertionError("this chart was drawn already")
 
 
@@ -129,7 +124,7 @@ class Figure:
 
 def figures(pictures: Iterable[Picture], places: Places, looks: Looks) -> Iterator[Figure]:
     """Drawn charts as figures of a page."""
-    for chart, svg in pictures:
+    for chart, picture in pictures:
         numbers = _number_columns(chart)
         yield Figure(
             id=f"fig-{chart.name}",
@@ -137,7 +132,7 @@ def figures(pictures: Iterable[Picture], places: Places, looks: Looks) -> Iterat
             title=chart.title,
             alt=chart.alt,
             method=chart.method,
-            svg=Markup(looks.slim(svg)),
+            svg=Markup(looks.slim(picture)),
             data=Table(
                 id=f"data-{chart.name}",
                 caption=f"Data of the figure: {chart.title}",

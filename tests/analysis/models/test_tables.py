@@ -13,11 +13,11 @@ import pytest
 from rich.console import Console
 from stubs.reported import cell_id, plan, point, record
 
-from sciml_bench import charts
 from sciml_bench.analysis.models import model_table
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.analysis.tables.models import parity_layout, times_layout
+from sciml_bench.charts.kinds import KINDS, across, of_problem
 from sciml_bench.record.migration import SCHEMA
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome
@@ -151,9 +151,10 @@ def test_models_are_compared_at_their_largest_batch(summary: RunSummary) -> None
 
 
 def test_no_chart_of_accuracy_is_drawn_of_a_model(summary: RunSummary) -> None:
-    kinds = {chart.kind for chart in charts.of_problem(summary, "lenet")}
+    kinds = {chart.kind for chart in of_problem(summary, "lenet")}
     assert "work-precision" not in kinds
     assert {"memory", "training"} <= kinds
+    assert "lenet is a model; a model has no accuracy" in KINDS["work-precision"].reason(summary, "lenet")
 
 
 class TestTracks:
@@ -189,7 +190,7 @@ class TestTracks:
         return summarise(made_plan, made)
 
     def test_the_means_are_those_of_each_suite(self) -> None:
-        (chart,) = charts.across(self.run(), ("tracks",))
+        (chart,) = across(self.run(), ("tracks",))
         ratios = {(row[0], row[1]): row[4] for row in chart.rows}
         assert ratios == {
             ("stiff", "robertson1"): pytest.approx(20),
@@ -204,11 +205,11 @@ class TestTracks:
     def test_where_an_ecosystem_has_no_gradient_is_told(self, tmp_path: Path) -> None:
         from sciml_bench.charts.files import save
 
-        (chart,) = charts.across(self.run(failing="stiff"), ("tracks",))
+        (chart,) = across(self.run(failing="stiff"), ("tracks",))
         assert "over 2 problems, no gradient by PyTorch on 1 of 3." in chart.alt
         (told,) = [row for row in chart.rows if row[1] == "robertson3"]
         assert told[:5] == ("stiff", "robertson3", "PyTorch", "JAX", None)
-        (chart,) = charts.across(self.run(failing="nonstiff"), ("tracks",))
+        (chart,) = across(self.run(failing="nonstiff"), ("tracks",))
         assert "nonstiff: PyTorch no gradient by PyTorch on 1 of 1." in chart.alt
         save(chart, tmp_path / "tracks.png")
         assert (tmp_path / "tracks.png").stat().st_size > 5_000
@@ -216,12 +217,12 @@ class TestTracks:
     def test_it_is_drawn(self, tmp_path: Path) -> None:
         from sciml_bench.charts.files import save
 
-        (chart,) = charts.across(self.run(), ("tracks",))
+        (chart,) = across(self.run(), ("tracks",))
         save(chart, tmp_path / "tracks.png")
         assert (tmp_path / "tracks.png").stat().st_size > 5_000
 
     def test_equations_alone_have_none(self) -> None:
-        assert list(charts.across(self.run(with_models=False), ("tracks",))) == []
+        assert list(across(self.run(with_models=False), ("tracks",))) == []
 
 
 def test_a_page_does_not_say_that_a_model_lacks_a_reference(summary: RunSummary) -> None:

@@ -11,23 +11,24 @@ from matplotlib.markers import CARETLEFTBASE
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from sciml_bench.charts.paper import Box, Ends, Look
+from sciml_bench.charts.backend import Box, Ends, Look
 from sciml_bench.charts.style import AT_MOST
 
 _RECTANGLE = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
 
 
-class FilePaper:
+class FileBackend:
     """Draws on a figure. Not on axes: their ticks and layout take longer than all that a chart draws."""
 
     def __init__(self, figure: Figure):
         self._figure = figure
 
-    def set_size_inches(self, width: float, height: float) -> None:
+    def set_size(self, width: float, height: float) -> None:
         """Give it its size."""
         self._figure.set_size_inches(width, height)
 
-    def get_size_inches(self) -> Sequence[float]:
+    @property
+    def size(self) -> tuple[float, float]:
         """Its width and height."""
         width, height = self._figure.get_size_inches()
         return float(width), float(height)

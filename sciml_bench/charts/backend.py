@@ -15,14 +15,15 @@ Look = dict[str, Any]
 """Colours, widths and markers in matplotlib's words."""
 
 
-class Paper(Protocol):
+class Backend(Protocol):
     """A figure without axes. Places and lengths are inches from its left lower corner; what is drawn later lies above,
     unless its ``zorder`` is less."""
 
-    def set_size_inches(self, width: float, height: float) -> None:
+    def set_size(self, width: float, height: float) -> None:
         """Give it its size."""
 
-    def get_size_inches(self) -> Sequence[float]:
+    @property
+    def size(self) -> tuple[float, float]:
         """Its width and height."""
         ...
 

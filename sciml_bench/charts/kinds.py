@@ -1,0 +1,63 @@
+"""The kinds of charts there are. ``plot``, its help and the pages take them from here, in this order.
+
+A new kind is one file that ends in its :class:`~sciml_bench.charts.kind.Kind`, and one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from sciml_bench.analysis.summary import RunSummary
+from sciml_bench.charts.break_even import BREAK_EVEN
+from sciml_bench.charts.chart import Chart
+from sciml_bench.charts.data import ProblemData, RunData
+from sciml_bench.charts.forest import FOREST
+from sciml_bench.charts.kind import Kind, ProblemKind, RunKind
+from sciml_bench.charts.latency import LATENCY
+from sciml_bench.charts.memory import MEMORY
+from sciml_bench.charts.precision import GRADIENT_PRECISION, WORK_PRECISION
+from sciml_bench.charts.profile import PROFILE
+from sciml_bench.charts.scaling import SCALING
+from sciml_bench.charts.stability import STABILITY
+from sciml_bench.charts.steady import STEADY
+from sciml_bench.charts.style import Palette
+from sciml_bench.charts.tracks import TRACKS
+from sciml_bench.charts.training import TRAINING
+
+_KINDS = (
+    WORK_PRECISION,
+    GRADIENT_PRECISION,
+    LATENCY,
+    STEADY,
+    STABILITY,
+    BREAK_EVEN,
+    MEMORY,
+    TRAINING,
+    PROFILE,
+    FOREST,
+    SCALING,
+    TRACKS,
+)
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
+"""Every kind by its name."""
+
+
+def of_problem(summary: RunSummary, problem: str, names: Collection[str] = tuple(KINDS)) -> Iterator[Chart]:
+    """The charts of one problem, of the kinds with these names; none where there is nothing to draw."""
+    data = ProblemData(summary, problem, _palette(summary))
+    for kind in KINDS.values():
+        if isinstance(kind, ProblemKind) and kind.name in names:
+            yield from kind.charts(data)
+
+
+def across(summary: RunSummary, names: Collection[str] = tuple(KINDS)) -> Iterator[Chart]:
+    """The charts that look at several problems, of the kinds with these names; none where there is nothing to draw."""
+    data = RunData(summary, _palette(summary))
+    for kind in KINDS.values():
+        if isinstance(kind, RunKind) and kind.name in names:
+            yield from kind.charts(data)
+
+
+def _palette(summary: RunSummary) -> Palette:
+    return Palette(item.cell for item in summary.cells.values())
