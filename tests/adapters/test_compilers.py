@@ -13,6 +13,7 @@ import pytest
 from adapters.cells import one_state, source_task
 from adapters.findings import findings
 from adapters.in_compiler import METHODS, SOURCES
+from needs import skip_without
 
 from sciml_bench.adapters import registry
 from sciml_bench.engine.limits import Limits
@@ -27,6 +28,7 @@ COMPILED = (("diffrax", "compiled"), ("torchdiffeq", "compiled"), ("tensorflow",
 @functools.cache
 def found(adapter: str, mode: str) -> dict[str, Any]:
     """The findings of :mod:`adapters.in_compiler`, on compile caches that are empty."""
+    skip_without(adapter)
     with tempfile.TemporaryDirectory() as folder:
         caches = dict.fromkeys(("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"), folder)
         return findings("in_compiler.py", ADAPTER=adapter, MODE=mode, **caches)
@@ -69,6 +71,7 @@ def test_calls_that_compile_nothing_add_nothing(adapter: str, mode: str):
 
 
 def measured(adapter: str, mode: str) -> Measurement:
+    skip_without(adapter)
     cell = Cell("any", adapter, *METHODS[adapter], mode)
     return measure_cell(source_task(SOURCES[adapter], one_state(), cell), Limits(timeout_s=300.0))
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from adapters.findings import findings
 from adapters.real_julia import LIMIT_S, QUICKLY_COMPILED
+from needs import needs
 
-from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.diffeqpy import ADAPTER, lacking, variables
 from sciml_bench.adapters.julia import installation
@@ -21,11 +21,7 @@ PACKAGES = OPTIONAL["diffeqpy"]
 CELL = Cell("any", "diffeqpy", "tsit5", "none", "eager")
 MANIFEST = '[[deps.SciMLBench]]\nversion = "0.1.0"\n[[deps.PythonCall]]\nversion = "0.9.34"\n'
 
-MISSING = registry.missing(ADAPTER)
-needs_diffeqpy = [
-    pytest.mark.julia,
-    pytest.mark.skipif(MISSING is not None, reason="" if MISSING is None else MISSING.reason),
-]
+needs_diffeqpy = [pytest.mark.julia, needs("diffeqpy")]
 
 
 def test_what_is_not_a_small_system_of_numbers_is_refused():

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from adapters.findings import findings
+from needs import skip_without
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.diffrax import ADAPTER, SPLIT, STOCHASTIC
@@ -19,6 +20,7 @@ KEPT = 4096
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """The findings of :mod:`adapters.in_jax`."""
+    skip_without("diffrax")
     return findings("in_jax.py")
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import skip_without
 
 CELLS = {
     "scipy": [("parameters", "dop853", "forward", "eager")],
@@ -36,6 +37,7 @@ SLOW = {"diffrax", "tensorflow"}
     "adapter", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CELLS]
 )
 def test_losses_and_gradients_are_those_of_the_reference_engine(adapter):
+    skip_without(adapter)
     command = [sys.executable, str(Path(__file__).with_name("in_latent.py")), adapter, json.dumps(CELLS[adapter])]
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)

@@ -31,6 +31,7 @@ def _set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     packages = '[[deps.SciMLBench]]\nversion = "0.1.0"\n[[deps.PythonCall]]\nversion = "0.9.34"\n'
     (project / "Manifest.toml").write_text(packages, encoding="utf-8")
     monkeypatch.setattr(installation, "juliacall_version", lambda: "0.9.34")
+    monkeypatch.setattr(registry.importlib.util, "find_spec", lambda _name: object())
     for name in ("PYTHON_JULIACALL_EXE", "PYTHON_JULIACALL_PROJECT", "JULIA_DEPOT_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SCIML_BENCH_JULIA", str(tmp_path / "julia.json"))

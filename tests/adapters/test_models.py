@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from adapters.findings import findings
+from needs import skip_without
 from stubs.models import TEXTS
 
 from sciml_bench.record.training import Trained
@@ -26,6 +27,7 @@ CASES = [
 @cache
 def found(adapter: str, everything: bool = False) -> dict[str, Any]:
     """The findings of one framework, from a process of its own that sees no GPU."""
+    skip_without(adapter)
     variables = {"MODELS_ALL": "1"} if everything else {}
     return findings("in_models.py", timeout_s=600.0, MODELS_ADAPTER=adapter, CUDA_VISIBLE_DEVICES="", **variables)
 

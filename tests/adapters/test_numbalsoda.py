@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from adapters.cells import build, catalog_task, source_task
+from needs import imported
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.numbalsoda import ADAPTER
@@ -21,7 +22,7 @@ CELL = Cell("any", "numbalsoda", "lsoda", "none", "compiled")
 @pytest.fixture(scope="module")
 def library() -> Any:
     # Its import compiles for seconds, so that it is not done before it is needed.
-    return pytest.importorskip("numbalsoda", reason="the extra numbalsoda is not installed")
+    return imported("numbalsoda")
 
 
 def test_what_is_not_a_small_system_of_numbers_is_refused():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from adapters.cells import catalog_task, source_task
+from needs import skip_without
 from scipy.integrate import solve_ivp
 
 from sciml_bench.adapters.base import Facts
@@ -183,7 +184,7 @@ def test_odeint_takes_the_steps_of_lsoda(problem: str):
 
 @pytest.mark.parametrize("method", ["lsoda", "odeint", "radau"])
 def test_what_numba_compiled_gives_the_same_and_is_compiled_once(method):
-    pytest.importorskip("numba", reason="the extra numba is not installed")
+    skip_without("numba")
     problem = catalog.load("robertson")
     theta, point = np.array(problem.numbers().theta), Point(1e-6, 1e-8)
     plain = scipy_program("robertson", method)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from adapters.test_scipy_matrices import POINT, full, prepared, scipy_program
+from needs import skip_without
 
 from sciml_bench.adapters.scipy import fields as coupling
 from sciml_bench.adapters.scipy import system
@@ -17,7 +18,7 @@ from sciml_bench.record.task import Point
 
 def skip_without_numba(mode: str) -> None:
     if mode == "compiled":
-        pytest.importorskip("numba", reason="the extra numba is not installed")
+        skip_without("numba")
 
 
 @pytest.mark.parametrize("problem", ["hires", "pollution"])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from adapters.cells import catalog_task
 from adapters.test_scipy_matrices import full
+from needs import imported
 
 from sciml_bench.adapters.base import Facts, Recipe
 from sciml_bench.adapters.scipy import ADAPTER
@@ -20,7 +21,7 @@ from sciml_bench.plan.selection import Selection
 from sciml_bench.problem import catalog
 from sciml_bench.record.task import Cell, Point
 
-numba = pytest.importorskip("numba", reason="the extra numba is not installed")
+numba = imported("numba")
 
 
 def scipy_program(problem: str, method: str, mode: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from adapters.cells import source_task
+from needs import lacking, skip_without
 from scipy.sparse import issparse
 
 from sciml_bench.adapters.scipy import ADAPTER, newton
@@ -57,7 +58,7 @@ CASES = [
 def test_the_newton_matrix_is_the_jacobian_of_the_whole_system(problem: str, method: str, mode: str) -> None:
     """Against central differences of Z' along random directions, in the order in which the solver has the values."""
     if mode == "compiled":
-        pytest.importorskip("numba", reason="the extra numba is not installed")
+        skip_without("numba")
     program = scipy_program(problem, method, mode)
     numbers = catalog.load(problem).numbers()
     random = np.random.default_rng(0)
@@ -92,11 +93,7 @@ def test_number_by_number_and_by_matrices_are_the_same(problem: str, monkeypatch
     monkeypatch.setattr(scalar_jacobian, "UNROLLED_UP_TO", 0)
     programs.append(scipy_program(problem, "radau"))
     assert not hasattr(programs[1]._source, "augmented")
-    try:
-        import numba  # noqa: F401 - an extra
-    except ImportError:
-        pass
-    else:
+    if not lacking("numba"):
         programs.append(scipy_program(problem, "radau", "compiled"))
     systems = [prepared(program, problem).augmented[0] for program in programs]
     z = np.abs(np.random.default_rng(1).normal(size=len(systems[0].start)))
@@ -209,7 +206,7 @@ def test_too_many_second_derivatives_are_not_written_out(
 ) -> None:
     """The Newton matrix then comes by differences, ours or the solver's."""
     if mode == "compiled":
-        pytest.importorskip("numba", reason="the extra numba is not installed")
+        skip_without("numba")
     theta = np.array(catalog.load(problem).numbers().theta)
     whole = scipy_program(problem, "bdf")
     expected = theta * whole.gradient(prepared(whole, problem)).gradient

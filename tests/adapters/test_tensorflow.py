@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from adapters.findings import findings
+from needs import skip_without
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.tensorflow import ADAPTER
@@ -17,6 +18,7 @@ from sciml_bench.record.task import Cell
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """The findings of :mod:`adapters.in_tensorflow`."""
+    skip_without("tensorflow")
     return findings("in_tensorflow.py")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from adapters.findings import findings
+from needs import skip_without
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.tensorflow import ADAPTER
@@ -15,6 +16,7 @@ from sciml_bench.record.task import Cell
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """The findings of :mod:`adapters.in_tensorflow_forward`."""
+    skip_without("tensorflow")
     return findings("in_tensorflow_forward.py")
 
 

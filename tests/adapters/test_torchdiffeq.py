@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from adapters.findings import findings
+from needs import skip_without
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, Facts
 from sciml_bench.adapters.time_grid import fixed_steps
@@ -20,6 +21,7 @@ FACTS = Facts("any", "nonstiff", 2, 4, 0, "parameters", False)
 @pytest.fixture(scope="module")
 def found(tmp_path_factory) -> dict[str, Any]:
     """The findings of :mod:`adapters.in_torch`."""
+    skip_without("torchdiffeq")
     return findings("in_torch.py", TORCHINDUCTOR_CACHE_DIR=str(tmp_path_factory.mktemp("inductor")))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from adapters.findings import findings
+from needs import skip_without
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.torchode import ADAPTER
@@ -16,6 +17,7 @@ from sciml_bench.record.task import Cell
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """The findings of :mod:`adapters.in_torchode`."""
+    skip_without("torchode")
     return findings("in_torchode.py")
 
 

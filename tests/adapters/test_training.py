@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from adapters.findings import findings
 from adapters.trainings import OPTIMISERS, STEPS, first_theta, gradients, pinned
+from needs import skip_without
 
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.training import Trained
@@ -23,6 +24,7 @@ SCRIPTS = {
 @cache
 def found(framework: str) -> dict[str, Any]:
     """The findings of one framework, from a process of its own; three take minutes on a busy machine."""
+    skip_without(framework)
     return findings(SCRIPTS[framework])
 
 

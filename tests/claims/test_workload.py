@@ -239,7 +239,7 @@ def test_what_stands_in_the_way_is_told(monkeypatch: pytest.MonkeyPatch):
     assert "GPUs" in obstacle(find("C10"), adapters(), cpu_only=False)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     assert 'pip install "sciml-bench[numbalsoda]"' in obstacle(find("C06-lorenz"), adapters(), cpu_only=True)
-    monkeypatch.undo()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: object())
     assert obstacle(find("C23"), adapters(), cpu_only=True) == ""
 
 

@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
+from needs import skip_without
 from stubs import drawn
 
 
@@ -43,7 +44,7 @@ def test_a_file_is_there_when_it_is_whole(cli, run):
 
 
 def test_parquet(cli, run):
-    pytest.importorskip("pyarrow")
+    skip_without("pyarrow")
     assert cli("export", "--to", "parquet", "-o", "a.parquet").code == 0
     assert Path("a.parquet").read_bytes()[:4] == b"PAR1"
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import click
 import pytest
+from needs import skip_without
 from stubs import drawn
 
 from sciml_bench.cli.query import query
 
-pytest.importorskip("duckdb")
+skip_without("duckdb")
 
 
 @pytest.fixture

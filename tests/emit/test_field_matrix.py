@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from emit import apart
+from needs import skip_without
 
 from sciml_bench.emit import source
 from sciml_bench.emit.field_matrix import LARGEST, has_field_matrix
@@ -68,6 +69,7 @@ def load(tmp_path: Path) -> Callable[[str], Problem]:
 
 
 def test_right_hand_sides_and_derivatives_agree_with_numpy(tmp_path: Path) -> None:
+    skip_without("torch")
     files: list[str] = []
     for i, text in enumerate(OWN.values()):
         path = tmp_path / f"own_{i}.toml"

@@ -6,11 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-import tree_sitter_julia
 from emit import fields_with_networks, networks
-from tree_sitter import Language, Node, Parser
+from emit.grammar import tree
 
 from sciml_bench.emit import source
 from sciml_bench.errors import UsageError
@@ -20,12 +20,7 @@ GOLDEN = Path(__file__).parent / "data"
 KEPT = ("robertson", "brusselator-2d", "kuramoto-sivashinsky", "beam", "lynx-hare-ude", "ffjord-2d")
 
 
-@pytest.fixture(scope="module")
-def parser() -> Parser:
-    return Parser(Language(tree_sitter_julia.language()))
-
-
-def broken(node: Node) -> list[str]:
+def broken(node: Any) -> list[str]:
     """What the grammar could not read, or had to add."""
     if not node.has_error:
         return []
@@ -33,7 +28,7 @@ def broken(node: Node) -> list[str]:
     return own + [found for child in node.children for found in broken(child)]
 
 
-def functions(node: Node) -> set[str]:
+def functions(node: Any) -> set[str]:
     """The names of the functions that a module defines at its top level."""
     names: set[str] = set()
     for child in node.children:
@@ -50,19 +45,19 @@ EQUATIONS = [name for name in catalog.names() if catalog.header(name).suite != "
 
 
 @pytest.mark.parametrize("name", EQUATIONS)
-def test_the_grammar_reads_every_problem(name, parser):
+def test_the_grammar_reads_every_problem(name):
     problem = catalog.load(name)
-    tree = parser.parse(source(problem, "julia").encode())
-    assert broken(tree.root_node) == []
+    module = tree(source(problem, "julia"))
+    assert broken(module) == []
     wanted = {"rhs", "named", "loss"} if problem.networks else {"rhs!", "loss"}
     wanted |= {"initial_state"} if problem.latent else set()
-    assert wanted <= functions(tree.root_node)
+    assert wanted <= functions(module)
 
 
-def test_the_grammar_reads_networks_in_every_use(parser):
+def test_the_grammar_reads_networks_in_every_use():
     for name, problem in (networks.problems(batched=False) | fields_with_networks.problems()).items():
         text = source(problem, "julia")
-        assert broken(parser.parse(text.encode()).root_node) == [], name
+        assert broken(tree(text)) == [], name
         assert "rhs!" not in text
 
 
@@ -74,14 +69,14 @@ def test_networks_beside_sums_over_pairs_are_refused():
 
 @pytest.mark.parametrize("kind", ["sum_of_squares", "sum_of_magnitudes", "sum"])
 @pytest.mark.parametrize(("at", "told"), [("saved", "sum(k -> "), ("end", "ys[end]")])
-def test_losses_against_data(parser, tmp_path, kind, at, told):
+def test_losses_against_data(tmp_path, kind, at, told):
     (tmp_path / "d.csv").write_text("t,a\n1,0.5\n2,0.75\n", encoding="utf-8")
     path = tmp_path / "p.toml"
     head = 'spec = 1\nname = "p"\ntitle = "p"\n[time]\nt1 = 2\nsave = { spacing = "linear", count = 2 }\n'
     loss = f'[loss]\nkind = "{kind}"\nat = "{at}"\ndata = "d.csv"\n'
     path.write_text(f'{head}[states]\na = 1\n[equations]\na = "-a"\n{loss}', encoding="utf-8")
     text = source(load_problem(path), "julia")
-    assert broken(parser.parse(text.encode()).root_node) == []
+    assert broken(tree(text)) == []
     (line,) = [line for line in text.splitlines() if line.startswith("loss(ys)")]
     assert told in line
     assert ("abs2" in line, "abs," in line) == (kind == "sum_of_squares", kind == "sum_of_magnitudes")
@@ -99,10 +94,10 @@ def test_the_text_is_the_same_in_every_process():
     assert len(texts) == 1
 
 
-def test_what_is_wrong_is_found(parser):
+def test_what_is_wrong_is_found():
     """The test above would see a missing end, a stray operator and an unclosed bracket."""
     for wrong in ("function rhs!(dy, y, p, t)\n    dy[1] = y[1]\n", "x = 2 *\n", "x = SVector(1.0, 2.0\n"):
-        assert broken(parser.parse(wrong.encode()).root_node)
+        assert broken(tree(wrong))
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -112,10 +107,10 @@ def test_source_is_as_before(name):
 
 
 @pytest.mark.parametrize("name", ["robertson", "lotka-volterra", "pollution"])
-def test_small_systems_have_a_static_form(name, parser):
-    assert "rhs" in functions(parser.parse(source(catalog.load(name), "julia").encode()).root_node)
+def test_small_systems_have_a_static_form(name):
+    assert "rhs" in functions(tree(source(catalog.load(name), "julia")))
 
 
 @pytest.mark.parametrize("name", ["brusselator-2d", "beam", "kuramoto-sivashinsky"])
-def test_fields_have_none(name, parser):
-    assert "rhs" not in functions(parser.parse(source(catalog.load(name), "julia").encode()).root_node)
+def test_fields_have_none(name):
+    assert "rhs" not in functions(tree(source(catalog.load(name), "julia")))

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from emit.evaluation import sample
+from needs import skip_without
 
 from sciml_bench.emit import source
 from sciml_bench.errors import UsageError
 from sciml_bench.problem import catalog
 
-pytest.importorskip("numba", reason="the extra numba is not installed")
+skip_without("numba")
 
 #: Kinetics, fractional powers, an equation of time, conditions on it and no parameters.
 NAMES = ["robertson", "arenstorf", "prothero-robinson", "detest-nonstiff-a1"]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from emit.evaluation import evaluate, sample
+from needs import skip_without
 
 from sciml_bench.emit import source
 from sciml_bench.errors import UsageError
@@ -17,7 +18,7 @@ from sciml_bench.problem import catalog, load_problem
 from sciml_bench.problem.model import Problem
 from sciml_bench.problem.structure import MOST_TERMS, why_not_local
 
-pytest.importorskip("numba", reason="the extra numba is not installed")
+skip_without("numba")
 
 HEAD = 'spec = 1\nname = "own"\ntitle = "Own"\n[time]\nt1 = 1\n'
 ARRAYS = [

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from emit.evaluation import evaluate, sample
+from needs import skip_without
 
 from sciml_bench.emit import scalar_jacobian, source
 from sciml_bench.problem import catalog, load_problem
@@ -160,7 +161,7 @@ def test_a_jump_of_sign_has_no_derivative(tmp_path: Path) -> None:
 def test_quantities_may_have_the_names_that_the_functions_use(target: str, tmp_path: Path) -> None:
     """Those of tables and loops, of what is shared, of slopes and of sensitivities."""
     if target == "numba":
-        pytest.importorskip("numba", reason="the extra numba is not installed")
+        skip_without("numba")
     plain, awkward = tmp_path / "plain.toml", tmp_path / "awkward.toml"
     text = NAMED.format("first_state", "second_state", "rate", "other", "shared")
     plain.write_text(text)

@@ -9,6 +9,7 @@ import json
 import tracemalloc
 
 import pytest
+from needs import imported
 from stubs import drawn
 
 from sciml_bench.export.formats import guarded, write_csv, write_json, write_parquet
@@ -199,7 +200,7 @@ def test_json_has_no_word_for_infinity():
 
 
 def test_parquet_is_read_back(run, tmp_path):
-    pq = pytest.importorskip("pyarrow.parquet")
+    pq = imported("pyarrow.parquet")
     path = tmp_path / "a.parquet"
     write_parquet(COLUMNS, sample_rows(run, lambda _: None), path)
     table = pq.read_table(path)

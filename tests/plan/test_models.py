@@ -9,6 +9,7 @@ from stubs.models import IMAGES
 
 from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.adapters.registry import adapters
+from sciml_bench.plan import cells
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
@@ -17,10 +18,16 @@ from sciml_bench.record.task import CONVENTIONAL, Task
 
 
 def plan_of(
-    path: Path, profile: str = "quick", *, adapters_: tuple[str, ...] = (), cells: tuple[str, ...] = ()
+    path: Path, profile: str = "quick", *, adapters_: tuple[str, ...] = (), cells_: tuple[str, ...] = ()
 ) -> Plan:
-    selection = Selection(adapters=adapters_, cells=cells)
+    selection = Selection(adapters=adapters_, cells=cells_)
     return make_plan(selection, adapters(), profile_named(profile), Settings(), files=[path])
+
+
+@pytest.fixture(autouse=True)
+def _all_frameworks_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is planned must not depend on what is installed."""
+    monkeypatch.setattr(cells, "missing", lambda *_: None)
 
 
 @pytest.fixture
@@ -66,7 +73,7 @@ def test_a_framework_that_infers_does_not_train(model_file: Path) -> None:
 def test_bfloat16_without_instructions_is_unsupported(model_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sciml_bench.adapters.recipes.lacks_bfloat16", lambda: "no instructions")
     label = "every-kind/torch/network/reverse/eager/bfloat16/cpu"
-    plan = plan_of(model_file, cells=(label,))
+    plan = plan_of(model_file, cells_=(label,))
     assert plan.planned == ()
     (skipped,) = [item for item in plan.skipped if item.cell.label == label]
     assert (skipped.outcome, skipped.reason) == (Outcome.UNSUPPORTED, "no instructions")

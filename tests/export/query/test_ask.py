@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import skip_without
 from stubs import drawn
 from stubs.reported import cell, plan, point, record
 
@@ -17,7 +18,7 @@ from sciml_bench.export.query import VIEWS, ask, plain, text
 from sciml_bench.record.record import counting_records
 from sciml_bench.record.run_folder import Run
 
-pytest.importorskip("duckdb")
+skip_without("duckdb")
 
 
 @pytest.fixture(scope="module")

