@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -101,23 +100,12 @@ class Remembering(Wrapped):
 
 
 class Asynchronous(Wrapped):
-    """Returns at once and computes in another thread for another 30 ms; waits only when the result is read."""
+    """Returns at once and computes for another 30 ms; waits only when the result is read."""
 
     waits = False
 
     def _later(self, call: Callable[[Any], Any], inputs: Any) -> dict[str, Any]:
-        output: dict[str, Any] = {}
-
-        def compute() -> None:
-            time.sleep(0.03)
-            try:
-                output["value"] = call(inputs)
-            except SolverFailure as failure:
-                output["failure"] = failure
-
-        output["thread"] = threading.Thread(target=compute)
-        output["thread"].start()
-        return output
+        return {"call": call, "inputs": inputs}
 
     def solve(self, inputs):
         return self._later(self.inner.solve, inputs)
@@ -127,7 +115,7 @@ class Asynchronous(Wrapped):
 
     def synchronise(self, output):
         if self.waits:
-            output["thread"].join()
+            _computed(output)
 
     def read_solution(self, output):
         return self.inner.read_solution(_waited(output))
@@ -140,8 +128,17 @@ class AsynchronousThatWaits(Asynchronous):
     waits = True
 
 
+def _computed(output: dict[str, Any]) -> None:
+    if "call" in output:
+        time.sleep(0.03)
+        try:
+            output["value"] = output.pop("call")(output["inputs"])
+        except SolverFailure as failure:
+            output["failure"] = failure
+
+
 def _waited(output: dict[str, Any]) -> Any:
-    output["thread"].join()
+    _computed(output)
     if "failure" in output:
         raise output["failure"]
     return output["value"]

@@ -17,9 +17,9 @@ from matplotlib.markers import MarkerStyle
 from stubs import drawn
 
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.charts.kinds import of_problem
 from sciml_bench.charts import style as marks
 from sciml_bench.charts.files import save
+from sciml_bench.charts.kinds import of_problem
 from sciml_bench.charts.style import INK, Palette, configuration
 from sciml_bench.charts.svg import svg
 from sciml_bench.errors import StoreError, UsageError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -63,8 +62,8 @@ def test_a_group_is_measured_as_its_cells_are_alone():
         assert set(together.phases_ns) == set(alone.phases_ns)
         assert 0 < sum(together.phases_ns.values()) < (together.wall_s - together.waited_s) * 1e9
         assert len(together.points[0].solve_ns) == len(alone.points[0].solve_ns) == 150
-        assert statistics.median(together.points[0].solve_ns) < 2e6, "a slice of another is 20 ms"
-    assert first.waited_s > 0.3
+    # It waited at least for the calls of the other, of a millisecond each, but for those of the last slice.
+    assert first.waited_s > 0.1
     assert alone.waited_s == 0
 
 

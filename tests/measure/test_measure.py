@@ -173,6 +173,7 @@ def test_failure_of_one_half_leaves_the_other(
         assert len(first.gradient_ns) == 3
 
 
+@pytest.mark.usefixtures("fake_time")
 def test_missing_block_is_a_build_error():
     points = points_of(events_of("RunsOn", Clock(), points=(Point(1e-4, 1e-4),)))
     assert points[0].solve_outcome is Outcome.BUILD_ERROR

@@ -84,6 +84,7 @@ FAILING = (
 )
 
 
+@pytest.mark.usefixtures("fake_time")
 class TestMistake5ErrorsAsNumbersAndPagesOfTraces:
     """An error written as −1.0 among the results, or a stack trace where a reason should be."""
 
@@ -109,6 +110,7 @@ class TestMistake5ErrorsAsNumbersAndPagesOfTraces:
         assert len(message) < 300
 
 
+@pytest.mark.usefixtures("fake_time")
 class TestMistake6NoWaitForTheComputation:
     """A harness that stops its clock when the computation has been started."""
 
@@ -120,4 +122,4 @@ class TestMistake6NoWaitForTheComputation:
     def test_time_of_a_program_that_waits_holds_the_computation(self):
         point = point_of("RunsOnAndWaits", Clock())
         assert point.outcome is Outcome.OK
-        assert min(point.solve_ns) >= 0.9 * programs.RunsOn.seconds * 1e9
+        assert min(point.solve_ns) >= programs.RunsOn.seconds * 1e9

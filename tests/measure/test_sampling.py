@@ -183,7 +183,7 @@ def test_reading_that_was_long_by_chance_is_not_taken_for_a_missing_block():
 
 
 def blocking_check(program: type[programs.Decay]) -> None:
-    """Sample a program on the real clock and check that it blocks."""
+    """Sample a program and check that it blocks."""
     task = stub_task()
     call = solve_call(program(task), task.points[0], (3, 2))
     clock = Clock()
@@ -192,12 +192,14 @@ def blocking_check(program: type[programs.Decay]) -> None:
     check_blocking(call, varied(THETA, 1e-6, 2), loop.samples, clock)
 
 
+@pytest.mark.usefixtures("fake_time")
 def test_missing_block_is_caught():
     with pytest.raises(SolverFailure, match=r"synchronise\(\) returned before the solve had ended") as caught:
         blocking_check(programs.RunsOn)
     assert caught.value.outcome is Outcome.BUILD_ERROR
 
 
+@pytest.mark.usefixtures("fake_time")
 @pytest.mark.parametrize("program", [programs.Decay, programs.RunsOnAndWaits, programs.ReadsSlowly])
 def test_program_that_blocks_passes(program: type[programs.Decay]):
     blocking_check(program)

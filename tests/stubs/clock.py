@@ -1,4 +1,4 @@
-"""A clock that tests advance."""
+"""Clocks that tests advance."""
 
 from __future__ import annotations
 
@@ -13,6 +13,21 @@ class FakeClock(Clock):
         self.step_ns = step_ns
 
     def now_ns(self) -> int:
+        self.ns += self.step_ns
+        return self.ns
+
+    def sleep(self, seconds: float) -> None:
+        self.ns += round(seconds * 1e9)
+
+
+class FakeTime:
+    """In the place of the module ``time``: it passes when somebody sleeps, and by ``step_ns`` with every look at it."""
+
+    def __init__(self, step_ns: int = 1000):
+        self.ns = 0
+        self.step_ns = step_ns
+
+    def perf_counter_ns(self) -> int:
         self.ns += self.step_ns
         return self.ns
 

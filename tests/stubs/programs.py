@@ -12,7 +12,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.host.process import Clock
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 from sciml_bench.record.trajectories import Trajectories
@@ -207,34 +207,38 @@ class Recompiles(Decay):
         return self.traces
 
 
+@dataclasses.dataclass
+class Later:
+    """A result that is there from a moment on, as that of a computation in the background."""
+
+    value: Any
+    at_ns: int
+    clock: Clock
+
+    def wait(self) -> Any:
+        self.clock.sleep(max(0, self.at_ns - self.clock.now_ns()) / 1e9)
+        return self.value
+
+
 class RunsOn(Decay):
     """Computes in the background, and does not wait for it where it should."""
 
     seconds = 0.03
 
     def solve(self, inputs: Any) -> Any:
-        done: list[Any] = []
-
-        def compute() -> None:
-            time.sleep(self.seconds)
-            done.append(Decay.solve(self, inputs))
-
-        thread = threading.Thread(target=compute)
-        thread.start()
-        return thread, done
+        clock = Clock()
+        return Later(super().solve(inputs), clock.now_ns() + round(self.seconds * 1e9), clock)
 
     def read_solution(self, output: Any) -> Solution:
-        thread, done = output
-        thread.join()
-        return super().read_solution(done[0])
+        return super().read_solution(output.wait())
 
 
 class RunsOnAndWaits(RunsOn):
     """Computes in the background, and waits where it should."""
 
     def synchronise(self, output: Any) -> None:
-        if isinstance(output[0], threading.Thread):
-            output[0].join()
+        if isinstance(output, Later):
+            output.wait()
 
 
 class ReadsSlowly(Decay):
