@@ -20,7 +20,6 @@ from stubs import drawn
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.charts.chart import Chart
 from sciml_bench.charts.kinds import across, of_problem
-from sciml_bench.charts.svg import svg
 
 _PROBLEMS = 16
 _BLOCKS = 30
@@ -61,7 +60,7 @@ def main() -> None:
     sizes: dict[str, list[int]] = defaultdict(list)
     for chart in charts:
         started_s = time.process_time()
-        text = svg(chart)
+        text = chart.svg()
         took_s[chart.kind].append(time.process_time() - started_s)
         sizes[chart.kind].append(len(text.encode()))
     for kind, seconds in took_s.items():

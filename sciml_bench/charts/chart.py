@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sciml_bench.charts.backend import Backend
+from sciml_bench.charts.backend import Backend, escape
+from sciml_bench.charts.style import INK
 
 _LONGEST_LABEL = 80
+_WHITE = '<rect width="100%" height="100%" fill="#fff"/>'
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,34 @@ class Chart:
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     draw: Callable[[Backend], None]
+
+    def svg(self) -> str:
+        """The drawing for a page: an ``svg`` element that says what it shows, in the colour and the font of the text
+        around it.
+
+        It has no prolog, no style sheet and no metadata. Its ids are the chart's name and words after it, so that many
+        figures fit into one page.
+        """
+        return self._element("", 'font-family="sans-serif"', "")
+
+    def svg_file(self) -> str:
+        """The same drawing as a document of its own, in ink on white; of the size in which it is drawn."""
+        look = f'color="{INK}" font-family="\'DejaVu Sans\', sans-serif"'
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n{self._element("pt", look, _WHITE)}\n'
+
+    def _element(self, unit: str, look: str, ground: str) -> str:
+        backend = Backend(self.name)
+        self.draw(backend)
+        width, height = backend.size_points
+        name = self.name
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" class="chart" role="img" '
+            f'viewBox="0 0 {width} {height}" width="{width}{unit}" height="{height}{unit}" '
+            f'aria-labelledby="{name}-title {name}-desc" fill="currentColor" {look} '
+            'stroke-linejoin="round" stroke-linecap="butt">'
+            f'<title id="{name}-title">{escape(self.title)}</title><desc id="{name}-desc">{escape(self.alt)}</desc>'
+            f"{ground}{backend.drawn}</svg>"
+        )
 
 
 def chart_name(kind: str, *words: str) -> str:

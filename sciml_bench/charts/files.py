@@ -1,4 +1,4 @@
-"""Charts as PNG, SVG or PDF files, by matplotlib. The same chart gives the same bytes every time."""
+"""Charts as SVG, PNG or PDF files, all of the same drawing. The same chart gives the same bytes every time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ from typing import Any
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
 
-from sciml_bench.charts.axes import TEXT_PT
 from sciml_bench.charts.chart import Chart
-from sciml_bench.charts.file_backend import FileBackend
-from sciml_bench.charts.style import INK
+from sciml_bench.charts.svg_figure import figure_of
 from sciml_bench.errors import StoreError, UsageError
 
 PNG_DPI = 200
@@ -28,11 +24,9 @@ _LOOK: dict[Any, Any] = {
     "text.parse_math": False,
     "text.usetex": False,
     "font.family": ["DejaVu Sans"],
-    "font.size": TEXT_PT,
-    "text.color": INK,
-    "figure.facecolor": "white",
     "savefig.facecolor": "white",
-    "svg.fonttype": "none",
+    # Dashes are points.
+    "lines.scale_dashes": False,
     "pdf.fonttype": 42,
     "path.simplify": True,
 }
@@ -47,12 +41,11 @@ _FACTORY: dict[Any, Any] = {
 # What each format says of when and with what it was made.
 _UNDATED: Mapping[str, Mapping[str, None]] = {
     ".png": {"Software": None},
-    ".svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     ".pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
 }
-_CANVASES = {".png": FigureCanvasAgg, ".svg": FigureCanvasSVG, ".pdf": FigureCanvasPdf}
+_CANVASES = {".png": FigureCanvasAgg, ".pdf": FigureCanvasPdf}
 
-SUFFIXES = tuple(_CANVASES)
+SUFFIXES = (".png", ".svg", ".pdf")
 """The formats of files, by their suffix."""
 
 
@@ -64,7 +57,7 @@ def save(chart: Chart, path: Path) -> None:
         StoreError: the file cannot be written.
     """
     suffix = path.suffix.lower()
-    if suffix not in _CANVASES:
+    if suffix not in SUFFIXES:
         raise UsageError(f"{path}: figures are written as {', '.join(SUFFIXES)}; end the name with one of them")
     data = _bytes(chart, suffix)
     try:
@@ -74,20 +67,20 @@ def save(chart: Chart, path: Path) -> None:
 
 
 def _bytes(chart: Chart, suffix: str) -> bytes:
-    with _look(chart):
-        figure = Figure(facecolor="white")
-        chart.draw(FileBackend(figure))
-        canvas = _CANVASES[suffix](figure)
+    svg = chart.svg_file()
+    if suffix == ".svg":
+        return svg.encode()
+    with _look():
         file = io.BytesIO()
         dpi = PNG_DPI if suffix == ".png" else 72
+        canvas = _CANVASES[suffix](figure_of(svg))
         canvas.print_figure(file, format=suffix[1:], metadata=dict(_UNDATED[suffix]), dpi=dpi)
         return file.getvalue()
 
 
 @contextmanager
-def _look(chart: Chart) -> Iterator[None]:
-    look = {**_FACTORY, **_LOOK, "svg.hashsalt": chart.name}
-    with matplotlib.rc_context(look), warnings.catch_warnings():
+def _look() -> Iterator[None]:
+    with matplotlib.rc_context({**_FACTORY, **_LOOK}), warnings.catch_warnings():
         # Letters that the font lacks are drawn as boxes in files; in a page the browser finds a font.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield

@@ -22,7 +22,7 @@ from sciml_bench.charts.chart import Chart, chart_name
 from sciml_bench.charts.data import Panel, ProblemData, Section, label, listed, places
 from sciml_bench.charts.kind import ProblemKind
 from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, joined, title
-from sciml_bench.charts.style import AT_MOST
+from sciml_bench.charts.markers import AT_MOST
 from sciml_bench.record.outcome import Outcome
 
 COLUMNS = (

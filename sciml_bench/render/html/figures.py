@@ -17,7 +17,6 @@ from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart
 from sciml_bench.charts.kinds import across, of_problem
-from sciml_bench.charts.svg import svg
 from sciml_bench.render.html.explained import Limit
 from sciml_bench.render.html.table import Entry, Heading, Places, Table
 
@@ -97,7 +96,7 @@ def _pictures(summary: RunSummary, prefix: str, problem: str | None) -> list[Pic
     found = across(summary) if problem is None else of_problem(summary, problem)
     named = [dataclasses.replace(chart, name=f"{prefix}{chart.name}") for chart in found]
     # What is drawn already needs no way to draw it, which could not travel between processes.
-    return [(dataclasses.replace(chart, draw=_done), svg(chart)) for chart in named]
+    return [(dataclasses.replace(chart, draw=_done), chart.svg()) for chart in named]
 
 
 def _done(_backend: Backend) -> None:
