@@ -29,7 +29,7 @@ from sciml_bench.host.process import Clock
 from sciml_bench.measure import worker
 from sciml_bench.measure.protocol import Channel, End, PointDone, Ready, SharedBaton
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult
+from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
 from sciml_bench.record.task import Task
 
 CELLS = ("lotka-volterra/scipy/rk45/forward/eager", "lotka-volterra/diffrax/tsit5/checkpointed/compiled")
@@ -73,7 +73,7 @@ def pair(label: str, order: tuple[str, ...]) -> dict[str, float]:
     measurements = measure_group(tasks, Limits(timeout_s=120.0), command=(sys.executable, __file__, "--side"))
     times: dict[str, float] = {}
     for side, measurement in zip(order, measurements, strict=True):
-        samples = measurement.points[0].counted_solve_ns
+        samples = measurement.points[0].solve.counted_ns
         if not samples:
             raise SystemExit(f"{label}: {measurement.outcome} {measurement.message}\n{measurement.stderr_tail}")
         times[side] = statistics.median(samples) / 1e9
@@ -141,7 +141,7 @@ def pyperf_side(task: Task, channel: Channel, slice_s: float) -> None:
     assert bench is not None
     samples = tuple(round(1e9 * value) for value in bench.get_values())
     result = PointResult(
-        RTOL, RTOL, Outcome.OK, solve_outcome=Outcome.OK, gradient_outcome=Outcome.OK, solve_ns=samples
+        RTOL, RTOL, Outcome.OK, solve=SolveHalf(Outcome.OK, ns=samples), gradient=GradientHalf(Outcome.OK)
     )
     channel.send(PointDone(0, result, complete=True))
     channel.send(End(Outcome.OK))

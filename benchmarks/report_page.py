@@ -34,10 +34,10 @@ from sciml_bench.analysis import loaded_run as crew
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult
+from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import Cell, Point
 from sciml_bench.render.html.page import report
 
 BOUND_S, BOUND_BYTES, BOUND_PAINT_S = 20.0, 8 * 2**20, 1.0
@@ -222,21 +222,25 @@ def made_point(rtol: float, cell: Cell, process: float, generator: random.Random
         return tuple(int(each_ns * generator.lognormvariate(0.0, 0.01)) for _ in range(CALLS))
 
     return PointResult(
-        rtol=rtol, atol=rtol, outcome=Outcome.OK, solve_outcome=Outcome.OK, gradient_outcome=Outcome.OK,
-        first_solve_ns=int(9 * ns), first_gradient_ns=int(20 * ns), solve_ns=calls(ns), gradient_ns=calls(3 * ns),
-        warm_up_solve_ns=(int(2 * ns),) * 3, warm_up_gradient_ns=(int(6 * ns),) * 3,
-        solve_scores={"scd": 3.0, "trajectory_error": error, "below_reference": False},
-        gradient_scores={"error": 10 * error, "below_reference": False},
-        solve_statistics={"n_steps": steps}, gradient_statistics={"n_steps": steps, "n_rhs_evaluations": 8 * steps},
-        memory_growth_bytes=0, solve_steady={"class": "flat", "start": 0, "changepoints": []},
-        gradient_steady={"class": "warm_up", "start": 2, "changepoints": [2]},
+        rtol=rtol, atol=rtol, outcome=Outcome.OK, memory_growth_bytes=0,
+        solve=SolveHalf(
+            Outcome.OK, first_ns=int(9 * ns), warm_up_ns=(int(2 * ns),) * 3, ns=calls(ns),
+            steady={"class": "flat", "start": 0, "changepoints": []}, statistics={"n_steps": steps},
+            scores={"scd": 3.0, "trajectory_error": error, "below_reference": False},
+        ),
+        gradient=GradientHalf(
+            Outcome.OK, first_ns=int(20 * ns), warm_up_ns=(int(6 * ns),) * 3, ns=calls(3 * ns),
+            steady={"class": "warm_up", "start": 2, "changepoints": [2]},
+            statistics={"n_steps": steps, "n_rhs_evaluations": 8 * steps},
+            scores={"error": 10 * error, "below_reference": False},
+        ),
     )  # fmt: skip
 
 
 def failed_point(rtol: float) -> PointResult:
     """A point that reached the limit of steps."""
     message = "the solver reached 4096 steps at t = 0.3"
-    return PointResult(rtol, rtol, Outcome.MAX_STEPS, "solve", message, Outcome.MAX_STEPS, Outcome.MAX_STEPS)
+    return PointResult.failed(Point(rtol, rtol), Outcome.MAX_STEPS, "solve", message)
 
 
 def first_paint_s(page: Path) -> float | None:

@@ -66,7 +66,7 @@ def one_after_the_other(task: Task) -> Iterable[Measurement]:
 
 def seconds_of(measurement: Measurement) -> float:
     """The median of the steady solves."""
-    samples = measurement.points[0].counted_solve_ns
+    samples = measurement.points[0].solve.counted_ns
     if not samples:
         raise SystemExit(f"{measurement.outcome} {measurement.message}")
     return statistics.median(samples) / 1e9

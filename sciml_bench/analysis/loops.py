@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.task import GRADIENT, SOLVE
 
 if TYPE_CHECKING:
-    from sciml_bench.record.point import Steady
+    from sciml_bench.record.point import Half, Steady
     from sciml_bench.record.record import Record
 
 
@@ -36,21 +37,18 @@ class Loop:
 
 def longest_loop(record: Record) -> Loop | None:
     """The gradient loop with the most steady calls, of those that are right; a loop of solves where there is none."""
-    gradients = [point for point in record.points if point.gradient_outcome is Outcome.OK and point.gradient_ns]
-    if gradients:
-        longest = max(gradients, key=lambda point: len(point.gradient_ns))
-        before, found = longest.warm_up_gradient_ns, longest.gradient_steady
-        return _loop("gradient", longest.rtol, before, longest.gradient_ns, found)
-    solves = [point for point in record.points if point.solve_outcome is Outcome.OK and point.solve_ns]
-    if solves:
-        longest = max(solves, key=lambda point: len(point.solve_ns))
-        return _loop("solve", longest.rtol, longest.warm_up_solve_ns, longest.solve_ns, longest.solve_steady)
+    for call in (GRADIENT, SOLVE):
+        right = [point for point in record.points if (half := point.halves[call]).outcome is Outcome.OK and half.ns]
+        if right:
+            longest = max(right, key=lambda point: len(point.halves[call].ns))
+            return _loop(call, longest.rtol, longest.halves[call])
     return None
 
 
-def _loop(call: str, rtol: float, before: tuple[int, ...], steady: tuple[int, ...], found: Steady | None) -> Loop:
-    samples = array("q", (*before, *steady)[:MOST_CALLS])
-    return Loop(call, rtol, samples, len(before), len(before) + len(steady), found)
+def _loop(call: str, rtol: float, half: Half) -> Loop:
+    before = len(half.warm_up_ns)
+    samples = array("q", (*half.warm_up_ns, *half.ns)[:MOST_CALLS])
+    return Loop(call, rtol, samples, before, before + len(half.ns), half.steady)
 
 
 # Energy per call, from the loops of a record that were long enough to be measured.

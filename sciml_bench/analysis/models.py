@@ -100,13 +100,13 @@ def _row(cell: CellSummary, batches: Sequence[int], trained: TrainingRow | None)
     first = [process for process in cell.processes if process.first_gradient_process_s is not None]
     evaluations = () if trained is None else trained.trained.evaluations
     reached = None if trained is None else trained.trained.target_step
-    joules = [point.gradient_joules for point in cell.points if point.batch == largest and point.gradient_joules]
+    joules = [point.gradient.joules for point in cell.points if point.batch == largest and point.gradient.joules]
     return ModelRow(
         cell=cell,
         batch=largest,
-        latency=_at(cell, batches[0], lambda point: point.solve_s),
-        inference=_at(cell, largest, lambda point: point.solve_s),
-        step=_at(cell, largest, lambda point: point.gradient_s),
+        latency=_at(cell, batches[0], lambda point: point.solve.seconds),
+        inference=_at(cell, largest, lambda point: point.solve.seconds),
+        step=_at(cell, largest, lambda point: point.gradient.seconds),
         train_step=None if trained is None else trained.step,
         first_gradient=spread(process.first_gradient_process_s for process in first),
         to_target=None if trained is None else trained.to_target,

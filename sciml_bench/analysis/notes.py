@@ -120,7 +120,7 @@ def doubts(summary: RunSummary) -> Iterator[str]:
     points = [point for process in processes for point in process.points]
     unsteady = sum(point.unsteady for point in points)
     scores = list(scoring(summary))
-    energy = any(point.solve_joules is not None or point.gradient_joules is not None for point in points)
+    energy = any(point.solve.joules is not None or point.gradient.joules is not None for point in points)
     if noisy or unsteady or scores or energy:
         yield ""
     if energy:
@@ -143,8 +143,8 @@ def bridges(summary: RunSummary) -> Iterator[str]:
     for cell in summary.cells.values():
         for point in (point for process in cell.processes for point in process.points):
             of_adapter = costs.setdefault(cell.cell.adapter, {"solve": [], "gradient": []})
-            of_adapter["solve"] += [] if point.solve_bridge_s is None else [point.solve_bridge_s]
-            of_adapter["gradient"] += [] if point.gradient_bridge_s is None else [point.gradient_bridge_s]
+            of_adapter["solve"] += [] if point.solve.bridge_s is None else [point.solve.bridge_s]
+            of_adapter["gradient"] += [] if point.gradient.bridge_s is None else [point.gradient.bridge_s]
     for adapter, kinds in costs.items():
         told = [f"{quantities.duration(statistics.median(cost))} a {kind}" for kind, cost in kinds.items() if cost]
         if told:

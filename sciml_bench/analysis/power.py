@@ -83,11 +83,11 @@ def _spreads(cells: list[CellSummary]) -> Iterator[float]:
 
 
 def _solve_s(point: PointSummary) -> float | None:
-    return point.solve_s
+    return point.solve.seconds
 
 
 def _gradient_s(point: PointSummary) -> float | None:
-    return point.gradient_s
+    return point.gradient.seconds
 
 
 def _tightest(cell: CellSummary, seconds: Callable[[PointSummary], float | None]) -> dict[int, float | None]:

@@ -111,8 +111,8 @@ class Comparison:
 def compare(problem: str, cells: Sequence[CellSummary]) -> Comparison:
     """The rows of the cells of a problem that have times to show."""
     timed = [cell for cell in cells if cell.timed]
-    solve_target = _target(timed, lambda point: point.solve_work, lambda point: point.solve_s)
-    gradient_target = _target(timed, lambda point: point.gradient_work, lambda point: point.gradient_s)
+    solve_target = _target(timed, lambda point: point.solve.work, lambda point: point.solve.seconds)
+    gradient_target = _target(timed, lambda point: point.gradient.work, lambda point: point.gradient.seconds)
     return Comparison(
         problem=problem,
         solve_target=solve_target,
@@ -150,13 +150,13 @@ def _row(cell: CellSummary, solve_target: Target, gradient_target: Target) -> Ro
     best = next((point for point in points if error is not None and point.gradient_error == error), None)
     return Row(
         summary=cell,
-        solve=_time(cell, solve_target, lambda point: point.solve_work, lambda point: point.solve_s),
-        gradient=_time(cell, gradient_target, lambda point: point.gradient_work, lambda point: point.gradient_s),
+        solve=_time(cell, solve_target, lambda point: point.solve.work, lambda point: point.solve.seconds),
+        gradient=_time(cell, gradient_target, lambda point: point.gradient.work, lambda point: point.gradient.seconds),
         scd=max((point.scd for point in points if point.scd is not None), default=None),
         mescd=mescd,
-        solve_capped=any(point.mescd == mescd and point.solve_below_reference for point in points),
+        solve_capped=any(point.mescd == mescd and point.solve.below_reference for point in points),
         gradient_error=error,
-        gradient_capped=any(point.gradient_error == error and point.gradient_below_reference for point in points),
+        gradient_capped=any(point.gradient_error == error and point.gradient.below_reference for point in points),
         worst_component=best.worst_component if best else None,
         worst_component_error=best.worst_component_error if best else None,
     )

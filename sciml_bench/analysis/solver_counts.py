@@ -106,11 +106,11 @@ def _between(a: float, b: float, share: float, log: bool) -> float:
 
 
 def _work(point: PointSummary, quantity: str) -> WorkPoint | None:
-    return point.gradient_work if quantity == "gradient" else point.solve_work
+    return point.gradient.work if quantity == "gradient" else point.solve.work
 
 
 def _count(point: PointSummary, quantity: str, keys: tuple[str, ...]) -> float | None:
-    counts = point.gradient_counts if quantity == "gradient" else point.solve_counts
+    counts = point.gradient.counts if quantity == "gradient" else point.solve.counts
     for key in keys:
         value = counts.get(key)
         if value is not None and math.isfinite(value) and value >= 0:

@@ -11,69 +11,74 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sciml_bench.adapters.base import DEFAULT
 from sciml_bench.analysis.loops import Loop, joules_per_call, longest_loop, why_not_measured
 from sciml_bench.record.migration import SCORED_BY_COMPONENT
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import Drifts, PointResult, Scores
+from sciml_bench.record.point import Drifts, Half, PointResult, Scores
 from sciml_bench.record.record import Record, supersedes
-from sciml_bench.record.task import GRADIENT_ERROR_BOUND, Cell
+from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE, Cell
 from sciml_bench.record.training import Trained
 from sciml_bench.record.trajectories import Trajectories
 from sciml_bench.stats.centre import Spread, process_median, spread
 from sciml_bench.stats.front import WorkPoint
 
-if TYPE_CHECKING:
-    from sciml_bench.record.point import Steady
+
+@dataclass(frozen=True)
+class HalfSummary:
+    """The solves, or the gradients, of one point of one process. Times are in seconds; ``None`` when it failed.
+
+    ``seconds`` is the median of the calls that count, ``first_s`` the first call by itself. ``digits`` are those of the
+    error that is held against the time: of a solution its mescd, of a gradient −log10 of its error;
+    ``below_reference`` says that the reference is no better. ``counts`` are the solver's own. ``steady_class`` is that
+    of its loop (see ``measure.steady``), ``None`` where that was too short to judge. ``working_bytes`` is what one warm
+    call holds at its peak beyond what the process held before. ``joules`` are per call, ``None`` where they were not
+    measurable. ``bridge_s`` is what crossing a bridge to the framework cost a call, ``None`` where there is none.
+    """
+
+    seconds: float | None = None
+    first_s: float | None = None
+    digits: float | None = None
+    below_reference: bool = False
+    counts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    steady_class: str | None = None
+    working_bytes: int | None = None
+    joules: float | None = None
+    bridge_s: float | None = None
+
+    @cached_property
+    def work(self) -> WorkPoint | None:
+        """Digits against time, where both are known; an error below the reference's own is not known."""
+        if self.seconds is None or self.digits is None or self.below_reference:
+            return None
+        return WorkPoint(self.digits, self.seconds)
 
 
 @dataclass(frozen=True)
 class PointSummary:
-    """One point of one process. Times are medians of the calls that count, in seconds; ``None`` when it failed.
-    ``first_*_s`` is the first call by itself.
+    """One point of one process.
 
     ``scd`` is that at t1. ``mescd`` is taken over all saved times: at t1 alone it is flattered where a solution
-    decays or returns to where it was. ``*_counts`` are the solver's own. ``unsteady`` tells that a loop of it was long
-    enough to judge and never settled; ``solve_class`` and ``gradient_class`` are those of its loops (see
-    ``measure.steady``), ``None`` where they were too short. ``memory_growth_bytes`` is that over its steady loops,
-    ``*_working_bytes`` what one warm call holds at its peak beyond what the process held before;
-    ``batch`` is that of a model, whose errors against its reference are ``parity``, also where they miss their bounds.
+    decays or returns to where it was. ``memory_growth_bytes`` is that over its steady loops; ``batch`` is that of a
+    model, whose errors against its reference are ``parity``, also where they miss their bounds.
     ``gradient_error`` is that of d loss / d log p, ``worst_component_error`` that of one component, of its own size.
     ``unresolved`` and ``uncertified`` name components that are not judged by their own size, or not at all (see
     ``measure.gradient_scoring``).
-    ``*_joules`` are per call, ``None`` where they were not measurable. ``*_bridge_s`` is what crossing a bridge to the
-    framework cost a call, ``None`` where there is none.
     """
 
     rtol: float
     outcome: Outcome
-    phase: str | None
-    message: str
-    solve_s: float | None
-    gradient_s: float | None
-    scd: float | None
-    mescd: float | None
-    gradient_error: float | None
-    solve_below_reference: bool
-    gradient_below_reference: bool
-    solve_counts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
-    gradient_counts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
-    unsteady: bool = False
-    solve_class: str | None = None
-    gradient_class: str | None = None
+    phase: str | None = None
+    message: str = ""
+    solve: HalfSummary = HalfSummary()
+    gradient: HalfSummary = HalfSummary()
+    scd: float | None = None
+    gradient_error: float | None = None
     memory_growth_bytes: int | None = None
-    solve_working_bytes: int | None = None
-    gradient_working_bytes: int | None = None
     trajectories: Trajectories | None = None
     invariants: Drifts | None = None
-    first_solve_s: float | None = None
-    first_gradient_s: float | None = None
-    solve_joules: float | None = None
-    gradient_joules: float | None = None
-    solve_bridge_s: float | None = None
-    gradient_bridge_s: float | None = None
     batch: int | None = None
     worst_component: str | None = None
     worst_component_error: float | None = None
@@ -81,20 +86,19 @@ class PointSummary:
     uncertified: tuple[str, ...] = ()
     parity: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
 
-    @cached_property
-    def solve_work(self) -> WorkPoint | None:
-        """Digits (mescd) against time, where both are known; an error below the reference's own is not known."""
-        if self.solve_s is None or self.mescd is None or self.solve_below_reference:
-            return None
-        return WorkPoint(self.mescd, self.solve_s)
+    @property
+    def mescd(self) -> float | None:
+        """Digits of the solution."""
+        return self.solve.digits
 
-    @cached_property
-    def gradient_work(self) -> WorkPoint | None:
-        """Digits of the gradient (−log10 of its error) against time, where both are known."""
-        digits = _digits(self.gradient_error)
-        if self.gradient_s is None or digits is None or self.gradient_below_reference:
-            return None
-        return WorkPoint(digits, self.gradient_s)
+    @property
+    def unsteady(self) -> bool:
+        """Whether a loop of it was long enough to judge and never settled."""
+        return "none" in (self.solve.steady_class, self.gradient.steady_class)
+
+    def half(self, call: str) -> HalfSummary:
+        """The half of a call: ``gradient``, or the solves."""
+        return self.gradient if call == GRADIENT else self.solve
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,7 @@ class CellSummary:
     @property
     def timed(self) -> bool:
         """Whether there is a time to show: solves may be good where every gradient failed."""
-        return any(point.solve_s is not None or point.gradient_s is not None for point in self.points)
+        return any(point.solve.seconds is not None or point.gradient.seconds is not None for point in self.points)
 
     @property
     def outcome(self) -> Outcome | None:
@@ -261,7 +265,7 @@ def summarise(plan: Mapping[str, Any], records: Iterable[Record]) -> RunSummary:
 def reduce_record(record: Record) -> ProcessSummary:
     """One record without its raw samples."""
     # A first gradient that missed its error bound was fast for nothing.
-    accurate = bool(record.points) and record.points[0].gradient_outcome is Outcome.OK
+    accurate = bool(record.points) and record.points[0].gradient.outcome is Outcome.OK
     first = record.time_to_first_gradient_ns if accurate else {}
     trials_at = _trials(record)
     trials: Counter[str] = Counter()
@@ -321,42 +325,25 @@ def _trials(record: Record) -> Counter[tuple[float, str]]:
 
 def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummary:
     # Times of a half that failed, or that is inaccurate, are kept in the record and not shown.
-    solved = point.solve_outcome is Outcome.OK
-    differentiated = point.gradient_outcome is Outcome.OK
-    solve, gradient = point.solve_scores or {}, point.gradient_scores or {}
+    solved = point.solve.outcome is Outcome.OK
+    differentiated = point.gradient.outcome is Outcome.OK
+    solve, gradient = point.solve.scores or {}, point.gradient.scores or {}
     error = _score(gradient, "error")
     # Records of earlier schemas were accepted by the error of the raw gradient.
     if error is not None and error > GRADIENT_ERROR_BOUND and not gradient.get("below_reference"):
         differentiated = False
-    classes = _class(point.solve_steady), _class(point.gradient_steady)
     return PointSummary(
         rtol=point.rtol,
         outcome=point.outcome,
         phase=point.phase,
         message=point.message,
-        solve_s=_seconds(process_median(point.counted_solve_ns)) if solved else None,
-        gradient_s=_seconds(process_median(point.counted_gradient_ns)) if differentiated else None,
+        solve=_reduce_half(point.solve, solved, _score(solve, "trajectory_error"), record, (place, SOLVE)),
+        gradient=_reduce_half(point.gradient, differentiated, error, record, (place, GRADIENT)),
         scd=_score(solve, "scd") if solved else None,
-        mescd=_digits(_score(solve, "trajectory_error")) if solved else None,
         gradient_error=error if differentiated else None,
-        solve_below_reference=bool(solve.get("below_reference")),
-        gradient_below_reference=bool(gradient.get("below_reference")),
-        solve_counts=point.solve_statistics,
-        gradient_counts=point.gradient_statistics,
-        unsteady="none" in classes,
-        solve_class=classes[0],
-        gradient_class=classes[1],
         memory_growth_bytes=point.memory_growth_bytes,
-        solve_working_bytes=point.solve_working_bytes,
-        gradient_working_bytes=point.gradient_working_bytes,
-        trajectories=point.trajectories,
-        invariants=point.invariants if solved else None,
-        first_solve_s=_seconds(point.first_solve_ns) if solved else None,
-        first_gradient_s=_seconds(point.first_gradient_ns) if differentiated else None,
-        solve_joules=joules_per_call(record.energy, place, "solve") if solved else None,
-        gradient_joules=joules_per_call(record.energy, place, "gradient") if differentiated else None,
-        solve_bridge_s=_seconds(point.solve_bridge_ns),
-        gradient_bridge_s=_seconds(point.gradient_bridge_ns),
+        trajectories=point.solve.trajectories,
+        invariants=point.solve.invariants if solved else None,
         batch=point.batch,
         worst_component=gradient.get("worst_component") if differentiated else None,
         worst_component_error=_score(gradient, "worst_component_error") if differentiated else None,
@@ -368,8 +355,18 @@ def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummar
     )
 
 
-def _class(steady: Steady | None) -> str | None:
-    return None if steady is None else steady["class"]
+def _reduce_half(half: Half, right: bool, error: float | None, record: Record, loop: tuple[int, str]) -> HalfSummary:
+    return HalfSummary(
+        seconds=_seconds(process_median(half.counted_ns)) if right else None,
+        first_s=_seconds(half.first_ns) if right else None,
+        digits=_digits(error) if right else None,
+        below_reference=bool((half.scores or {}).get("below_reference")),
+        counts=half.statistics,
+        steady_class=None if half.steady is None else half.steady["class"],
+        working_bytes=half.working_bytes,
+        joules=joules_per_call(record.energy, *loop) if right else None,
+        bridge_s=_seconds(half.bridge_ns),
+    )
 
 
 def _score(scores: Scores, name: str) -> float | None:

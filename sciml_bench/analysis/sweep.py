@@ -260,7 +260,9 @@ def _value(axis: Axis, quantity: str, cell: CellSummary | None, size: Size, targ
         return Value(None, "not planned")
     if quantity == "process":
         # The peak of a process that was ended before it was done is not that of the work.
-        done = [process for process in cell.processes if any(point.solve_s is not None for point in process.points)]
+        done = [
+            process for process in cell.processes if any(point.solve.seconds is not None for point in process.points)
+        ]
         blocks = {process.block: _number(process.peak_rss_bytes) for process in done}
         return _of_blocks(cell, blocks, "not known")
     at = Target(None, _rtol(cell, size)) if axis.tolerance else target
@@ -297,7 +299,7 @@ def _ended(cell: CellSummary) -> str:
 def _working(cell: CellSummary, target: Target) -> Value:
     """What one gradient holds at its peak, at the tolerance."""
     points = {process.block: _point(process, target.rtol) for process in cell.processes}
-    told = {b: p.gradient_working_bytes for b, p in points.items() if p and p.gradient_working_bytes is not None}
+    told = {b: p.gradient.working_bytes for b, p in points.items() if p and p.gradient.working_bytes is not None}
     if told and min(told.values()) < LEAST_TOLD_BYTES:
         return Value(None, BELOW)
     return _of_blocks(cell, {block: float(size) for block, size in told.items()}, "not known")
@@ -305,7 +307,7 @@ def _working(cell: CellSummary, target: Target) -> Value:
 
 def _counted(cell: CellSummary, target: Target, keys: Sequence[str]) -> Value:
     points = {process.block: _point(process, target.rtol) for process in cell.processes}
-    counts = {block: point.solve_counts if point else {} for block, point in points.items()}
+    counts = {block: point.solve.counts if point else {} for block, point in points.items()}
     blocks = {block: next((_number(of.get(k)) for k in keys if of.get(k)), None) for block, of in counts.items()}
     found = _of_blocks(cell, blocks, "not counted")
     if "n_steps" not in keys:
@@ -317,7 +319,7 @@ def _counted(cell: CellSummary, target: Target, keys: Sequence[str]) -> Value:
 
 
 def _point(process: ProcessSummary, rtol: float | None) -> PointSummary | None:
-    return next((point for point in process.points if point.rtol == rtol and point.solve_s is not None), None)
+    return next((point for point in process.points if point.rtol == rtol and point.solve.seconds is not None), None)
 
 
 def _rtol(cell: CellSummary, size: Size) -> float | None:
@@ -364,8 +366,8 @@ def _meetings(axis: Axis, rows: Sequence[SweepRow]) -> Iterator[Meeting]:
 
 
 def _work(point: PointSummary, quantity: str) -> WorkPoint | None:
-    return point.gradient_work if quantity == "gradient" else point.solve_work
+    return point.gradient.work if quantity == "gradient" else point.solve.work
 
 
 def _seconds(point: PointSummary, quantity: str) -> float | None:
-    return point.gradient_s if quantity == "gradient" else point.solve_s
+    return point.gradient.seconds if quantity == "gradient" else point.solve.seconds

@@ -50,9 +50,9 @@ SOLVES = Quantity(
     call="solve",
     axis="error of the solution (mixed, largest over the saved times)",
     of_error="the largest mixed error over all saved times",
-    seconds=lambda point: point.solve_s,
+    seconds=lambda point: point.solve.seconds,
     error=lambda point: None if point.mescd is None else 10.0**-point.mescd,
-    bounded=lambda point: point.solve_below_reference,
+    bounded=lambda point: point.solve.below_reference,
     time=lambda row: row.solve,
 )
 GRADIENTS = Quantity(
@@ -60,9 +60,9 @@ GRADIENTS = Quantity(
     call="gradient",
     axis="relative error of the gradient (d loss / d log p)",
     of_error="the relative error of d loss / d log p",
-    seconds=lambda point: point.gradient_s,
+    seconds=lambda point: point.gradient.seconds,
     error=lambda point: point.gradient_error,
-    bounded=lambda point: point.gradient_below_reference,
+    bounded=lambda point: point.gradient.below_reference,
     time=lambda row: row.gradient,
 )
 

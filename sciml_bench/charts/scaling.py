@@ -98,11 +98,11 @@ def _dot(cell: CellSummary, size: int, target: Target, quantity: str) -> Dot:
 
 
 def _work(point: PointSummary, quantity: str) -> WorkPoint | None:
-    return point.gradient_work if quantity == "gradient" else point.solve_work
+    return point.gradient.work if quantity == "gradient" else point.solve.work
 
 
 def _seconds(point: PointSummary, quantity: str) -> float | None:
-    return point.gradient_s if quantity == "gradient" else point.solve_s
+    return point.gradient.seconds if quantity == "gradient" else point.solve.seconds
 
 
 def _chart(data: RunData, found: Family) -> Chart:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS
 from sciml_bench.analysis.rows import Target, Work, axis_at, is_bound, reading, work_points
-from sciml_bench.analysis.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
+from sciml_bench.analysis.summary import CellSummary, HalfSummary, PointSummary, ProcessSummary, RunSummary
 from sciml_bench.claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
 from sciml_bench.plan.cells import labels
 from sciml_bench.plan.purpose import claimed_sides
@@ -184,16 +184,20 @@ def _left_out(summary: RunSummary, label: str) -> Measured | None:
 
 def _value(quantity: str) -> Value:
     if quantity == "backward_evaluations":
-        return lambda point: point.gradient_counts.get(BACKWARD_EVALUATIONS) if point.gradient_s is not None else None
+        return lambda point: _count(point.gradient, BACKWARD_EVALUATIONS)
     if quantity in COUNTS:
         key = _COUNT_KEYS[quantity]
-        return lambda point: point.solve_counts.get(key) if point.solve_s is not None else None
+        return lambda point: _count(point.solve, key)
     times: dict[str, Value] = {
-        "solve": lambda point: point.solve_s,
-        "first_solve": lambda point: point.first_solve_s,
-        "first_gradient": lambda point: point.first_gradient_s,
+        "solve": lambda point: point.solve.seconds,
+        "first_solve": lambda point: point.solve.first_s,
+        "first_gradient": lambda point: point.gradient.first_s,
     }
-    return times.get(quantity, lambda point: point.gradient_s)
+    return times.get(quantity, lambda point: point.gradient.seconds)
+
+
+def _count(half: HalfSummary, key: str) -> float | None:
+    return half.counts.get(key) if half.seconds is not None else None
 
 
 def _work(quantity: str, value: Value) -> Work:
@@ -201,7 +205,7 @@ def _work(quantity: str, value: Value) -> Work:
 
     def of(point: PointSummary) -> WorkPoint | None:
         number = value(point)
-        known = point.gradient_work if quantity in _OF_GRADIENTS else point.solve_work
+        known = point.gradient.work if quantity in _OF_GRADIENTS else point.solve.work
         return None if known is None or number is None else WorkPoint(known.digits, number)
 
     return of

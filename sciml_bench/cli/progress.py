@@ -107,10 +107,10 @@ def record_line(place: int, total: int, record: Record) -> str:
         return f"{head}  {one_line(record.message) or record.outcome.sentence}"
     ok = sum(point.outcome is Outcome.OK for point in process.points)
     facts = [f"1st gradient {quantities.duration(process.first_gradient_process_s)}"]
-    timed = [point for point in process.points if point.gradient_s is not None]
+    timed = [point for point in process.points if point.gradient.seconds is not None]
     if timed:
         where = f"rtol {timed[-1].rtol:g}" if timed[-1].batch is None else f"batch {timed[-1].batch}"
-        facts.append(f"gradient {quantities.duration(timed[-1].gradient_s)} at {where}")
+        facts.append(f"gradient {quantities.duration(timed[-1].gradient.seconds)} at {where}")
     facts.append(f"points {ok}/{len(process.points)}")
     trained = record.training
     if trained is not None:

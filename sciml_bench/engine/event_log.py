@@ -98,7 +98,8 @@ class EventLog:
                 self._complete(event)
             case PointDone(index, result, complete):
                 self._check_index(index)
-                self._check_time(*result.solve_ns, *result.gradient_ns, sum((*result.solve_ns, *result.gradient_ns)))
+                samples = (*result.solve.ns, *result.gradient.ns)
+                self._check_time(*samples, sum(samples))
                 self.points[index] = result
                 if complete:
                     self.complete.add(index)

@@ -152,10 +152,10 @@ def _growth(line: Line) -> int | None:
     return round(median(known)) if known else None
 
 
-def _working(line: Line, name: str) -> int | None:
+def _working(line: Line, call: str) -> int | None:
     """The median over the processes at the tightest tolerance at which each of them has the number."""
     of_process = [
-        {p.rtol: size for p in process.points if (size := getattr(p, name)) is not None}
+        {p.rtol: size for p in process.points if (size := p.half(call).working_bytes) is not None}
         for process in line.cell.processes
     ]
     known = [sizes for sizes in of_process if sizes]
@@ -163,9 +163,9 @@ def _working(line: Line, name: str) -> int | None:
     return round(median(sizes[min(common)] for sizes in known)) if common else None
 
 
-def _bridge(line: Line, name: str) -> float | None:
+def _bridge(line: Line, call: str) -> float | None:
     """What crossing a bridge to the framework cost a call; ``None`` where Python calls it directly."""
-    known = [cost for point in line.cell.points if (cost := getattr(point, f"{name}_bridge_s")) is not None]
+    known = [cost for point in line.cell.points if (cost := point.half(call).bridge_s) is not None]
     return median(known) if known else None
 
 
@@ -185,7 +185,7 @@ def _joules(line: Line, joules: Callable[[PointSummary], float | None]) -> float
 
 
 def _no_energy(line: Line) -> str | None:
-    if any(point.gradient_joules is not None or point.solve_joules is not None for point in line.cell.points):
+    if any(point.gradient.joules is not None or point.solve.joules is not None for point in line.cell.points):
         return None
     return next((process.no_energy for process in line.cell.processes if process.no_energy), "not measured")
 
@@ -309,10 +309,10 @@ def _resource_columns() -> Iterator[tuple[Column, _Get]]:
             f"{name}_working_bytes",
             _INTEGER,
             f"what one {name} holds at its peak, at the tightest tolerance that all processes reached",
-            lambda line, name=name: _working(line, f"{name}_working_bytes"),
+            lambda line, name=name: _working(line, name),
         )
     yield _column("peak_device_bytes", _INTEGER, "largest memory on the device", _device_bytes)
-    for name, get in (("solve", lambda point: point.solve_joules), ("gradient", lambda point: point.gradient_joules)):
+    for name, get in (("solve", lambda point: point.solve.joules), ("gradient", lambda point: point.gradient.joules)):
         yield _column(
             f"{name}_joules", _NUMBER, f"energy per {name} above idle", lambda line, get=get: _joules(line, get)
         )

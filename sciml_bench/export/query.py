@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,9 @@ from sciml_bench.analysis.summary import summarise
 from sciml_bench.errors import UsageError
 from sciml_bench.export.cells import COLUMNS, cell_rows
 from sciml_bench.export.formats import Kind
-from sciml_bench.record.migration import SCHEMA
+from sciml_bench.record.migration import PLACES_OF_3, SCHEMA
 from sciml_bench.record.run_folder import Run
-from sciml_bench.record.task import GRADIENT_ERROR_BOUND
+from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -63,20 +63,34 @@ _CELL = "STRUCT(problem VARCHAR, adapter VARCHAR, method VARCHAR, sensitivity VA
 precision VARCHAR, device VARCHAR)"
 _STEADY = 'STRUCT("class" VARCHAR, "start" BIGINT)'
 _INSIDE = "STRUCT(ns BIGINT[], gc_ns BIGINT[], compile_ns BIGINT[])"
-_POINT = f"""STRUCT(
-    rtol DOUBLE, atol DOUBLE, outcome VARCHAR, phase VARCHAR, message VARCHAR,
-    solve_outcome VARCHAR, gradient_outcome VARCHAR, first_solve_ns BIGINT, first_gradient_ns BIGINT,
-    solve_ns BIGINT[], gradient_ns BIGINT[], warm_up_solve_ns BIGINT[], warm_up_gradient_ns BIGINT[],
-    solve_scores STRUCT(scd DOUBLE, trajectory_error DOUBLE, below_reference BOOLEAN),
-    gradient_scores STRUCT(
-        error DOUBLE, log_relative_error DOUBLE, worst_component VARCHAR, worst_component_error DOUBLE,
-        below_reference BOOLEAN),
-    solve_statistics MAP(VARCHAR, DOUBLE), gradient_statistics MAP(VARCHAR, DOUBLE),
-    memory_growth_bytes BIGINT, solve_working_bytes BIGINT, gradient_working_bytes BIGINT,
-    trajectories STRUCT(size BIGINT, shared_steps BOOLEAN, n_steps BIGINT[]), truncated BOOLEAN,
-    invariants MAP(VARCHAR, STRUCT("initial" DOUBLE, drift DOUBLE)),
-    solve_steady {_STEADY}, gradient_steady {_STEADY},
-    solve_inside {_INSIDE}, gradient_inside {_INSIDE})"""
+_HALF = {
+    "outcome": "VARCHAR", "first_ns": "BIGINT", "warm_up_ns": "BIGINT[]", "ns": "BIGINT[]", "steady": _STEADY,
+    "inside": _INSIDE, "statistics": "MAP(VARCHAR, DOUBLE)", "working_bytes": "BIGINT",
+}  # fmt: skip
+_SOLVE = _HALF | {
+    "scores": "STRUCT(scd DOUBLE, trajectory_error DOUBLE, below_reference BOOLEAN)",
+    "trajectories": "STRUCT(size BIGINT, shared_steps BOOLEAN, n_steps BIGINT[])",
+    "invariants": 'MAP(VARCHAR, STRUCT("initial" DOUBLE, drift DOUBLE))',
+}
+_GRADIENT = _HALF | {
+    "scores": "STRUCT(error DOUBLE, log_relative_error DOUBLE, worst_component VARCHAR, worst_component_error DOUBLE, "
+    "below_reference BOOLEAN)"
+}
+_HALVES = {SOLVE: _SOLVE, GRADIENT: _GRADIENT}
+
+
+def _struct(fields: Mapping[str, str]) -> str:
+    return f"STRUCT({', '.join(f'{name} {kind}' for name, kind in fields.items())})"
+
+
+# Each half as records have it, and its fields where schemas before 4 have them: these call the values ``gradient``.
+_OF_POINT = {
+    "rtol": "DOUBLE", "atol": "DOUBLE", "outcome": "VARCHAR", "phase": "VARCHAR", "message": "VARCHAR",
+    "memory_growth_bytes": "BIGINT", "truncated": "BOOLEAN",
+    SOLVE: _struct(_SOLVE), GRADIENT: "JSON",
+    **{PLACES_OF_3[half][name]: kind for half, fields in _HALVES.items() for name, kind in fields.items()},
+}  # fmt: skip
+_POINT = _struct(_OF_POINT)
 
 _TRAINING = """STRUCT(
     settings STRUCT(optimiser VARCHAR, learning_rate DOUBLE, steps BIGINT, target DOUBLE, rtol DOUBLE, atol DOUBLE),
@@ -167,24 +181,34 @@ FROM counted"""
 OF_RECORDS = (_COUNTED, _RECORDS, _TRAININGS)
 """The views that need no points, in the order in which they are made."""
 
-_UNNESTED = """
+
+def _half(half: str, found: str) -> str:
+    """A half of a point, from wherever its record has it."""
+    fields = (f"{name} := coalesce({found}.{name}, p.{PLACES_OF_3[half][name]})" for name in _HALVES[half])
+    return f"struct_pack({', '.join(fields)}) AS {half}"
+
+
+_UNNESTED = f"""
 CREATE VIEW unnested AS
-SELECT "run", record_id, cell_id, block, attempt, counts, cell,
-    generate_subscripts(points, 1) - 1 AS point, unnest(points) AS p
-FROM counted"""
+SELECT *, {_half(SOLVE, "p.solve")}, {_half(GRADIENT, "found")}
+FROM (
+    SELECT *, TRY_CAST(p.gradient AS {_struct(_GRADIENT)}) AS found FROM (
+        SELECT "run", record_id, cell_id, block, attempt, counts, cell,
+            generate_subscripts(points, 1) - 1 AS point, unnest(points) AS p
+        FROM counted))"""
 
 
-# Under its first name in records of the schemas before 3 (store.migration).
-_GRADIENT_ERROR = "coalesce(p.gradient_scores.error, p.gradient_scores.log_relative_error)"
+# Under its first name in records of the schemas before 3 (record.migration).
+_GRADIENT_ERROR = "coalesce(gradient.scores.error, gradient.scores.log_relative_error)"
 _GRADIENT_RIGHT = (
-    f"p.gradient_outcome = 'ok' AND (coalesce({_GRADIENT_ERROR}, 0) <= {GRADIENT_ERROR_BOUND} "
-    "OR coalesce(p.gradient_scores.below_reference, false))"
+    f"gradient.outcome = 'ok' AND (coalesce({_GRADIENT_ERROR}, 0) <= {GRADIENT_ERROR_BOUND} "
+    "OR coalesce(gradient.scores.below_reference, false))"
 )
 
 
 def _seconds(half: str, right: str) -> str:
     """The median of the calls that count; nothing where the half is not right (measure.point)."""
-    counted = f'p.{half}_ns[coalesce(p.{half}_steady."start", 0) + 1 :]'
+    counted = f'{half}.ns[coalesce({half}.steady."start", 0) + 1 :]'
     return f"CASE WHEN {right} THEN list_median({counted}) / 1e9 END AS {half}_s"
 
 
@@ -192,22 +216,22 @@ _POINTS = f"""
 CREATE VIEW points AS
 SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS},
     point, p.rtol AS rtol, p.atol AS atol, p.outcome AS outcome, p.phase AS phase, p.message AS message,
-    p.solve_outcome AS solve_outcome, p.gradient_outcome AS gradient_outcome,
-    {_seconds("solve", "p.solve_outcome = 'ok'")},
+    solve.outcome AS solve_outcome, gradient.outcome AS gradient_outcome,
+    {_seconds("solve", "solve.outcome = 'ok'")},
     {_seconds("gradient", _GRADIENT_RIGHT)},
-    len(p.solve_ns) AS solve_calls, len(p.gradient_ns) AS gradient_calls,
-    p.solve_scores.scd AS scd, p.solve_scores.trajectory_error AS solution_error,
+    len(solve.ns) AS solve_calls, len(gradient.ns) AS gradient_calls,
+    solve.scores.scd AS scd, solve.scores.trajectory_error AS solution_error,
     {_GRADIENT_ERROR} AS gradient_error,
-    p.gradient_scores.worst_component AS worst_component,
-    p.gradient_scores.worst_component_error AS worst_component_error,
-    p.solve_scores.below_reference AS solution_error_is_a_bound,
-    p.gradient_scores.below_reference AS gradient_error_is_a_bound,
-    p.solve_steady."class" AS solve_class, p.gradient_steady."class" AS gradient_class,
-    p.memory_growth_bytes AS memory_growth_bytes, p.solve_working_bytes AS solve_working_bytes,
-    p.gradient_working_bytes AS gradient_working_bytes, p.truncated AS truncated,
-    p.trajectories.size AS trajectories, p.trajectories.shared_steps AS shared_steps,
-    p.trajectories.n_steps AS trajectory_steps, p.invariants AS invariants,
-    p.solve_statistics AS solve_statistics, p.gradient_statistics AS gradient_statistics
+    gradient.scores.worst_component AS worst_component,
+    gradient.scores.worst_component_error AS worst_component_error,
+    solve.scores.below_reference AS solution_error_is_a_bound,
+    gradient.scores.below_reference AS gradient_error_is_a_bound,
+    solve.steady."class" AS solve_class, gradient.steady."class" AS gradient_class,
+    p.memory_growth_bytes AS memory_growth_bytes, solve.working_bytes AS solve_working_bytes,
+    gradient.working_bytes AS gradient_working_bytes, p.truncated AS truncated,
+    solve.trajectories.size AS trajectories, solve.trajectories.shared_steps AS shared_steps,
+    solve.trajectories.n_steps AS trajectory_steps, solve.invariants AS invariants,
+    solve.statistics AS solve_statistics, gradient.statistics AS gradient_statistics
 FROM unnested"""
 
 
@@ -223,15 +247,15 @@ FROM unnested"""
 def _loops() -> list[str]:
     found: list[str] = []
     for half in ("solve", "gradient"):
-        first = f"CASE WHEN p.first_{half}_ns IS NULL THEN [] ELSE [p.first_{half}_ns] END"
+        first = f"CASE WHEN {half}.first_ns IS NULL THEN [] ELSE [{half}.first_ns] END"
         counted = (
-            f"coalesce(p.{half}_outcome = 'ok' AND generate_subscripts(p.{half}_ns, 1) > "
-            f'coalesce(p.{half}_steady."start", 0), false)'
+            f"coalesce({half}.outcome = 'ok' AND generate_subscripts({half}.ns, 1) > "
+            f'coalesce({half}.steady."start", 0), false)'
         )
         found += [
             _loop(half, "first", first, "false"),
-            _loop(half, "warm_up", f"p.warm_up_{half}_ns", "false"),
-            _loop(half, "steady", f"p.{half}_ns", counted, f"p.{half}_inside.ns"),
+            _loop(half, "warm_up", f"{half}.warm_up_ns", "false"),
+            _loop(half, "steady", f"{half}.ns", counted, f"{half}.inside.ns"),
         ]
     return found
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from sciml_bench.export.formats import Column, Kind, Row, Value
 from sciml_bench.record.lines import DamagedLine
-from sciml_bench.record.point import PointResult, Scores, Steady
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult, Scores
 from sciml_bench.record.record import Record, supersedes
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.training import Trained
@@ -120,7 +121,7 @@ def _of_record(run: str, record: Record, counts: bool) -> Iterator[Row]:
 def _of_point(head: Row, place: int, point: PointResult) -> Iterator[Row]:
     described: Row = (
         place, point.rtol, point.atol, point.outcome.value, point.message or None,
-        _score(point.solve_scores, "trajectory_error"), _score(point.gradient_scores, "error"),
+        _score(point.solve.scores, "trajectory_error"), _score(point.gradient.scores, "error"),
     )  # fmt: skip
     empty = True
     for calls in _loops(point):
@@ -154,24 +155,10 @@ def _of_training(head: Row, trained: Trained) -> Iterator[Row]:
 
 
 def _loops(point: PointResult) -> Iterator[Calls]:
-    halves = (
-        (
-            "solve", point.first_solve_ns, point.warm_up_solve_ns, point.solve_ns, point.solve_steady,
-            point.solve_outcome, point.solve_inside,
-        ),
-        (
-            "gradient", point.first_gradient_ns, point.warm_up_gradient_ns, point.gradient_ns, point.gradient_steady,
-            point.gradient_outcome, point.gradient_inside,
-        ),
-    )  # fmt: skip
-    for call, first_ns, warm_up, steady, found, outcome, inside in halves:
-        yield Calls(call, "first", () if first_ns is None else (first_ns,), None)
-        yield Calls(call, "warm_up", warm_up, None)
-        yield Calls(call, "steady", steady, _start(found) if outcome == "ok" else None, inside)
-
-
-def _start(found: Steady | None) -> int:
-    return found["start"] if found else 0
+    for call, half in point.halves.items():
+        yield Calls(call, "first", () if half.first_ns is None else (half.first_ns,), None)
+        yield Calls(call, "warm_up", half.warm_up_ns, None)
+        yield Calls(call, "steady", half.ns, half.counted_from if half.outcome is Outcome.OK else None, half.inside)
 
 
 def _score(scores: Scores | None, name: str) -> Value:

@@ -8,13 +8,14 @@ task does not ask for is left out.
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -36,10 +37,17 @@ from sciml_bench.measure.sampling import (
 from sciml_bench.measure.scoring import BOUNDS, Invariants, gradient_parity, output_scores, slopes_of, solve_scores
 from sciml_bench.measure.steady import WarmUp, steady_state
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import MAX_STORED_COMPONENTS, Drifts, PointResult, Scores, Steady, finite
+from sciml_bench.record.point import (
+    MAX_STORED_COMPONENTS,
+    GradientHalf,
+    PointResult,
+    Scores,
+    SolveHalf,
+    Steady,
+    finite,
+)
 from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task
 from sciml_bench.record.theta import Theta
-from sciml_bench.record.trajectories import Trajectories
 
 # Scores of a task's first calls: of a solver against its reference, of a model against its own.
 
@@ -114,22 +122,25 @@ _WARM_UP, _STEADY, _BLOCKING, _MEMORY = range(4)
 _FRAMEWORK_PHASES = ("trace", "lower", "compile")
 
 
-@dataclass
-class Half:
-    """The solves, or the gradients, of one point. The first failure is the one that counts."""
+H = TypeVar("H", SolveHalf, GradientHalf)
 
+
+@dataclass
+class HalfLog(Generic[H]):
+    """What is known of the solves, or the gradients, of one point while it is measured.
+
+    ``found`` is what the scored call gave. The first failure is the one that counts.
+    """
+
+    found: H
     outcome: Outcome | None = None
     phase: str | None = None
     message: str = ""
     first_ns: int | None = None
     warm_up: Loop = field(default_factory=Loop)
     steady: Loop = field(default_factory=Loop)
-    scores: Scores | None = None
-    statistics: dict[str, float | None] = field(default_factory=dict)
     memory_growth_bytes: int = 0
     working_bytes: int | None = None
-    trajectories: Trajectories | None = None
-    invariants: Drifts | None = None
     settled: Steady | None = None
 
     def fail(self, outcome: Outcome, phase: str | None, message: str) -> None:
@@ -137,58 +148,44 @@ class Half:
         if self.outcome is None:
             self.outcome, self.phase, self.message = outcome, phase, message
 
+    def result(self) -> H:
+        """The half as it stands; one that is under way has no outcome yet."""
+        return dataclasses.replace(
+            self.found,
+            outcome=self.outcome,
+            first_ns=self.first_ns,
+            warm_up_ns=self.warm_up.ns,
+            ns=self.steady.ns,
+            steady=self.settled,
+            inside=self.steady.inside,
+            working_bytes=self.working_bytes,
+        )
+
 
 @dataclass
 class PointLog:
     """What is known of one point while it is measured."""
 
     point: Point
-    solve: Half = field(default_factory=Half)
-    gradient: Half = field(default_factory=Half)
-    loss: float | None = None
-    gradient_values: FloatArray = field(default_factory=lambda: np.zeros(0))
-    end_state: FloatArray = field(default_factory=lambda: np.zeros(0))
-    slopes: FloatArray | None = None
+    solve: HalfLog[SolveHalf] = field(default_factory=lambda: HalfLog(SolveHalf()))
+    gradient: HalfLog[GradientHalf] = field(default_factory=lambda: HalfLog(GradientHalf()))
 
     def result(self) -> PointResult:
-        """The point as it stands; a half that is under way has no outcome yet."""
-        failed = next((half for half in (self.solve, self.gradient) if half.outcome not in (None, Outcome.OK)), None)
-        measured = [half for half in (self.solve, self.gradient) if half.steady.samples]
+        """The point as it stands."""
+        halves = (self.solve, self.gradient)
+        failed = next((half for half in halves if half.outcome not in (None, Outcome.OK)), None)
+        measured = [half for half in halves if half.steady.samples]
         return PointResult(
             rtol=self.point.rtol,
             atol=self.point.atol,
-            batch=self.point.batch,
             outcome=Outcome.OK if failed is None or failed.outcome is None else failed.outcome,
             phase=None if failed is None else failed.phase,
             message="" if failed is None else failed.message,
-            solve_outcome=self.solve.outcome,
-            gradient_outcome=self.gradient.outcome,
-            first_solve_ns=self.solve.first_ns,
-            first_gradient_ns=self.gradient.first_ns,
-            solve_ns=self.solve.steady.ns,
-            gradient_ns=self.gradient.steady.ns,
-            warm_up_solve_ns=self.solve.warm_up.ns,
-            warm_up_gradient_ns=self.gradient.warm_up.ns,
-            solve_scores=self.solve.scores,
-            gradient_scores=self.gradient.scores,
-            solve_statistics=self.solve.statistics,
-            gradient_statistics=self.gradient.statistics,
-            loss=self.loss,
-            gradient=_stored(self.gradient_values),
-            gradient_size=len(self.gradient_values),
-            end_state=_stored(self.end_state),
-            state_size=len(self.end_state),
+            batch=self.point.batch,
+            solve=self.solve.result(),
+            gradient=self.gradient.result(),
             memory_growth_bytes=sum(half.memory_growth_bytes for half in measured) if measured else None,
-            solve_working_bytes=self.solve.working_bytes,
-            gradient_working_bytes=self.gradient.working_bytes,
-            trajectories=self.solve.trajectories,
-            invariants=self.solve.invariants,
-            slopes=None if self.slopes is None else tuple(map(finite, self.slopes)),
             truncated=any(loop.truncated for half in measured for loop in (half.warm_up, half.steady)),
-            solve_steady=self.solve.settled,
-            gradient_steady=self.gradient.settled,
-            solve_inside=self.solve.steady.inside,
-            gradient_inside=self.gradient.steady.inside,
         )
 
 
@@ -266,7 +263,7 @@ class CellMeasurer:
             self._sample(log.gradient, gradient, index)
         self._send(PointDone(index, log.result(), complete=True))
 
-    def _score(self, half: Half, call: Call, index: int, keep: Callable[..., str]) -> None:
+    def _score(self, half: HalfLog[Any], call: Call, index: int, keep: Callable[..., str]) -> None:
         """The first call of a point, at the unperturbed theta. Only the cell's very first ones have phases apart."""
         name = call.kind if index else f"first_{call.kind}"
         self._phases.enter(name, index)
@@ -283,22 +280,33 @@ class CellMeasurer:
 
     def _keep_solution(self, log: PointLog, solution: Solution) -> str:
         ys = np.asarray(solution.ys, dtype=np.float64)
-        log.end_state = ys[-1]
-        log.solve.trajectories = solution.trajectories
-        log.solve.statistics = {name: finite(value) for name, value in solution.statistics.items()}
-        log.solve.scores, reason = self._scorer.solve(ys, log.point)
-        log.solve.invariants = None if self._invariants is None else self._invariants.drifts(ys)
+        # What was found is kept first: it is the evidence where a scorer fails.
+        log.solve.found = found = SolveHalf(
+            statistics={name: finite(value) for name, value in solution.statistics.items()},
+            end_state=_stored(ys[-1]),
+            state_size=len(ys[-1]),
+            trajectories=solution.trajectories,
+        )
+        scores, reason = self._scorer.solve(ys, log.point)
+        drifts = None if self._invariants is None else self._invariants.drifts(ys)
+        log.solve.found = dataclasses.replace(found, scores=scores, invariants=drifts)
         return reason
 
     def _keep_gradient(self, log: PointLog, gradient: Gradient) -> str:
-        log.loss = finite(gradient.loss)
-        log.gradient_values = np.asarray(gradient.gradient, dtype=np.float64)
-        log.gradient.statistics = {name: finite(value) for name, value in gradient.statistics.items()}
-        log.gradient.scores, reason = self._scorer.gradient(gradient, log.point)
-        log.slopes = self._scorer.slopes(gradient)
+        values = np.asarray(gradient.gradient, dtype=np.float64)
+        log.gradient.found = found = GradientHalf(
+            statistics={name: finite(value) for name, value in gradient.statistics.items()},
+            loss=finite(gradient.loss),
+            values=_stored(values),
+            size=len(values),
+        )
+        scores, reason = self._scorer.gradient(gradient, log.point)
+        slopes = self._scorer.slopes(gradient)
+        kept = None if slopes is None else tuple(map(finite, slopes))
+        log.gradient.found = dataclasses.replace(found, scores=scores, slopes=kept)
         return reason
 
-    def _sample(self, half: Half, call: Call, index: int) -> None:
+    def _sample(self, half: HalfLog[Any], call: Call, index: int) -> None:
         """Warm-up and steady loops. An inaccurate half is timed too, a half that raised is not."""
         if half.outcome not in (None, Outcome.INACCURATE):
             self._warm_up.spend(0.0)
@@ -328,7 +336,7 @@ class CellMeasurer:
         finally:
             self._warm_up.spend((self._phases.clock.now_ns() - start_ns) / 1e9)
 
-    def _measure_steady(self, half: Half, call: Call, index: int) -> None:
+    def _measure_steady(self, half: HalfLog[Any], call: Call, index: int) -> None:
         thetas = self._thetas(call, index, _STEADY)
         position = 2 * (len(_STREAMS) * index + _STREAMS[call.kind])
         self._baton.wait(position)
@@ -354,7 +362,7 @@ class CellMeasurer:
             )
 
     @contextmanager
-    def _guard(self, half: Half, call: Call) -> Iterator[None]:
+    def _guard(self, half: HalfLog[Any], call: Call) -> Iterator[None]:
         # Whatever a framework raises is a result here, also what does not derive from Exception (Rust panics do not).
         try:
             yield
@@ -365,5 +373,10 @@ class CellMeasurer:
             if not isinstance(error, SolverFailure):
                 traceback.print_exception(error, file=sys.stderr)
             else:
-                half.trajectories = half.trajectories or error.trajectories
+                self._keep_trajectories(half, error)
             half.fail(outcome, self._phases.current, message)
+
+    def _keep_trajectories(self, half: HalfLog[Any], error: SolverFailure) -> None:
+        """Which trajectories of a batch failed, where the scored solve did not say."""
+        if isinstance(half.found, SolveHalf) and half.found.trajectories is None:
+            half.found = dataclasses.replace(half.found, trajectories=error.trajectories)

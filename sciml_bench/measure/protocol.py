@@ -6,10 +6,13 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from sciml_bench.host.process import Clock
+from sciml_bench.record.codec import decode as decoded
+from sciml_bench.record.codec import encode as plain
+from sciml_bench.record.codec import parse
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import PointResult, Trial
 from sciml_bench.record.training import Trained
@@ -112,46 +115,21 @@ _NAMES: dict[type, str] = {
 }
 
 
+_KINDS = {name: kind for kind, name in _NAMES.items()}
+
+
 def encode(event: Event) -> str:
     """One line, without its newline."""
-    return json.dumps({"event": _NAMES[type(event)], **asdict(event)}, allow_nan=False, separators=(",", ":"))
+    return json.dumps({"event": _NAMES[type(event)], **plain(event)}, allow_nan=False, separators=(",", ":"))
 
 
 def decode(line: str) -> Event:
     """The event on a line; :class:`ProtocolError` when there is none."""
     try:
-        data = json.loads(line)
-        return _event(data.pop("event"), data)
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        data = parse(line)
+        return decoded(_KINDS[data["event"]], data)
+    except (KeyError, TypeError, ValueError) as error:
         raise ProtocolError(f"not a line of the worker protocol: {line[:200]!r}") from error
-
-
-def _event(name: str, data: dict[str, Any]) -> Event:
-    match name:
-        case "ready":
-            return Ready(at_ns=int(data["at_ns"]))
-        case "enter":
-            return Enter(name=str(data["name"]), point=_index(data.get("point")))
-        case "phase":
-            inside = {str(name): int(ns) for name, ns in data.get("inside", {}).items()}
-            start_ns, ns = int(data["start_ns"]), int(data["ns"])
-            return PhaseDone(str(data["name"]), start_ns, ns, _index(data.get("point")), inside)
-        case "point":
-            return PointDone(int(data["index"]), PointResult.from_dict(data["result"]), bool(data["complete"]))
-        case "trial":
-            return TrialDone(Trial.from_dict(data["trial"]))
-        case "training":
-            return TrainingDone(Trained.from_dict(data["result"]), bool(data["complete"]))
-        case "waits":
-            return Waits(int(data["position"]))
-        case "end":
-            data["outcome"] = Outcome(data["outcome"])
-            return End(**data)
-    raise ValueError(name)
-
-
-def _index(value: Any) -> int | None:
-    return None if value is None else int(value)
 
 
 class Channel:

@@ -8,34 +8,55 @@ Schema 3 (from 2): the error of a gradient is that of d loss / d log p with no c
 component has a name. Before, points were accepted by the relative error of the raw gradient, now ``norm_error``; the
 relative error of d loss / d log p was kept beside it and is read as ``error``. In it all components were one group,
 each weight of a network was measured by its own magnitude, and components of theta that are zero did not count.
+
+Schema 4 (from 3): the solves and the gradients of a point have one form, under ``solve`` and ``gradient``; before, each
+of their fields stood beside its twin, as ``solve_ns`` and ``gradient_ns``. Nothing else has changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
-SCHEMA = 3
+SCHEMA = 4
 """The schema in which records are written."""
+
+FROM_SCHEMA = "from_schema"
+"""The key under which a record that was read in an earlier schema, and written again, says in which."""
+
+SAME_CONTENT = 3
+"""From this schema on records hold the same: only the places of their fields have changed since."""
 
 SCORED_BY_COMPONENT = 3
 """The first schema whose gradients were held against their bound component by component."""
 
 
 def migrated(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The same record with the fields of the newest schema; ``schema`` keeps saying in which it was written.
+    """The same record with the fields of the newest schema; ``schema`` keeps saying in which it was first written.
 
     ``ValueError`` when it has no schema, or one that this version does not know.
     """
     schema = data.get("schema")
-    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
+    if not _is_schema(schema):
         raise ValueError("not a record: it has no schema version")
     if schema > SCHEMA:
         raise ValueError(f"written by a newer version (schema {schema}, known up to {SCHEMA}): upgrade sciml-bench")
     record = dict(data)
     for step in _STEPS[schema - 1 :]:
         record = step(record)
-    return record
+    first = data.get(FROM_SCHEMA, schema)
+    if not _is_schema(first) or first > schema:
+        raise ValueError(f"{FROM_SCHEMA}: a schema up to {schema} expected")
+    return record | {"schema": first}
+
+
+def stamp(first: int) -> dict[str, Any]:
+    """What a line says of its schema whose record was first written in the schema ``first``."""
+    return {"schema": SCHEMA} | ({} if first == SCHEMA else {FROM_SCHEMA: first})
+
+
+def _is_schema(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 _UNKNOWN_OF_POINTS = (
@@ -90,4 +111,40 @@ def _rescored(point: dict[str, Any]) -> dict[str, Any]:
     return point | {"gradient_scores": again | {"worst_component": None}}
 
 
-_STEPS: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = (_from_1, _from_2)
+_HALF_OF_3 = {
+    "outcome": "{half}_outcome", "first_ns": "first_{half}_ns", "warm_up_ns": "warm_up_{half}_ns", "ns": "{half}_ns",
+    "steady": "{half}_steady", "inside": "{half}_inside", "statistics": "{half}_statistics",
+    "scores": "{half}_scores", "working_bytes": "{half}_working_bytes",
+}  # fmt: skip
+PLACES_OF_3 = {
+    "solve": {
+        **{name: old.format(half="solve") for name, old in _HALF_OF_3.items()},
+        "end_state": "end_state", "state_size": "state_size", "trajectories": "trajectories",
+        "invariants": "invariants",
+    },
+    "gradient": {
+        **{name: old.format(half="gradient") for name, old in _HALF_OF_3.items()},
+        "loss": "loss", "values": "gradient", "size": "gradient_size", "slopes": "slopes",
+    },
+}  # fmt: skip
+"""Where schema 3 has the fields of each half of a point."""
+
+
+def _from_3(record: dict[str, Any]) -> dict[str, Any]:
+    points = record.get("points", [])
+    if isinstance(points, list) and all(isinstance(point, dict) for point in points):
+        record = record | {"points": [_in_halves(point) for point in points]}
+    return record
+
+
+_MOVED = frozenset(old for places in PLACES_OF_3.values() for old in places.values())
+
+
+def _in_halves(point: dict[str, Any]) -> dict[str, Any]:
+    halves = {
+        half: {name: point[old] for name, old in places.items() if old in point} for half, places in PLACES_OF_3.items()
+    }
+    return {key: value for key, value in point.items() if key not in _MOVED} | halves
+
+
+_STEPS: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = (_from_1, _from_2, _from_3)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 Shape = tuple[int, ...]
 
@@ -95,18 +94,6 @@ class Learning:
     n_outputs: int
     truth: ModelTruth | None = None
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Learning:
-        """From plain JSON values, as :func:`dataclasses.asdict` gives them."""
-        truth = data["truth"]
-        return cls(
-            slots=tuple(Slot(**_with_tuples(slot)) for slot in data["slots"]),
-            data=DataSet(**_with_tuples(data["data"])),
-            loss=data["loss"],
-            n_outputs=data["n_outputs"],
-            truth=None if truth is None else ModelTruth(**_with_tuples(truth)),
-        )
-
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -115,11 +102,3 @@ class Evaluation:
     step: int
     loss: float | None
     accuracy: float | None
-
-
-def _with_tuples(data: dict[str, Any]) -> dict[str, Any]:
-    return {key: _tuple(value) for key, value in data.items()}
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(map(_tuple, value)) if isinstance(value, list) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import logging
@@ -11,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sciml_bench.record.codec import decode, encode, parse
 from sciml_bench.record.lines import DamagedLine, numbered_lines
-from sciml_bench.record.migration import SCHEMA, migrated
+from sciml_bench.record.migration import SCHEMA, migrated, stamp
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult, Trial
 from sciml_bench.record.task import Cell, Task
@@ -40,26 +40,30 @@ class Placement:
     attempt: int = 0
 
 
-@dataclass(frozen=True)
-class Record:
-    """One cell, measured once by one worker. Attribute names are the keys in the file; see ``Measurement`` and
-    ``PointResult`` for what was measured and ``Placement`` for where it stands in the run.
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One cell, measured once.
 
-    ``schema`` is the one that the record was written in; the other fields are those of the newest.
+    ``outcome`` is ok when at least one point is; ``phase`` and ``message`` then tell what ended the worker early, if
+    anything did. Every point of the task is in ``points``, in order.
+
+    ``phases_ns`` has one sum per kind of phase, none of which contains another: what the framework says that it traced,
+    lowered and compiled inside a call is taken out of that call's phase and told apart, and by the framework's own
+    names in ``framework_phases_ns``. ``time_to_first_gradient_ns`` counts to the end of the first gradient call, from
+    the start of the process and from the built program, and is empty when there was no first gradient.
+
+    ``wall_s`` is how long the process lived, ``waited_s`` how much of that it waited while others of its group had
+    their turn. ``compile_cache_files`` are counted ``before`` and ``after``; ``fill_s`` is how long another worker took
+    to fill the caches. ``conditions`` are those ``before`` and ``after`` the worker and ``during`` it, ``noisy`` the
+    reasons why they count as disturbed. ``energy`` has joules and window, or ``not_measurable`` with the reason;
+    ``None`` when the worker did not get that far.
     """
 
-    record_id: str
-    cell: Cell
-    cell_id: str
-    block: int
-    order: int
-    seed: int
-    started_at: str
-    division: str
     outcome: Outcome
     phase: str | None
     message: str
     stderr_tail: str
+    started_at: str
     wall_s: float
     phases_ns: dict[str, int]
     time_to_first_gradient_ns: dict[str, int]
@@ -67,25 +71,33 @@ class Record:
     peak_rss_bytes: int
     threads: dict[str, str]
     versions: dict[str, str]
-    environment_hash: str
-    spec_hash: str
-    source_hash: str
-    reference_kind: str | None
-    profile: str
-    smoke_only: bool
-    stability: tuple[Trial, ...] = ()
-    training: Trained | None = None
     compile_cache_files: dict[str, int] = field(default_factory=dict)
     compile_cache_hits: int | None = None
-    caches: str = "cold"
     fill_s: float = 0.0
     waited_s: float = 0.0
     framework_phases_ns: dict[str, int] = field(default_factory=dict)
     conditions: dict[str, Any] = field(default_factory=dict)
     noisy: tuple[str, ...] = ()
-    attempt: int = 0
     energy: dict[str, Any] | None = None
     peak_device_bytes: int | None = None
+    stability: tuple[Trial, ...] = ()
+    training: Trained | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record(Measurement, Placement):
+    """One cell, measured once by one worker, at its place in a run. Attribute names are the keys in the file.
+
+    ``schema`` is the one that the record was first written in; the other fields are those of the newest.
+    """
+
+    record_id: str
+    cell: Cell
+    seed: int
+    environment_hash: str
+    source_hash: str
+    reference_kind: str | None
+    caches: str = "cold"
     schema: int = SCHEMA
 
     @property
@@ -97,7 +109,6 @@ class Record:
     def of(cls, measurement: Measurement, task: Task, placement: Placement, environment_hash: str) -> Record:
         """The record of a measurement of a task at its place in a run."""
         identity = f"{placement.cell_id}/{placement.block}/{measurement.started_at}/{environment_hash}"
-        fields = dataclasses.fields(Measurement)
         return cls(
             record_id=_sha256(identity)[:16],
             cell=task.cell,
@@ -106,13 +117,14 @@ class Record:
             environment_hash=environment_hash,
             source_hash=_sha256(task.source),
             reference_kind=task.reference_kind,
-            **{item.name: getattr(measurement, item.name) for item in fields},
-            **dataclasses.asdict(placement),
+            **vars(measurement),
+            **vars(placement),
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values, schema first."""
-        return {"schema": self.schema, **dataclasses.asdict(self)}
+        """Plain JSON values in the newest schema, which comes first; of an older record the file says from which."""
+        data = {"schema": SCHEMA} | encode(self)
+        return data | stamp(self.schema)
 
     def to_json(self) -> str:
         """One line, without its newline."""
@@ -120,33 +132,16 @@ class Record:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Record:
-        """Inverse of :meth:`to_dict`; unknown keys are ignored. ``ValueError`` when it is not a record."""
-        data = migrated(data)
-        try:
-            known = {name: data[name] for name in _FIELDS if name in data}
-            known["cell"] = Cell(**known["cell"])
-            known["outcome"] = Outcome(known["outcome"])
-            known["points"] = tuple(PointResult.from_dict(point) for point in known["points"])
-            known["stability"] = tuple(Trial.from_dict(trial) for trial in known.get("stability", ()))
-            training = known.get("training")
-            known["training"] = None if training is None else Trained.from_dict(training)
-            known["noisy"] = tuple(known["noisy"])
-            return cls(**known)
-        except KeyError as error:
-            raise ValueError(f"not a record: {error} is missing") from error
-        except (TypeError, AttributeError) as error:
-            raise ValueError(f"not a record: {error}") from error
+        """The record that plain JSON values of any known schema stand for. ``ValueError`` where there is none."""
+        return decode(cls, migrated(data))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Record:
         """Inverse of :meth:`to_json`. ``ValueError`` when the text is no record."""
-        data = json.loads(text)
+        data = parse(text)
         if not isinstance(data, dict):
             raise ValueError("not a record: not a JSON object")
         return cls.from_dict(data)
-
-
-_FIELDS = tuple(item.name for item in dataclasses.fields(Record))
 
 
 def read_records(path: Path, on_damage: Callable[[DamagedLine], None] | None = None) -> Iterator[Record]:
@@ -188,47 +183,3 @@ def counting_records(records: Iterable[Record]) -> dict[tuple[str, int], Record]
         if known is None or supersedes(record.attempt, known.attempt):
             counting[key] = record
     return counting
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One cell, measured once.
-
-    ``outcome`` is ok when at least one point is; ``phase`` and ``message`` then tell what ended the worker early, if
-    anything did. Every point of the task is in ``points``, in order.
-
-    ``phases_ns`` has one sum per kind of phase, none of which contains another: what the framework says that it traced,
-    lowered and compiled inside a call is taken out of that call's phase and told apart, and by the framework's own
-    names in ``framework_phases_ns``. ``time_to_first_gradient_ns`` counts to the end of the first gradient call, from
-    the start of the process and from the built program, and is empty when there was no first gradient.
-
-    ``wall_s`` is how long the process lived, ``waited_s`` how much of that it waited while others of its group had
-    their turn. ``compile_cache_files`` are counted ``before`` and ``after``; ``fill_s`` is how long another worker took
-    to fill the caches. ``conditions`` are those ``before`` and ``after`` the worker and ``during`` it, ``noisy`` the
-    reasons why they count as disturbed. ``energy`` has joules and window, or ``not_measurable`` with the reason;
-    ``None`` when the worker did not get that far.
-    """
-
-    outcome: Outcome
-    phase: str | None
-    message: str
-    stderr_tail: str
-    started_at: str
-    wall_s: float
-    phases_ns: dict[str, int]
-    time_to_first_gradient_ns: dict[str, int]
-    points: tuple[PointResult, ...]
-    peak_rss_bytes: int
-    threads: dict[str, str]
-    versions: dict[str, str]
-    compile_cache_files: dict[str, int]
-    compile_cache_hits: int | None = None
-    fill_s: float = 0.0
-    waited_s: float = 0.0
-    framework_phases_ns: dict[str, int] = field(default_factory=dict)
-    conditions: dict[str, Any] = field(default_factory=dict)
-    noisy: tuple[str, ...] = ()
-    energy: dict[str, Any] | None = None
-    peak_device_bytes: int | None = None
-    stability: tuple[Trial, ...] = ()
-    training: Trained | None = None

@@ -12,6 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from sciml_bench.record.codec import decode_json, encode_json
 from sciml_bench.record.model_task import Learning
 from sciml_bench.record.theta import Theta
 
@@ -275,48 +276,9 @@ class Task:
 
     def to_json(self) -> str:
         """One line of JSON."""
-        return json.dumps(dataclasses.asdict(self))
+        return encode_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Task:
         """Inverse of :meth:`to_json`."""
-        data = json.loads(text)
-        reference = data["reference"]
-        return cls(
-            cell=Cell(**data["cell"]),
-            program=data["program"],
-            source=data["source"],
-            numbers=_numbers(data["numbers"]),
-            points=tuple(Point(**point) for point in data["points"]),
-            sampling=Sampling(**data["sampling"]),
-            seed=data["seed"],
-            threads=data["threads"],
-            error_bound=data["error_bound"],
-            gradient_error_bound=data["gradient_error_bound"],
-            reference=None if reference is None else _reference(reference),
-            draws=tuple(Draw(tuple(draw["theta"]), _reference(draw["reference"])) for draw in data["draws"]),
-            stability_s=data["stability_s"],
-            training=None if data["training"] is None else Training(**data["training"]),
-            learning=None if data.get("learning") is None else Learning.from_dict(data["learning"]),
-            invariants=data.get("invariants", ""),
-            calls=tuple(data.get("calls", CALLS)),
-            options=data["options"],
-            theta=None if data.get("theta") is None else Theta.from_dict(data["theta"]),
-        )
-
-
-def _numbers(data: dict[str, Any]) -> Numbers:
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
-    return Numbers(**values)
-
-
-def _reference(data: dict[str, Any]) -> Reference:
-    return Reference(
-        kind=data["kind"],
-        rows=tuple(data["rows"]),
-        solution=tuple(tuple(row) for row in data["solution"]),
-        solution_digits=tuple(data["solution_digits"]),
-        gradient=None if data["gradient"] is None else tuple(data["gradient"]),
-        gradient_digits=tuple(data["gradient_digits"]),
-        loss=data["loss"],
-    )
+        return decode_json(cls, text)

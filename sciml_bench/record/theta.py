@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,3 @@ class Theta:
     def unnamed(cls, values: Sequence[float]) -> Theta:
         """Components of which only the values are known: their magnitudes are their sizes, 1 stands for zeros."""
         return cls(tuple(f"theta[{i}]" for i in range(len(values))), tuple(abs(value) or 1.0 for value in values))
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Theta:
-        """Inverse of ``dataclasses.asdict``, also of what has been through JSON."""
-        return cls(tuple(data["labels"]), tuple(data["sizes"]), tuple(Block(**block) for block in data["blocks"]))

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
 
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome
@@ -81,46 +78,3 @@ class Trained:
     def ended_by(self, outcome: Outcome, phase: str | None, message: str) -> Trained:
         """This training, when the worker was ended before it was over."""
         return dataclasses.replace(self, outcome=outcome, phase=phase, message=message)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Trained:
-        """Inverse of :meth:`to_dict`; unknown keys are ignored.
-
-        Raises ``KeyError``, ``TypeError`` or ``ValueError`` when the data is no training.
-        """
-        known = {name: data[name] for name in _FIELDS if name in data}
-        settings = {name: value for name, value in known["settings"].items() if name in _SETTINGS}
-        known["settings"] = Training(**settings)
-        known["outcome"] = Outcome(known["outcome"])
-        for name in ("losses", "step_ns", "theta"):
-            known[name] = tuple(known.get(name, ()))
-        known["evaluations"] = tuple(Evaluation(**item) for item in known.get("evaluations", ()))
-        trained = cls(**known)
-        trained._check_kinds()
-        return trained
-
-    def _check_kinds(self) -> None:
-        """Refuse what has the keys of a training and is none: reports compare, add and print these."""
-        settings = self.settings
-        counts = (*self.step_ns, settings.steps, self.theta_size, *(item.step for item in self.evaluations))
-        seen = tuple(value for item in self.evaluations for value in (item.loss, item.accuracy))
-        words = (settings.optimiser, self.message)
-        numbers = (*self.losses, *self.theta, *seen, *(getattr(settings, name) for name in _NUMBERS))
-        for value in counts:
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise ValueError(f"not a whole number: {value!r}")
-        for value in numbers:
-            if value is not None and not (isinstance(value, float | int) and math.isfinite(value)):
-                raise ValueError(f"not a finite number: {value!r}")
-        for value in words:
-            if not isinstance(value, str):
-                raise ValueError(f"not a text: {value!r}")
-
-
-_FIELDS = tuple(item.name for item in dataclasses.fields(Trained))
-_SETTINGS = tuple(item.name for item in dataclasses.fields(Training))
-_NUMBERS = tuple(name for name in _SETTINGS if name not in ("optimiser", "steps"))

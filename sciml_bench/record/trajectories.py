@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from sciml_bench.record.outcome import Outcome
 
@@ -47,9 +45,3 @@ class Trajectories:
     def median_steps(self) -> float | None:
         """Steps that a trajectory takes in the median; ``None`` where they are not counted."""
         return statistics.median(self.n_steps) if self.n_steps else None
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Trajectories:
-        """From plain JSON values; ``KeyError``, ``TypeError`` or ``ValueError`` when they are not trajectories."""
-        failed = tuple((int(index), Outcome(outcome)) for index, outcome in data["failed"])
-        return cls(int(data["size"]), bool(data["shared_steps"]), tuple(map(int, data["n_steps"])), failed)

@@ -104,7 +104,7 @@ def groups(plan: Plan, slots: Iterable[Slot]) -> Iterator[list[Slot]]:
 def measured_something(record: Record) -> bool:
     """Whether any call of it was good."""
     return record.outcome is Outcome.OK or any(
-        Outcome.OK in (point.solve_outcome, point.gradient_outcome) for point in record.points
+        Outcome.OK in (point.solve.outcome, point.gradient.outcome) for point in record.points
     )
 
 

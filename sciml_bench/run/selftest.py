@@ -140,13 +140,13 @@ def _measure_block(block: _Block, writer: Writer, measured: Measured) -> None:
 
 
 def _solve_s(point: PointResult) -> float | None:
-    ok = point.solve_outcome is Outcome.OK
-    return _seconds(process_median(point.counted_solve_ns)) if ok else None
+    ok = point.solve.outcome is Outcome.OK
+    return _seconds(process_median(point.solve.counted_ns)) if ok else None
 
 
 def _gradient_s(point: PointResult) -> float | None:
-    ok = point.gradient_outcome is Outcome.OK
-    return _seconds(process_median(point.counted_gradient_ns)) if ok else None
+    ok = point.gradient.outcome is Outcome.OK
+    return _seconds(process_median(point.gradient.counted_ns)) if ok else None
 
 
 def _seconds(ns: float | None) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.errors import StoreError
 from sciml_bench.plan.cells import Planned, Slot, blocks, count
 from sciml_bench.plan.plan import plan_hash
+from sciml_bench.record.codec import UnknownMember, parse
 from sciml_bench.record.lines import numbered_lines
 from sciml_bench.record.migration import SCHEMA
-from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import environment_hash
 from sciml_bench.record.task import CALLS, SOLVE, Cell
@@ -58,10 +57,6 @@ def edition() -> Edition:
     data = tomllib.loads(text)
     rules = [Rule(**{**entry, "severity": Severity(entry["severity"])}) for entry in data["rule"]]
     return Edition(data["edition"], {rule.id: rule for rule in rules})
-
-
-_OUTCOMES = frozenset(Outcome)
-_HALVES = ("solve_outcome", "gradient_outcome")
 
 
 @dataclass(frozen=True)
@@ -161,8 +156,8 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 def _line(number: int, text: bytes) -> Line:
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        data = parse(text)
+    except ValueError as error:
         cut = "" if text.endswith(b"\n") else " (the line is cut off)"
         return Line(number, {}, None, ("lines", f"{error}{cut}"))
     if not isinstance(data, dict):
@@ -170,20 +165,9 @@ def _line(number: int, text: bytes) -> Line:
     schema = data.get("schema")
     if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
         return Line(number, data, None, ("schema", f"schema {schema!r}, known are 1 to {SCHEMA}"))
-    unknown = sorted({str(outcome) for outcome in _outcomes(data)} - _OUTCOMES)
-    if unknown:
-        return Line(number, data, None, ("outcome", f"{', '.join(unknown)} is no outcome"))
     try:
         return Line(number, data, Record.from_dict(data))
+    except UnknownMember as error:
+        return Line(number, data, None, ("outcome", str(error)))
     except ValueError as error:
         return Line(number, data, None, ("lines", str(error)))
-
-
-def _outcomes(data: Mapping[str, Any]) -> Iterator[Any]:
-    yield data.get("outcome")
-    points = data.get("points")
-    for point in points if isinstance(points, list) else ():
-        if isinstance(point, dict):
-            yield point.get("outcome")
-            # A half that was not asked for has none; whether it was, the plan tells.
-            yield from (half for name in _HALVES if (half := point.get(name)) is not None)

@@ -27,10 +27,10 @@ def accuracy(record: Record) -> Iterator[str]:
         return
     unknown = _UNKNOWN_SLOPES.get(record.reference_kind or "", 0.0)
     for point in record.points:
-        if point.solve_outcome is Outcome.OK:
-            yield from _within(point, "output_error", (point.solve_scores or {}).get("output_error"), bound * _GRANTED)
-        if point.gradient_outcome is Outcome.OK:
-            given = point.gradient_scores or {}
+        if point.solve.outcome is Outcome.OK:
+            yield from _within(point, "output_error", (point.solve.scores or {}).get("output_error"), bound * _GRANTED)
+        if point.gradient.outcome is Outcome.OK:
+            given = point.gradient.scores or {}
             yield from _within(point, "loss_error", given.get("loss_error"), bound * _GRANTED)
             yield from _within(point, "slope_error", given.get("slope_error"), bound * _GRANTED + unknown)
 
@@ -38,9 +38,9 @@ def accuracy(record: Record) -> Iterator[str]:
 def scores(record: Record, truth: ModelTruth) -> Iterator[str]:
     """Errors computed again from the stored output, loss and slopes are those of the record."""
     for point in record.points:
-        if point.solve_outcome is Outcome.OK:
+        if point.solve.outcome is Outcome.OK:
             yield from _output(point, truth)
-        if point.gradient_outcome is Outcome.OK:
+        if point.gradient.outcome is Outcome.OK:
             yield from _gradient(point, truth)
 
 
@@ -53,28 +53,31 @@ def _within(point: PointResult, name: str, error: object, bound: float) -> Itera
 
 def _output(point: PointResult, truth: ModelTruth) -> Iterator[str]:
     """A record keeps the output of the last sample: of a batch of one all that was judged, of a larger one a part."""
-    batch, kept = point.batch or 1, len(point.end_state)
+    batch, kept = point.batch or 1, len(point.solve.end_state)
     if batch > len(truth.outputs):
         return
     expected = np.asarray(truth.outputs[:batch])
-    if kept != min(expected.shape[1], MAX_STORED_COMPONENTS) or None in point.end_state:
+    if kept != min(expected.shape[1], MAX_STORED_COMPONENTS) or None in point.solve.end_state:
         yield f"a batch of {batch} is ok, but its output has {kept} finite values"
         return
-    of_last = float(np.linalg.norm(np.asarray(point.end_state, dtype=np.float64) - expected[-1, :kept]))
+    of_last = float(np.linalg.norm(np.asarray(point.solve.end_state, dtype=np.float64) - expected[-1, :kept]))
     least = of_last / float(np.linalg.norm(expected))
-    given = (point.solve_scores or {}).get("output_error")
+    given = (point.solve.scores or {}).get("output_error")
     whole = batch == 1 and kept == expected.shape[1]
     if given is None or given < least * (1.0 - _TOLERANCE) or (whole and _differ(given, least)):
         yield f"a batch of {batch} has an output_error of {_text(given)}, computed again {_text(least)}"
 
 
 def _gradient(point: PointResult, truth: ModelTruth) -> Iterator[str]:
-    batch, given = point.batch or 1, point.gradient_scores or {}
-    if point.loss is None or not point.slopes:
+    batch, given = point.batch or 1, point.gradient.scores or {}
+    if point.gradient.loss is None or not point.gradient.slopes:
         yield f"a batch of {batch} is ok without a loss and slopes"
         return
-    slopes = np.asarray(point.slopes, dtype=np.float64)
-    again = {"loss_error": loss_error(point.loss, batch, truth), "slope_error": slope_error(slopes, batch, truth)}
+    slopes = np.asarray(point.gradient.slopes, dtype=np.float64)
+    again = {
+        "loss_error": loss_error(point.gradient.loss, batch, truth),
+        "slope_error": slope_error(slopes, batch, truth),
+    }
     for name, error in again.items():
         if _differ(given.get(name), error):
             yield f"a batch of {batch} has a {name} of {_text(given.get(name))}, computed again {_text(error)}"

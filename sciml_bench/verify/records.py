@@ -6,14 +6,12 @@ Each check yields what it found; nothing found is nothing broken.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from sciml_bench.plan.cells import input_seed
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult
 from sciml_bench.record.record import Record
-from sciml_bench.record.task import GRADIENT, SOLVE
 from sciml_bench.record.training import FIRST, MAX_STORED_THETA, STEPS, Trained
 from sciml_bench.verify.evidence import Intent
 
@@ -75,7 +73,7 @@ def _whole(value: object) -> int:
 # Rounding of nanoseconds to the seconds of wall_s.
 _ROUNDING_NS = 1_000_000
 
-_LOOPS = ("warm_up_solve_ns", "warm_up_gradient_ns", "solve_ns", "gradient_ns")
+_WARM_UP, _STEADY = "warm_up_ns", "ns"
 
 
 def outcome(record: Record, intent: Intent) -> Iterator[str]:
@@ -87,7 +85,7 @@ def outcome(record: Record, intent: Intent) -> Iterator[str]:
         yield "the record is ok, but it has no points"
     calls = intent.calls(record)
     for point in record.points:
-        found = {SOLVE: point.solve_outcome, GRADIENT: point.gradient_outcome}
+        found = {kind: half.outcome for kind, half in point.halves.items()}
         halves = [half for kind, half in found.items() if kind in calls]
         if None in halves:
             yield f"at rtol {point.rtol:g} a half has no outcome"
@@ -158,14 +156,13 @@ def spec(record: Record, intent: Intent) -> Iterator[str]:
 def sample_values(record: Record, _intent: Intent) -> Iterator[str]:
     """Samples are positive whole numbers."""
     for point in record.points:
-        for name in _LOOPS:
-            bad = [value for value in getattr(point, name) if not _is_duration(value)]
-            if bad:
-                yield f"at rtol {point.rtol:g} {name} holds {bad[0]!r}"
-        for name in ("first_solve_ns", "first_gradient_ns"):
-            value = getattr(point, name)
-            if value is not None and not _is_duration(value):
-                yield f"at rtol {point.rtol:g} {name} is {value!r}"
+        for kind, half in point.halves.items():
+            for name, values in ((f"{kind}.{_WARM_UP}", half.warm_up_ns), (f"{kind}.{_STEADY}", half.ns)):
+                bad = [value for value in values if not _is_duration(value)]
+                if bad:
+                    yield f"at rtol {point.rtol:g} {name} holds {bad[0]!r}"
+            if half.first_ns is not None and not _is_duration(half.first_ns):
+                yield f"at rtol {point.rtol:g} {kind}.first_ns is {half.first_ns!r}"
 
 
 def sample_counts(record: Record, intent: Intent) -> Iterator[str]:
@@ -173,18 +170,15 @@ def sample_counts(record: Record, intent: Intent) -> Iterator[str]:
     sampling = intent.plan["profile"]["sampling"]
     least, most = sampling["steady_calls"], sampling["max_steady_calls"]
     for point in record.points:
-        for half, samples, first in (
-            (point.solve_outcome, point.solve_ns, point.first_solve_ns),
-            (point.gradient_outcome, point.gradient_ns, point.first_gradient_ns),
-        ):
-            if half is not Outcome.OK:
+        for half in point.halves.values():
+            if half.outcome is not Outcome.OK:
                 continue
-            if first is None or not samples:
+            if half.first_ns is None or not half.ns:
                 yield f"at rtol {point.rtol:g} a half is ok without samples"
-            elif len(samples) < least and not point.truncated:
-                yield f"at rtol {point.rtol:g} {len(samples)} samples, at least {least} are asked for"
-            elif len(samples) > most:
-                yield f"at rtol {point.rtol:g} {len(samples)} samples, at most {most} are taken"
+            elif len(half.ns) < least and not point.truncated:
+                yield f"at rtol {point.rtol:g} {len(half.ns)} samples, at least {least} are asked for"
+            elif len(half.ns) > most:
+                yield f"at rtol {point.rtol:g} {len(half.ns)} samples, at most {most} are taken"
 
 
 def wall(record: Record, _intent: Intent) -> Iterator[str]:
@@ -193,20 +187,20 @@ def wall(record: Record, _intent: Intent) -> Iterator[str]:
     phases_ns = sum(record.phases_ns.values())
     if phases_ns > wall_ns:
         yield f"phases add up to {phases_ns / 1e9:.3f} s, the process took {record.own_s:.3f} s"
-    for phase, loops in (("warm_up", _LOOPS[:2]), ("steady", _LOOPS[2:])):
-        taken = sum(chain.from_iterable(_durations(point, name) for point in record.points for name in loops))
+    halves = [half for point in record.points for half in point.halves.values()]
+    warm_up_ns, steady_ns = sum(_taken(half.warm_up_ns for half in halves)), sum(_taken(half.ns for half in halves))
+    for phase, taken in (("warm_up", warm_up_ns), ("steady", steady_ns)):
         if taken > record.phases_ns.get(phase, wall_ns):
             yield f"samples of {phase} add up to {taken / 1e9:.3f} s, the phase took {_phase_s(record, phase):.3f} s"
-    samples = sum(chain.from_iterable(_durations(point, name) for point in record.points for name in _LOOPS))
-    firsts = sum(ns or 0 for point in record.points for ns in (point.first_solve_ns, point.first_gradient_ns))
-    if samples + firsts > wall_ns:
-        yield f"samples add up to {(samples + firsts) / 1e9:.3f} s, the process took {record.own_s:.3f} s"
+    samples = warm_up_ns + steady_ns + sum(half.first_ns or 0 for half in halves)
+    if samples > wall_ns:
+        yield f"samples add up to {samples / 1e9:.3f} s, the process took {record.own_s:.3f} s"
 
 
 def first_gradient(record: Record, _intent: Intent) -> Iterator[str]:
     """The time to first gradient holds what comes before it, and lies inside the process."""
     told = record.time_to_first_gradient_ns
-    call_ns = record.points[0].first_gradient_ns if record.points else None
+    call_ns = record.points[0].gradient.first_ns if record.points else None
     if not told:
         if call_ns is not None:
             yield "there was a first gradient, but no time to it"
@@ -248,7 +242,7 @@ def warm(record: Record, _intent: Intent) -> Iterator[str]:
 def recompiled(record: Record, _intent: Intent) -> Iterator[str]:
     """No timed loop compiled."""
     for point in record.points:
-        if Outcome.RECOMPILED in (point.solve_outcome, point.gradient_outcome):
+        if Outcome.RECOMPILED in (half.outcome for half in point.halves.values()):
             yield f"at rtol {point.rtol:g}: {point.message or Outcome.RECOMPILED.sentence}"
 
 
@@ -263,15 +257,10 @@ def pinned(record: Record, intent: Intent) -> Iterator[str]:
 def steady(record: Record, _intent: Intent) -> Iterator[str]:
     """Where the steady part starts there is a sample."""
     for point in record.points:
-        for name, found, samples in (
-            ("solve", point.solve_steady, point.solve_ns),
-            ("gradient", point.gradient_steady, point.gradient_ns),
-        ):
-            if found is None:
-                continue
-            start = found.get("start")
-            if not isinstance(start, int) or not 0 <= start < max(len(samples), 1):
-                yield f"at rtol {point.rtol:g} the steady part of {name} starts at {start!r} of {len(samples)} samples"
+        for kind, half in point.halves.items():
+            start, calls = half.counted_from, len(half.ns)
+            if half.steady is not None and not 0 <= start < max(calls, 1):
+                yield f"at rtol {point.rtol:g} the steady part of {kind} starts at {start} of {calls} samples"
 
 
 def environment(record: Record, intent: Intent) -> Iterator[str]:
@@ -302,8 +291,8 @@ def _is_duration(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def _durations(point: PointResult, name: str) -> list[int]:
-    return [value for value in getattr(point, name) if _is_duration(value)]
+def _taken(loops: Iterable[tuple[int, ...]]) -> Iterator[int]:
+    return filter(_is_duration, chain.from_iterable(loops))
 
 
 def _phase_s(record: Record, phase: str) -> float:

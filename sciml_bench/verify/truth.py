@@ -116,10 +116,10 @@ def accuracy(record: Record, intent: Intent) -> Iterator[str]:
         return
     bound = _error_bound(record, intent)
     for point in record.points:
-        if point.solve_outcome is Outcome.OK:
-            yield from _within(point, "solution", point.solve_scores, _solution_error(point.solve_scores), bound)
-        if point.gradient_outcome is Outcome.OK and point.gradient_scores is not None:
-            yield from _gradient_within(point, point.gradient_scores, record.schema)
+        if point.solve.outcome is Outcome.OK:
+            yield from _within(point, "solution", point.solve.scores, _solution_error(point.solve.scores), bound)
+        if point.gradient.outcome is Outcome.OK and point.gradient.scores is not None:
+            yield from _gradient_within(point, point.gradient.scores, record.schema)
 
 
 def scores(record: Record, intent: Intent, known: KnownProblem) -> Iterator[str]:
@@ -130,9 +130,9 @@ def scores(record: Record, intent: Intent, known: KnownProblem) -> Iterator[str]
         return
     bound = _error_bound(record, intent)
     for point in record.points:
-        if point.solve_outcome is Outcome.OK:
+        if point.solve.outcome is Outcome.OK:
             yield from _solution(point, known, bound)
-        if point.gradient_outcome is Outcome.OK:
+        if point.gradient.outcome is Outcome.OK:
             yield from _gradient(point, record, known)
 
 
@@ -157,7 +157,7 @@ def recomputable(record: Record, known: KnownProblem) -> str:
         return f"it was scored against a {record.reference_kind} reference, stored is a {stored.kind} one"
     if known.reference is None:
         return ""
-    if any(point.state_size > len(point.end_state) for point in record.points):
+    if any(point.solve.state_size > len(point.solve.end_state) for point in record.points):
         return "only the first components of its end states are kept"
     return ""
 
@@ -198,14 +198,15 @@ def _solution(point: PointResult, known: KnownProblem, bound: float) -> Iterator
     numbers = known.numbers
     if reference is None or not reference.rows or reference.rows[-1] != len(numbers.save_times) - 1:
         return
-    if len(point.end_state) != len(numbers.y0) or None in point.end_state:
-        if point.state_size <= len(point.end_state):
-            yield f"at rtol {point.rtol:g} the solution is ok, but its end state has {point.state_size} finite values"
+    end_state, size = point.solve.end_state, point.solve.state_size
+    if len(end_state) != len(numbers.y0) or None in end_state:
+        if size <= len(end_state):
+            yield f"at rtol {point.rtol:g} the solution is ok, but its end state has {size} finite values"
         return
     last = dataclasses.replace(reference, rows=(0,), solution=reference.solution[-1:])
-    ys = np.asarray([point.end_state], dtype=np.float64)
+    ys = np.asarray([end_state], dtype=np.float64)
     again, reason = solve_scores(ys, last, numbers.atol_scale, bound)
-    given = point.solve_scores or {}
+    given = point.solve.scores or {}
     for name in ("scd", "mescd"):
         if _differ(given.get(name), again[name], _DIGITS_TOLERANCE):
             yield f"at rtol {point.rtol:g} {name} {_number(given.get(name))}, computed again {_number(again[name])}"
@@ -218,18 +219,18 @@ def _solution(point: PointResult, known: KnownProblem, bound: float) -> Iterator
 
 def _gradient(point: PointResult, record: Record, known: KnownProblem) -> Iterator[str]:
     reference = known.reference
-    if reference is None or reference.gradient is None or point.gradient_size > len(point.gradient):
+    if reference is None or reference.gradient is None or point.gradient.size > len(point.gradient.values):
         return
-    if len(point.gradient) != len(reference.gradient) or None in point.gradient:
+    if len(point.gradient.values) != len(reference.gradient) or None in point.gradient.values:
         yield f"at rtol {point.rtol:g} the gradient is ok, but {len(reference.gradient)} finite values are needed"
         return
-    values = np.asarray(point.gradient, dtype=np.float64)
+    values = np.asarray(point.gradient.values, dtype=np.float64)
     theta, precision = known.theta or Theta.unnamed(known.numbers.theta), record.cell.precision
     at = Point(point.rtol, point.atol)
     again, reason = gradient_scores(values, theta, reference, at, precision, GRADIENT_ERROR_BOUND)
     # Records of earlier schemas have only the error of the raw gradient in common with those of today.
     name = "norm_error" if record.schema < SCORED_BY_COMPONENT else "error"
-    given, computed = ((scores or {}).get(name) for scores in (point.gradient_scores, again))
+    given, computed = ((scores or {}).get(name) for scores in (point.gradient.scores, again))
     # Near zero the sum of cancelled digits depends on the processor; a relative error of the error is enough.
     if _far(given, computed):
         yield f"at rtol {point.rtol:g} gradient error {_number(given)}, computed again {_number(computed)}"

@@ -47,7 +47,7 @@ class Seen:
     @classmethod
     def of(cls, line: int, record: Record) -> Seen:
         """The facts of a record."""
-        halves = [half for point in record.points for half in (point.solve_outcome, point.gradient_outcome)]
+        halves = [half for point in record.points for half in (point.solve.outcome, point.gradient.outcome)]
         return cls(
             line=line,
             record_id=record.record_id,
@@ -235,7 +235,7 @@ CHECKS = {
 
 def _digest(record: Record) -> str:
     """What two records share only when one is a copy of the other; empty when there are too few samples to tell."""
-    loops = [(point.solve_ns, point.gradient_ns) for point in record.points]
+    loops = [(point.solve.ns, point.gradient.ns) for point in record.points]
     if sum(len(samples) for pair in loops for samples in pair) < _TELLING_SAMPLES:
         return ""
     return hashlib.sha256(json.dumps(loops).encode()).hexdigest()

@@ -25,6 +25,7 @@ from sciml_bench.measure.worker import measure
 from sciml_bench.models import truth
 from sciml_bench.models.emit import source_of
 from sciml_bench.models.model import Architecture
+from sciml_bench.record.codec import encode
 from sciml_bench.record.task import Cell, Sampling, Task
 
 CELLS: dict[str, tuple[tuple[str, str, str], ...]] = {
@@ -65,9 +66,9 @@ def told(work: Task) -> dict[str, Any]:
 
     def keep(event: Event) -> None:
         if isinstance(event, PointDone) and event.complete:
-            found["points"].append(event.result.to_dict())
+            found["points"].append(encode(event.result))
         elif isinstance(event, TrainingDone) and event.complete:
-            found["training"] = event.result.to_dict()
+            found["training"] = encode(event.result)
         elif isinstance(event, End):
             found["end"] = dataclasses.asdict(event)
 

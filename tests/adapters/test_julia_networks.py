@@ -11,6 +11,7 @@ from adapters.real_julia import LIMIT_S, NEEDED, QUICKLY_COMPILED
 from adapters.trainings import OPTIMISERS, STEPS, first_theta, gradients, pinned
 
 from sciml_bench.adapters.julia import installation
+from sciml_bench.record.codec import decode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.training import Trained
 
@@ -59,14 +60,14 @@ def test_every_optimiser_is_of_the_pinned_formula(found, optimiser):
 
 
 def test_losses_are_those_of_diffrax(found):
-    ours = Trained.from_dict(found["training"]["spiral"])
-    theirs = Trained.from_dict(findings("in_jax_training.py")["spiral"])
+    ours = decode(Trained, found["training"]["spiral"])
+    theirs = decode(Trained, findings("in_jax_training.py")["spiral"])
     assert (ours.outcome, ours.message, len(ours.losses)) == (Outcome.OK, "", STEPS)
     assert ours.losses == pytest.approx(theirs.losses, rel=1e-6)
     assert ours.theta == pytest.approx(theirs.theta, rel=1e-6, abs=1e-7)
 
 
 def test_a_training_that_diverges_has_an_outcome_and_keeps_its_curve(found):
-    gone = Trained.from_dict(found["training"]["diverging"])
+    gone = decode(Trained, found["training"]["diverging"])
     assert gone.outcome in (Outcome.NONFINITE, Outcome.MAX_STEPS, Outcome.STEP_UNDERFLOW), gone.message
     assert 1 <= len(gone.losses) < STEPS

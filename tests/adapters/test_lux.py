@@ -17,6 +17,7 @@ from sciml_bench.adapters.julia import installation
 from sciml_bench.plan.plan import Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
+from sciml_bench.record.codec import decode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.training import Trained
 
@@ -93,19 +94,19 @@ class TestInJulia:
         assert found[name]["end"]["outcome"] == "ok", found[name]["end"]["message"]
         for point in found[name]["points"]:
             assert (point["outcome"], point["message"]) == ("ok", "")
-            scores = point["solve_scores"] | point["gradient_scores"]
+            scores = point["solve"]["scores"] | point["gradient"]["scores"]
             assert max(scores["output_error"], scores["loss_error"], scores["slope_error"]) < 1e-10
 
     def test_single_precision_keeps_it_too(self, found: dict[str, Any]) -> None:
         (point,) = found["single"]["points"]
-        scores = point["solve_scores"] | point["gradient_scores"]
+        scores = point["solve"]["scores"] | point["gradient"]["scores"]
         assert point["outcome"] == "ok"
         assert 1e-10 < max(scores["output_error"], scores["slope_error"]) < 1e-5
 
     @pytest.mark.parametrize("name", ["every-kind", "text"])
     def test_it_trains_as_pytorch_does(self, found: dict[str, Any], name: str) -> None:
-        ours = Trained.from_dict(found[name]["training"])
-        theirs = Trained.from_dict(findings("in_models.py", MODELS_ADAPTER="torch")[name]["training"])
+        ours = decode(Trained, found[name]["training"])
+        theirs = decode(Trained, findings("in_models.py", MODELS_ADAPTER="torch")[name]["training"])
         assert (ours.outcome, ours.message) == (Outcome.OK, "")
         assert ours.losses == pytest.approx(theirs.losses, rel=1e-8)
         assert ours.theta == pytest.approx(theirs.theta, rel=1e-6, abs=1e-9)
@@ -121,10 +122,10 @@ class TestInJulia:
     def test_both_sides_of_the_bridge_are_timed(self, found: dict[str, Any]) -> None:
         for point in found["every-kind"]["points"]:
             for kind in ("solve", "gradient"):
-                for outside, inside in zip(point[f"{kind}_ns"], point[f"{kind}_inside"]["ns"], strict=True):
+                for outside, inside in zip(point[kind]["ns"], point[kind]["inside"]["ns"], strict=True):
                     assert 0 < inside < outside
                 # What is compiled is compiled in the first call.
-                assert point[f"{kind}_inside"]["compile_ns"] == [0] * len(point[f"{kind}_ns"])
+                assert point[kind]["inside"]["compile_ns"] == [0] * len(point[kind]["ns"])
 
     def test_versions_and_threads_are_read_back(self, found: dict[str, Any]) -> None:
         end = found["flat"]["end"]

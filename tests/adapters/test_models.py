@@ -11,6 +11,7 @@ from adapters.findings import findings
 from needs import skip_without
 from stubs.models import TEXTS
 
+from sciml_bench.record.codec import decode
 from sciml_bench.record.training import Trained
 
 TRAINING = ("torch", "jax", "keras")
@@ -38,22 +39,22 @@ def test_every_kind_of_layer_keeps_parity(adapter: str, name: str) -> None:
     assert told["end"]["outcome"] == "ok", told["end"]["message"]
     bound = 1e-5 if adapter == "onnxruntime" else 1e-10
     for point in told["points"]:
-        assert (point["solve_outcome"], point["message"]) == ("ok", "")
-        assert point["solve_scores"]["output_error"] <= bound
-        assert len(point["solve_ns"]) == 3
+        assert (point["solve"]["outcome"], point["message"]) == ("ok", "")
+        assert point["solve"]["scores"]["output_error"] <= bound
+        assert len(point["solve"]["ns"]) == 3
         if adapter in TRAINING:
-            assert point["gradient_outcome"] == "ok"
-            assert point["gradient_scores"]["loss_error"] <= bound
-            assert point["gradient_scores"]["slope_error"] <= 2 * bound
+            assert point["gradient"]["outcome"] == "ok"
+            assert point["gradient"]["scores"]["loss_error"] <= bound
+            assert point["gradient"]["scores"]["slope_error"] <= 2 * bound
 
 
 def test_a_framework_that_infers_tells_nothing_of_gradients() -> None:
     for point in found("onnxruntime")["every-kind"]["points"]:
-        assert (point["outcome"], point["gradient_outcome"], point["gradient_ns"]) == ("ok", None, [])
+        assert (point["outcome"], point["gradient"]["outcome"], point["gradient"]["ns"]) == ("ok", None, [])
 
 
 def test_all_frameworks_train_alike() -> None:
-    curves = {name: Trained.from_dict(found(name)["every-kind"]["training"]) for name in TRAINING}
+    curves = {name: decode(Trained, found(name)["every-kind"]["training"]) for name in TRAINING}
     first = curves["torch"]
     assert (first.outcome, len(first.losses)) == ("ok", 6)
     assert float(first.losses[-1] or 0) != first.losses[0]
@@ -69,13 +70,13 @@ def test_all_frameworks_train_alike() -> None:
 
 def test_embeddings_train_alike() -> None:
     """Tokens that stand twice in a batch: Keras's optimisers square their sparse rows one by one unless told not to."""
-    torch, keras = (Trained.from_dict(found(name)["text"]["training"]) for name in ("torch", "keras"))
+    torch, keras = (decode(Trained, found(name)["text"]["training"]) for name in ("torch", "keras"))
     assert keras.losses == pytest.approx(torch.losses, rel=1e-8)
     assert keras.theta == pytest.approx(torch.theta, rel=1e-6, abs=1e-9)
 
 
 def test_gradient_norms_agree() -> None:
-    norms = [found(name)["every-kind"]["points"][0]["gradient_scores"]["gradient_norm"] for name in TRAINING]
+    norms = [found(name)["every-kind"]["points"][0]["gradient"]["scores"]["gradient_norm"] for name in TRAINING]
     assert np.ptp(norms) / np.mean(norms) < 1e-10
 
 

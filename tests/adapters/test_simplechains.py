@@ -17,6 +17,7 @@ from sciml_bench.adapters.julia.installation import lacking_part
 from sciml_bench.plan.plan import Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
+from sciml_bench.record.codec import decode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.training import Trained
 
@@ -127,18 +128,18 @@ class TestInJulia:
         assert found[name]["points"]
         for point in found[name]["points"]:
             assert (point["outcome"], point["message"]) == ("ok", "")
-            scores = point["solve_scores"] | point["gradient_scores"]
+            scores = point["solve"]["scores"] | point["gradient"]["scores"]
             assert max(scores["output_error"], scores["loss_error"], scores["slope_error"]) < 1e-11
 
     def test_single_precision_keeps_it_too(self, found: dict[str, Any]) -> None:
         (point,) = found["single"]["points"]
-        scores = point["solve_scores"] | point["gradient_scores"]
+        scores = point["solve"]["scores"] | point["gradient"]["scores"]
         assert point["outcome"] == "ok"
         assert 1e-11 < max(scores["output_error"], scores["slope_error"]) < 1e-6
 
     def test_it_trains_as_pytorch_does(self, found: dict[str, Any]) -> None:
-        ours = Trained.from_dict(found["small-images"]["training"])
-        theirs = Trained.from_dict(findings("in_models.py", MODELS_ADAPTER="torch")["small-images"]["training"])
+        ours = decode(Trained, found["small-images"]["training"])
+        theirs = decode(Trained, findings("in_models.py", MODELS_ADAPTER="torch")["small-images"]["training"])
         assert (ours.outcome, ours.message) == (Outcome.OK, "")
         assert ours.losses == pytest.approx(theirs.losses, rel=1e-8)
         assert ours.theta == pytest.approx(theirs.theta, rel=1e-6, abs=1e-9)

@@ -11,6 +11,7 @@ from adapters.findings import findings
 from adapters.trainings import OPTIMISERS, STEPS, first_theta, gradients, pinned
 from needs import skip_without
 
+from sciml_bench.record.codec import decode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.training import Trained
 
@@ -43,7 +44,7 @@ def test_the_formulas_can_be_told_apart() -> None:
 
 
 def test_losses_are_the_same_in_all_frameworks() -> None:
-    curves = {name: Trained.from_dict(found(name)["spiral"]) for name in SCRIPTS}
+    curves = {name: decode(Trained, found(name)["spiral"]) for name in SCRIPTS}
     for name, curve in curves.items():
         assert (curve.outcome, curve.message, len(curve.losses)) == (Outcome.OK, "", STEPS), name
         assert all(ns > 0 for ns in curve.step_ns)
@@ -56,7 +57,7 @@ def test_losses_are_the_same_in_all_frameworks() -> None:
 
 @pytest.mark.parametrize("framework", SCRIPTS)
 def test_a_training_that_diverges_has_an_outcome_and_keeps_its_curve(framework: str) -> None:
-    gone = Trained.from_dict(found(framework)["diverging"])
+    gone = decode(Trained, found(framework)["diverging"])
     assert gone.outcome in (Outcome.NONFINITE, Outcome.MAX_STEPS, Outcome.STEP_UNDERFLOW), gone.message
     assert 1 <= len(gone.losses) < STEPS
     assert len(gone.losses) == len(gone.step_ns)

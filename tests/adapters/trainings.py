@@ -16,6 +16,7 @@ from sciml_bench.host.process import Clock
 from sciml_bench.measure.protocol import Phases
 from sciml_bench.measure.training import train
 from sciml_bench.problem.load import load_problem
+from sciml_bench.record.codec import encode
 from sciml_bench.record.task import Cell, Training
 from sciml_bench.record.training import Trained
 
@@ -109,6 +110,6 @@ def findings(cell: Cell, apply: Apply, runaway: str) -> dict[str, Any]:
     gone = trained(build(source_task(runaway, one_state(), cell)), huge, 1)
     return {
         "formulas": {name: list(apply(known, first_theta(), gradients())) for name, known in OPTIMISERS.items()},
-        "spiral": spiral.to_dict(),
-        "diverging": gone.to_dict(),
+        "spiral": encode(spiral),
+        "diverging": encode(gone),
     }

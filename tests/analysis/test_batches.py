@@ -17,21 +17,23 @@ def lines(*points):
 
 def test_own_steps_are_told_with_their_spread_at_the_tightest_tolerance():
     loose, tight = Trajectories(3, False, (4, 5, 6)), Trajectories(3, False, (7, 9, 14))
-    *_, told = lines(point(1e-4, trajectories=loose), point(1e-8, trajectories=tight))
+    *_, told = lines(point(1e-4, solve={"trajectories": loose}), point(1e-8, solve={"trajectories": tight}))
     assert told == "  diffrax kvaerno5 discrete jit at rtol 1e-8: own steps, 7 to 14, median 9, 30 in all 3"
 
 
 def test_shared_steps_are_one_number():
-    (_, _, told) = lines(point(1e-8, trajectories=Trajectories.as_one_system(64, 31.0)))
+    (_, _, told) = lines(point(1e-8, solve={"trajectories": Trajectories.as_one_system(64, 31.0)}))
     assert told.endswith("31 steps shared by all 64")
-    assert lines(point(1e-8, trajectories=Trajectories.as_one_system(64, None)))[-1].endswith("steps not counted")
+    assert lines(point(1e-8, solve={"trajectories": Trajectories.as_one_system(64, None)}))[-1].endswith(
+        "steps not counted"
+    )
 
 
 def test_a_tolerance_at_which_some_failed_is_told_too():
     some = Trajectories(3, False, (4, 5, 4096), ((2, Outcome.MAX_STEPS),))
     told = lines(
-        point(1e-4, outcome=Outcome.MAX_STEPS, trajectories=some),
-        point(1e-8, trajectories=Trajectories(3, False, (7, 9, 14))),
+        point(1e-4, outcome=Outcome.MAX_STEPS, solve={"trajectories": some}),
+        point(1e-8, solve={"trajectories": Trajectories(3, False, (7, 9, 14))}),
     )
     assert "failed: 1 max_steps" in told[-1]
     assert "1e-4" in told[-1]

@@ -39,7 +39,7 @@ def processes(times_ms, digits, blocks=5, outcomes=None, sd=0.0, seed=0) -> list
 
 
 def bound(found, digits) -> bool:
-    return is_bound(found, digits, lambda item: item.solve_work)
+    return is_bound(found, digits, lambda item: item.solve.work)
 
 
 RISING, DIGITS = (1.0, 2.0, 4.0, 8.0), (5.0, 6.0, 7.0, 8.0)

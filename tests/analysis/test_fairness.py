@@ -96,7 +96,7 @@ def test_a_time_that_is_a_bound_is_no_equal_accuracy(tmp_path):
     def more_accurate(record):
         if record["cell"]["adapter"] == "scipy":
             for point in record["points"]:
-                point["gradient_scores"]["error"] *= 1e-3
+                point["gradient"]["scores"]["error"] *= 1e-3
         return record
 
     item = items(tmp_path, more_accurate)["equal accuracy reached"]
@@ -107,7 +107,7 @@ def test_a_time_that_is_a_bound_is_no_equal_accuracy(tmp_path):
 def test_without_reference_equal_accuracy_is_not_known(tmp_path):
     def bare(record):
         for point in record["points"]:
-            point["gradient_scores"] = point["solve_scores"] = None
+            point["gradient"]["scores"] = point["solve"]["scores"] = None
         return record
 
     assert items(tmp_path, bare)["equal accuracy reached"].state is State.UNKNOWN
@@ -129,7 +129,7 @@ def test_fixed_steps_are_no_equal_tolerances(tmp_path):
 
 def test_unsettled_loops(tmp_path):
     def unsettled(record):
-        record["points"][0]["gradient_steady"] = {"class": "none", "start": 0, "changepoints": []}
+        record["points"][0]["gradient"]["steady"] = {"class": "none", "start": 0, "changepoints": []}
         return record
 
     assert items(tmp_path, unsettled)["timed loops settled"].state is State.FAIL

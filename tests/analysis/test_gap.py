@@ -27,8 +27,8 @@ def points(ms: float, counts: dict[str, float], **options: Any) -> list[Any]:
             gradient_ms=2 * ms * 4**index,
             mescd=4.0 + 2 * index,
             gradient_error=10.0 ** -(3 + 2 * index),
-            solve_statistics={name: count * 2**index for name, count in counts.items()},
-            gradient_statistics={name: count * 2**index for name, count in counts.items()},
+            solve={"statistics": {name: count * 2**index for name, count in counts.items()}},
+            gradient={"statistics": {name: count * 2**index for name, count in counts.items()}},
             **options,
         )
         for index in range(2)
@@ -131,7 +131,7 @@ def test_a_gradient_that_costs_more_than_its_solve_is_named():
 
 
 def test_a_row_without_a_time_has_no_gap():
-    comparison = compared((FAST, points(1.0, {})), (OTHER, [point(1e-4, gradient_outcome=Outcome.NONFINITE)]))
+    comparison = compared((FAST, points(1.0, {})), (OTHER, [point(1e-4, gradient={"outcome": Outcome.NONFINITE})]))
     assert comparison.rows[1].gradient.seconds is None
     assert gap(comparison.rows[0], comparison.rows[1], comparison.gradient_target, "gradient") is None
 
@@ -148,7 +148,7 @@ def test_counts_are_read_between_the_same_tolerances_as_the_time():
 
 def test_without_a_reference_counts_are_those_at_the_equal_tolerance():
     bare = [
-        point(rtol, mescd=None, gradient_error=None, gradient_statistics={"n_steps": steps})
+        point(rtol, mescd=None, gradient_error=None, gradient={"statistics": {"n_steps": steps}})
         for rtol, steps in ((1e-4, 10.0), (1e-6, 30.0))
     ]
     comparison = compared((FAST, bare), (OTHER, bare))

@@ -48,7 +48,7 @@ def test_mistake_2_what_cannot_be_compared_is_told_and_is_not_significant(tmp_pa
 
 def test_mistake_3_the_first_call_is_no_steady_time(tmp_path: Path):
     """asv reports a slow first call as the result; here the first calls and the steady ones are different columns."""
-    slow_start = point(1e-4, gradient_ms=2.0, first_gradient_ns=9_000_000_000, warm_up_gradient_ns=(5_000_000_000,))
+    slow_start = point(1e-4, gradient_ms=2.0, gradient={"first_ns": 9_000_000_000, "warm_up_ns": (5_000_000_000,)})
     which = cell()
     document = run_document(summarise(plan([which]), [record(which, [slow_start])]), tmp_path)
     row = document["problems"][0]["cells"][0]
@@ -64,7 +64,7 @@ def test_mistake_5_a_failure_is_never_a_number(tmp_path: Path):
     assert document["problems"][0]["cells"] == []
     assert document["failures"][0]["outcome"] == "timeout"
     run = made_run()
-    run.records[0]["points"][0]["solve_ns"] = [-1] * 12
+    run.records[0]["points"][0]["solve"]["ns"] = [-1] * 12
     verified = run.verified(tmp_path)
     assert "sample_values" in {breach.rule.id for breach in verified.breaches}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis import notes as remarks
@@ -12,7 +10,7 @@ from sciml_bench.analysis.summary import summarise
 
 def test_disturbed_processes_and_loops_that_never_settled_are_told():
     never = {"class": "none", "start": 0, "changepoints": []}
-    points = [dataclasses.replace(point(1e-4), gradient_steady=never), point(1e-8)]
+    points = [point(1e-4, gradient={"steady": never}), point(1e-8)]
     which = cell()
     records = [
         record(which, points, block=0, noisy=("other_load: something else ran", "stolen: time was stolen")),
@@ -43,7 +41,7 @@ def test_that_cells_did_not_take_turns_for_the_sake_of_energy_is_said():
 def test_the_cost_of_a_bridge_is_told_in_one_line():
     ours, other = cell("tsit5", "julia"), cell()
     inside = {"ns": (999_000, 998_000, 997_000), "gc_ns": (0, 0, 0), "compile_ns": (0, 0, 0)}
-    across = dataclasses.replace(point(1e-4), solve_inside=inside)
+    across = point(1e-4, solve={"inside": inside})
     records = [record(ours, [across]), record(other, [point(1e-4)])]
     empty, told = remarks.bridges(summarise(plan([ours, other]), records))
     assert empty == ""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
+from stubs.points import changed, in_schema
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.notes import scoring
@@ -17,7 +17,7 @@ from sciml_bench.record.record import Record
 
 def scored(**scores: Any) -> PointResult:
     made = point(1e-6)
-    return dataclasses.replace(made, gradient_scores={**(made.gradient_scores or {}), **scores})
+    return changed(made, gradient={"scores": {**(made.gradient.scores or {}), **scores}})
 
 
 def of(*records: Record) -> RunSummary:
@@ -26,8 +26,8 @@ def of(*records: Record) -> RunSummary:
 
 def old(scores: dict[str, Any]) -> Record:
     data = json.loads(record(cell(), [scored()]).to_json())
-    data["points"][0]["gradient_scores"] = scores
-    return Record.from_dict(data | {"schema": 2})
+    data["points"][0]["gradient"]["scores"] = scores
+    return Record.from_dict(in_schema(data, 2))
 
 
 def test_nothing_special_is_told_of_ordinary_scores():
@@ -69,5 +69,5 @@ def test_gradient_that_an_earlier_version_let_pass_has_no_time():
         {"relative_error": 2e-12, "log_relative_error": 3.0, "worst_component_error": 4.0, "below_reference": False}
     )
     (kept,) = of(made).of_problem("robertson")[0].points
-    assert (kept.gradient_error, kept.gradient_s) == (None, None)
-    assert kept.solve_s is not None
+    assert (kept.gradient_error, kept.gradient.seconds) == (None, None)
+    assert kept.solve.seconds is not None

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 from stubs import reported
+from stubs.points import changed
 
-from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.summary import PointSummary, RunSummary, summarise
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, axis_of, sweep_tables
 from sciml_bench.analysis.tables import sweep as sweep_text
 from sciml_bench.charts.kinds import across
@@ -48,8 +49,8 @@ def points(size: int, gradient_ms: float, *, scored: bool = True, steps: int = 2
             gradient_ms=gradient_ms * 2.0**place,
             mescd=3.0 + 2 * place if scored else None,
             gradient_error=10.0 ** -(3 + 2 * place) if scored else None,
-            gradient_working_bytes=size * (place + 1) * 2**18,
-            solve_statistics={"n_steps": float(steps), "n_steps_least": steps / 2, "n_steps_mean": steps * 0.75},
+            gradient={"working_bytes": size * (place + 1) * 2**18},
+            solve={"statistics": {"n_steps": float(steps), "n_steps_least": steps / 2, "n_steps_mean": steps * 0.75}},
         )
         for place, rtol in enumerate(RTOLS)
     ]
@@ -189,11 +190,12 @@ def test_memory_is_that_of_one_gradient_at_one_tolerance_and_not_told_where_the_
     assert sweep_text.value_text(table, found.values[640.0]).endswith("MiB")
     tiny = summary(BOTH)
     for kept in tiny.cells.values():
-        kept.processes = [
-            dataclasses.replace(p, points=tuple(dataclasses.replace(q, gradient_working_bytes=4096) for q in p.points))
-            for p in kept.processes
-        ]
+        kept.processes = [dataclasses.replace(p, points=tuple(map(holding_little, p.points))) for p in kept.processes]
     assert not [table for table in sweep_tables(tiny) if table.quantity == "memory"]
+
+
+def holding_little(point: PointSummary) -> PointSummary:
+    return dataclasses.replace(point, gradient=dataclasses.replace(point.gradient, working_bytes=4096))
 
 
 def span(*of_sizes: tuple[int, int], kind: str = ADJOINT) -> RunSummary:
@@ -201,7 +203,7 @@ def span(*of_sizes: tuple[int, int], kind: str = ADJOINT) -> RunSummary:
     made = []
     for size, (held, steps) in zip(SIZES, of_sizes, strict=False):
         (_, _, last) = points(size, 1.0, steps=steps)
-        made.append(reported.record(cell(size, kind), [dataclasses.replace(last, gradient_working_bytes=held)]))
+        made.append(reported.record(cell(size, kind), [changed(last, gradient={"working_bytes": held})]))
     return summarise(plan([item.cell for item in made], over="span"), made)
 
 

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 from stubs import drawn
+from stubs.points import in_schema
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.break_even import choice
@@ -270,8 +271,9 @@ def test_a_run_of_failures_only():
 
 def test_records_of_the_first_schema():
     """They tell neither of steady states nor of trials; what they tell is drawn."""
-    old_points = [{key: value for key, value in dataclasses.asdict(point(1e-4)).items() if not key.endswith("_steady")}]
-    old = {**json.loads(record(cell(), []).to_json()), "schema": 1, "points": old_points, "outcome": "ok"}
+    old = in_schema(json.loads(record(cell(), [point(1e-4)]).to_json()), 1)
+    for item in old["points"]:
+        del item["solve_steady"], item["gradient_steady"]
     for name in ("stability", "noisy", "attempt", "energy", "conditions", "caches", "peak_device_bytes"):
         del old[name]
     made = summarise(plan([cell()]), [Record.from_dict(old)])

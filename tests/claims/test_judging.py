@@ -38,8 +38,9 @@ def points(ms: float, digits: float, times: float = 10.0) -> list[Any]:
     return [
         point(
             rtol, solve_ms=ms * times**i, gradient_ms=2 * ms * times**i, mescd=digits + 2 * i,
-            gradient_error=10.0 ** -(digits + 2 * i), solve_statistics={"n_accepted": 100.0 * (1 + i) * ms},
-            gradient_statistics={"n_rhs_evaluations": 7.0, "n_backward_rhs_evaluations": 50.0 * (1 + i) * ms},
+            gradient_error=10.0 ** -(digits + 2 * i),
+            solve={"statistics": {"n_accepted": 100.0 * (1 + i) * ms}},
+            gradient={"statistics": {"n_rhs_evaluations": 7.0, "n_backward_rhs_evaluations": 50.0 * (1 + i) * ms}},
         )
         for i, rtol in enumerate((1e-4, 1e-6))
     ]  # fmt: skip
@@ -182,8 +183,8 @@ def test_a_first_call_is_held_against_later_ones_of_its_process(quantity: str):
     records = []
     for block, noise in enumerate(NOISE):
         # Twice as slow a process has first calls twice as long: what counts is the ratio inside each of them.
-        first: dict[str, Any] = {f"first_{call}_ns": int(30e6 * noise) for call in ("solve", "gradient")}
-        good = point(1e-4, solve_ms=1.0 * noise, gradient_ms=1.0 * noise, **first)
+        first = {"first_ns": int(30e6 * noise)}
+        good = point(1e-4, solve_ms=1.0 * noise, gradient_ms=1.0 * noise, solve=first, gradient=first)
         records += [record(SLOW, [good, point(1e-6, solve_ms=99.0, gradient_ms=99.0)], block=block)]
         records += [record(FAIR_SLOW, [point(1e-4, outcome=Outcome.TIMEOUT)], block=block)]
     (found,) = judged([Measurement(which, summarise(told, records), Path("results/run"))])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from stubs import compared
+from stubs.points import changed
 from stubs.records import stub_measurement
 from stubs.tasks import stub_task
 
@@ -51,7 +52,7 @@ def fake(monkeypatch):
         process = slow * generator.lognormvariate(0.0, state["spread"])
         (good, *_) = stub_measurement().points
         samples = tuple(round(1e6 * process * generator.lognormvariate(0.0, 0.001)) for _ in range(15))
-        point = dataclasses.replace(good, solve_ns=samples, gradient_ns=tuple(3 * ns for ns in samples))
+        point = changed(good, solve={"ns": samples}, gradient={"ns": tuple(3 * ns for ns in samples)})
         noisy = ("other_load: something else ran",) if len(tasks) in state["disturbed"] else ()
         return stub_measurement(points=(point,), noisy=noisy)
 
@@ -175,4 +176,4 @@ def test_real_processes_are_measured(cli, monkeypatch):
     records = list(read_records(folder() / "records.jsonl"))
     assert len(records) == 4
     assert all(record.outcome == "ok" for record in records), [record.message for record in records]
-    assert all(len(record.points[0].gradient_ns) >= 30 for record in records)
+    assert all(len(record.points[0].gradient.ns) >= 30 for record in records)

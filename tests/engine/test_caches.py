@@ -42,7 +42,7 @@ def test_warm_cache_was_filled_by_another_process():
     # Nothing of the process that filled it is told or kept.
     assert [event for event in events if event == Enter(FILL)] == [Enter(FILL)]
     assert sum(event == Enter("build") for event in events) == 1
-    assert [len(point.solve_ns) for point in measurement.points] == [3, 3]
+    assert [len(point.solve.ns) for point in measurement.points] == [3, 3]
 
 
 def test_framework_that_leaves_nothing_behind_is_unsupported():
@@ -50,7 +50,7 @@ def test_framework_that_leaves_nothing_behind_is_unsupported():
     assert (measurement.outcome, measurement.phase) == (Outcome.UNSUPPORTED, FILL)
     assert measurement.message == "while the caches were filled: the framework left nothing in its compile cache"
     assert [point.outcome for point in measurement.points] == [Outcome.UNSUPPORTED] * 2
-    assert measurement.points[0].solve_ns == ()
+    assert measurement.points[0].solve.ns == ()
 
 
 def test_process_that_fails_to_fill_is_the_cell_s_failure():

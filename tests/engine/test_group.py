@@ -61,7 +61,7 @@ def test_a_group_is_measured_as_its_cells_are_alone():
     for together in (first, second):
         assert set(together.phases_ns) == set(alone.phases_ns)
         assert 0 < sum(together.phases_ns.values()) < (together.wall_s - together.waited_s) * 1e9
-        assert len(together.points[0].solve_ns) == len(alone.points[0].solve_ns) == 150
+        assert len(together.points[0].solve.ns) == len(alone.points[0].solve.ns) == 150
     # It waited at least for the calls of the other, of a millisecond each, but for those of the last slice.
     assert first.waited_s > 0.1
     assert alone.waited_s == 0

@@ -190,7 +190,7 @@ def test_memory_without_bound_is_ended():
     assert (measurement.outcome, measurement.phase) == (Outcome.OUT_OF_MEMORY, "first_solve")
     assert "its limit is 400 MiB" in measurement.message
     assert measurement.peak_rss_bytes > 400 * 2**20
-    assert measurement.points[0].gradient_outcome is Outcome.OUT_OF_MEMORY
+    assert measurement.points[0].gradient.outcome is Outcome.OUT_OF_MEMORY
     assert measurement.time_to_first_gradient_ns["process"] > 0
 
 

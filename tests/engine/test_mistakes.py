@@ -16,6 +16,7 @@ from sciml_bench.measure.protocol import End, PointDone, encode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.record import Measurement
+from sciml_bench.record.task import Point
 
 OK = encode(End(Outcome.OK))
 
@@ -27,7 +28,7 @@ def measured(script: str) -> Measurement:
 
 def points(outcome: Outcome) -> str:
     told = [
-        PointDone(index, PointResult(1e-4, 1e-4, outcome, "solve", "", outcome, outcome), complete=True)
+        PointDone(index, PointResult.failed(Point(1e-4, 1e-4), outcome, "solve", ""), complete=True)
         for index in range(3)
     ]
     return "".join(f"print({encode(event)!r}, flush=True)\n" for event in told)

@@ -23,7 +23,7 @@ from sciml_bench.engine.local import measure_cell
 from sciml_bench.measure.patience import Patience, Used
 from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, Ready, encode
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult
+from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Cell
 
@@ -41,13 +41,14 @@ def tells(*lines: str) -> str:
 
 
 def point(index: int) -> str:
-    result = PointResult(1e-4, 1e-4, Outcome.OK, solve_outcome=Outcome.OK, gradient_outcome=Outcome.OK)
+    result = PointResult(1e-4, 1e-4, Outcome.OK, solve=SolveHalf(Outcome.OK), gradient=GradientHalf(Outcome.OK))
     return encode(PointDone(index, result, complete=True))
 
 
-def told_point(**samples: tuple[int, ...]) -> str:
+def told_point(solves_ns: tuple[int, ...] = (), gradients_ns: tuple[int, ...] = ()) -> str:
     """A complete point with these samples."""
-    return encode(PointDone(0, PointResult(1e-4, 1e-4, Outcome.OK, **samples), complete=True))  # pyright: ignore[reportArgumentType]
+    halves = {"solve": SolveHalf(ns=solves_ns), "gradient": GradientHalf(ns=gradients_ns)}
+    return encode(PointDone(0, PointResult(1e-4, 1e-4, Outcome.OK, **halves), complete=True))
 
 
 OK = encode(End(Outcome.OK))
@@ -92,8 +93,8 @@ def test_garbage_is_a_crash_and_keeps_what_came_before(line: str):
         pytest.param(encode(Ready(10**18)), "s after it was started", id="starts in the future"),
         pytest.param(encode(PhaseDone("build", 0, -5_000_000_000)), "told of -5 s", id="goes back"),
         pytest.param(encode(PhaseDone("build", 0, 3600 * 10**9)), "told of 3600 s", id="jumps ahead"),
-        pytest.param(told_point(solve_ns=(1000, -1000, 1000)), "told of -1e-06 s", id="a call that ends first"),
-        pytest.param(told_point(gradient_ns=(10**6,) * 12_000), "told of 12 s", id="more calls than time"),
+        pytest.param(told_point((1000, -1000, 1000)), "told of -1e-06 s", id="a call that ends first"),
+        pytest.param(told_point(gradients_ns=(10**6,) * 12_000), "told of 12 s", id="more calls than time"),
         pytest.param(
             encode(PhaseDone("first_gradient", 0, 5, 0, {"gradient_trace": 4, "gradient_compile": 2})),
             "parts of first_gradient that are longer than the whole",

@@ -7,6 +7,7 @@ import json
 
 import pytest
 from stubs import drawn
+from stubs.points import changed
 
 from sciml_bench.analysis.break_even import cost
 from sciml_bench.analysis.loops import joules_per_call
@@ -118,10 +119,10 @@ def test_what_a_bridge_costs_is_the_median_over_the_points_of_all_processes():
             return record
         dearer = 4_000 if record.block == 5 else 1_000
         points = tuple(
-            dataclasses.replace(
+            changed(
                 point,
-                solve_inside=inside(point.solve_ns, dearer * (1 + record.block)),
-                gradient_inside=inside(point.gradient_ns, 7_000),
+                solve={"inside": inside(point.solve.ns, dearer * (1 + record.block))},
+                gradient={"inside": inside(point.gradient.ns, 7_000)},
             )
             for point in record.points
         )

@@ -11,6 +11,7 @@ import tracemalloc
 import pytest
 from needs import imported
 from stubs import drawn
+from stubs.points import changed
 
 from sciml_bench.export.formats import guarded, write_csv, write_json, write_parquet
 from sciml_bench.export.samples import COLUMNS, sample_rows
@@ -32,8 +33,8 @@ def run(tmp_path_factory):
 
 
 def samples_of(point: PointResult):
-    firsts = [ns for ns in (point.first_solve_ns, point.first_gradient_ns) if ns is not None]
-    return [*firsts, *point.warm_up_solve_ns, *point.solve_ns, *point.warm_up_gradient_ns, *point.gradient_ns]
+    firsts = [ns for ns in (point.solve.first_ns, point.gradient.first_ns) if ns is not None]
+    return [*firsts, *point.solve.warm_up_ns, *point.solve.ns, *point.gradient.warm_up_ns, *point.gradient.ns]
 
 
 def test_every_sample_of_every_record_is_a_row(run):
@@ -63,10 +64,10 @@ def test_every_step_of_every_training_is_a_row(run):
 def test_calls_behind_a_bridge_have_their_times_inside(tmp_path):
     run = drawn.run(tmp_path, problems=["robertson"])
     lines = run.records_path.read_text(encoding="utf-8").splitlines()
-    data = next(data for line in lines if (data := json.loads(line))["points"] and data["points"][0]["solve_ns"])
+    data = next(data for line in lines if (data := json.loads(line))["points"] and data["points"][0]["solve"]["ns"])
     point = data["points"][0]
-    steady = point["solve_ns"]
-    point["solve_inside"] = {
+    steady = point["solve"]["ns"]
+    point["solve"]["inside"] = {
         "ns": [ns - 1000 for ns in steady],
         "gc_ns": list(range(len(steady))),
         "compile_ns": [0] * len(steady),
@@ -88,7 +89,7 @@ def test_what_counts_is_what_the_tables_are_made_of(run):
     found, _ = rows_of(run)
     for record in run.records():
         for place, point in enumerate(record.points):
-            for call, expected in (("solve", point.counted_solve_ns), ("gradient", point.counted_gradient_ns)):
+            for call, expected in (("solve", point.solve.counted_ns), ("gradient", point.gradient.counted_ns)):
                 counted = [
                     row["seconds"]
                     for row in found
@@ -125,7 +126,7 @@ def test_records_that_were_measured_again_do_not_count(tmp_path):
 
 def test_a_wrong_half_does_not_count(tmp_path):
     def inaccurate(record):
-        points = tuple(dataclasses.replace(p, gradient_outcome=Outcome.INACCURATE) for p in record.points)
+        points = tuple(changed(p, gradient={"outcome": Outcome.INACCURATE}) for p in record.points)
         return dataclasses.replace(record, points=points)
 
     made = drawn.run(tmp_path, problems=["robertson"], blocks=1, change=inaccurate)

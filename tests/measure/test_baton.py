@@ -49,9 +49,9 @@ def test_waiting_is_in_no_sample_and_in_no_phase():
     assert turns.asked > 10
     waited_ns = turns.asked * 30_000_000
     (point,) = [event.result for event in events if isinstance(event, PointDone) and event.complete]
-    assert max(*point.solve_ns, *point.gradient_ns) < 30_000_000
+    assert max(*point.solve.ns, *point.gradient.ns) < 30_000_000
     steady_ns = sum(event.ns for event in events if isinstance(event, PhaseDone) and event.name.startswith("steady"))
-    assert sum((*point.solve_ns, *point.gradient_ns)) <= steady_ns < 0.7 * waited_ns
+    assert sum((*point.solve.ns, *point.gradient.ns)) <= steady_ns < 0.7 * waited_ns
 
 
 def test_positions_grow_and_a_loop_is_left_by_all_before_the_next_begins():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
@@ -14,6 +13,7 @@ from stubs.tasks import RATES, reference, stub_task
 from sciml_bench.host.process import Clock
 from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone, decode, encode
 from sciml_bench.measure.worker import measure
+from sciml_bench.record import codec
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import MAX_STORED_COMPONENTS, PointResult
 from sciml_bench.record.task import Point, Sampling
@@ -49,11 +49,11 @@ def test_a_half_that_is_not_asked_for_is_never_called():
     loops = ["warm_up_solve", "steady_solve"]
     assert entered == ["import", "build", "first_solve", *loops, "solve", *loops, "solve", *loops]
     for point in points_of(events):
-        assert (point.outcome, point.solve_outcome, point.gradient_outcome) == (Outcome.OK, Outcome.OK, None)
-        assert len(point.solve_ns) == 3
-        assert point.first_gradient_ns is None
+        assert (point.outcome, point.solve.outcome, point.gradient.outcome) == (Outcome.OK, Outcome.OK, None)
+        assert len(point.solve.ns) == 3
+        assert point.gradient.first_ns is None
     gradients = events_of("ReturnsNaN", calls=("gradient",))
-    assert {point.solve_outcome for point in points_of(gradients)} == {None}
+    assert {point.solve.outcome for point in points_of(gradients)} == {None}
     assert "first_solve" not in [event.name for event in gradients if isinstance(event, Enter)]
 
 
@@ -68,33 +68,33 @@ def test_first_gradient_phase_holds_the_call_and_nothing_else():
     events = events_of("good", FakeClock(1000))
     phase = next(event for event in events if isinstance(event, PhaseDone) and event.name == "first_gradient")
     assert phase.ns == 1000
-    assert points_of(events)[0].first_gradient_ns == 1000
+    assert points_of(events)[0].gradient.first_ns == 1000
 
 
 def test_good_program():
     events = events_of("good")
     assert end_of(events).outcome is Outcome.OK
     first, _, last = points_of(events)
-    assert (first.outcome, first.solve_outcome, first.gradient_outcome) == (Outcome.OK,) * 3
+    assert (first.outcome, first.solve.outcome, first.gradient.outcome) == (Outcome.OK,) * 3
     assert (first.phase, first.message) == (None, "")
     assert (first.rtol, last.rtol) == (1e-4, 1e-8)
-    assert len(first.solve_ns) == len(first.gradient_ns) == 3
-    assert len(first.warm_up_solve_ns) == len(first.warm_up_gradient_ns) == 1
-    assert first.solve_scores is not None
-    assert first.gradient_scores is not None
-    assert first.solve_scores["scd"] == pytest.approx(5.0, abs=0.01)
-    assert first.gradient_scores["error"] == pytest.approx(1e-5)
-    assert last.solve_scores is not None
-    assert last.solve_scores["scd"] == pytest.approx(9.0, abs=0.01)
-    assert first.solve_statistics == {"steps": 7.0}
-    assert first.gradient_statistics == {"steps": 9.0, "rate": None}
+    assert len(first.solve.ns) == len(first.gradient.ns) == 3
+    assert len(first.solve.warm_up_ns) == len(first.gradient.warm_up_ns) == 1
+    assert first.solve.scores is not None
+    assert first.gradient.scores is not None
+    assert first.solve.scores["scd"] == pytest.approx(5.0, abs=0.01)
+    assert first.gradient.scores["error"] == pytest.approx(1e-5)
+    assert last.solve.scores is not None
+    assert last.solve.scores["scd"] == pytest.approx(9.0, abs=0.01)
+    assert first.solve.statistics == {"steps": 7.0}
+    assert first.gradient.statistics == {"steps": 9.0, "rate": None}
     truth = reference()
     np.testing.assert_allclose(
-        np.array(last.end_state, dtype=float), np.array(truth.solution[-1], dtype=float), rtol=1e-8
+        np.array(last.solve.end_state, dtype=float), np.array(truth.solution[-1], dtype=float), rtol=1e-8
     )
     assert truth.gradient is not None
-    np.testing.assert_allclose(np.array(last.gradient, dtype=float), truth.gradient, rtol=1e-8)
-    assert (first.gradient_size, first.state_size) == (len(RATES), 2)
+    np.testing.assert_allclose(np.array(last.gradient.values, dtype=float), truth.gradient, rtol=1e-8)
+    assert (first.gradient.size, first.solve.state_size) == (len(RATES), 2)
     assert first.memory_growth_bytes is not None
     assert not first.truncated
 
@@ -163,27 +163,27 @@ def test_failure_of_one_half_leaves_the_other(
     points = points_of(events)
     assert len(points) == 3
     first = points[0]
-    assert (first.solve_outcome, first.gradient_outcome) == (solve, gradient)
+    assert (first.solve.outcome, first.gradient.outcome) == (solve, gradient)
     assert first.outcome is (gradient if solve is Outcome.OK else solve)
     assert first.phase == phase
     assert message in first.message
     if solve is Outcome.OK:
-        assert len(first.solve_ns) == 3
+        assert len(first.solve.ns) == 3
     if gradient is Outcome.OK:
-        assert len(first.gradient_ns) == 3
+        assert len(first.gradient.ns) == 3
 
 
 @pytest.mark.usefixtures("fake_time")
 def test_missing_block_is_a_build_error():
     points = points_of(events_of("RunsOn", Clock(), points=(Point(1e-4, 1e-4),)))
-    assert points[0].solve_outcome is Outcome.BUILD_ERROR
+    assert points[0].solve.outcome is Outcome.BUILD_ERROR
     assert "synchronise() returned before" in points[0].message
-    assert points[0].gradient_outcome is Outcome.OK
+    assert points[0].gradient.outcome is Outcome.OK
 
 
 def test_times_of_inaccurate_and_recompiled_halves_are_kept():
-    assert len(points_of(events_of("WrongSolution"))[0].solve_ns) == 3
-    assert len(points_of(events_of("Recompiles"))[0].solve_ns) == 3
+    assert len(points_of(events_of("WrongSolution"))[0].solve.ns) == 3
+    assert len(points_of(events_of("Recompiles"))[0].solve.ns) == 3
 
 
 @pytest.mark.parametrize(
@@ -202,21 +202,21 @@ def test_failure_at_a_point_leaves_the_points_after_it(program: str, outcome: Ou
 def test_failure_in_the_first_call_leaves_the_points_after_it():
     points = points_of(events_of("BreaksAtTightPoint", points=(Point(1e-8, 1e-8), Point(1e-4, 1e-4))))
     assert [point.outcome for point in points] == [Outcome.BUILD_ERROR, Outcome.OK]
-    assert points[0].solve_outcome is Outcome.OK
+    assert points[0].solve.outcome is Outcome.OK
 
 
 def test_no_reference_gives_no_scores_and_no_gate():
     points = points_of(events_of("WrongSolution", reference=None))
     assert {point.outcome for point in points} == {Outcome.OK}
-    assert points[0].solve_scores is None
-    assert points[0].gradient_scores is None
+    assert points[0].solve.scores is None
+    assert points[0].gradient.scores is None
 
 
 def test_loops_cut_by_the_time_limit_are_marked():
     sampling = Sampling(warm_up_calls=0, steady_calls=10, steady_s=0.0, max_steady_calls=10, perturbation=0.0)
     first = points_of(events_of("good", FakeClock(10**9), limit_s=15.0, sampling=sampling))[0]
     assert first.outcome is Outcome.OK
-    assert 0 < len(first.solve_ns) < 10
+    assert 0 < len(first.solve.ns) < 10
     assert first.truncated
 
 
@@ -239,9 +239,9 @@ def test_points_are_told_before_they_are_complete():
     told = [event for event in events_of("good") if isinstance(event, PointDone) and event.index == 0]
     assert [event.complete for event in told] == [False, False, True]
     scored, solved, _ = (event.result for event in told)
-    assert scored.solve_scores is not None
-    assert (scored.solve_outcome, scored.solve_ns) == (None, ())
-    assert (solved.solve_outcome, solved.gradient_outcome) == (Outcome.OK, None)
+    assert scored.solve.scores is not None
+    assert (scored.solve.outcome, scored.solve.ns) == (None, ())
+    assert (solved.solve.outcome, solved.gradient.outcome) == (Outcome.OK, None)
 
 
 def test_long_gradients_are_stored_in_part():
@@ -251,8 +251,8 @@ def test_long_gradients_are_stored_in_part():
 
     numbers = dataclasses.replace(numbers, y0=(1.0,) * 300, p=values, atol_scale=(1.0,) * 300)
     point = points_of(events_of("good", numbers=numbers, reference=None))[0]
-    assert len(point.gradient) == len(point.end_state) == MAX_STORED_COMPONENTS
-    assert point.gradient_size == point.state_size == 300
+    assert len(point.gradient.values) == len(point.solve.end_state) == MAX_STORED_COMPONENTS
+    assert point.gradient.size == point.solve.state_size == 300
 
 
 def test_what_a_framework_did_is_told_with_the_first_call_of_its_kind():
@@ -290,9 +290,9 @@ def test_energy_is_told_or_the_reason_why_not():
 
 def test_loops_too_short_to_judge_count_whole():
     first = points_of(events_of("good"))[0]
-    assert first.solve_steady is None
-    assert first.counted_solve_ns == first.solve_ns
-    assert first.counted_gradient_ns == first.gradient_ns
+    assert first.solve.steady is None
+    assert first.solve.counted_ns == first.solve.ns
+    assert first.gradient.counted_ns == first.gradient.ns
 
 
 def warms_up(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
@@ -319,9 +319,9 @@ def test_steady_loop_has_its_class_and_counts_from_where_it_settled(monkeypatch:
     first = points_of(events_of("good", clock, sampling=sampling, points=(Point(1e-4, 1e-4),)))[0]
     assert first.outcome is Outcome.OK
     # The scored call is one of the slow ones.
-    assert first.solve_steady == {"class": "warm_up", "start": 6, "changepoints": [6]}
-    assert len(first.solve_ns) == 40
-    assert set(first.counted_solve_ns) == {1_001_000}
+    assert first.solve.steady == {"class": "warm_up", "start": 6, "changepoints": [6]}
+    assert len(first.solve.ns) == 40
+    assert set(first.solve.counted_ns) == {1_001_000}
 
 
 def test_no_steady_state_is_a_result_and_no_failure():
@@ -338,18 +338,18 @@ def test_no_steady_state_is_a_result_and_no_failure():
     sampling = Sampling(warm_up_calls=0, steady_calls=60, steady_s=0.0, max_steady_calls=60, perturbation=0.0)
     first = points_of(events_of("good", Worsens(), limit_s=1e9, sampling=sampling, points=(Point(1e-4, 1e-4),)))[0]
     assert first.outcome is Outcome.OK
-    assert first.solve_steady is not None
-    assert first.solve_steady["class"] == "none"
-    assert first.counted_solve_ns == first.solve_ns
+    assert first.solve.steady is not None
+    assert first.solve.steady["class"] == "none"
+    assert first.solve.counted_ns == first.solve.ns
 
 
 def test_warm_up_in_a_box_goes_on_until_it_has_settled(monkeypatch: pytest.MonkeyPatch):
     sampling = Sampling(1, 3, 0.0, 100, 0.0, warm_up_s=60.0)
     points = (Point(1e-4, 1e-4), Point(1e-6, 1e-6))
     first, second = points_of(events_of("good", warms_up(monkeypatch), sampling=sampling, points=points))
-    assert len(first.warm_up_solve_ns) == 17
-    assert len(second.warm_up_solve_ns) == 10
-    assert set(first.solve_ns) == {1_001_000}
+    assert len(first.solve.warm_up_ns) == 17
+    assert len(second.solve.warm_up_ns) == 10
+    assert set(first.solve.ns) == {1_001_000}
 
 
 def test_clock_that_goes_back_is_a_failure_of_the_half_in_which_it_did(monkeypatch: pytest.MonkeyPatch):
@@ -369,7 +369,7 @@ def test_clock_that_goes_back_is_a_failure_of_the_half_in_which_it_did(monkeypat
 
     monkeypatch.setattr(programs, "good", IsDisturbed)
     first, *others = points_of(events_of("good", clock))
-    assert (first.solve_outcome, first.gradient_outcome) == (Outcome.CRASH, Outcome.OK)
+    assert (first.solve.outcome, first.gradient.outcome) == (Outcome.CRASH, Outcome.OK)
     assert "the clock went back by" in first.message
     assert {point.outcome for point in others} == {Outcome.OK}
 
@@ -377,20 +377,20 @@ def test_clock_that_goes_back_is_a_failure_of_the_half_in_which_it_did(monkeypat
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets a peak")
 def test_what_a_call_holds_at_its_peak_is_told():
     first = points_of(events_of("HoldsMemory", points=(Point(1e-4, 1e-4),)))[0]
-    assert first.gradient_working_bytes is not None
-    assert first.solve_working_bytes is not None
-    assert 30 * 2**20 < first.gradient_working_bytes < 40 * 2**20
-    assert first.solve_working_bytes < 4 * 2**20
+    assert first.gradient.working_bytes is not None
+    assert first.solve.working_bytes is not None
+    assert 30 * 2**20 < first.gradient.working_bytes < 40 * 2**20
+    assert first.solve.working_bytes < 4 * 2**20
 
 
 @pytest.mark.parametrize("program", ["OwnSteps", "OneTrajectoryFails"])
 def test_each_trajectory_of_a_batch_has_its_steps_and_its_outcome(program: str):
     first = points_of(events_of(program, points=(Point(1e-4, 1e-4),)))[0]
-    told = first.trajectories
+    told = first.solve.trajectories
     assert told is not None
     assert told.n_steps == (7, 9, 11)
     assert (told.total_steps, told.median_steps, told.shared_steps) == (27, 9, False)
     failed = {Outcome.MAX_STEPS: 1} if program == "OneTrajectoryFails" else {}
     assert told.outcomes == {Outcome.OK: 3 - len(failed), **failed}
-    assert first.solve_outcome is (Outcome.MAX_STEPS if failed else Outcome.OK)
-    assert type(first).from_dict(json.loads(json.dumps(first.to_dict()))).trajectories == told
+    assert first.solve.outcome is (Outcome.MAX_STEPS if failed else Outcome.OK)
+    assert codec.decode(PointResult, codec.encode(first)).solve.trajectories == told

@@ -51,10 +51,10 @@ class TestMistake3ColdCallReportedAsTheSteadyResult:
 
         monkeypatch.setattr(programs, "good", CompilesFirst)
         point = point_of("good", clock, sampling=Sampling(1, 3, 0.0, 50, 0.0))
-        assert point.first_solve_ns == 20_000_000_000
-        assert point.solve_ns
-        assert set(point.solve_ns) == {round(steady_s * 1e9)}
-        assert set(point.warm_up_solve_ns) == {round(steady_s * 1e9)}
+        assert point.solve.first_ns == 20_000_000_000
+        assert point.solve.ns
+        assert set(point.solve.ns) == {round(steady_s * 1e9)}
+        assert set(point.solve.warm_up_ns) == {round(steady_s * 1e9)}
         assert point.truncated == (steady_s > 1.0)
 
     def test_calls_that_were_still_slow_do_not_count(self, monkeypatch: pytest.MonkeyPatch):
@@ -70,8 +70,8 @@ class TestMistake3ColdCallReportedAsTheSteadyResult:
 
         monkeypatch.setattr(programs, "good", SettlesLate)
         point = point_of("good", clock, sampling=Sampling(0, 50, 0.0, 50, 0.0))
-        assert len(point.solve_ns) == 50
-        assert set(point.counted_solve_ns) == {1_000_000}
+        assert len(point.solve.ns) == 50
+        assert set(point.solve.counted_ns) == {1_000_000}
 
 
 FAILING = (
@@ -92,14 +92,12 @@ class TestMistake5ErrorsAsNumbersAndPagesOfTraces:
     def test_failure_is_a_typed_outcome_and_no_number(self, program: str):
         point = point_of(program, Clock())
         assert point.outcome is not Outcome.OK
-        failed = "solve" if point.solve_outcome is not Outcome.OK else "gradient"
+        failed = point.solve if point.solve.outcome is not Outcome.OK else point.gradient
         assert point.phase is not None
-        numbers = [*point.solve_ns, *point.gradient_ns, *point.warm_up_solve_ns, *point.warm_up_gradient_ns]
+        numbers = [*point.solve.ns, *point.gradient.ns, *point.solve.warm_up_ns, *point.gradient.warm_up_ns]
         assert all(ns > 0 for ns in numbers)
         if program != "RunsOn":
-            assert getattr(point, f"{failed}_ns") == ()
-            assert getattr(point, f"{failed}_scores") is None
-            assert getattr(point, f"first_{failed}_ns") is None
+            assert (failed.ns, failed.scores, failed.first_ns) == ((), None, None)
 
     @pytest.mark.parametrize("program", FAILING)
     def test_reason_is_a_sentence_and_no_stack_trace(self, program: str):
@@ -116,10 +114,10 @@ class TestMistake6NoWaitForTheComputation:
 
     def test_time_of_a_program_that_does_not_wait_is_refused(self):
         point = point_of("RunsOn", Clock())
-        assert point.solve_outcome is Outcome.BUILD_ERROR
+        assert point.solve.outcome is Outcome.BUILD_ERROR
         assert "synchronise() returned before the solve had ended" in point.message
 
     def test_time_of_a_program_that_waits_holds_the_computation(self):
         point = point_of("RunsOnAndWaits", Clock())
         assert point.outcome is Outcome.OK
-        assert min(point.solve_ns) >= programs.RunsOn.seconds * 1e9
+        assert min(point.solve.ns) >= programs.RunsOn.seconds * 1e9

@@ -12,9 +12,9 @@ from typing import Any
 from stubs.reported import cell, plan, record
 
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult
+from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
 from sciml_bench.record.run_folder import Run
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import Cell, Point
 
 MACHINE = {
     "cpu": {"model": "Some processor", "governor": "performance"},
@@ -47,17 +47,19 @@ def points(
             rtol=rtol,
             atol=rtol,
             outcome=Outcome.OK,
-            solve_outcome=Outcome.OK,
-            gradient_outcome=Outcome.OK,
-            solve_ns=_samples(generator, 1e6 * 10**index * process),
-            gradient_ns=_samples(generator, 3e6 * 10**index * process),
-            solve_scores={"scd": 3.0, "trajectory_error": 10 ** -(3.0 + 2 * index + digits), "below_reference": False}
-            if reference
-            else None,
-            gradient_scores={"error": 10 ** -(2.0 + 2 * index + digits), "below_reference": False}
-            if reference
-            else None,
-            solve_statistics={"steps": steps * (index + 1)},
+            solve=SolveHalf(
+                outcome=Outcome.OK,
+                ns=_samples(generator, 1e6 * 10**index * process),
+                scores={"scd": 3.0, "trajectory_error": 10 ** -(3.0 + 2 * index + digits), "below_reference": False}
+                if reference
+                else None,
+                statistics={"steps": steps * (index + 1)},
+            ),
+            gradient=GradientHalf(
+                outcome=Outcome.OK,
+                ns=_samples(generator, 3e6 * 10**index * process),
+                scores={"error": 10 ** -(2.0 + 2 * index + digits), "below_reference": False} if reference else None,
+            ),
         )
         for index, rtol in enumerate(RTOLS)
     ]
@@ -65,7 +67,7 @@ def points(
 
 def failed_points(outcome: Outcome = Outcome.TIMEOUT) -> list[PointResult]:
     """A process whose solver failed everywhere."""
-    return [PointResult(rtol, rtol, outcome, "gradient", f"{outcome} at {rtol:g}", outcome, outcome) for rtol in RTOLS]
+    return [PointResult.failed(Point(rtol, rtol), outcome, "gradient", f"{outcome} at {rtol:g}") for rtol in RTOLS]
 
 
 def _samples(generator: random.Random, ns: float) -> tuple[int, ...]:

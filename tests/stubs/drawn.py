@@ -16,7 +16,7 @@ from stubs.reported import cell_id, plan, record
 
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult, Steady, Trial
+from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf, Steady, Trial
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Cell, Point, Training
@@ -72,27 +72,32 @@ def points(which: Cell, factor: float, generator: random.Random, calls: int) -> 
     process = factor * generator.lognormvariate(0.0, 0.02)
     found: list[PointResult] = []
     for place, rtol in enumerate(RTOLS):
-        changes: dict[str, Any] = (
-            {"solve_steady": _steady(calls), "gradient_steady": _steady(calls)} if calls >= 10 else {}
-        )
+        steady = _steady(calls) if calls >= 10 else None
+        means = ((1e6 * 2**place, calls), (3e6 * 2**place, calls), (2e6, 2), (6e6, 2))
+        loops = [_loop(generator, mean_ns * process, count) for mean_ns, count in means]
         found.append(
             PointResult(
                 rtol=rtol,
                 atol=rtol,
                 outcome=Outcome.OK,
-                solve_outcome=Outcome.OK,
-                gradient_outcome=Outcome.OK,
-                first_solve_ns=int(5e6 * process),
-                first_gradient_ns=int(9e6 * process),
-                solve_ns=_loop(generator, 1e6 * 2**place * process, calls),
-                gradient_ns=_loop(generator, 3e6 * 2**place * process, calls),
-                warm_up_solve_ns=_loop(generator, 2e6 * process, 2),
-                warm_up_gradient_ns=_loop(generator, 6e6 * process, 2),
-                solve_scores={"scd": 4.0, "trajectory_error": 10.0 ** -(3 + 2 * place), "below_reference": place == 2},
-                gradient_scores={"error": 10.0 ** -(2 + 2 * place), "below_reference": False},
-                solve_statistics={"steps": 10.0 * (place + 1)},
+                solve=SolveHalf(
+                    outcome=Outcome.OK,
+                    first_ns=int(5e6 * process),
+                    ns=loops[0],
+                    warm_up_ns=loops[2],
+                    steady=steady,
+                    scores={"scd": 4.0, "trajectory_error": 10.0 ** -(3 + 2 * place), "below_reference": place == 2},
+                    statistics={"steps": 10.0 * (place + 1)},
+                ),
+                gradient=GradientHalf(
+                    outcome=Outcome.OK,
+                    first_ns=int(9e6 * process),
+                    ns=loops[1],
+                    warm_up_ns=loops[3],
+                    steady=steady,
+                    scores={"error": 10.0 ** -(2 + 2 * place), "below_reference": False},
+                ),
                 memory_growth_bytes=4096,
-                **changes,
             )
         )
     return found

@@ -3,7 +3,6 @@ them, so that nothing on the page warns without reason."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import random
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stubs import compared
+from stubs.points import changed
 
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
@@ -48,12 +48,9 @@ def run(parent: Path, name: str = "page", *, blocks: int = 6, cells: tuple[Cell,
         found = compared.points(generator, FACTORS[cell])
         counts = COUNTS[cell.adapter]
         return [
-            dataclasses.replace(
-                point,
-                solve_statistics={key: value * 2**index for key, value in counts.items()},
-                gradient_statistics={key: value * 2**index for key, value in counts.items()},
-            )
+            changed(point, solve=told, gradient=told)
             for index, point in enumerate(found)
+            for told in [{"statistics": {key: value * 2**index for key, value in counts.items()}}]
         ]
 
     made = compared.run(parent, name, blocks=blocks, cells=cells, make=options.pop("make", make), **options)

@@ -8,7 +8,7 @@ from typing import Any
 from stubs.tasks import stub_task
 
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult
+from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
 from sciml_bench.record.record import Measurement, Placement, Record
 
 
@@ -18,32 +18,44 @@ def stub_measurement(**changes: Any) -> Measurement:
         rtol=1e-4,
         atol=1e-4,
         outcome=Outcome.OK,
-        solve_outcome=Outcome.OK,
-        gradient_outcome=Outcome.OK,
-        first_solve_ns=2_000_000,
-        first_gradient_ns=9_000_000,
-        solve_ns=(1_000_000, 1_100_000, 1_050_000),
-        gradient_ns=(3_000_000, 3_100_000, 3_050_000),
-        warm_up_solve_ns=(1_500_000,),
-        warm_up_gradient_ns=(4_500_000,),
-        solve_scores={"scd": 4.2, "mescd": 4.6, "trajectory_error": 1e-4, "below_reference": False},
-        gradient_scores={
-            "error": None,
-            "worst_group": None,
-            "worst_component": "p[1]",
-            "worst_component_error": 2e-3,
-            "norm_error": 1e-3,
-            "below_reference": False,
-        },
-        solve_statistics={"steps": 12.0},
-        loss=1.5,
-        gradient=(0.1, None),
-        gradient_size=2,
-        end_state=(0.3, 0.4),
-        state_size=2,
+        solve=SolveHalf(
+            outcome=Outcome.OK,
+            first_ns=2_000_000,
+            ns=(1_000_000, 1_100_000, 1_050_000),
+            warm_up_ns=(1_500_000,),
+            scores={"scd": 4.2, "mescd": 4.6, "trajectory_error": 1e-4, "below_reference": False},
+            statistics={"steps": 12.0},
+            end_state=(0.3, 0.4),
+            state_size=2,
+        ),
+        gradient=GradientHalf(
+            outcome=Outcome.OK,
+            first_ns=9_000_000,
+            ns=(3_000_000, 3_100_000, 3_050_000),
+            warm_up_ns=(4_500_000,),
+            scores={
+                "error": None,
+                "worst_group": None,
+                "worst_component": "p[1]",
+                "worst_component_error": 2e-3,
+                "norm_error": 1e-3,
+                "below_reference": False,
+            },
+            loss=1.5,
+            values=(0.1, None),
+            size=2,
+        ),
         memory_growth_bytes=0,
     )
-    failed = PointResult(1e-8, 1e-8, Outcome.MAX_STEPS, "solve", "4096 steps", Outcome.MAX_STEPS, Outcome.OK)
+    failed = PointResult(
+        1e-8,
+        1e-8,
+        Outcome.MAX_STEPS,
+        "solve",
+        "4096 steps",
+        solve=SolveHalf(Outcome.MAX_STEPS),
+        gradient=GradientHalf(Outcome.OK),
+    )
     measurement = Measurement(
         outcome=Outcome.OK,
         phase=None,

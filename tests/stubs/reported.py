@@ -6,11 +6,13 @@ import dataclasses
 from collections import Counter
 from typing import Any
 
+from stubs.points import changed
+
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult
+from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
 from sciml_bench.record.record import Record
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import Cell, Point
 
 
 def cell(method: str = "kvaerno5", adapter: str = "diffrax", problem: str = "robertson") -> Cell:
@@ -32,33 +34,23 @@ def point(
     outcome: Outcome = Outcome.OK,
     **changes: Any,
 ) -> PointResult:
-    """A point with three equal samples per loop."""
+    """A point with three equal samples per loop; ``solve`` and ``gradient`` change fields of the halves."""
     if outcome is not Outcome.OK:
-        return dataclasses.replace(
-            PointResult.failed(_tolerance(rtol), outcome, "gradient", f"{outcome} at {rtol:g}"), **changes
-        )
-    return PointResult(
-        rtol=rtol,
-        atol=rtol,
-        outcome=outcome,
-        solve_outcome=changes.pop("solve_outcome", Outcome.OK),
-        gradient_outcome=changes.pop("gradient_outcome", Outcome.OK),
-        solve_ns=(int(solve_ms * 1e6),) * 3,
-        gradient_ns=(int(gradient_ms * 1e6),) * 3,
-        solve_scores=None
+        failed = PointResult.failed(Point(rtol, rtol), outcome, "gradient", f"{outcome} at {rtol:g}")
+        return changed(failed, **changes)
+    solve = SolveHalf(
+        outcome=Outcome.OK,
+        ns=(int(solve_ms * 1e6),) * 3,
+        scores=None
         if mescd is None
         else {"scd": mescd - 1, "trajectory_error": 10.0**-mescd, "below_reference": below_reference},
-        gradient_scores=None
-        if gradient_error is None
-        else {"error": gradient_error, "below_reference": below_reference},
-        **changes,
     )
-
-
-def _tolerance(rtol: float) -> Any:
-    from sciml_bench.record.task import Point
-
-    return Point(rtol, rtol)
+    gradient = GradientHalf(
+        outcome=Outcome.OK,
+        ns=(int(gradient_ms * 1e6),) * 3,
+        scores=None if gradient_error is None else {"error": gradient_error, "below_reference": below_reference},
+    )
+    return changed(PointResult(rtol, rtol, outcome, solve=solve, gradient=gradient), **changes)
 
 
 def record(which: Cell, points: list[PointResult], *, block: int = 0, **changes: Any) -> Record:

@@ -20,7 +20,7 @@ from sciml_bench.plan.cells import Planned, blocks, input_seed
 from sciml_bench.plan.plan import plan_hash
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult
+from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
 from sciml_bench.record.record import Placement, Record
 from sciml_bench.record.run_folder import environment_hash
 from sciml_bench.record.task import Cell, Task
@@ -153,22 +153,26 @@ def _point(task: Task, index: int, generator: random.Random) -> PointResult:
         rtol=point.rtol,
         atol=point.atol,
         outcome=Outcome.OK,
-        solve_outcome=Outcome.OK,
-        gradient_outcome=Outcome.OK,
-        first_solve_ns=2 * 10**6,
-        first_gradient_ns=9 * 10**6,
-        solve_ns=samples(12, 10**6),
-        gradient_ns=samples(12, 3 * 10**6),
-        warm_up_solve_ns=samples(2, 10**6),
-        warm_up_gradient_ns=samples(2, 3 * 10**6),
-        solve_scores=solved,
-        gradient_scores=differentiated,
-        loss=1.0,
-        gradient=tuple(float(value) for value in gradient),
-        gradient_size=len(gradient),
-        end_state=tuple(float(value) for value in ys[-1]),
-        state_size=ys.shape[1],
+        solve=SolveHalf(
+            outcome=Outcome.OK,
+            first_ns=2 * 10**6,
+            ns=samples(12, 10**6),
+            warm_up_ns=samples(2, 10**6),
+            steady={"class": "flat", "start": 0, "changepoints": []},
+            scores=solved,
+            end_state=tuple(float(value) for value in ys[-1]),
+            state_size=ys.shape[1],
+        ),
+        gradient=GradientHalf(
+            outcome=Outcome.OK,
+            first_ns=9 * 10**6,
+            ns=samples(12, 3 * 10**6),
+            warm_up_ns=samples(2, 3 * 10**6),
+            steady={"class": "warm_up", "start": 2, "changepoints": [2]},
+            scores=differentiated,
+            loss=1.0,
+            values=tuple(float(value) for value in gradient),
+            size=len(gradient),
+        ),
         memory_growth_bytes=0,
-        solve_steady={"class": "flat", "start": 0, "changepoints": []},
-        gradient_steady={"class": "warm_up", "start": 2, "changepoints": [2]},
     )

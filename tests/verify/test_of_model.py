@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stubs.points import changed
 from stubs.records import stub_measurement
 from stubs.tasks import stub_task
 
@@ -14,7 +15,7 @@ from sciml_bench.measure.scoring import BOUNDS, gradient_parity, output_scores, 
 from sciml_bench.models.weights import directions
 from sciml_bench.record.model_task import EXTENDED, ModelTruth
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult
+from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
 from sciml_bench.record.record import Placement, Record
 from sciml_bench.verify import models as of_model
 
@@ -38,16 +39,20 @@ def point(batch: int, error: float = 1e-6) -> PointResult:
         atol=0.0,
         batch=batch,
         outcome=Outcome.OK,
-        solve_outcome=Outcome.OK,
-        gradient_outcome=Outcome.OK,
-        solve_scores=output_scores(outputs, truth(), BOUNDS["float32"])[0],
-        gradient_scores=gradient_parity(loss, gradient, batch, truth(), BOUNDS["float32"])[0],
-        loss=loss,
-        slopes=tuple(map(float, slopes_of(gradient, truth()))),
-        gradient=tuple(gradient[:100]),
-        gradient_size=len(gradient),
-        end_state=tuple(map(float, outputs[-1])),
-        state_size=2,
+        solve=SolveHalf(
+            outcome=Outcome.OK,
+            scores=output_scores(outputs, truth(), BOUNDS["float32"])[0],
+            end_state=tuple(map(float, outputs[-1])),
+            state_size=2,
+        ),
+        gradient=GradientHalf(
+            outcome=Outcome.OK,
+            scores=gradient_parity(loss, gradient, batch, truth(), BOUNDS["float32"])[0],
+            loss=loss,
+            values=tuple(gradient[:100]),
+            size=len(gradient),
+            slopes=tuple(map(float, slopes_of(gradient, truth()))),
+        ),
     )
 
 
@@ -73,19 +78,22 @@ def test_what_a_worker_leaves_is_right():
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"end_state": (1.0, 2.001)}, "output_error of 1e-06, computed again 0.000447"),
-        ({"end_state": (1.0,)}, "its output has 1 finite values"),
-        ({"loss": 0.51}, "a loss_error of 1e-06, computed again 0.02"),
-        ({"loss": None}, "is ok without a loss and slopes"),
-        ({"slopes": None}, "is ok without a loss and slopes"),
-        ({"slopes": (0.0,) * 8}, "a slope_error of 1e-06, computed again 1"),
-        ({"solve_scores": {"output_error": 1e-9}}, "output_error of 1e-09, computed again 1e-06"),
-        ({"solve_scores": None}, "is ok without its output_error"),
-        ({"gradient_scores": {"slope_error": 1e-6, "loss_error": 2e-5}}, "loss_error of 2.0e-05, its bound is 1.1e-05"),
+        ({"solve": {"end_state": (1.0, 2.001)}}, "output_error of 1e-06, computed again 0.000447"),
+        ({"solve": {"end_state": (1.0,)}}, "its output has 1 finite values"),
+        ({"gradient": {"loss": 0.51}}, "a loss_error of 1e-06, computed again 0.02"),
+        ({"gradient": {"loss": None}}, "is ok without a loss and slopes"),
+        ({"gradient": {"slopes": None}}, "is ok without a loss and slopes"),
+        ({"gradient": {"slopes": (0.0,) * 8}}, "a slope_error of 1e-06, computed again 1"),
+        ({"solve": {"scores": {"output_error": 1e-9}}}, "output_error of 1e-09, computed again 1e-06"),
+        ({"solve": {"scores": None}}, "is ok without its output_error"),
+        (
+            {"gradient": {"scores": {"slope_error": 1e-6, "loss_error": 2e-5}}},
+            "loss_error of 2.0e-05, its bound is 1.1e-05",
+        ),
     ],
 )
 def test_what_was_tampered_with_shows(changes: dict[str, Any], expected: str):
-    texts = found(dataclasses.replace(point(1), **changes))
+    texts = found(changed(point(1), **changes))
     assert expected in "\n".join(texts)
 
 
@@ -99,5 +107,5 @@ def test_an_error_past_the_bound_of_the_precision_is_not_ok():
 
 
 def test_of_a_larger_batch_the_last_sample_is_checked():
-    last = dataclasses.replace(point(2), end_state=(3.0, -4.1))
+    last = changed(point(2), solve={"end_state": (3.0, -4.1)})
     assert any("output_error" in text for text in found(last))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from stubs.verifiable import MadeRun, made_run
 
+from sciml_bench.record.codec import encode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Training
 from sciml_bench.record.training import Trained
@@ -31,7 +32,7 @@ def run_with(trained: Trained | None, planned: Training | None = SETTINGS) -> Ma
     run.seal()
     for record in run.records:
         if record["cell_id"] == run.plan["cells"][0]["cell_id"] and trained is not None:
-            record["training"] = trained.to_dict()
+            record["training"] = encode(trained)
             record["phases_ns"] |= {"training_first_step": 41, "training": 10}
     return run
 

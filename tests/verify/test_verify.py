@@ -54,7 +54,10 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
     first = point(run, 2)
 
     def faster() -> None:
-        first["solve_ns"] = sorted(first["solve_ns"])[:2]
+        first["solve"]["ns"] = sorted(first["solve"]["ns"])[:2]
+
+    def slower() -> None:
+        first["solve"]["ns"] = [ns * 10**3 for ns in first["solve"]["ns"]]
 
     def swap() -> None:
         run.records[0], run.records[1] = run.records[1], run.records[0]
@@ -64,13 +67,13 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
         run.seal()
 
     def pretend() -> None:
-        first["solve_scores"] = first["solve_scores"] | {"scd": 9.0, "mescd": 9.0, "trajectory_error": 1e-9}
+        first["solve"]["scores"] = first["solve"]["scores"] | {"scd": 9.0, "mescd": 9.0, "trajectory_error": 1e-9}
 
     def pretend_a_gradient() -> None:
-        first["gradient_scores"] = first["gradient_scores"] | {"error": 1e-12}
+        first["gradient"]["scores"] = first["gradient"]["scores"] | {"error": 1e-12}
 
     def other_solution() -> None:
-        first["end_state"] = [value * 1.5 for value in first["end_state"]]
+        first["solve"]["end_state"] = [value * 1.5 for value in first["solve"]["end_state"]]
 
     def hide_failure() -> None:
         run.plan["cells"] = run.plan["cells"][:1]
@@ -88,10 +91,10 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
             warm.update(compile_cache_hits=None, compile_cache_files={"before": 3, "after": 5})
 
     return {
-        "a sample is negative": ("sample_values", lambda: first["solve_ns"].__setitem__(0, -5)),
-        "a sample is half a nanosecond": ("sample_values", lambda: first["solve_ns"].__setitem__(0, 1.5)),
+        "a sample is negative": ("sample_values", lambda: first["solve"]["ns"].__setitem__(0, -5)),
+        "a sample is half a nanosecond": ("lines", lambda: first["solve"]["ns"].__setitem__(0, 1.5)),
         "slow samples are left out": ("sample_counts", faster),
-        "samples are scaled up": ("wall", lambda: first.update(solve_ns=[ns * 10**3 for ns in first["solve_ns"]])),
+        "samples are scaled up": ("wall", slower),
         "the wall time is cut": ("wall", lambda: record.update(wall_s=1.1)),
         "phases are scaled up": ("wall", lambda: record["phases_ns"].update(points=10**10)),
         "the first gradient is made early": (
@@ -113,11 +116,12 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
         "a tolerance is left out": ("ladder", lambda: record["points"].pop()),
         "the inputs are one's own": ("inputs", lambda: record.update(seed=3)),
         "an outcome is invented": ("outcome", lambda: record.update(outcome="excellent")),
-        "a failed cell is called ok": ("outcome", lambda: first.update(outcome="ok", gradient_outcome="max_steps")),
-        "an ok point has no score": ("accuracy", lambda: first.update(solve_scores=None)),
+        "a failed cell is called ok": ("outcome", lambda: first["gradient"].update(outcome="max_steps")),
+        "the outcome of a half is invented": ("outcome", lambda: first["solve"].update(outcome="excellent")),
+        "an ok point has no score": ("accuracy", lambda: first["solve"].update(scores=None)),
         "an inaccurate point is called ok": (
             "accuracy",
-            lambda: first["gradient_scores"].update(error=0.9),
+            lambda: first["gradient"]["scores"].update(error=0.9),
         ),
         "scores are invented": ("scores", pretend),
         "the score of a gradient is invented": ("scores", pretend_a_gradient),
@@ -134,12 +138,15 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
         "a warm cache grew": ("warm", grown_caches),
         "a loop compiled": (
             "recompiled",
-            lambda: first.update(solve_outcome="recompiled", outcome="recompiled", message="traced 3 more times"),
+            lambda: (
+                first.update(outcome="recompiled", message="traced 3 more times"),
+                first["solve"].update(outcome="recompiled"),
+            ),
         ),
         "two processors for one thread": ("pinned", lambda: record["threads"].update(affinity="0,1")),
         "the steady part starts behind the samples": (
             "steady",
-            lambda: first["gradient_steady"].update(start=99),
+            lambda: first["gradient"]["steady"].update(start=99),
         ),
         "the environment is another": ("environment", lambda: record.update(environment_hash="0" * 64)),
         "the environment file is edited": ("environment", lambda: run.environment.update(governor="performance")),
@@ -168,7 +175,7 @@ def _again(record: dict[str, Any], attempt: int) -> dict[str, Any]:
         "started_at": "2026-02-01T00:00:00+00:00",
     }
     for item in again["points"]:
-        item["solve_ns"] = [ns + 1 for ns in item["solve_ns"]]
+        item["solve"]["ns"] = [ns + 1 for ns in item["solve"]["ns"]]
     return again
 
 
@@ -181,6 +188,8 @@ ALSO = {
     "a record is copied": {"clock"},
     "the cell is none of the plan": {"complete"},
     "an outcome is invented": {"complete"},
+    "the outcome of a half is invented": {"complete"},
+    "a sample is half a nanosecond": {"complete"},
     "an ok point has no score": {"scores"},
     "an inaccurate point is called ok": {"scores"},
     "a schema of the future": {"complete"},
@@ -209,8 +218,7 @@ def test_a_half_that_was_not_asked_for_needs_no_outcome(tmp_path: Path):
     run = made_run()
     for record in run.records:
         for found in record["points"]:
-            found |= {"gradient_outcome": None, "gradient_ns": [], "first_gradient_ns": None, "gradient_scores": None}
-            found |= {"gradient_steady": None, "warm_up_gradient_ns": []}
+            found["gradient"] = {}
         record["time_to_first_gradient_ns"] = {}
     assert "outcome" in broken(run.verified(tmp_path))
     for cell in run.plan["cells"]:
@@ -221,7 +229,7 @@ def test_a_half_that_was_not_asked_for_needs_no_outcome(tmp_path: Path):
 
 def test_only_the_record_that_is_to_blame_is_invalid(tmp_path: Path):
     run = made_run()
-    point(run, 2)["solve_ns"][0] = 0
+    point(run, 2)["solve"]["ns"][0] = 0
     result = run.verified(tmp_path)
     assert [item.line for item in result.judged if not item.valid] == [2]
     assert "line 2, decay/stub/" in told(result)
@@ -243,8 +251,9 @@ def test_a_resumed_run_whose_cell_failed_in_its_solver_is_complete(tmp_path: Pat
     run = made_run()
     label = run.records[0]["cell_id"]
     for item in run.records[0]["points"]:
-        item.update(outcome="timeout", solve_outcome="timeout", gradient_outcome="timeout")
-        item.update(solve_ns=[], gradient_ns=[], solve_steady=None, gradient_steady=None)
+        item["outcome"] = "timeout"
+        for half in (item["solve"], item["gradient"]):
+            half.update(outcome="timeout", ns=[], steady=None)
     run.records[0]["outcome"] = "timeout"
     run.records = [r for index, r in enumerate(run.records) if index == 0 or r["cell_id"] != label]
     result = run.verified(tmp_path)
@@ -255,10 +264,11 @@ def test_a_resumed_run_whose_cell_failed_in_its_solver_is_complete(tmp_path: Pat
 def test_what_failed_may_be_measured_again(tmp_path: Path):
     run = made_run()
     failed = copy.deepcopy(run.records[0]) | {"outcome": "crash", "points": [], "record_id": "first"}
-    failed["points"] = [p | {"outcome": "crash", "solve_outcome": "crash", "gradient_outcome": "crash"} for p in
-                        json.loads(json.dumps(run.records[0]["points"]))]  # fmt: skip
+    failed["points"] = copy.deepcopy(run.records[0]["points"])
     for item in failed["points"]:
-        item.update(solve_ns=[], gradient_ns=[], solve_steady=None, gradient_steady=None)
+        item["outcome"] = "crash"
+        for half in (item["solve"], item["gradient"]):
+            half.update(outcome="crash", ns=[], steady=None)
     later = run.records[0] | {"started_at": "2026-02-01T00:00:00.000+00:00"}
     run.records = [failed, *run.records[1:], later]
     assert broken(run.verified(tmp_path)) == set()
@@ -304,7 +314,7 @@ def test_a_liar_with_consistent_scores_is_caught_by_the_reference(tmp_path: Path
     """Outcome, scores and samples agree with each other; only the end state does not agree with the truth."""
     run = made_run()
     for item in run.records[2]["points"]:
-        item["end_state"] = [0.9, 0.9]
+        item["solve"]["end_state"] = [0.9, 0.9]
     result = run.verified(tmp_path)
     assert broken(result) == {"scores"}
     assert "the solution is ok, but the mixed error at t1 is" in told(result)
@@ -323,7 +333,7 @@ def test_only_a_few_breaches_of_a_rule_are_named(tmp_path: Path):
 
 def test_the_document_is_plain_json(tmp_path: Path):
     run = made_run()
-    point(run)["solve_ns"][0] = 0
+    point(run)["solve"]["ns"][0] = 0
     document = json.loads(json.dumps(verification_document(run.verified(tmp_path)), allow_nan=False))
     assert not document["valid"]
     assert document["records"][0] == {

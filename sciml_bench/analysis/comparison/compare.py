@@ -315,8 +315,8 @@ def _working(cell: CellSummary, ok: Callable[..., bool]) -> list[float]:
 
 
 _HALVES: tuple[tuple[str, Callable[..., bool]], ...] = (
-    ("solve", lambda point: point.solve_s is not None),
-    ("gradient", lambda point: point.gradient_s is not None),
+    ("solve", lambda point: point.solve.seconds is not None),
+    ("gradient", lambda point: point.gradient.seconds is not None),
 )
 
 

@@ -48,17 +48,17 @@ KINDS = (
     Kind(
         Quantity.SOLVE,
         "mescd",
-        lambda point: point.solve_work,
-        lambda point: point.solve_s,
-        lambda point: point.solve_counts,
+        lambda point: point.solve.work,
+        lambda point: point.solve.seconds,
+        lambda point: point.solve.counts,
         lambda samples: samples.solve_ns,
     ),
     Kind(
         Quantity.GRADIENT,
         "gradient error",
-        lambda point: point.gradient_work,
-        lambda point: point.gradient_s,
-        lambda point: point.gradient_counts,
+        lambda point: point.gradient.work,
+        lambda point: point.gradient.seconds,
+        lambda point: point.gradient.counts,
         lambda samples: samples.gradient_ns,
     ),
 )

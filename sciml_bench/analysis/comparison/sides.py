@@ -12,6 +12,7 @@ from sciml_bench.analysis.comparable import flat, is_machine
 from sciml_bench.analysis.summary import CellSummary, RunSummary, summarise
 from sciml_bench.errors import StoreError
 from sciml_bench.record.lines import DamagedLine
+from sciml_bench.record.migration import SAME_CONTENT
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record, supersedes
 from sciml_bench.record.run_folder import Run
@@ -98,7 +99,8 @@ class Samples:
 
 @dataclass(frozen=True)
 class Side:
-    """A run to compare. ``samples`` are by cell label and block; ``schemas`` those that its records were written in."""
+    """A run to compare. ``samples`` are by cell label and block; ``schemas`` those that its records were written in,
+    as far as they differ in what they hold."""
 
     name: str
     plan: Mapping[str, Any]
@@ -141,7 +143,7 @@ def read_side(run: Run, on_damage: Callable[[DamagedLine], None]) -> Side:
 
     def passing() -> Iterator[Record]:
         for record in run.records(on_damage):
-            schemas.add(record.schema)
+            schemas.add(min(record.schema, SAME_CONTENT))
             record_ids.add(record.record_id)
             key = (record.cell.label, record.block)
             if key not in kept or supersedes(record.attempt, kept[key][0]):
@@ -170,8 +172,8 @@ def _samples(record: Record) -> tuple[Samples, ...]:
     return tuple(
         Samples(
             point.rtol,
-            array("q", point.counted_solve_ns if point.solve_outcome is Outcome.OK else ()),
-            array("q", point.counted_gradient_ns if point.gradient_outcome is Outcome.OK else ()),
+            array("q", point.solve.counted_ns if point.solve.outcome is Outcome.OK else ()),
+            array("q", point.gradient.counted_ns if point.gradient.outcome is Outcome.OK else ()),
         )
         for point in record.points
     )

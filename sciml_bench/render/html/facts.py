@@ -13,6 +13,7 @@ from sciml_bench.analysis.comparable import flat
 from sciml_bench.analysis.failures import account
 from sciml_bench.analysis.loaded_run import Reading
 from sciml_bench.analysis.notes import doubts
+from sciml_bench.record.migration import SAME_CONTENT
 
 _SOFTWARE = (
     "diffrax", "jax", "torchdiffeq", "torch", "tensorflow-probability", "tensorflow", "scipy", "juliacall", "numpy",
@@ -135,9 +136,7 @@ def unmeasured(reading: Reading) -> Iterator[str]:
     if reading.unplanned:
         yield f"{len(reading.unplanned)} records are of cells that the plan does not know, and are left out"
     old = Counter(trace.schema for trace in reading.traces)
-    from sciml_bench.record.migration import SCHEMA
-
-    earlier = {schema: count for schema, count in old.items() if schema < SCHEMA}
+    earlier = {schema: count for schema, count in old.items() if schema < SAME_CONTENT}
     for schema, count in earlier.items():
         yield f"{count} records are of the earlier schema {schema}: what was not recorded then is shown as not known"
 

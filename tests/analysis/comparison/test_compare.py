@@ -220,6 +220,12 @@ def test_what_cannot_be_compared_is_refused_with_the_difference(
     assert [str(item) for item in found] == [what]
 
 
+def test_records_that_differ_in_their_form_only_are_compared(tmp_path: Path):
+    base, new = stub.run(tmp_path, "a", blocks=1), stub.run(tmp_path, "b", blocks=1, record_changes={"schema": 3})
+    assert {record.schema for record in new.records()} == {3}
+    assert refusals(side(base), side(new)) == []
+
+
 def test_profiles_that_sample_differently_are_refused(tmp_path: Path):
     base, new = stub.run(tmp_path, "a", blocks=1), stub.run(tmp_path, "b", blocks=1, profile="quick")
     assert {item.what for item in refusals(side(base), side(new))} >= {"name of the profile", "sampling of the profile"}

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from stubs.points import changed
 from stubs.reported import cell_id, plan, point, record
 
 from sciml_bench.analysis.models import model_table
@@ -44,11 +45,11 @@ DATA = {
 def at(batch: int, ms: float, error: float = 2e-7, **changes: Any) -> PointResult:
     """A point of a model."""
     made = point(0.0, solve_ms=ms, gradient_ms=3 * ms, mescd=None, gradient_error=None, **changes)
-    return dataclasses.replace(
+    return changed(
         made,
         batch=batch,
-        solve_scores={"output_error": error},
-        gradient_scores={"loss_error": error, "slope_error": error, "gradient_norm": 1.5},
+        solve={"scores": {"output_error": error}},
+        gradient={"scores": {"loss_error": error, "slope_error": error, "gradient_norm": 1.5}},
     )
 
 
@@ -59,12 +60,10 @@ def trained(step: int) -> Trained:
 
 
 def records() -> list[Record]:
-    wrong = dataclasses.replace(
-        at(1, 0.1, 3e-3), outcome=Outcome.INACCURATE, solve_outcome=Outcome.INACCURATE,
-        gradient_outcome=Outcome.INACCURATE,
-    )  # fmt: skip
-    infers = dataclasses.replace(at(1, 0.05), gradient_outcome=None, gradient_ns=(), gradient_scores=None)
-    infers_64 = dataclasses.replace(infers, batch=64, solve_ns=(500_000,) * 3)
+    inaccurate = {"outcome": Outcome.INACCURATE}
+    wrong = changed(at(1, 0.1, 3e-3), outcome=Outcome.INACCURATE, solve=inaccurate, gradient=inaccurate)
+    infers = changed(at(1, 0.05), gradient={"outcome": None, "ns": (), "scores": None})
+    infers_64 = changed(infers, batch=64, solve={"ns": (500_000,) * 3})
     made: list[Record] = []
     for block in range(3):
         made += [

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from needs import skip_without
 from stubs import drawn
+from stubs.points import in_schema
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.summary import reduce_record
@@ -45,7 +46,7 @@ def test_every_record_is_a_row(run):
 def test_points_have_the_times_and_errors_of_the_report(run):
     found = ask("select record_id, point, solve_s, gradient_s, gradient_error from points", [run]).rows
     expected = [
-        (r.record_id, place, p.solve_s, p.gradient_s, p.gradient_error)
+        (r.record_id, place, p.solve.seconds, p.gradient.seconds, p.gradient_error)
         for r in run.records()
         for place, p in enumerate(reduce_record(r).points)
     ]
@@ -78,14 +79,14 @@ def test_samples_are_all_samples(run):
         (r.record_id, place, call): (len(ns), reduce_record(r).points[place])
         for r in run.records()
         for place, p in enumerate(r.points)
-        for call, ns in (("solve", p.counted_solve_ns), ("gradient", p.counted_gradient_ns))
+        for call, ns in (("solve", p.solve.counted_ns), ("gradient", p.gradient.counted_ns))
         if ns
     }
     assert len(counted) == len(expected)
     for record_id, place, call, count, middle in counted:
         n, summary = expected[record_id, place, call]
         assert count == n
-        assert middle == pytest.approx(summary.solve_s if call == "solve" else summary.gradient_s)
+        assert middle == pytest.approx(summary.half(call).seconds)
     loops = dict(ask("select loop, count(*) from samples group by all", [run]).rows)
     points = sum(len(r.points) for r in run.records() if not drawn.failing(r.cell))
     assert loops == {"first": 2 * points, "warm_up": 4 * points, "steady": 24 * points}
@@ -93,7 +94,7 @@ def test_samples_are_all_samples(run):
 
 def test_calls_behind_a_bridge_have_their_times_inside(tmp_path):
     inside = {"ns": (900, 800), "gc_ns": (0, 0), "compile_ns": (0, 0), "allocated_bytes": (1, 1)}
-    behind = dataclasses.replace(point(1e-4), solve_ns=(1000, 1000), solve_inside=inside)
+    behind = point(1e-4, solve={"ns": (1000, 1000), "inside": inside})
     which = cell("robertson", "julia")
     made = Run.create(tmp_path, "bridged", plan=plan([which]), environment={})
     made.append(record(which, points=[behind]))
@@ -130,7 +131,7 @@ def test_which_records_count(tmp_path):
 
 def test_records_of_the_first_schema(tmp_path):
     made = Run.create(tmp_path, "old", plan=plan([cell()]), environment={})
-    old = json.loads(record(cell(), [point(1e-4)]).to_json()) | {"schema": 1}
+    old = in_schema(json.loads(record(cell(), [point(1e-4)]).to_json()), 1)
     for name in ("stability", "noisy", "attempt", "energy", "conditions", "caches", "peak_device_bytes"):
         del old[name]
     for item in old["points"]:

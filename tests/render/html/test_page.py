@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from stubs import compared, paged
+from stubs.points import in_schema
 
 from sciml_bench.analysis.loaded_run import read_run
 from sciml_bench.errors import StoreError
@@ -215,7 +216,7 @@ def test_an_empty_run_says_so(tmp_path):
 
 def test_a_run_whose_records_none_can_read_says_so(tmp_path):
     run = paged.run(tmp_path, blocks=1)
-    text = run.records_path.read_text(encoding="utf-8").replace('{"schema": 3,', '{"schema": 99,')
+    text = run.records_path.read_text(encoding="utf-8").replace('{"schema": 4,', '{"schema": 99,')
     run.records_path.write_text(text, encoding="utf-8")
     words = Reader(report([run], NOW)).words
     assert "No record of this run can be read (written by a newer version (schema 99" in words
@@ -255,10 +256,12 @@ def test_records_of_an_older_schema_are_read_and_named(tmp_path):
     run = paged.run(tmp_path, cells=paged.CELLS[:2], blocks=3)
     newer = ("attempt", "caches", "compile_cache_hits", "conditions", "energy", "fill_s", "framework_phases_ns",
              "noisy", "stability", "peak_device_bytes")  # fmt: skip
-    paged.rewrite(run, lambda record: {key: record[key] for key in record if key not in newer} | {"schema": 1})
+    paged.rewrite(run, lambda record: in_schema({key: record[key] for key in record if key not in newer}, 1))
     words = Reader(report([run], NOW)).words
     assert "6 records are of the earlier schema 1: what was not recorded then is shown as not known" in words
     assert "planned 2 = measured 2" in words
+    paged.rewrite(run, lambda record: record | {"schema": 3})
+    assert "earlier schema" not in Reader(report([run], NOW)).words
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,397 @@
+"""Dataclasses to plain JSON values and back, by their type hints: a field that is stated is read and written.
+
+Decoding checks every value. Keys that a class does not have are ignored, fields that are missing take their default,
+and what does not fit is a :class:`DecodeError` that names its place. A reader is made once for each type and kept:
+reading records is most of what a large report takes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import types
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from enum import Enum
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+T = TypeVar("T")
+
+Reader = Callable[[Any], Any]
+"""Takes a plain value, gives what it stands for; :class:`DecodeError` where it does not fit."""
+
+LARGEST_WHOLE = 2**63 - 1
+"""Whole numbers beyond this fit into no column of a database, and are no measurement."""
+
+
+class DecodeError(ValueError):
+    """A value does not fit its place: ``points[2].solve.ns[3]: a whole number expected, found text``."""
+
+    def __init__(self, reason: str):
+        super().__init__(reason)
+        self._reason = reason
+        self._keys: list[str | int] = []
+
+    def within(self, key: str | int) -> None:
+        """Put the place below a key, or an index, of what holds it."""
+        self._keys.append(key)
+
+    def __str__(self) -> str:
+        place = "".join(map(_step, reversed(self._keys))).removeprefix(".")
+        return f"{place}: {self._reason}" if place else self._reason
+
+
+class UnknownMember(DecodeError):
+    """A name that an enumeration does not have."""
+
+
+def decode(kind: type[T], data: Any) -> T:
+    """The value of a type that plain JSON values stand for.
+
+    Types are dataclasses, typed dictionaries, enumerations, tuples, lists, dictionaries with text as keys, literals,
+    numbers, text, truths, ``Any``, and unions of those that JSON can tell apart. Numbers are finite.
+
+    Raises:
+        DecodeError: a value is missing, or does not fit.
+    """
+    return _reader(kind)(data)
+
+
+def decode_json(kind: type[T], text: str | bytes) -> T:
+    """The value of a type on a line of JSON. ``ValueError`` where there is none."""
+    return decode(kind, parse(text))
+
+
+def encode(value: Any) -> Any:
+    """Plain JSON values: dataclasses become dictionaries, tuples lists, members of enumerations their values."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is tuple or kind is list:
+        return list(value) if _PLAIN.issuperset(map(type, value)) else [encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: encode(item) for key, item in value.items()}
+    if isinstance(value, Enum):
+        return value.value
+    if dataclasses.is_dataclass(value):
+        return {name: encode(getattr(value, name)) for name in _names(kind)}
+    if isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"{kind.__name__} has no form in JSON")
+
+
+def encode_json(value: Any) -> str:
+    """One line of JSON, without its newline. ``ValueError`` where a number is not finite."""
+    return json.dumps(encode(value), allow_nan=False, separators=(",", ":"))
+
+
+def parse(text: str | bytes) -> Any:
+    """The plain values of JSON text. ``ValueError`` where it is none; JSON has no numbers that are not finite."""
+    try:
+        return _JSON.decode(text if isinstance(text, str) else text.decode())
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"not JSON: {constant}")
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse)
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(item.name for item in dataclasses.fields(kind))
+
+
+def _step(key: str | int) -> str:
+    if isinstance(key, int):
+        return f"[{key}]"
+    return f".{key}" if key.isidentifier() and len(key) <= 60 else f"[{key[:60]!r}]"
+
+
+def _unfit(expected: str, found: Any) -> DecodeError:
+    return DecodeError(f"{expected} expected, found {_described(found)}")
+
+
+def _described(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return "text"
+        case int():
+            return str(value) if abs(value) <= LARGEST_WHOLE else "a larger one"
+        case float():
+            return f"{value!r}"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return type(value).__name__
+
+
+# A reader for each kind of type, and what JSON value it takes.
+
+
+@cache
+def _reader(kind: Any) -> Reader:
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return _union(arguments)
+    if origin is Literal:
+        return _literal(arguments)
+    if origin is tuple:
+        return _many(tuple, arguments[0]) if arguments[1:] == (...,) else _fixed(arguments)
+    if origin is list:
+        return _many(list, arguments[0])
+    if origin is not None and issubclass(origin, Mapping) and arguments[0] is str:
+        return _by_name(arguments[1])
+    if isinstance(kind, type):
+        if issubclass(kind, Enum):
+            return _member(kind)
+        if dataclasses.is_dataclass(kind):
+            return _dataclass(kind)
+    if is_typeddict(kind):
+        return _typed_dict(kind)
+    raise TypeError(f"{kind} has no reader")
+
+
+def _json_kind(kind: Any) -> type:
+    """The type of the JSON values that stand for a type."""
+    if kind in _SIMPLE:
+        return type(None) if kind is None else kind
+    origin = get_origin(kind)
+    if origin in (tuple, list):
+        return list
+    if isinstance(kind, type) and issubclass(kind, str):
+        return str
+    return dict
+
+
+def _any(value: Any) -> Any:
+    return value
+
+
+def _null(value: Any) -> None:
+    if value is not None:
+        raise _unfit("null", value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise _unfit("text", value)
+
+
+def _truth(value: Any) -> bool:
+    if value is True or value is False:
+        return value
+    raise _unfit("true or false", value)
+
+
+def _whole(value: Any) -> int:
+    if type(value) is int and -LARGEST_WHOLE <= value <= LARGEST_WHOLE:
+        return value
+    raise _unfit("a whole number", value)
+
+
+def _number(value: Any) -> float:
+    try:
+        if (type(value) is float or type(value) is int) and math.isfinite(value):
+            return value
+    except OverflowError:
+        pass
+    raise _unfit("a finite number" if isinstance(value, float) else "a number", value)
+
+
+_WORDS: dict[type, str] = {
+    type(None): "null", str: "text", bool: "true or false", int: "a whole number", float: "a number", list: "a list",
+    tuple: "a list", dict: "an object",
+}  # fmt: skip
+
+_SIMPLE: dict[Any, Reader] = {
+    Any: _any, None: _null, type(None): _null, str: _text, bool: _truth, int: _whole, float: _number,
+}  # fmt: skip
+
+
+def _union(kinds: tuple[Any, ...]) -> Reader:
+    readers = {_json_kind(kind): _reader(kind) for kind in kinds}
+    if len(readers) != len(kinds):
+        raise TypeError(f"JSON cannot tell the kinds of {kinds} apart")
+    if len(kinds) == 2 and type(None) in readers:
+        (one,) = (reader for kind, reader in readers.items() if kind is not type(None))
+        return lambda value: None if value is None else one(value)
+    for stands_for, given in ((int, float), (tuple, list)):
+        if given in readers:
+            readers.setdefault(stands_for, readers[given])
+    wanted = " or ".join(dict.fromkeys(_WORDS[kind] for kind in readers))
+
+    def read(value: Any) -> Any:
+        reader = readers.get(type(value))
+        if reader is None:
+            raise _unfit(wanted, value)
+        return reader(value)
+
+    return read
+
+
+def _literal(values: tuple[Any, ...]) -> Reader:
+    known = frozenset(values)
+    wanted = f"one of {', '.join(map(str, values))}"
+
+    def read(value: Any) -> Any:
+        if isinstance(value, str) and value in known:
+            return value
+        raise DecodeError(f"{wanted} expected, found {value!r:.40}" if isinstance(value, str) else f"{wanted} expected")
+
+    return read
+
+
+def _member(kind: type[Enum]) -> Reader:
+    members = {member.value: member for member in kind}
+
+    def read(value: Any) -> Any:
+        found = members.get(value) if isinstance(value, str) else None
+        if found is None:
+            given = f"{value!r:.40}" if isinstance(value, str) else _described(value)
+            raise UnknownMember(f"unknown {kind.__name__.lower()} {given}")
+        return found
+
+    return read
+
+
+# Long sequences are samples: numbers of one kind, which are seen to fit without a call for each.
+
+_TEXTS = frozenset((str,))
+_WHOLES = frozenset((int,))
+_NUMBERS = frozenset((int, float))
+_KNOWN_OR_NOT = frozenset((int, float, type(None)))
+
+
+def _fits(kind: Any) -> Callable[[Collection[Any]], bool] | None:
+    """Whether all values fit a kind; ``None`` where that cannot be seen without reading each."""
+    if kind is str:
+        return lambda values: _TEXTS.issuperset(map(type, values))
+    if kind is int:
+        return lambda values: _WHOLES.issuperset(map(type, values)) and _small(values)
+    if kind is float:
+        return lambda values: _NUMBERS.issuperset(map(type, values)) and _finite(values)
+    if kind == float | None:
+        return lambda values: _KNOWN_OR_NOT.issuperset(map(type, values)) and _finite(filter(None, values))
+    return None
+
+
+def _small(values: Collection[int]) -> bool:
+    return not values or (max(values) <= LARGEST_WHOLE and min(values) >= -LARGEST_WHOLE)
+
+
+def _finite(values: Iterable[float]) -> bool:
+    try:
+        return all(map(math.isfinite, values))
+    except OverflowError:
+        return False
+
+
+def _many(made: Callable[[Iterable[Any]], Any], kind: Any) -> Reader:
+    fits, reader = _fits(kind), _reader(kind)
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            raise _unfit("a list", value)
+        return made(value if fits is not None and fits(value) else _each(reader, enumerate(value)))
+
+    return read
+
+
+def _each(reader: Reader, values: Iterable[tuple[int | str, Any]]) -> Iterator[Any]:
+    for key, value in values:
+        try:
+            yield reader(value)
+        except DecodeError as error:
+            error.within(key)
+            raise
+
+
+def _fixed(kinds: tuple[Any, ...]) -> Reader:
+    readers = tuple(map(_reader, kinds))
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, list | tuple) or len(value) != len(readers):
+            raise _unfit(f"a list of {len(readers)}", value)
+        return tuple(
+            next(_each(reader, [(i, item)])) for i, (reader, item) in enumerate(zip(readers, value, strict=True))
+        )
+
+    return read
+
+
+def _by_name(kind: Any) -> Reader:
+    fits, reader = _fits(kind), _reader(kind)
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise _unfit("an object", value)
+        if reader is _any or (fits is not None and fits(value.values())):
+            return dict(value)
+        return dict(zip(value, _each(reader, value.items()), strict=True))
+
+    return read
+
+
+def _typed_dict(kind: Any) -> Reader:
+    required = kind.__required_keys__
+    fields = [(name, _reader(hint), name in required) for name, hint in get_type_hints(kind).items()]
+    return lambda value: _fields_of(value, fields)
+
+
+def _dataclass(kind: type) -> Reader:
+    fields: tuple[tuple[str, Reader, bool], ...] = ()
+
+    def read(value: Any) -> Any:
+        nonlocal fields
+        # With the first value, and not before: a type may hold itself.
+        fields = fields or tuple(_stated(kind))
+        known = _fields_of(value, fields)
+        try:
+            return kind(**known)
+        except DecodeError:
+            raise
+        except ValueError as error:
+            raise DecodeError(str(error)) from error
+
+    return read
+
+
+def _stated(kind: Any) -> Iterator[tuple[str, Reader, bool]]:
+    hints = get_type_hints(kind)
+    for item in dataclasses.fields(kind):
+        required = item.default is item.default_factory is dataclasses.MISSING
+        yield item.name, _reader(hints[item.name]), required
+
+
+def _fields_of(value: Any, fields: Iterable[tuple[str, Reader, bool]]) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _unfit("an object", value)
+    known: dict[str, Any] = {}
+    name = ""
+    try:
+        for name, reader, required in fields:
+            if name in value:
+                known[name] = reader(value[name])
+            elif required:
+                break
+        else:
+            return known
+    except DecodeError as error:
+        error.within(name)
+        raise
+    raise DecodeError(f"'{name}' is missing")
