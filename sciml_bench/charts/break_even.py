@@ -25,7 +25,7 @@ NUMBERS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
 @dataclass(frozen=True)
-class Side:
+class CostPanel:
     """One panel: its cells that have a cost, the others with the reason, and from how many gradients on which cell
     is the cheapest, as the rows of the tables say it."""
 
@@ -39,17 +39,17 @@ def _made(data: ProblemData) -> Iterator[Chart]:
     """A chart for each division with at least two cells that have both a first and a steady gradient."""
     rows = {id(row.summary): row for row in data.comparison.rows}
     for section in data.sections():
-        sides = tuple(_side(panel, rows) for panel in section.panels)
-        if any(len(side.costs) > 1 for side in sides):
-            yield _chart(data, section, sides)
+        panels = tuple(_cost_panel(panel, rows) for panel in section.panels)
+        if any(len(shown.costs) > 1 for shown in panels):
+            yield _chart(data, section, panels)
 
 
-def _chart(data: ProblemData, section: Section, sides: Sequence[Side]) -> Chart:
+def _chart(data: ProblemData, section: Section, panels: Sequence[CostPanel]) -> Chart:
     return Chart(
         kind="break-even",
         name=chart_name("break-even", data.problem, "" if section.name == "idiomatic" else section.name),
         title=f"{data.title}: total time against the number of gradients, {section.name}",
-        alt=_alt(data, section, sides),
+        alt=_alt(data, section, panels),
         method=(
             "The total for n gradients is the median time from process start to the first gradient plus n − 1 times "
             f"the median time per gradient in the steady state, {_target(data)}, over {data.processes}. The "
@@ -57,12 +57,12 @@ def _chart(data: ProblemData, section: Section, sides: Sequence[Side]) -> Chart:
         ),
         columns=("division", "cell", "first_gradient_s", "each_further_s", *(f"total_{n}_s" for n in NUMBERS),
                  "cheapest_from", "why_not", "records"),
-        rows=tuple(row for side in sides for row in _rows(section, side)),
-        draw=lambda backend: _draw(backend, data, section, sides),
+        rows=tuple(row for shown in panels for row in _rows(section, shown)),
+        draw=lambda backend: _draw(backend, data, section, panels),
     )  # fmt: skip
 
 
-def _side(panel: Panel, rows: dict[int, Row]) -> Side:
+def _cost_panel(panel: Panel, rows: dict[int, Row]) -> CostPanel:
     of_panel = [rows[id(cell)] for cell in panel.cells if id(cell) in rows]
     known = [(row.summary, of_row) for row in of_panel if (of_row := cost(row)) is not None]
     having = {id(cell) for cell, _ in known}
@@ -74,7 +74,7 @@ def _side(panel: Panel, rows: dict[int, Row]) -> Side:
         overtakings = chosen.overtakings
         cheapest = [(1, overtakings[0].early.summary if overtakings else first)]
         cheapest += [(item.gradients, item.late.summary) for item in overtakings]
-    return Side(panel, tuple(known), tuple(without), tuple(cheapest))
+    return CostPanel(panel, tuple(known), tuple(without), tuple(cheapest))
 
 
 def _reason(cell: CellSummary, row: Row | None) -> str:
@@ -90,72 +90,72 @@ def _target(data: ProblemData) -> str:
     return f"at a relative tolerance of {quantities.tolerance(target.rtol)}" if target.rtol is not None else "measured"
 
 
-def _rows(section: Section, side: Side) -> Iterator[tuple[object, ...]]:
-    division = f"{section.name}: {side.panel.title}" if side.panel.title else section.name
-    cheapest = {id(cell): gradients for gradients, cell in side.cheapest}
-    for cell, of_cell in side.costs:
+def _rows(section: Section, shown: CostPanel) -> Iterator[tuple[object, ...]]:
+    division = f"{section.name}: {shown.panel.title}" if shown.panel.title else section.name
+    cheapest = {id(cell): gradients for gradients, cell in shown.cheapest}
+    for cell, of_cell in shown.costs:
         totals = [of_cell.total_s(n) for n in NUMBERS]
         from_n = cheapest.get(id(cell))
         yield (division, label(cell), of_cell.first_s, of_cell.each_s, *totals, from_n, None, places(cell))
-    for cell, reason in side.without:
+    for cell, reason in shown.without:
         yield (division, label(cell), *(None,) * (len(NUMBERS) + 3), reason, places(cell))
 
 
-def _alt(data: ProblemData, section: Section, sides: Sequence[Side]) -> str:
+def _alt(data: ProblemData, section: Section, panels: Sequence[CostPanel]) -> str:
     said = [f"Total time against the number of gradients of {data.title} ({section.name}: {section.meaning})."]
-    for side in sides:
-        told = [f"{label(cell)} from {quantities.count(gradients)} on" for gradients, cell in side.cheapest[1:]]
-        if side.cheapest:
-            where = f"In {side.panel.title} t" if side.panel.title else "T"
-            first = f"{where}he cheapest is {label(side.cheapest[0][1])} from the first gradient on"
+    for shown in panels:
+        told = [f"{label(cell)} from {quantities.count(gradients)} on" for gradients, cell in shown.cheapest[1:]]
+        if shown.cheapest:
+            where = f"In {shown.panel.title} t" if shown.panel.title else "T"
+            first = f"{where}he cheapest is {label(shown.cheapest[0][1])} from the first gradient on"
             said.append(f"{'; '.join([first, *told])}.")
     return " ".join(said)
 
 
-def _furthest(sides: Sequence[Side]) -> float:
+def _furthest(panels: Sequence[CostPanel]) -> float:
     """log10 of the largest number of gradients that is drawn: well past the last overtaking."""
-    last = max((gradients for side in sides for gradients, _ in side.cheapest), default=1)
+    last = max((gradients for shown in panels for gradients, _ in shown.cheapest), default=1)
     return min(max(4.0, math.ceil(math.log10(last)) + 1.0), 9.0)
 
 
-def _draw(backend: Backend, data: ProblemData, section: Section, sides: Sequence[Side]) -> None:
+def _draw(backend: Backend, data: ProblemData, section: Section, panels: Sequence[CostPanel]) -> None:
     legend = Legend(
         [
             LegendLine(data.style(cell), label(cell) + (f": {reason}" if reason else ""))
-            for side in sides
-            for cell, reason in (*((cell, "") for cell, _ in side.costs), *side.without)
+            for shown in panels
+            for cell, reason in (*((cell, "") for cell, _ in shown.costs), *shown.without)
         ]
     )
-    grid = Grid(len(sides), legend.height_in, cautioned=bool(data.caution))
+    grid = Grid(len(panels), legend.height_in, cautioned=bool(data.caution))
     grid.open(backend)
-    only = sides[0].panel.title if grid.single else ""
+    only = panels[0].panel.title if grid.single else ""
     title(backend, joined(f"{data.title}: {section.name}", only), data.caution)
-    last = _furthest(sides)
-    every = [of_cell for side in sides for _, of_cell in side.costs]
+    last = _furthest(panels)
+    every = [of_cell for shown in panels for _, of_cell in shown.costs]
     low, high = scales.log_limits([math.log10(c.total_s(round(10**n))) for c in every for n in (0.0, last)])
     x_limits, y_limits = (-0.05, last), (low - 0.06 * (high - low), high)
-    for place, side in enumerate(sides):
+    for place, shown in enumerate(panels):
         axes = grid.axes(backend, place)
         axes.limits(x=x_limits, y=y_limits)
-        grid.title(axes, side.panel.title)
+        grid.title(axes, shown.panel.title)
         axes.x_axis(scales.named_ticks(x_limits, scales.count_tick), "gradients")
         y_label = "total time" if grid.leftmost(place) else ""
         axes.y_axis(scales.named_ticks(y_limits, scales.duration_tick), y_label)
-        _draw_side(axes, data, side)
+        _draw_panel(axes, data, shown)
     legend.draw(backend)
 
 
-def _draw_side(axes: Axes, data: ProblemData, side: Side) -> None:
+def _draw_panel(axes: Axes, data: ProblemData, shown: CostPanel) -> None:
     last = axes.x_limits[1]
     numbers = [last * step / 24 for step in range(25)]
-    for cell, of_cell in side.costs:
+    for cell, of_cell in shown.costs:
         totals = [of_cell.first_s + (10**log_n - 1) * of_cell.each_s for log_n in numbers]
         axes.line(numbers, [math.log10(total) for total in totals], **data.style(cell).look(markevery=6))
-    if side.without:
-        failed_strip(axes, [data.style(cell) for cell, _ in side.without])
+    if shown.without:
+        failed_strip(axes, [data.style(cell) for cell, _ in shown.without])
     low, high = axes.y_limits
-    edges = [*(math.log10(gradients) for gradients, _ in side.cheapest), last]
-    for (start, end), (gradients, cell) in zip(pairwise(edges), side.cheapest, strict=True):
+    edges = [*(math.log10(gradients) for gradients, _ in shown.cheapest), last]
+    for (start, end), (gradients, cell) in zip(pairwise(edges), shown.cheapest, strict=True):
         axes.boxes([(start, low, end - start, 0.035 * (high - low))], data.style(cell).colour)
         # In grey the colours of the strip are one; its markers are not.
         marker = data.style(cell).look(linestyle="", markerfacecolor="white", markersize=5)

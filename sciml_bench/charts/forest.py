@@ -35,7 +35,7 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Side:
+class Opponent:
     """All ratios of one solver to the base, and their geometric mean."""
 
     solver: Configuration
@@ -52,12 +52,12 @@ class Forest:
     quantity: str
     base: Configuration
     base_name: str
-    sides: tuple[Side, ...]
+    opponents: tuple[Opponent, ...]
 
     @property
     def problems(self) -> tuple[str, ...]:
         """The problems with a ratio, in the plan's order."""
-        known = {ratio.problem for side in self.sides for ratio in side.ratios}
+        known = {ratio.problem for opponent in self.opponents for ratio in opponent.ratios}
         return tuple(name for name in self.contest.solvers[self.base] if name in known)
 
 
@@ -76,18 +76,22 @@ def _forests(data: RunData, contest: Contest, quantity: str) -> Iterator[Forest]
     while len(left) > 1:
         timed = {key: [name for name, entry in of.items() if entry.cost(quantity)] for key, of in left.items()}
         base = max(left, key=lambda key: len(timed[key]))
-        sides = [side for key in left if key != base and (side := _side(data, contest, quantity, base, key))]
-        for start in range(0, len(sides), _MOST_SOLVERS):
-            chosen = tuple(sides[start : start + _MOST_SOLVERS])
+        opponents = [
+            opponent for key in left if key != base and (opponent := _opponent(data, contest, quantity, base, key))
+        ]
+        for start in range(0, len(opponents), _MOST_SOLVERS):
+            chosen = tuple(opponents[start : start + _MOST_SOLVERS])
             yield Forest(contest, quantity, base, _name(contest.solvers[base]), chosen)
-        left = {key: of for key, of in left.items() if key not in {base, *(side.solver for side in sides)}}
+        left = {key: of for key, of in left.items() if key not in {base, *(opponent.solver for opponent in opponents)}}
 
 
 def _name(solver: Mapping[str, Measured]) -> str:
     return label(next(iter(solver.values())).cell)
 
 
-def _side(data: RunData, contest: Contest, quantity: str, base: Configuration, other: Configuration) -> Side | None:
+def _opponent(
+    data: RunData, contest: Contest, quantity: str, base: Configuration, other: Configuration
+) -> Opponent | None:
     """The ratios of one pair; ``None`` with fewer than two problems."""
     ratios: list[Ratio] = []
     for problem, of_base in contest.solvers[base].items():
@@ -100,7 +104,7 @@ def _side(data: RunData, contest: Contest, quantity: str, base: Configuration, o
     if len(ratios) < 2:
         return None
     mean = geometric_mean(ratio.judgement.ratio.estimate for ratio in ratios)
-    return Side(other, _name(contest.solvers[other]), tuple(ratios), mean)
+    return Opponent(other, _name(contest.solvers[other]), tuple(ratios), mean)
 
 
 def _chart(data: RunData, found: Forest, number: int) -> Chart:
@@ -120,16 +124,16 @@ def _chart(data: RunData, found: Forest, number: int) -> Chart:
             "set", "problem", "solver", "base", "ratio", "low_95", "high_95", "blocks", "adjusted_p", "verdict",
             "records",
         ),
-        rows=tuple(row for side in found.sides for row in _rows(found, side)),
+        rows=tuple(row for opponent in found.opponents for row in _rows(found, opponent)),
         draw=lambda backend: _draw(backend, data, found),
     )  # fmt: skip
 
 
-def _rows(found: Forest, side: Side) -> Iterator[tuple[object, ...]]:
-    for item in side.ratios:
+def _rows(found: Forest, opponent: Opponent) -> Iterator[tuple[object, ...]]:
+    for item in opponent.ratios:
         ratio = item.judgement.ratio
         yield (
-            found.contest.name, item.problem, side.name, found.base_name, ratio.estimate, ratio.low,
+            found.contest.name, item.problem, opponent.name, found.base_name, ratio.estimate, ratio.low,
             ratio.high if math.isfinite(ratio.high) else None, ratio.n, item.judgement.adjusted_p,
             item.judgement.verdict.value, f"{places(item.base.cell)} {places(item.other.cell)}",
         )  # fmt: skip
@@ -137,20 +141,20 @@ def _rows(found: Forest, side: Side) -> Iterator[tuple[object, ...]]:
 
 def _alt(found: Forest) -> str:
     said = [f"Time per {found.quantity} relative to {found.base_name} ({found.contest.name})."]
-    for side in found.sides:
-        counts = {verdict: sum(item.judgement.verdict is verdict for item in side.ratios) for verdict in Verdict}
+    for opponent in found.opponents:
+        counts = {verdict: sum(item.judgement.verdict is verdict for item in opponent.ratios) for verdict in Verdict}
         told = ", ".join(f"{verdict.value} on {count}" for verdict, count in counts.items() if count)
         said.append(
-            f"{side.name}: {told} of {len(side.ratios)} problems, geometric mean "
-            f"{quantities.ratio(side.mean.estimate)} ({quantities.ratio(side.mean.low)} to "
-            f"{quantities.ratio(side.mean.high)})."
+            f"{opponent.name}: {told} of {len(opponent.ratios)} problems, geometric mean "
+            f"{quantities.ratio(opponent.mean.estimate)} ({quantities.ratio(opponent.mean.low)} to "
+            f"{quantities.ratio(opponent.mean.high)})."
         )
     return " ".join(said)
 
 
 def _limits(found: Forest) -> tuple[float, float]:
     """Around the estimates, and their intervals as far as these are not much wider."""
-    every = [item.judgement.ratio for side in found.sides for item in side.ratios]
+    every = [item.judgement.ratio for opponent in found.opponents for item in opponent.ratios]
     estimates = [math.log10(ratio.estimate) for ratio in every]
     low, high = min(0.0, *estimates) - 0.5, max(0.0, *estimates) + 0.5
     bounds = [math.log10(bound) for ratio in every for bound in (ratio.low, ratio.high) if 0 < bound < math.inf]
@@ -161,11 +165,14 @@ def _limits(found: Forest) -> tuple[float, float]:
 
 
 def _draw(backend: Backend, data: RunData, found: Forest) -> None:
-    lane = max(0.24, _STEP_IN * len(found.sides) + 0.1)
+    lane = max(0.24, _STEP_IN * len(found.opponents) + 0.1)
     problems = found.problems
     height = lane * (len(problems) + 1) + 0.05
     legend = Legend(
-        [LegendLine(data.palette.style(side.solver), f"{side.name}: {_mean_told(side)}") for side in found.sides]
+        [
+            LegendLine(data.palette.style(opponent.solver), f"{opponent.name}: {_mean_told(opponent)}")
+            for opponent in found.opponents
+        ]
     )
     names = [*(clean(name, 30) for name in problems), "geometric mean"]
     left = 0.2 + max(map(text_width_in, names))
@@ -181,29 +188,29 @@ def _draw(backend: Backend, data: RunData, found: Forest) -> None:
     middles = [lane * (place + 0.5) for place in range(len(names))]
     for name, y in zip(names, middles, strict=True):
         axes.beside(-0.09, height - y - 0.04, name, ha="right")
-    for place, side in enumerate(found.sides):
-        shift = (place - (len(found.sides) - 1) / 2) * _STEP_IN
+    for place, opponent in enumerate(found.opponents):
+        shift = (place - (len(found.opponents) - 1) / 2) * _STEP_IN
         heights = {name: y + shift for name, y in zip(problems, middles, strict=False)}
-        _draw_side(axes, data, side, heights, middles[-1] + shift)
+        _draw_opponent(axes, data, opponent, heights, middles[-1] + shift)
     legend.draw(backend)
 
 
-def _mean_told(side: Side) -> str:
-    mean = side.mean
+def _mean_told(opponent: Opponent) -> str:
+    mean = opponent.mean
     low, high = quantities.ratio(mean.low), quantities.ratio(mean.high)
     return f"{quantities.ratio(mean.estimate)} ({low} to {high}) over {mean.n}"
 
 
-def _draw_side(axes: Axes, data: RunData, side: Side, heights: Mapping[str, float], last: float) -> None:
-    style = data.palette.style(side.solver)
-    for item in side.ratios:
+def _draw_opponent(axes: Axes, data: RunData, opponent: Opponent, heights: Mapping[str, float], last: float) -> None:
+    style = data.palette.style(opponent.solver)
+    for item in opponent.ratios:
         ratio, y = item.judgement.ratio, heights[item.problem]
         _interval(axes, ratio.low, ratio.high, y, style.colour)
         face = style.colour if item.judgement.verdict in _DECIDED else "none"
         axes.line([math.log10(ratio.estimate)], [y], **style.look(linestyle="", markerfacecolor=face))
-    _interval(axes, side.mean.low, side.mean.high, last, style.colour)
+    _interval(axes, opponent.mean.low, opponent.mean.high, last, style.colour)
     diamond = style.look(linestyle="", marker="d", markersize=7)
-    axes.line([math.log10(side.mean.estimate)], [last], **diamond)
+    axes.line([math.log10(opponent.mean.estimate)], [last], **diamond)
 
 
 def _interval(axes: Axes, low: float, high: float, y: float, colour: str) -> None:

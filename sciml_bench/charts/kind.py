@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from sciml_bench.analysis.comparable import why_not_comparable
 from sciml_bench.analysis.models import is_model
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.charts.chart import Chart
@@ -71,9 +72,8 @@ class RunKind(Kind):
             yield from self.make(data)
 
     def _special(self, summary: RunSummary, problem: str | None) -> str:
-        profile = summary.plan["profile"]
-        if self.compares and not profile["comparable"]:
-            return f"the times of profile {profile['name']} are never compared; run with --profile quick or more"
+        if self.compares and not summary.plan["profile"]["comparable"]:
+            return f"its times are not compared: {why_not_comparable(summary)}"
         return ""
 
 

@@ -20,7 +20,7 @@ _FURTHEST = 1e4
 
 
 @dataclass(frozen=True)
-class Side:
+class ProfilePanel:
     """One panel: solvers that were all measured on the same problems."""
 
     name: str
@@ -32,17 +32,17 @@ class Side:
 def _made(data: RunData) -> Iterator[Chart]:
     """A chart for gradients and one for solves, with a panel for each set of solvers measured on the same problems."""
     for quantity in ("gradient", "solve"):
-        sides = [side for contest in data.contests for side in _sides(contest, quantity)]
-        if sides:
-            yield _chart(data, quantity, sides)
+        panels = [panel for contest in data.contests for panel in _panels(contest, quantity)]
+        if panels:
+            yield _chart(data, quantity, panels)
 
 
-def _chart(data: RunData, quantity: str, sides: Sequence[Side]) -> Chart:
+def _chart(data: RunData, quantity: str, panels: Sequence[ProfilePanel]) -> Chart:
     return Chart(
         kind="profile",
         name=chart_name("profile", quantity),
         title=f"Performance profile: time per {quantity} over all problems",
-        alt=_alt(data, quantity, sides),
+        alt=_alt(data, quantity, panels),
         method=(
             f"For each problem the time per {quantity} at equal achieved accuracy is divided by the least of the "
             "solvers in the panel; a curve shows on what share of the problems this ratio is at most so large. Where "
@@ -50,12 +50,12 @@ def _chart(data: RunData, quantity: str, sides: Sequence[Side]) -> Chart:
             "Moré 2002; Gould & Scott 2016). A panel holds solvers that were measured on the same problems."
         ),
         columns=("set", "solver", "problem", f"{quantity}_s", "ratio_to_least", "records"),
-        rows=tuple(row for side in sides for row in _rows(side, quantity)),
-        draw=lambda backend: _draw(backend, data, quantity, sides),
+        rows=tuple(row for panel in panels for row in _rows(panel, quantity)),
+        draw=lambda backend: _draw(backend, data, quantity, panels),
     )
 
 
-def _sides(contest: Contest, quantity: str) -> Iterator[Side]:
+def _panels(contest: Contest, quantity: str) -> Iterator[ProfilePanel]:
     """The solvers of a contest in sets that were measured on the same problems, the largest set first."""
     left = dict(contest.solvers)
     while True:
@@ -68,7 +68,7 @@ def _sides(contest: Contest, quantity: str) -> Iterator[Side]:
         problems = tuple(name for name in next(iter(solvers.values())) if name in found)
         costs = {key: {name: of[name].cost(quantity) for name in problems} for key, of in solvers.items()}
         if any(cost is not None for of in costs.values() for cost in of.values()):
-            yield Side(contest.name, problems, solvers, performance_profile(costs))
+            yield ProfilePanel(contest.name, problems, solvers, performance_profile(costs))
 
 
 def _largest(solvers: Mapping[Configuration, Mapping[str, Measured]]) -> frozenset[str] | None:
@@ -83,29 +83,29 @@ def _name(solver: Mapping[str, Measured]) -> str:
     return label(next(iter(solver.values())).cell)
 
 
-def _rows(side: Side, quantity: str) -> Iterator[tuple[object, ...]]:
+def _rows(panel: ProfilePanel, quantity: str) -> Iterator[tuple[object, ...]]:
     least = {
-        problem: min((cost for of in side.solvers.values() if (cost := of[problem].cost(quantity))), default=None)
-        for problem in side.problems
+        problem: min((cost for of in panel.solvers.values() if (cost := of[problem].cost(quantity))), default=None)
+        for problem in panel.problems
     }
-    for solver in side.solvers.values():
-        for problem in side.problems:
+    for solver in panel.solvers.values():
+        for problem in panel.problems:
             cost, best = solver[problem].cost(quantity), least[problem]
             ratio = None if cost is None or best is None else cost / best
-            yield (side.name, _name(solver), problem, cost, ratio, places(solver[problem].cell))
+            yield (panel.name, _name(solver), problem, cost, ratio, places(solver[problem].cell))
 
 
-def _alt(data: RunData, quantity: str, sides: Sequence[Side]) -> str:
+def _alt(data: RunData, quantity: str, panels: Sequence[ProfilePanel]) -> str:
     said = [f"Performance profiles of the time per {quantity}."]
-    for side in sides:
-        best = max(side.profiles, key=lambda key: side.profiles[key].best)
-        most = max(side.profiles, key=lambda key: side.profiles[key].solved)
+    for panel in panels:
+        best = max(panel.profiles, key=lambda key: panel.profiles[key].best)
+        most = max(panel.profiles, key=lambda key: panel.profiles[key].solved)
         said.append(
-            f"{side.name}, {len(side.problems)} problems: {_name(side.solvers[best])} is the fastest on "
-            f"{_percent(side.profiles[best].best)}; {_name(side.solvers[most])} solves most, "
-            f"{_percent(side.profiles[most].solved)}."
+            f"{panel.name}, {len(panel.problems)} problems: {_name(panel.solvers[best])} is the fastest on "
+            f"{_percent(panel.profiles[best].best)}; {_name(panel.solvers[most])} solves most, "
+            f"{_percent(panel.profiles[most].solved)}."
         )
-    shown = {(side.name, key) for side in sides for key in side.solvers}
+    shown = {(panel.name, key) for panel in panels for key in panel.solvers}
     without = [
         _name(of)
         for contest in data.contests
@@ -121,34 +121,34 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _draw(backend: Backend, data: RunData, quantity: str, sides: Sequence[Side]) -> None:
+def _draw(backend: Backend, data: RunData, quantity: str, panels: Sequence[ProfilePanel]) -> None:
     entries = [
         LegendLine(
             data.palette.style(key),
-            f"{_name(solver)}: solves {_percent(side.profiles[key].solved)} of {len(side.problems)}",
+            f"{_name(solver)}: solves {_percent(panel.profiles[key].solved)} of {len(panel.problems)}",
         )
-        for side in sides
-        for key, solver in side.solvers.items()
+        for panel in panels
+        for key, solver in panel.solvers.items()
     ]
     legend = Legend(list(dict.fromkeys(entries)))
-    grid = Grid(len(sides), legend.height_in)
+    grid = Grid(len(panels), legend.height_in)
     grid.open(backend)
-    title(backend, joined(f"Performance profile, time per {quantity}", sides[0].name if grid.single else ""))
-    for place, side in enumerate(sides):
+    title(backend, joined(f"Performance profile, time per {quantity}", panels[0].name if grid.single else ""))
+    for place, panel in enumerate(panels):
         axes = grid.axes(backend, place)
-        grid.title(axes, side.name.removeprefix("matched: "))
-        _draw_side(axes, data, side, "share of the problems" if grid.leftmost(place) else "")
+        grid.title(axes, panel.name.removeprefix("matched: "))
+        _draw_panel(axes, data, panel, "share of the problems" if grid.leftmost(place) else "")
     legend.draw(backend)
 
 
-def _draw_side(axes: Axes, data: RunData, side: Side, y_label: str) -> None:
-    widest = max((of.ratios[-1] for of in side.profiles.values() if of.ratios), default=1.0)
+def _draw_panel(axes: Axes, data: RunData, panel: ProfilePanel, y_label: str) -> None:
+    widest = max((of.ratios[-1] for of in panel.profiles.values() if of.ratios), default=1.0)
     last = math.log10(min(max(4.0, 1.5 * widest), _FURTHEST))
     axes.limits(x=(-0.01, last), y=(-0.03, 1.03))
-    x_label = f"ratio to the fastest, {len(side.problems)} problems"
+    x_label = f"ratio to the fastest, {len(panel.problems)} problems"
     axes.x_axis(scales.named_ticks((-0.01, last), scales.ratio_tick), x_label)
     axes.y_axis({share / 4: f"{25 * share} %" for share in range(5)}, y_label)
-    for key, found in side.profiles.items():
+    for key, found in panel.profiles.items():
         xs = [0.0, *(min(math.log10(ratio), last) for ratio in found.ratios), last]
         ys = [found.best, *found.shares, found.solved]
         look = data.palette.style(key).look(markersize=4, markevery=slice(0, len(xs) - 1))

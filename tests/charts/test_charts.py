@@ -248,7 +248,7 @@ def test_one_problem_has_nothing_across():
 def test_times_of_a_smoke_run_are_not_compared():
     made = drawn.summary(profile="smoke", blocks=1)
     assert list(across(made, ("profile", "forest"))) == []
-    assert "never compared" in KINDS["forest"].reason(made)
+    assert "not compared: profile smoke runs one process per cell" in KINDS["forest"].reason(made)
     assert list(of_problem(made, "robertson", ("work-precision",)))
 
 
