@@ -8,10 +8,15 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sciml_bench.charts.backend import Backend, escape
 from sciml_bench.charts.style import INK
+from sciml_bench.errors import StoreError, UsageError
+
+SUFFIXES = (".png", ".svg", ".pdf")
+"""The formats of files, by their suffix."""
 
 _LONGEST_LABEL = 80
 _WHITE = '<rect width="100%" height="100%" fill="#fff"/>'
@@ -48,6 +53,29 @@ class Chart:
         """The same drawing as a document of its own, in ink on white; of the size in which it is drawn."""
         look = f'color="{INK}" font-family="\'DejaVu Sans\', sans-serif"'
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{self._element("pt", look, _WHITE)}\n'
+
+    def save(self, path: Path) -> None:
+        """Write the drawing to a file; its suffix names the format: ``.png``, ``.svg`` or ``.pdf``. The same chart
+        gives the same bytes every time.
+
+        Raises:
+            UsageError: the suffix names no format.
+            StoreError: the file cannot be written.
+        """
+        suffix = path.suffix.lower()
+        if suffix not in SUFFIXES:
+            raise UsageError(f"{path}: figures are written as {', '.join(SUFFIXES)}; end the name with one of them")
+        try:
+            path.write_bytes(self._bytes(suffix))
+        except OSError as error:
+            raise StoreError(f"cannot write {path}: {error.strerror or error}. Choose another file with -o.") from error
+
+    def _bytes(self, suffix: str) -> bytes:
+        if suffix == ".svg":
+            return self.svg_file().encode()
+        from sciml_bench.charts.picture import picture
+
+        return picture(self.svg_file(), suffix)
 
     def _element(self, unit: str, look: str, ground: str) -> str:
         backend = Backend(self.name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sciml_bench.charts.chart import SUFFIXES
 from sciml_bench.charts.kind import Kind, RunKind
 from sciml_bench.charts.kinds import KINDS, across, of_problem
 from sciml_bench.cli import options as exits
@@ -82,8 +83,8 @@ def _check_output(output: Path | None) -> None:
     """Complain of a wrong suffix before anything is read."""
     from sciml_bench.errors import UsageError
 
-    if output is not None and output.suffix.lower() not in {"", ".png", ".svg", ".pdf"}:
-        raise UsageError(f"{output}: figures are written as .png, .svg or .pdf; end the name with one of them")
+    if output is not None and output.suffix.lower() not in {"", *SUFFIXES}:
+        raise UsageError(f"{output}: figures are written as {', '.join(SUFFIXES)}; end the name with one of them")
 
 
 def _charts(kind: Kind, summary: RunSummary, problem: str | None) -> list[Chart]:
@@ -100,12 +101,10 @@ def _charts(kind: Kind, summary: RunSummary, problem: str | None) -> list[Chart]
 
 
 def _save(charts: list[Chart], output: Path | None, *, quiet: bool) -> None:
-    from sciml_bench.charts.files import save
-
     for number, chart in enumerate(charts):
         path = _path(chart, output, number)
         _make_folder(path.parent)
-        save(chart, path)
+        chart.save(path)
         click.echo(f"wrote {path}", err=quiet)
 
 

@@ -281,10 +281,8 @@ def test_figures_have_its_axis_and_its_numbers():
 
 
 def test_figures_can_be_drawn(tmp_path):
-    from sciml_bench.charts.files import save
-
     for number, chart in enumerate(across(summary(BOTH), ("scaling",))):
-        save(chart, tmp_path / f"{number}.svg")
+        chart.save(tmp_path / f"{number}.svg")
         assert chart.rows[0][1] in (tmp_path / f"{number}.svg").read_text()
 
 

@@ -15,7 +15,6 @@ from stubs import drawn
 
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.charts import markers
-from sciml_bench.charts.files import save
 from sciml_bench.charts.kinds import of_problem
 from sciml_bench.charts.style import INK, Palette, configuration
 from sciml_bench.errors import StoreError, UsageError
@@ -84,8 +83,8 @@ def test_figures_are_small(inline):
 def test_the_same_bytes_twice(charts, tmp_path, suffix):
     chart = next(chart for chart in charts if chart.kind == "stability")
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
-    save(chart, first)
-    save(chart, second)
+    chart.save(first)
+    chart.save(second)
     assert first.read_bytes() == second.read_bytes()
     assert first.stat().st_size > 1000
 
@@ -103,10 +102,19 @@ def test_the_same_bytes_in_another_process(charts, inline):
 
 def test_a_style_of_the_users_changes_nothing(charts, tmp_path):
     for suffix in (".png", ".pdf"):
-        save(charts[0], tmp_path / f"a{suffix}")
-        with matplotlib.rc_context({"text.parse_math": True, "lines.scale_dashes": True, "pdf.fonttype": 3}):
-            save(charts[0], tmp_path / f"b{suffix}")
+        charts[0].save(tmp_path / f"a{suffix}")
+        with matplotlib.rc_context({"text.parse_math": True, "path.sketch": (1, 100, 2), "font.size": 30}):
+            charts[0].save(tmp_path / f"b{suffix}")
         assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+def test_a_page_and_an_svg_file_need_no_matplotlib(tmp_path):
+    code = (
+        "import sys; sys.path.insert(0, 'tests'); from pathlib import Path; from stubs import drawn;"
+        "from sciml_bench.charts.kinds import of_problem; chart = next(of_problem(drawn.summary(), 'robertson'));"
+        f"chart.svg(); chart.save(Path({str(tmp_path)!r}) / 'a.svg'); assert 'matplotlib' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_every_marker_of_a_palette_can_be_drawn_on_a_page():
@@ -126,7 +134,7 @@ def test_a_page_and_a_file_show_the_same_drawing(charts, inline):
 def test_no_date_in_files(charts, tmp_path):
     for suffix in (".svg", ".pdf", ".png"):
         path = tmp_path / f"a{suffix}"
-        save(charts[0], path)
+        charts[0].save(path)
         data = path.read_bytes()
         assert not re.search(rb"CreationDate|<dc:date>|Software|20[23]\d-\d\d-\d\d", data)
 
@@ -146,7 +154,7 @@ def test_names_with_markup_dollars_and_newlines(tmp_path):
         texts = [tag.text or "" for tag in root.iter(f"{SVG}text")]
         assert any("a$b^2$c<i>" in text for text in texts)
         assert any("<script>alert('$x_1$')</script> &amp;" in text for text in texts)
-        save(chart, tmp_path / "a.png")
+        chart.save(tmp_path / "a.png")
 
 
 def test_what_no_document_can_hold_becomes_a_blank(charts, tmp_path):
@@ -161,20 +169,20 @@ def test_what_no_document_can_hold_becomes_a_blank(charts, tmp_path):
     (text,) = ET.fromstring(chart.svg()).iter(f"{SVG}text")
     assert text.text == "a b c  d"
     for suffix in (".svg", ".png", ".pdf"):
-        save(chart, tmp_path / f"a{suffix}")
+        chart.save(tmp_path / f"a{suffix}")
 
 
 def test_letters_that_no_font_has_are_drawn_without_a_warning(tmp_path):
     which = {Cell("问题🦜", *drawn.WAYS[0][:4]): ("idiomatic", "", 1.0)}
     made = summarise(drawn.plan_of(which), drawn.records(which))
-    save(next(of_problem(made, "问题🦜", ("memory",))), tmp_path / "a.png")
+    next(of_problem(made, "问题🦜", ("memory",))).save(tmp_path / "a.png")
 
 
 def test_a_wrong_suffix_and_a_folder_that_is_not_there(charts, tmp_path):
     with pytest.raises(UsageError, match=r"\.png, \.svg, \.pdf"):
-        save(charts[0], tmp_path / "a.jpg")
+        charts[0].save(tmp_path / "a.jpg")
     with pytest.raises(StoreError, match="cannot write"):
-        save(charts[0], tmp_path / "none" / "a.png")
+        charts[0].save(tmp_path / "none" / "a.png")
 
 
 def test_a_configuration_looks_the_same_in_every_figure_and_unlike_any_other():

@@ -202,22 +202,18 @@ class TestTracks:
         assert all(cell_id(TORCH)[:5] in str(row[-1]) or "robertson" in str(row[-1]) for row in chart.rows)
 
     def test_where_an_ecosystem_has_no_gradient_is_told(self, tmp_path: Path) -> None:
-        from sciml_bench.charts.files import save
-
         (chart,) = across(self.run(failing="stiff"), ("tracks",))
         assert "over 2 problems, no gradient by PyTorch on 1 of 3." in chart.alt
         (told,) = [row for row in chart.rows if row[1] == "robertson3"]
         assert told[:5] == ("stiff", "robertson3", "PyTorch", "JAX", None)
         (chart,) = across(self.run(failing="nonstiff"), ("tracks",))
         assert "nonstiff: PyTorch no gradient by PyTorch on 1 of 1." in chart.alt
-        save(chart, tmp_path / "tracks.png")
+        chart.save(tmp_path / "tracks.png")
         assert (tmp_path / "tracks.png").stat().st_size > 5_000
 
     def test_it_is_drawn(self, tmp_path: Path) -> None:
-        from sciml_bench.charts.files import save
-
         (chart,) = across(self.run(), ("tracks",))
-        save(chart, tmp_path / "tracks.png")
+        chart.save(tmp_path / "tracks.png")
         assert (tmp_path / "tracks.png").stat().st_size > 5_000
 
     def test_equations_alone_have_none(self) -> None:

@@ -1,4 +1,4 @@
-"""A drawing of :class:`~sciml_bench.charts.backend.Backend` as a figure of matplotlib, which makes pictures of it.
+"""A drawing of :class:`~sciml_bench.charts.backend.Backend` as a PNG or PDF picture, made by matplotlib.
 
 Only what the back end writes is understood; all else is an error, so that nothing is left out in silence.
 
@@ -9,18 +9,45 @@ and all of them take whatever font they find.
 
 from __future__ import annotations
 
+import io
 import re
+import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
+import matplotlib
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.transforms import Affine2D, Transform
 
 from sciml_bench.charts.style import INK
+
+PNG_DPI = 200
+
+_SETTINGS: dict[Any, Any] = {
+    # Text from problems and libraries is text: nothing between dollar signs is mathematics.
+    "text.parse_math": False,
+    "text.usetex": False,
+    "font.family": ["DejaVu Sans"],
+    "savefig.facecolor": "white",
+    # Dashes are points.
+    "lines.scale_dashes": False,
+    "pdf.fonttype": 42,
+    "path.simplify": True,
+}
+# What each format says of when and with what it was made.
+_UNDATED: Mapping[str, Mapping[str, None]] = {
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
+}
+_CANVASES = {".png": FigureCanvasAgg, ".pdf": FigureCanvasPdf}
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _POINTS = 72.0
@@ -104,6 +131,34 @@ class Outline:
         corners = np.asarray(half.vertices) * (right / 2) + (x + right / 2, y)
         for code, corner in zip(np.asarray(half.codes)[1:], corners[1:], strict=True):
             self.add(int(code), (float(corner[0]), float(corner[1])))
+
+
+def picture(svg: str, suffix: str) -> bytes:
+    """A drawing as the bytes of a file of this suffix, ``.png`` or ``.pdf``; the same every time.
+
+    Raises:
+        ValueError: it holds what the back end does not write.
+    """
+    with _settings():
+        file = io.BytesIO()
+        dpi = PNG_DPI if suffix == ".png" else _POINTS
+        canvas = _CANVASES[suffix](figure_of(svg))
+        canvas.print_figure(file, format=suffix[1:], metadata=dict(_UNDATED[suffix]), dpi=dpi)
+        return file.getvalue()
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Our settings, whatever a matplotlibrc or a notebook has set."""
+    changed: dict[Any, Any] = {
+        name: value
+        for name, value in matplotlib.rcParamsDefault.items()
+        if not name.startswith("backend") and matplotlib.rcParams[name] != value
+    }
+    with matplotlib.rc_context({**changed, **_SETTINGS}), warnings.catch_warnings():
+        # Letters that the font lacks are drawn as boxes in files; in a page the browser finds a font.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
 
 
 def figure_of(svg: str) -> Figure:

@@ -13,11 +13,10 @@ from matplotlib.image import imread
 
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart
-from sciml_bench.charts.files import PNG_DPI as DPI
-from sciml_bench.charts.files import save
 from sciml_bench.charts.markers import AT_MOST, SHAPES
+from sciml_bench.charts.picture import PNG_DPI as DPI
+from sciml_bench.charts.picture import figure_of
 from sciml_bench.charts.style import INK
-from sciml_bench.charts.svg_figure import figure_of
 
 RED = "#d5405e"
 
@@ -33,7 +32,7 @@ def chart(draw):
 def painted(draw):
     """The picture as an array of lines from the top, each pixel three numbers from 0 to 1."""
     with TemporaryDirectory() as folder:
-        save(chart(draw), Path(folder) / "a.png")
+        chart(draw).save(Path(folder) / "a.png")
         return imread(Path(folder) / "a.png")[..., :3]
 
 
