@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from sciml_bench.problem.batch import MAX_BATCH, ONE, Batch, Given
+from sciml_bench.problem.keys import TEXTS, Key, Table, Whole, number_key, seed_key
 from sciml_bench.problem.model import Problem, State, to_double
 from sciml_bench.problem.operators import ARRAY_OPERATORS, ControlSlope, MatrixOf, NetworkOutput
 from sciml_bench.problem.reader import Reader
 
-BATCH_KEYS = ("size", "spread", "seed", "drawn")
+SIZE, SEED = Whole("size", 1, MAX_BATCH, required=True), seed_key()
+BATCH = Table(SIZE, number_key("spread"), SEED, Key("drawn", TEXTS))
 
 
 def load_batch(reader: Reader, states: tuple[State, ...], given: tuple[Given, ...] = (), driven: bool = False) -> Batch:
@@ -22,13 +24,13 @@ def load_batch(reader: Reader, states: tuple[State, ...], given: tuple[Given, ..
         return _rows(reader, data, len(given[0].rows))
     if not data:
         return ONE
-    document.known_keys(data, BATCH_KEYS, "batch")
-    size = document.integer(data, "size", "batch", 1, MAX_BATCH)
+    BATCH.check(document, data, "batch")
+    size = SIZE.read(document, data, "batch")
     if driven:
         _refuse_drawn(reader, data, "trajectories differ by their Brownian motions")
         return Batch(size)
     spread = to_double(reader.constant(data.get("spread", 0), "batch", "spread"))
-    seed = document.integer({"seed": 0, **data}, "seed", "batch", 0, 2**32 - 1)
+    start = SEED.read(document, data, "batch")
     if size > 1 and not spread > 0:
         cure = "Give the deviation of the initial states in units of each state's scale, as in `spread = 0.1`."
         raise document.error("the trajectories of the batch are all the same.", "batch", "spread", cure)
@@ -41,15 +43,15 @@ def load_batch(reader: Reader, states: tuple[State, ...], given: tuple[Given, ..
         cure = "Give each trajectory data of its own by [data], or leave [batch] out."
         message = f"the initial value of '{computed[0]}' is computed, so none is drawn around it."
         raise document.error(message, "batch", "size", cure)
-    return Batch(size, spread, seed, tuple(drawn))
+    return Batch(size, spread, start, tuple(drawn))
 
 
 def _rows(reader: Reader, data: dict[str, Any], n_rows: int) -> Batch:
     """The first rows of the data, as many as there are trajectories."""
     document = reader.document
-    document.known_keys(data, BATCH_KEYS, "batch")
+    BATCH.check(document, data, "batch")
     _refuse_drawn(reader, data, "trajectories differ by their rows of [data]")
-    size = document.integer({"size": min(n_rows, MAX_BATCH), **data}, "size", "batch", 1, MAX_BATCH)
+    size = SIZE.read(document, data, "batch", default=min(n_rows, MAX_BATCH))
     if size > n_rows:
         cure = f"Take at most {n_rows}, or add rows to the file that [data] names."
         raise document.error(f"the data have {n_rows} rows for {size} trajectories.", "batch", "size", cure)

@@ -16,19 +16,17 @@ import sympy
 
 from sciml_bench.problem.batch import Given
 from sciml_bench.problem.expression import Call, ExpressionError, Typed
+from sciml_bench.problem.keys import A_NUMBER, SHA256, TEXT, Choice, Key, Table, Whole, seed_key
 from sciml_bench.problem.model import symbol, to_double
 from sciml_bench.problem.operators import ControlSlope, MatrixOf, Node, describe
 from sciml_bench.problem.reader import Reader
 
 # Seeded Brownian motions as paths between fixed times: what drives a neural stochastic differential equation.
 
-BROWNIAN_KEYS = ("channels", "steps", "seed")
-MAX_CHANNELS = 1000
-MAX_STEPS = 10_000
+CHANNELS, STEPS, SEED = Whole("channels", 1, 1000, required=True), Whole("steps", 2, 10_000, required=True), seed_key()
+BROWNIAN = Table(CHANNELS, STEPS, SEED)
 MAX_NUMBERS = 10_000_000
 """Most numbers that all paths of a batch may have together."""
-
-_LARGEST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -68,11 +66,11 @@ def load_brownian(reader: Reader, data: dict[str, Any], table: str, span: float)
     if not isinstance(given, dict):
         cure = "As in { channels = 2, steps = 64, seed = 3 }."
         raise document.error("'brownian' must be a table.", table, "brownian", cure)
-    document.known_keys(given, BROWNIAN_KEYS, table)
+    BROWNIAN.check(document, given, table)
     motion = Brownian(
-        document.integer(given, "channels", table, 1, MAX_CHANNELS),
-        document.integer(given, "steps", table, 2, MAX_STEPS),
-        document.integer({"seed": 0, **given}, "seed", table, 0, _LARGEST_SEED),
+        CHANNELS.read(document, given, table),
+        STEPS.read(document, given, table),
+        SEED.read(document, given, table),
         span,
     )
     _check_hash(reader, motion, document.string(data, "sha256", table, ""), table)
@@ -102,8 +100,13 @@ def drawn(reader: Reader, motions: dict[str, Brownian], size: int) -> tuple[Give
     )
 
 
-CONTROL_KEYS = ("data", "times", "interpolation", "brownian", "sha256")
 INTERPOLATIONS = ("hermite", "linear")
+INTERPOLATION = Choice("interpolation", INTERPOLATIONS, "interpolation", "hermite")
+# Its data are a series, not a file; a Brownian motion is drawn and has none.
+CONTROL = Table(
+    Key("data", TEXT), Key("times", {"type": "array", "items": A_NUMBER}), INTERPOLATION,
+    Key("brownian", BROWNIAN.schema), Key("sha256", SHA256),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ def load_controls(reader: Reader, t0: Node, t1: Node) -> tuple[Control, ...]:
         table = f"control.{name}"
         if not isinstance(data, dict):
             raise reader.document.error(f"'{name}' must be a table.", "control", name, f"Write it as [{table}].")
-        reader.document.known_keys(data, CONTROL_KEYS, table)
+        CONTROL.check(reader.document, data, table)
         make = _motion if "brownian" in data else _control
         found.append(make(reader, name, data, table, t0, t1))
         reader.claim(name, table)
@@ -174,10 +177,7 @@ def _control(reader: Reader, name: str, data: dict[str, Any], table: str, t0: No
         raise document.error(
             "'times' must increase from t0 to t1, one for each time of the series.", table, "times", cure
         )
-    interpolation = document.string(data, "interpolation", table, "hermite")
-    if interpolation not in INTERPOLATIONS:
-        cure = f"One of {', '.join(INTERPOLATIONS)}."
-        raise document.error(f"'{interpolation}' is no interpolation.", table, "interpolation", cure)
+    interpolation = INTERPOLATION.read(document, data, table)
     reader.scope.used.add(series)
     return Control(name, series, times, interpolation, channels)
 

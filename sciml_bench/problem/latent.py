@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from sciml_bench.problem.batch import Given
 from sciml_bench.problem.expression import Typed
+from sciml_bench.problem.keys import CSV, TEXTS, Key, Table
 from sciml_bench.problem.model import Definition, Problem, labels, symbol
 from sciml_bench.problem.operators import Dot, Item, NetworkOutput, Node, Operator, Shape, Total, Where, shape_of
 from sciml_bench.problem.reader import Reader
 from sciml_bench.problem.table import read_table, table_name
 
-DATA_KEYS = ("file", "columns")
+DATA = Table(Key("file", CSV, required=True), Key("columns", TEXTS))
 MAX_COLUMNS = 10_000
 _LABEL = re.compile(r"([A-Za-z][A-Za-z0-9_]*)(?:\[(\d+)(?:,(\d+))?\])?")
 #: What may be computed before and after the solve of many trajectories at once, besides elementwise functions.
@@ -28,7 +29,7 @@ def load_given(reader: Reader) -> tuple[Given, ...]:
     document, data = reader.document, reader.document.table("data")
     if "data" not in document.data:
         return ()
-    document.known_keys(data, DATA_KEYS, "data")
+    DATA.check(document, data, "data")
     name = table_name(reader, document.string(data, "file", "data"), "data", "file")
     header, rows = read_table(reader, name, "data", "file")
     if not rows:

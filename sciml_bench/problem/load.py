@@ -16,6 +16,7 @@ from sciml_bench.problem.calls import operators
 from sciml_bench.problem.control import drawn, load_controls
 from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
 from sciml_bench.problem.expression import Typed, number
+from sciml_bench.problem.keys import A_NUMBER, TEXT, Choice, Key, Table, Whole, number_key
 from sciml_bench.problem.latent import checked, load_encoding, load_given
 from sciml_bench.problem.loss import load_loss, load_published, load_published_gradients
 from sciml_bench.problem.model import Problem, Source, symbol
@@ -36,10 +37,20 @@ TOP_KEYS = (
     "parameters", "grids", "networks", "data", "encoding", "control", "states", "definitions", "equations", "implicit",
     "invariants", "exact", "loss", "batch", "training", "published", "published_gradient",
 )  # fmt: skip
-TIME_KEYS = ("t0", "t1", "save", "breakpoints")
-SAVE_KEYS = ("spacing", "first", "count", "times")
-SOURCE_KEYS = ("citation", "url", "note")
 MAX_SAVED_TIMES = 10_000
+SOURCE = Table(Key("citation", TEXT), Key("url", TEXT), Key("note", TEXT))
+SAVE = Table(
+    Key("spacing", {"enum": ["linear", "log"]}), number_key("first"), Whole("count", 2, MAX_SAVED_TIMES),
+    Key("times", {"type": "array", "items": A_NUMBER, "minItems": 1}),
+)  # fmt: skip
+TIME = Table(
+    number_key("t0"), number_key("t1", required=True), Key("save", SAVE.schema),
+    Key("breakpoints", {"type": "array", "items": A_NUMBER}),
+)  # fmt: skip
+SUITE = Choice("suite", SUITES, "suite", "nonstiff")
+TIER = Choice("tier", TIERS, "tier", "standard")
+NAMED = "[a-z0-9][a-z0-9-]{0,60}"
+"""What a problem's name looks like."""
 _MATHEMATICAL = (
     "spec", "time", "constants", "parameters", "grids", "networks", "encoding", "control", "states", "definitions",
     "equations", "loss",
@@ -120,15 +131,9 @@ def _with_published(reader: Reader, problem: Problem) -> Problem:
 
 def _identity(document: Document) -> tuple[str, str, str]:
     name = document.string(document.data, "name", "")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,60}", name):
+    if not re.fullmatch(NAMED, name):
         raise document.error(f"'{name}' cannot be a problem's name.", "", "name", "Use a-z, 0-9 and hyphens.")
-    suite = document.string(document.data, "suite", "", "nonstiff")
-    if suite not in SUITES:
-        raise document.error(f"'{suite}' is no suite.", "", "suite", f"One of {', '.join(SUITES)}.")
-    tier = document.string(document.data, "tier", "", "standard")
-    if tier not in TIERS:
-        raise document.error(f"'{tier}' is no tier.", "", "tier", f"One of {', '.join(TIERS)}.")
-    return name, suite, tier
+    return name, SUITE.read(document, document.data, ""), TIER.read(document, document.data, "")
 
 
 def _tags(document: Document) -> tuple[str, ...]:
@@ -140,14 +145,14 @@ def _tags(document: Document) -> tuple[str, ...]:
 
 def _source(document: Document) -> Source:
     data = document.table("source")
-    document.known_keys(data, SOURCE_KEYS, "source")
-    return Source(*(document.string(data, key, "source", "") for key in SOURCE_KEYS))
+    SOURCE.check(document, data, "source")
+    return Source(*(document.string(data, key, "source", "") for key in SOURCE.names))
 
 
 def _time(reader: Reader) -> tuple[Node, Node, tuple[Node, ...], tuple[Node, ...]]:
     document = reader.document
     data = document.table("time", True)
-    document.known_keys(data, TIME_KEYS, "time")
+    TIME.check(document, data, "time")
     if "t1" not in data:
         raise document.error("[time] lacks 't1'.", "time", cure="Add the end of the time span, `t1 = …`.")
     t0, t1 = reader.constant(data.get("t0", 0), "time", "t0"), reader.constant(data["t1"], "time", "t1")
@@ -166,7 +171,7 @@ def _save_times(reader: Reader, save: Any, t0: Node, t1: Node) -> tuple[Node, ..
     document = reader.document
     if not isinstance(save, dict):
         raise document.error("'save' must be a table.", "time", "save", 'As in { spacing = "linear", count = 20 }.')
-    document.known_keys(save, SAVE_KEYS, "time")
+    SAVE.check(document, save, "time")
     if "times" in save:
         if len(save) > 1 or not isinstance(save["times"], list) or not save["times"]:
             raise document.error("'times' must be a list, and stand alone in 'save'.", "time", "save")

@@ -6,6 +6,7 @@ from typing import Any
 
 from sciml_bench.problem.batch import Given
 from sciml_bench.problem.expression import Scope
+from sciml_bench.problem.keys import A_NUMBER, CSV, EXPRESSION, NUMBERS, TEXT, Choice, Key, Schema, Table, number_key
 from sciml_bench.problem.model import Loss, Problem, Published, PublishedGradient, State, labels, to_double
 from sciml_bench.problem.operators import Node, Shape, describe
 from sciml_bench.problem.reader import Reader
@@ -13,14 +14,19 @@ from sciml_bench.problem.table import read_table, table_name
 
 # Loads published digits of solutions and gradients.
 
-PUBLISHED_KEYS = ("t", "values", "digits", "source")
-GRADIENT_KEYS = ("t", "of", "values", "digits", "source")
+MOST_DIGITS = 60
+_COUNT: Schema = {"type": "integer", "minimum": 1, "maximum": MOST_DIGITS}
+_T, _SOURCE = number_key("t", required=True), Key("source", TEXT, required=True)
+_VALUES = Key("values", {"type": "object", "additionalProperties": A_NUMBER, "minProperties": 1}, required=True)
+_DIGITS = Key("digits", {"anyOf": [_COUNT, {"type": "object", "additionalProperties": _COUNT}]}, required=True)
+PUBLISHED = Table(_T, _VALUES, _DIGITS, _SOURCE)
+PUBLISHED_GRADIENT = Table(_T, Key("of", TEXT, required=True), _VALUES, _DIGITS, _SOURCE)
 
 
 def load_published(reader: Reader, problem: Problem) -> tuple[Published, ...]:
     """The ``[[published]]`` blocks."""
     blocks = []
-    for block in _blocks(reader, "published", PUBLISHED_KEYS):
+    for block in _blocks(reader, "published", PUBLISHED):
         t, values, source = _block(reader, "published", block, problem.state_labels)
         blocks.append(Published(t, values, source))
     return tuple(blocks)
@@ -30,7 +36,7 @@ def load_published_gradients(reader: Reader, problem: Problem) -> tuple[Publishe
     """The ``[[published_gradient]]`` blocks; theta is a parameter ``k1`` or an initial value ``y1(0)``."""
     known = (*problem.parameter_labels, *(f"{label}(0)" for label in problem.state_labels))
     blocks = []
-    for block in _blocks(reader, "published_gradient", GRADIENT_KEYS):
+    for block in _blocks(reader, "published_gradient", PUBLISHED_GRADIENT):
         of = reader.document.string(block, "of", "published_gradient")
         if of not in problem.state_labels:
             raise reader.document.error(f"'{of}' is not a component of the state.", "published_gradient", "of")
@@ -39,12 +45,12 @@ def load_published_gradients(reader: Reader, problem: Problem) -> tuple[Publishe
     return tuple(blocks)
 
 
-def _blocks(reader: Reader, table: str, keys: tuple[str, ...]) -> list[dict[str, Any]]:
+def _blocks(reader: Reader, table: str, keys: Table) -> list[dict[str, Any]]:
     blocks = reader.document.data.get(table, [])
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise reader.document.error(f"'{table}' must be written as [[{table}]].", "", table)
     for block in blocks:
-        reader.document.known_keys(block, keys, table)
+        keys.check(reader.document, block, table)
     return blocks
 
 
@@ -68,13 +74,18 @@ def _digits(reader: Reader, table: str, block: dict[str, Any], label: str) -> fl
     digits = block.get("digits")
     if isinstance(digits, dict):
         digits = digits.get(label)
-    if not isinstance(digits, int) or isinstance(digits, bool) or not 1 <= digits <= 60:
-        raise reader.document.error(f"'digits' of '{label}' must be an integer from 1 to 60.", table, "digits")
+    if not isinstance(digits, int) or isinstance(digits, bool) or not 1 <= digits <= MOST_DIGITS:
+        message = f"'digits' of '{label}' must be an integer from 1 to {MOST_DIGITS}."
+        raise reader.document.error(message, table, "digits")
     return float(digits)
 
 
-LOSS_KEYS = ("kind", "of", "target", "data", "label", "weight", "at", "penalty")
 KINDS = ("sum_of_squares", "sum_of_magnitudes", "sum", "cross_entropy")
+KIND = Choice("kind", KINDS, "kind of loss", "sum_of_squares")
+LOSS = Table(
+    KIND, Key("of", TEXT), Key("target", NUMBERS), Key("data", CSV), Key("label", TEXT), number_key("weight"),
+    Key("at", {"enum": ["saved", "end"]}), Key("penalty", EXPRESSION),
+)  # fmt: skip
 _SAME_TIME = 1e-9
 
 
@@ -83,10 +94,8 @@ def load_loss(
 ) -> Loss:
     """The declared loss; without one the sum of squares of the states over their scales."""
     document, data = reader.document, reader.document.table("loss")
-    document.known_keys(data, LOSS_KEYS, "loss")
-    kind = document.string(data, "kind", "loss", "sum_of_squares")
-    if kind not in KINDS:
-        raise document.error(f"'{kind}' is no kind of loss.", "loss", "kind", f"One of {', '.join(KINDS)}.")
+    LOSS.check(document, data, "loss")
+    kind = KIND.read(document, data, "loss")
     at = document.string(data, "at", "loss", "saved")
     if at not in ("saved", "end"):
         raise document.error("'at' must be saved or end.", "loss", "at")

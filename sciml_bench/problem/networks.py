@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from sciml_bench.problem.expression import FUNCTION_NAMES, Call, ExpressionError, Typed
+from sciml_bench.problem.keys import SHA256, Choice, Flag, Key, Table, Whole, number_key, seed_key
 from sciml_bench.problem.model import symbol, to_double
 from sciml_bench.problem.network import ACTIVATIONS, DRAWS, Layer, Network
 from sciml_bench.problem.operators import (
@@ -19,16 +20,21 @@ from sciml_bench.problem.operators import (
 )
 from sciml_bench.problem.reader import Reader
 
-NETWORK_KEYS = (
-    "inputs", "layers", "activation", "last_activation", "weights", "biases", "seed", "sha256", "pointwise", "kind",
-    "reverse",
-)  # fmt: skip
-DRAW_KEYS = ("draw", "size")
-NETWORK_KINDS = ("dense", "recurrent")
 MAX_WIDTH = 10_000
+INPUTS, WIDTH = Whole("inputs", 1, MAX_WIDTH, required=True), Whole("layers", 1, MAX_WIDTH)
+ACTIVATION = Choice("activation", ACTIVATIONS, "activation")
+LAST_ACTIVATION = Choice("last_activation", ACTIVATIONS, "activation", "identity")
+DRAW = Choice("draw", DRAWS, "way to draw weights", required=True)
+DRAWN = Table(DRAW, number_key("size"))
+SEED, POINTWISE, REVERSE = seed_key(), Flag("pointwise"), Flag("reverse")
+KIND = Choice("kind", ("dense", "recurrent"), "kind of network", "dense")
+NETWORK = Table(
+    INPUTS, Key("layers", {"type": "array", "items": WIDTH.schema, "minItems": 1}, required=True), ACTIVATION,
+    LAST_ACTIVATION, Key("weights", DRAWN.schema), Key("biases", DRAWN.schema), SEED, Key("sha256", SHA256), POINTWISE,
+    KIND, REVERSE,
+)  # fmt: skip
 MAX_WEIGHTS = 1_000_000
 DERIVATIVES = ("grad", "divergence")
-_LARGEST_SEED = 2**32 - 1
 
 
 def load_networks(reader: Reader) -> tuple[Network, ...]:
@@ -38,7 +44,7 @@ def load_networks(reader: Reader) -> tuple[Network, ...]:
         table = f"networks.{name}"
         if not isinstance(data, dict):
             raise reader.document.error(f"'{name}' must be a table.", "networks", name, f"Write it as [{table}].")
-        reader.document.known_keys(data, NETWORK_KEYS, table)
+        NETWORK.check(reader.document, data, table)
         if name in (*FUNCTION_NAMES, *DERIVATIVES):
             raise reader.document.error(f"'{name}' already means something in expressions.", table, name)
         reader.claim(name, table)
@@ -60,19 +66,17 @@ def _network(reader: Reader, name: str, data: dict[str, Any], table: str) -> Net
     layers = _recurrent_layer(reader, data, table) if recurrent else _layers(reader, data, table)
     if sum(layer.size for layer in layers) > MAX_WEIGHTS:
         raise reader.document.error(f"the network has more than {MAX_WEIGHTS} weights.", table, "layers")
-    pointwise = data.get("pointwise", False)
-    if not isinstance(pointwise, bool):
-        raise reader.document.error("'pointwise' must be true or false.", table, "pointwise")
+    pointwise = POINTWISE.read(reader.document, data, table)
     if pointwise and layers[-1].outputs != 1:
         raise reader.document.error(
             f"a pointwise network has one output, not {layers[-1].outputs}.", table, "layers", "End 'layers' with 1."
         )
-    seed = reader.document.integer({"seed": 0, **data}, "seed", table, 0, _LARGEST_SEED)
+    start = SEED.read(reader.document, data, table)
     scheme, biases = (
         _draw(reader, data, table, key, default)
         for key, default in (("weights", "glorot_uniform"), ("biases", "zeros"))
     )
-    weights = draw_weights(layers, scheme, biases, seed)
+    weights = draw_weights(layers, scheme, biases, start)
     found, stated = hash_of(weights), reader.document.string(data, "sha256", table, "")
     if stated and stated != found:
         raise reader.document.error(
@@ -85,12 +89,8 @@ def _network(reader: Reader, name: str, data: dict[str, Any], table: str) -> Net
 def _recurrent(reader: Reader, data: dict[str, Any], table: str) -> str:
     """The order in which a recurrent network takes its times; empty for one of dense layers."""
     document = reader.document
-    kind = document.string(data, "kind", table, "dense")
-    if kind not in NETWORK_KINDS:
-        raise document.error(f"'{kind}' is no kind of network.", table, "kind", f"One of {', '.join(NETWORK_KINDS)}.")
-    reverse = data.get("reverse", False)
-    if not isinstance(reverse, bool):
-        raise document.error("'reverse' must be true or false.", table, "reverse")
+    kind = KIND.read(document, data, table)
+    reverse = REVERSE.read(document, data, table)
     wrong = ("last_activation", "pointwise") if kind == "recurrent" else ("reverse",)
     for key in wrong:
         if key in data:
@@ -101,33 +101,26 @@ def _recurrent(reader: Reader, data: dict[str, Any], table: str) -> str:
 
 
 def _recurrent_layer(reader: Reader, data: dict[str, Any], table: str) -> tuple[Layer, ...]:
-    inputs = reader.document.integer(data, "inputs", table, 1, MAX_WIDTH)
+    inputs = INPUTS.read(reader.document, data, table)
     widths = data.get("layers")
     if not isinstance(widths, list) or len(widths) != 1:
         cure = "Write one width, as in [25]; what reads it is another network."
         raise reader.document.error("a recurrent network has one layer.", table, "layers", cure)
-    width = reader.document.integer({"layers": widths[0]}, "layers", table, 1, MAX_WIDTH)
-    return (Layer(inputs + width, width, _activation(reader, data, table, "activation", "tanh")),)
+    width = WIDTH.read(reader.document, {"layers": widths[0]}, table)
+    return (Layer(inputs + width, width, ACTIVATION.read(reader.document, data, table, default="tanh")),)
 
 
 def _layers(reader: Reader, data: dict[str, Any], table: str) -> tuple[Layer, ...]:
-    inputs = reader.document.integer(data, "inputs", table, 1, MAX_WIDTH)
+    inputs = INPUTS.read(reader.document, data, table)
     widths = data.get("layers")
     if not isinstance(widths, list) or not widths:
         raise reader.document.error("'layers' must be a list of widths.", table, "layers", "As in [50, 2].")
-    widths = [reader.document.integer({"layers": width}, "layers", table, 1, MAX_WIDTH) for width in widths]
-    last = _activation(reader, data, table, "last_activation", "identity")
-    hidden = _activation(reader, data, table, "activation", None if len(widths) > 1 else "identity")
+    widths = [WIDTH.read(reader.document, {"layers": width}, table) for width in widths]
+    last = LAST_ACTIVATION.read(reader.document, data, table)
+    hidden = ACTIVATION.read(reader.document, data, table, default=None if len(widths) > 1 else "identity")
     activations = [hidden] * (len(widths) - 1) + [last]
     sizes = [inputs, *widths]
     return tuple(Layer(*layer) for layer in zip(sizes, widths, activations, strict=False))
-
-
-def _activation(reader: Reader, data: dict[str, Any], table: str, key: str, default: str | None) -> str:
-    name = reader.document.string(data, key, table, default)
-    if name not in ACTIVATIONS:
-        raise reader.document.error(f"'{name}' is no activation.", table, key, f"One of {', '.join(ACTIVATIONS)}.")
-    return name
 
 
 def _draw(reader: Reader, data: dict[str, Any], table: str, key: str, default: str) -> Any:
@@ -136,10 +129,8 @@ def _draw(reader: Reader, data: dict[str, Any], table: str, key: str, default: s
     given = data.get(key, {"draw": default})
     if not isinstance(given, dict):
         raise reader.document.error(f"'{key}' must be a table.", table, key, 'As in { draw = "normal", size = 0.1 }.')
-    reader.document.known_keys(given, DRAW_KEYS, table)
-    kind = reader.document.string(given, "draw", table)
-    if kind not in DRAWS:
-        raise reader.document.error(f"'{kind}' is no way to draw weights.", table, key, f"One of {', '.join(DRAWS)}.")
+    DRAWN.check(reader.document, given, table)
+    kind = DRAW.read(reader.document, given, table, at=key)
     if ("size" in given) != (kind in ("normal", "uniform")):
         cure = "'normal' and 'uniform' need it, the others have none."
         raise reader.document.error(f"'size' does not fit the draw '{kind}'.", table, key, cure)

@@ -9,6 +9,7 @@ import sympy
 from sympy import Rational
 
 from sciml_bench.problem.expression import Typed
+from sciml_bench.problem.keys import EXPRESSION, NUMBERS, TEXTS, Choice, Key, Table, Whole, number_key
 from sciml_bench.problem.model import Grid, Parameter, State, symbol, to_double
 from sciml_bench.problem.operators import Node, Shape
 from sciml_bench.problem.reader import MAX_COMPONENTS, Reader
@@ -38,9 +39,16 @@ def _rounded(value: Node) -> Node:
     return Rational(*Decimal(f"{Decimal(str(sympy.N(value, 30))):.{LOG_DIGITS - 1}e}").as_integer_ratio())
 
 
-GRID_KEYS = ("points", "first", "last", "step", "boundary", "boundary_value")
-STATE_KEYS = ("initial", "size", "grid", "scale", "atol_scale")
-BOUNDARIES = ("periodic", "dirichlet", "neumann")
+POINTS = Whole("points", 3, MAX_COMPONENTS, required=True)
+BOUNDARY = Choice("boundary", ("periodic", "dirichlet", "neumann"), "boundary", required=True)
+GRID = Table(
+    POINTS, number_key("first", required=True), number_key("last", required=True), number_key("step"), BOUNDARY,
+    Key("boundary_value", EXPRESSION),
+)  # fmt: skip
+SIZE = Whole("size", 1, MAX_COMPONENTS)
+STATE = Table(
+    Key("initial", NUMBERS, required=True), SIZE, Key("grid", TEXTS), Key("scale", NUMBERS), Key("atol_scale", NUMBERS)
+)
 
 
 def load_constants(reader: Reader) -> tuple[tuple[Parameter, ...], dict[str, sympy.ImmutableDenseMatrix]]:
@@ -91,7 +99,7 @@ def load_grids(reader: Reader) -> tuple[Grid, ...]:
         table = f"grids.{name}"
         if not isinstance(data, dict):
             raise reader.document.error(f"'{name}' must be a table.", "grids", name, f"Write it as [{table}].")
-        reader.document.known_keys(data, GRID_KEYS, table)
+        GRID.check(reader.document, data, table)
         grids.append(_grid(reader, name, data, table))
     if len(grids) > 2:
         raise reader.document.error("more than two axes are not supported.", "grids")
@@ -102,7 +110,7 @@ def load_grids(reader: Reader) -> tuple[Grid, ...]:
 
 
 def _grid(reader: Reader, name: str, data: dict[str, Any], table: str) -> Grid:
-    points = reader.document.integer(data, "points", table, 3, MAX_COMPONENTS)
+    points = POINTS.read(reader.document, data, table)
     for key in ("first", "last"):
         if key not in data:
             raise reader.document.error(f"[{table}] lacks '{key}'.", table)
@@ -112,9 +120,7 @@ def _grid(reader: Reader, name: str, data: dict[str, Any], table: str) -> Grid:
     step = reader.constant(data["step"], table, "step") if "step" in data else (last - first) / (points - 1)
     if not step > 0:
         raise reader.document.error("'step' must be positive.", table, "step")
-    boundary = reader.document.string(data, "boundary", table)
-    if boundary not in BOUNDARIES:
-        raise reader.document.error(f"'{boundary}' is no boundary.", table, "boundary", f"One of {BOUNDARIES}.")
+    boundary = BOUNDARY.read(reader.document, data, table)
     value = Typed(sympy.S.Zero)
     if "boundary_value" in data:
         if boundary != "dirichlet":
@@ -139,7 +145,7 @@ def load_states(reader: Reader, grids: tuple[Grid, ...]) -> tuple[State, ...]:
 
 def _state(reader: Reader, name: str, value: Any, grids: tuple[Grid, ...]) -> State:
     data = value if isinstance(value, dict) else {"initial": value}
-    reader.document.known_keys(data, STATE_KEYS, f"states.{name}")
+    STATE.check(reader.document, data, f"states.{name}")
     if "initial" not in data:
         raise reader.document.error(f"'{name}' has no initial value.", "states", name, "Add `initial = …`.")
     start = None if "grid" in data or "size" in data else _start(reader, name, data["initial"])
@@ -192,7 +198,7 @@ def _initial(
             )
         return (len(values),), values
     if "size" in data:
-        size = reader.document.integer(data, "size", "states", 1, MAX_COMPONENTS)
+        size = SIZE.read(reader.document, data, "states")
         return (size,), _sequence(reader, name, initial, size)
     return (), (reader.constant(initial, "states", name),)
 

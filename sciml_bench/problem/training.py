@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sciml_bench.problem.keys import Choice, Table, Whole, number_key
 from sciml_bench.problem.model import to_double
 from sciml_bench.problem.reader import Reader
 from sciml_bench.record.task import Training
 
-TRAINING_KEYS = (
-    "optimiser", "learning_rate", "beta1", "beta2", "epsilon", "decay", "weight_decay", "steps", "target", "rtol",
-    "atol",
-)  # fmt: skip
-REQUIRED_KEYS = ("optimiser", "learning_rate", "steps", "rtol", "atol")
 MAX_TRAINING_STEPS = 1_000_000
 
 # Adam's from Kingma and Ba, arXiv 1412.6980; the decay of RMSprop from Hinton's lecture 6e of "Neural networks for
@@ -33,15 +29,25 @@ OPTIMISERS: dict[str, dict[str, float | None]] = {
 give."""
 
 
+OPTIMISER = Choice("optimiser", tuple(OPTIMISERS), "optimiser", required=True)
+OF_OPTIMISERS = ("beta1", "beta2", "epsilon", "decay", "weight_decay")
+STEPS = Whole("steps", 1, MAX_TRAINING_STEPS, required=True)
+# Its target is one loss, where that of a loss is one number or as many as the state has.
+TRAINING = Table(
+    OPTIMISER, number_key("learning_rate", required=True), *map(number_key, OF_OPTIMISERS), STEPS, number_key("target"),
+    number_key("rtol", required=True), number_key("atol", required=True),
+)  # fmt: skip
+
+
 def load_training(reader: Reader) -> Training | None:
     """The ``[training]`` table; ``None`` where there is none."""
     document = reader.document
     if "training" not in document.data:
         return None
     data = document.table("training")
-    document.known_keys(data, TRAINING_KEYS, "training")
+    TRAINING.check(document, data, "training")
     return Training(
-        steps=document.integer(data, "steps", "training", 1, MAX_TRAINING_STEPS),
+        steps=STEPS.read(document, data, "training"),
         rtol=_positive(reader, data, "rtol", below=1.0),
         atol=_positive(reader, data, "atol"),
         target=_number(reader, data, "target") if "target" in data else None,
@@ -51,10 +57,7 @@ def load_training(reader: Reader) -> Training | None:
 
 def load_optimiser(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
     """The optimiser of a ``[training]`` table with its numbers, as arguments of ``Training``."""
-    name = reader.document.string(data, "optimiser", "training")
-    if name not in OPTIMISERS:
-        cure = f"One of {', '.join(OPTIMISERS)}."
-        raise reader.document.error(f"'{name}' is no optimiser.", "training", "optimiser", cure)
+    name = OPTIMISER.read(reader.document, data, "training")
     rate = _positive(reader, data, "learning_rate")
     return {"optimiser": name, "learning_rate": rate, **_numbers(reader, data, name)}
 
@@ -62,7 +65,7 @@ def load_optimiser(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
 def _numbers(reader: Reader, data: dict[str, Any], name: str) -> dict[str, float]:
     """The optimiser's own numbers; those of other optimisers are refused."""
     known = OPTIMISERS[name]
-    for key in ("beta1", "beta2", "epsilon", "decay", "weight_decay"):
+    for key in OF_OPTIMISERS:
         if key in data and key not in known:
             cure = f"Remove it; {name} has {', '.join(('learning_rate', *known))}."
             raise reader.document.error(f"'{key}' is no number of {name}.", "training", key, cure)

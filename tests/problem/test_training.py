@@ -11,7 +11,7 @@ from stubs.small_problems import ORBIT
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem.schema import schema
-from sciml_bench.problem.training import OPTIMISERS, REQUIRED_KEYS
+from sciml_bench.problem.training import OPTIMISERS, TRAINING
 from sciml_bench.record.task import Task, Training
 
 TABLE = {"optimiser": '"adam"', "learning_rate": "0.05", "steps": "300", "rtol": "1e-7", "atol": "1e-9"}
@@ -85,7 +85,7 @@ def test_the_schema_knows_the_table(optimiser: str) -> None:
     wanted = {key: json.loads(value) for key, value in TABLE.items()} | {"optimiser": optimiser, "target": 1.5}
     data = {"spec": 1, "name": "a", "title": "A", "time": {"t1": 1}, "states": {"y": 1}, "equations": {"y": "y"}}
     jsonschema.validate({**data, "training": wanted}, schema())
-    for key in REQUIRED_KEYS:
+    for key in [key.name for key in TRAINING.keys if key.required]:
         lacking = {name: value for name, value in wanted.items() if name != key}
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate({**data, "training": lacking}, schema())
