@@ -14,7 +14,9 @@ PACKAGE = Path(sciml_bench.__file__).parent
 
 # Top to bottom. A module may import its own layer and those in the lines below it.
 LAYERS = (
-    {"cli", "run"},
+    {"cli"},
+    {"api"},
+    {"run"},
     {"render"},
     {"charts", "export"},
     {"verify"},

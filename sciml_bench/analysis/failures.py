@@ -12,6 +12,7 @@ from typing import Any
 from sciml_bench.analysis.summary import CellSummary, ProcessSummary, RunSummary
 from sciml_bench.plan.cells import count
 from sciml_bench.plan.purpose import claimed_sides, kept_file
+from sciml_bench.record.endings import RESULTS
 from sciml_bench.record.outcome import Outcome
 
 # The sum that no cell can vanish from: planned = measured + failed + skipped (+ not run yet).
@@ -57,53 +58,7 @@ def grouped(reasons: Iterable[str]) -> dict[str, int]:
     return dict(Counter(reasons).most_common())
 
 
-# Outcomes that say something about the solver on this problem. All others say that the measurement itself broke.
-RESULTS = frozenset(
-    {
-        Outcome.OK,
-        Outcome.UNSUPPORTED,
-        Outcome.TIMEOUT,
-        Outcome.MAX_STEPS,
-        Outcome.STEP_UNDERFLOW,
-        Outcome.NONFINITE,
-        Outcome.INACCURATE,
-    }
-)
-
 _LONGEST_REASON = 160
-
-EQUAL_ENDS = 2
-"""So many equal ends of a cell that measured nothing are enough, whatever they were."""
-
-
-@dataclass(frozen=True)
-class Nothing:
-    """A process of a cell that measured nothing: its block, how it ended, and whether other work disturbed it."""
-
-    block: int
-    outcome: Outcome
-    disturbed: bool
-
-    @property
-    def is_result(self) -> bool:
-        """Whether it says by itself that the solver fails: a time limit that was passed beside other work does not."""
-        return self.outcome in RESULTS and not (self.outcome is Outcome.TIMEOUT and self.disturbed)
-
-
-def settled(found: Iterable[Nothing]) -> int | None:
-    """The block from which on a cell need not run again: what fails so is deterministic, and costs its time limit.
-
-    One failure of the solver is enough, of everything else two equal ones. A worker that was kept from its processors
-    settles nothing. ``None`` while nothing is settled.
-    """
-    counts: Counter[Outcome] = Counter()
-    for end in sorted(found, key=lambda end: end.block):
-        if end.outcome in (Outcome.OK, Outcome.BUSY_TIMEOUT):
-            continue
-        counts[end.outcome] += 1
-        if end.is_result or counts[end.outcome] == EQUAL_ENDS:
-            return end.block
-    return None
 
 
 @dataclass(frozen=True)

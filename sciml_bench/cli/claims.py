@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sciml_bench.claims.collection import Tested
     from sciml_bench.claims.judging import Judged
     from sciml_bench.record.run_folder import Run
+    from sciml_bench.run.claims import Chosen, LeftOut
 
 
 _WIDTH = 110
@@ -131,23 +132,33 @@ def run(
     from sciml_bench.adapters.registry import adapters
     from sciml_bench.claims.judging import untested
     from sciml_bench.claims.selection import USUAL_MINUTES
-    from sciml_bench.cli.options import Budget
-    from sciml_bench.run.claims import choose, claims_of, measure, print_chosen, print_left_out
+    from sciml_bench.cli.main import one_at_a_time
+    from sciml_bench.cli.progress import carry_out
+    from sciml_bench.run.budget import Budget
+    from sciml_bench.run.claims import Group, choose, claims_of, measure
+    from sciml_bench.run.session import Session
 
     found = _found(names)
     budget = Budget(minutes or (None if names else USUAL_MINUTES.get(options["profile"])))
     chosen = choose(found, adapters(), options, cpu_only=cpu_only, budget=budget)
-    print_chosen(chosen, as_json)
+    _print_chosen(chosen, as_json)
     if not chosen.groups:
         return exits.NOTHING_SELECTED
-    series = measure(chosen, options, resume, wait, as_json, budget)
+
+    def carried_out(group: Group, session: Session) -> bool:
+        titles = (f"{claim.id}: {claim.title}" for claim in group.claims)
+        click.echo("\n" + "\n".join(titles), err=as_json)
+        return carry_out(session, as_json)
+
+    with one_at_a_time(wait):
+        series = measure(chosen, options, resume=resume, command=typed_command(), budget=budget, carry_out=carried_out)
     left_out = (*chosen.left_out, *series.left_out) if names else ()
     by_name = {item.claim.id: untested(item.claim, item.reason) for item in left_out}
     by_name |= {
         item.claim.id: item for item in _judged([(tested, run) for run in series.runs for tested in claims_of(run)])
     }
     _print_judged([by_name[claim.id] for claim in found if claim.id in by_name], as_json)
-    print_left_out(series.left_out, as_json)
+    _print_left_out(series.left_out, as_json)
     if series.interrupted:
         click.echo(f"interrupted; resume with: {typed_command(without=('--new',))}", err=True)
         return exits.INTERRUPTED
@@ -275,3 +286,24 @@ def _print_judged(found: Sequence[Judged], as_json: bool) -> None:
         "\nEvery ruling follows from the rule in `sciml-bench claims report --help`; "
         "`sciml-bench claims show ID` has source and conditions. Corrections are welcome."
     )
+
+
+def _print_chosen(chosen: Chosen, as_json: bool) -> None:
+    """Say what will be run and at what estimated cost, what shares a run, and what is left out and why."""
+    total_s = sum(group.cost_s for group in chosen.groups)
+    names = ", ".join(claim.id for group in chosen.groups for claim in group.claims) or "none"
+    click.echo(f"claims to run: {names} (about {total_s / 60:.1f} min)", err=as_json)
+    for group in chosen.groups:
+        if len(group.claims) > 1:
+            shared = ", ".join(claim.id for claim in group.claims)
+            click.echo(f"in one run, as they share cells: {shared}", err=as_json)
+    _print_left_out(chosen.left_out, as_json)
+
+
+def _print_left_out(left_out: Sequence[LeftOut], as_json: bool) -> None:
+    """Say what is not run, the claims with the same reason on one line."""
+    reasons: dict[str, list[str]] = {}
+    for item in left_out:
+        reasons.setdefault(item.reason, []).append(item.claim.id)
+    for reason, ids in reasons.items():
+        click.echo(f"not run: {', '.join(ids)}: {reason}", err=as_json)

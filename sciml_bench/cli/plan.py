@@ -2,73 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.adapters.registry import adapters, missing
 from sciml_bench.analysis.failures import grouped
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, measuring_options, selection_options
-from sciml_bench.errors import UsageError
-from sciml_bench.plan.plan import Plan, Settings, make_plan
-from sciml_bench.plan.profiles import Profile, profile_named
-from sciml_bench.plan.purpose import Claimed, Sweep
+from sciml_bench.plan.plan import Plan
 from sciml_bench.plan.selection import Selection
-from sciml_bench.record.outcome import Outcome
-from sciml_bench.run.executor import earlier_costs
+from sciml_bench.run.planning import planned
 
 if TYPE_CHECKING:
     from sciml_bench.plan.cells import Planned
-
-
-# From options to a plan; shared by ``plan``, ``run``, ``scale`` and the suite verbs.
-
-
-def planned(
-    selection: dict[str, Any],
-    files: tuple[Path, ...],
-    *,
-    profile: str | Profile,
-    out: Path,
-    timeout_s: float | None,
-    memory_limit: int | None,
-    threads: int,
-    seed: int,
-    rtols: tuple[float, ...] = (),
-    sweep: Sweep | None = None,
-    claimed: Claimed | None = None,
-) -> Plan:
-    """The plan of a command's options; ``rtols`` take the place of the profile's ladder. ``profile`` is named, or made.
-
-    Raises:
-        UsageError: a name does not exist, or every cell asked for needs a framework that is not installed.
-    """
-    chosen = profile_named(profile) if isinstance(profile, str) else profile
-    plan = make_plan(
-        Selection(**selection),
-        adapters(),
-        dataclasses.replace(chosen, rtols=rtols) if rtols else chosen,
-        Settings(seed=seed, threads=threads, timeout_s=timeout_s or 0.0, memory_limit_bytes=memory_limit),
-        files=files,
-        earlier=earlier_costs(out, chosen.name),
-        sweep=sweep,
-        claimed=claimed,
-    )
-    _check_installed(plan)
-    return plan
-
-
-def _check_installed(plan: Plan) -> None:
-    """Where all that is left of the user's choice lacks its framework, say what to install."""
-    refused = {item.cell.adapter for item in plan.skipped if item.outcome is Outcome.UNSUPPORTED}
-    lacking = {name: found for name in sorted(refused) if (found := missing(plan.adapters[name]))}
-    if not plan.planned and refused and refused == set(lacking):
-        reasons = "; ".join(f"{name}: {found.reason}" for name, found in lacking.items())
-        raise UsageError(f"nothing can run here. {reasons}")
 
 
 def print_nothing(plan: Plan) -> int:
@@ -99,7 +47,7 @@ def plan(files: tuple[Path, ...], selection: dict[str, Any], as_json: bool, **op
     """Show what would run, what it would cost, and what is skipped and why. Runs nothing."""
     from sciml_bench.cli.options import print_json
 
-    made = planned(selection, files, **options)
+    made = planned(Selection(**selection), files, **options)
     if as_json:
         order = [[slot.block, slot.order, made.cell_ids[slot.index]] for slot in made.slots]
         design = _design(options["out"])
@@ -115,7 +63,7 @@ def _design(out: Path) -> dict[str, Any]:
     """The spread between processes, and the smallest change that each profile sees; ``None`` for none."""
     from sciml_bench.analysis.power import ASSUMED, sights
     from sciml_bench.plan.profiles import NAMES, profile_named
-    from sciml_bench.run.executor import newest_spread
+    from sciml_bench.run.planning import newest_spread
 
     spread = newest_spread(out) or ASSUMED
     return {

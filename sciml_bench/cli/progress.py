@@ -13,13 +13,14 @@ import click
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.failures import one_line
 from sciml_bench.analysis.summary import reduce_record
+from sciml_bench.engine.interface import Engine
 from sciml_bench.measure.protocol import Enter, Event, TrainingDone
 from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
-from sciml_bench.record.task import Cell
-from sciml_bench.run.executor import Watcher
+from sciml_bench.run.executor import Step, Watcher
+from sciml_bench.run.session import Session
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -37,8 +38,8 @@ class _Bar:
         self._task = progress.add_task("", total=plan.cost_s())
         self._started_s = 0.0
 
-    def start(self, slot: Slot, cell: Cell) -> None:
-        self._cell, self._index = cell, slot.index
+    def start(self, step: Step) -> None:
+        self._cell = step.cell
         self._started_s = time.monotonic()
         self._show("starting")
 
@@ -49,7 +50,7 @@ class _Bar:
         trained = event.result
         self._show(f"training, step {len(trained.losses)} of {trained.settings.steps}")
 
-    def finish(self, plan: Plan, place: int, record: Record) -> None:
+    def finish(self, plan: Plan, place: int) -> None:
         self._progress.update(self._task, completed=plan.cost_s(plan.slots[:place]))
 
     def _show(self, phase: str) -> None:
@@ -61,7 +62,7 @@ class _Bar:
 def watching(plan: Plan, *, to_stderr: bool) -> Iterator[Watcher]:
     """A watcher that prints a line per finished process, and shows the live line when standard error is a terminal."""
     if not sys.stderr.isatty():
-        yield _watcher(plan, None, to_stderr)
+        yield _Follower(plan, None, to_stderr)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -72,26 +73,47 @@ def watching(plan: Plan, *, to_stderr: bool) -> Iterator[Watcher]:
     # Lines for a pipe must reach the pipe; on a terminal they pass above the live line.
     through = {"redirect_stdout": sys.stdout.isatty(), "refresh_per_second": _REFRESHES_PER_S, "transient": True}
     with Progress(*columns, console=console, **through) as progress:
-        yield _watcher(plan, _Bar(progress, plan), to_stderr)
+        yield _Follower(plan, _Bar(progress, plan), to_stderr)
 
 
-def _watcher(plan: Plan, bar: _Bar | None, to_stderr: bool) -> Watcher:
-    def started(_place: int, _total: int, slot: Slot, cell: Cell) -> None:
-        if bar:
-            bar.start(slot, cell)
+class _Follower:
+    """A watcher that prints a line per finished process, and keeps the live line where there is one."""
 
-    def event(happened: Event) -> None:
-        if bar and isinstance(happened, Enter):
-            bar.enter(happened)
-        if bar and isinstance(happened, TrainingDone):
-            bar.train(happened)
+    def __init__(self, plan: Plan, bar: _Bar | None, to_stderr: bool):
+        self._plan, self._bar, self._to_stderr = plan, bar, to_stderr
 
-    def finished(place: int, total: int, slot: Slot, record: Record) -> None:
-        if bar:
-            bar.finish(plan, place, record)
-        click.echo(record_line(place, total, record), err=to_stderr)
+    def started(self, step: Step) -> None:
+        if self._bar:
+            self._bar.start(step)
 
-    return Watcher(started, event, finished)
+    def event(self, event: Event) -> None:
+        if self._bar and isinstance(event, Enter):
+            self._bar.enter(event)
+        if self._bar and isinstance(event, TrainingDone):
+            self._bar.train(event)
+
+    def finished(self, step: Step, record: Record) -> None:
+        if self._bar:
+            self._bar.finish(self._plan, step.place)
+        click.echo(record_line(step.place, step.total, record), err=self._to_stderr)
+
+
+def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> bool:
+    """Measure what is left of a session, and show it; whether all of it was measured."""
+    from sciml_bench.analysis.notes import ONE_BY_ONE
+
+    plan = session.plan
+    if session.resumed:
+        click.echo(f"resuming {session.run.folder}", err=True)
+    click.echo(announcement(plan, session.left()), err=as_json)
+    if session.goes_one_by_one():
+        click.echo(f"{ONE_BY_ONE}; profiles with shorter loops take turns", err=as_json)
+    click.echo(f"run folder: {session.run.folder}", err=as_json)
+    with watching(plan, to_stderr=as_json) as watcher:
+        whole = session.carry_out(watcher, engine)
+    for unit, reason in session.lost.items():
+        click.echo(f"lost: {unit}: {reason}", err=True)
+    return whole
 
 
 def record_line(place: int, total: int, record: Record) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli.main import one_at_a_time
+from sciml_bench.cli.main import one_at_a_time, typed_command
 from sciml_bench.cli.options import json_option, measuring_options, selection_options, wait_option
 from sciml_bench.cli.run import epilog, resume_option
 from sciml_bench.errors import UsageError
@@ -15,7 +15,6 @@ from sciml_bench.plan.profiles import profile_named
 from sciml_bench.stats.scaling import LEAST_SIZES
 
 if TYPE_CHECKING:
-    from sciml_bench.plan.plan import Plan
     from sciml_bench.plan.purpose import Sweep
     from sciml_bench.problem.variant import Family
 
@@ -86,8 +85,6 @@ def _check(found: list[int] | list[float]) -> None:
 
 
 AXES = ("batch", "width", "points", "span", "tolerance", "parameters")
-
-_FOLDER = "problems"
 
 
 @click.command(
@@ -210,22 +207,25 @@ def _carried_out(
     as_json: bool,
     **options: Any,
 ) -> int:
-    from sciml_bench.cli.plan import planned, print_nothing
-    from sciml_bench.cli.run import carry_out, end, open_run
+    from sciml_bench.cli.plan import print_nothing
+    from sciml_bench.cli.progress import carry_out
+    from sciml_bench.cli.run import end
+    from sciml_bench.plan.selection import Selection
+    from sciml_bench.run.planning import planned
+    from sciml_bench.run.session import PROBLEMS, open_session
 
-    plan = planned(selection, files, out=out, sweep=sweep, **options)
+    plan = planned(Selection(**selection), files, out=out, sweep=sweep, **options)
     if not plan.planned:
         return print_nothing(plan)
 
-    def settle(folder: Path) -> Plan:
-        if made is None:
-            return plan
-        made.write(folder / _FOLDER)
-        return plan.moved(folder / _FOLDER)
+    def write(folder: Path) -> None:
+        assert made is not None
+        made.write(folder / PROBLEMS)
 
     name = f"scale-{sweep.of}-{sweep.over}_{plan.profile.name}"
     with one_at_a_time(wait):
-        run = open_run(plan, out, resume, name, settle)
-        at_home = plan if made is None else plan.moved(run.folder / _FOLDER)
-        interrupted = carry_out(at_home, run, as_json)
-    return end(run, interrupted, as_json)
+        session = open_session(
+            plan, out, name, resume=resume, command=typed_command(), write=None if made is None else write
+        )
+        carry_out(session, as_json)
+    return end(session, as_json)

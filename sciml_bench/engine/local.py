@@ -1,194 +1,71 @@
-"""The local engine: a fresh process for each cell on this host, alone or in a group whose steady loops alternate.
-
-A cell whose compile caches are to be warm has one more process before it, which fills them.
-"""
+"""The local engine: units on this host, one after the other, one benchmark at a time."""
 
 from __future__ import annotations
 
-import dataclasses
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from pathlib import Path
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 
-from sciml_bench.engine.cell_session import CellRun, OnEvent, Partners, first_calls, measures_energy, nobody
-from sciml_bench.engine.limits import Limits
-from sciml_bench.errors import EngineError
-from sciml_bench.host.variables import count_cache_files, make_caches
-from sciml_bench.measure.protocol import SLICE_S, Enter, Event
-from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult
-from sciml_bench.record.record import Measurement
-from sciml_bench.record.task import Task
+import psutil
 
-__all__ = ["FILL", "WORKER", "EngineError", "measure_cell", "measure_group"]
+from sciml_bench.engine.group import measure_group
+from sciml_bench.engine.interface import Ended, Engine, Measured, OnHappening, Told
+from sciml_bench.engine.unit import Job, Unit
+from sciml_bench.measure.protocol import Event
+from sciml_bench.record.record import Record
 
-WORKER = (sys.executable, "-m", "sciml_bench.measure.worker")
-FILL = "fill_caches"
-"""The phase in which another worker fills the compile caches."""
-
-OnGroupEvent = Callable[[int, Event], None]
+# Cells that take turns are all in memory at once, with their frameworks.
+_MOST_TOGETHER = 8
+_BYTES_OF_A_WORKER = 3 * 2**29
 
 
-def measure_cell(
-    task: Task,
-    limits: Limits,
-    *,
-    on_event: OnEvent | None = None,
-    command: Sequence[str] = WORKER,
-) -> Measurement:
-    """Measure one cell once, in a fresh process with its own session, private temporary folder and compile caches.
+class LocalEngine(Engine):
+    """Workers on this host. ``environment_hash`` names the environment that its records are measured in."""
 
-    The caches are empty, or, for a cell whose caches are warm, filled by a process before, of which nothing is kept
-    but how long it took. Whatever the worker does ends in the measurement's outcome. ``on_event`` is called with every
-    event as it comes; what it raises ends the worker and is raised here, as is ``KeyboardInterrupt``. ``command`` is
-    called with the phase limit in seconds as its last argument. :class:`EngineError` when no process can be started.
-    """
-    visit = _Visit(task, limits, command, on_event)
-    try:
-        measurement = visit.resume()
-        assert measurement is not None, "a worker that takes no turns runs to its end"
-        return measurement
-    finally:
-        visit.close()
+    name = "local"
+
+    def __init__(self, environment_hash: str):
+        self._environment_hash = environment_hash
+        self._waiting: deque[Unit] = deque()
+
+    def submit(self, unit: Unit) -> None:
+        self._waiting.append(unit)
+
+    def wait(self, on: OnHappening) -> None:
+        if not self._waiting:
+            return
+        unit = self._waiting.popleft()
+        indices = range(len(unit.jobs))
+        for together in _batches(indices, unit.comparable):
+            for record in self._measured(unit, together, on):
+                on(Measured(unit, record))
+        on(Ended(unit))
+
+    def cancel(self) -> None:
+        # The workers of the unit at hand ended when its measurements were closed.
+        self._waiting.clear()
+
+    def _measured(self, unit: Unit, indices: Sequence[int], on: OnHappening) -> Iterator[Record]:
+        """The records of jobs whose cells take turns, in their order."""
+        jobs: list[Job] = [unit.jobs[index] for index in indices]
+
+        def on_event(place: int, event: Event) -> None:
+            on(Told(unit, indices[place], event))
+
+        measurements = measure_group([job.task for job in jobs], unit.limits, on_event=on_event)
+        with closing(measurements):
+            for job, measurement in zip(jobs, measurements, strict=True):
+                yield Record.of(measurement, job.task, job.placement, self._environment_hash)
 
 
-def measure_group(
-    tasks: Sequence[Task],
-    limits: Limits,
-    *,
-    on_event: OnGroupEvent | None = None,
-    command: Sequence[str] = WORKER,
-) -> Generator[Measurement, None, None]:
-    """Measure cells that are compared with each other, each once in a process as in :func:`measure_cell`; in order.
-
-    One worker runs at any time. Each goes alone until its first steady loop; then those that are in the same loop take
-    turns in slices of ``measure.protocol.SLICE_S`` seconds, so that all of them see the same moments of
-    the machine. Where energy is measured, which needs whole loops, they run one after the other. ``on_event`` is called
-    with the index of the task. Closing the iterator ends all workers.
-    """
-    if len(tasks) == 1 or any(map(measures_energy, tasks)):
-        for index, task in enumerate(tasks):
-            yield measure_cell(task, limits, on_event=_of_member(on_event, index), command=command)
+def _batches(indices: Sequence[int], comparable: bool) -> Iterator[Sequence[int]]:
+    """Jobs whose cells take turns: as many as may be in memory at once, evenly; one where nothing is compared."""
+    if not comparable:
+        yield from ([index] for index in indices)
         return
-    visits: list[_Visit] = []
-
-    def partners() -> Iterator[int]:
-        for visit in visits:
-            yield from visit.pids
-
-    try:
-        for index, task in enumerate(tasks):
-            member = _of_member(on_event, index)
-            visits.append(_Visit(task, limits, command, member, slice_s=SLICE_S, partners=partners))
-        yield from _in_turns(visits)
-    finally:
-        for visit in visits:
-            visit.close()
-
-
-def _in_turns(visits: Sequence[_Visit]) -> Iterator[Measurement]:
-    """Resume whoever is at the lowest position, those at the same one by turns; measurements in order."""
-    told = 0
-    last_turn = dict.fromkeys(range(len(visits)), -1)
-    turn = 0
-    while told < len(visits):
-        alive = [index for index, visit in enumerate(visits) if visit.measurement is None]
-        if alive:
-            index = min(alive, key=lambda i: (visits[i].position, last_turn[i], i))
-            last_turn[index] = turn = turn + 1
-            visits[index].resume()
-        while told < len(visits) and (measurement := visits[told].measurement) is not None:
-            yield measurement
-            told += 1
-
-
-def _of_member(on_event: OnGroupEvent | None, index: int) -> OnEvent | None:
-    return None if on_event is None else lambda event: on_event(index, event)
-
-
-class _Visit:
-    """One cell of a group: its folder, the worker that fills its caches if they are to be warm, and its own worker."""
-
-    def __init__(
-        self,
-        task: Task,
-        limits: Limits,
-        command: Sequence[str],
-        on_event: OnEvent | None,
-        *,
-        slice_s: float | None = None,
-        partners: Partners = nobody,
-    ):
-        self.measurement: Measurement | None = None
-        self._task, self._limits, self._command, self._on_event = task, limits, tuple(command), on_event
-        self._slice_s, self._partners = slice_s, partners
-        self._folder = tempfile.TemporaryDirectory(prefix="sciml_bench_worker_", ignore_cleanup_errors=True)
-        self._caches = Path(self._folder.name) / "compile_caches"
-        self._run: CellRun | None = None
-        self._fill_s = 0.0
-        make_caches(self._caches)
-
-    @property
-    def position(self) -> int:
-        """Where the worker waits, -1 when it has not started."""
-        return -1 if self._run is None else self._run.position
-
-    @property
-    def pids(self) -> set[int]:
-        """The processes of its worker while that lives."""
-        return set() if self._run is None or self.measurement is not None else self._run.pids
-
-    def resume(self) -> Measurement | None:
-        """Start the worker, or let it go on, until it waits or ends; the measurement when it has ended."""
-        if self._run is None:
-            self.measurement = self._fill() if self._task.cell.caches == "warm" else None
-            if self.measurement is not None:
-                return self.measurement
-            self._run = self._started(self._task, self._on_event, self._slice_s)
-        measurement = self._run.resume()
-        if measurement is not None:
-            self.measurement = dataclasses.replace(measurement, fill_s=self._fill_s)
-        return self.measurement
-
-    def close(self) -> None:
-        """End the worker if it lives, and remove the folder."""
-        if self._run is not None and self.measurement is None:
-            self._run.end()
-        self._folder.cleanup()
-
-    def _started(self, task: Task, on_event: OnEvent | None, slice_s: float | None) -> CellRun:
-        return CellRun(
-            task,
-            self._limits,
-            self._caches,
-            self._command,
-            on_event=on_event,
-            slice_s=slice_s,
-            partners=self._partners,
-        )
-
-    def _fill(self) -> Measurement | None:
-        """Let a worker fill the caches by its first calls; the cell's measurement when it filled nothing."""
-        if self._on_event is not None:
-            self._on_event(Enter(FILL))
-        start_ns = time.perf_counter_ns()
-        filling = self._started(first_calls(self._task), None, None).resume()
-        assert filling is not None, "a worker that takes no turns runs to its end"
-        self._fill_s = (time.perf_counter_ns() - start_ns) / 1e9
-        if count_cache_files(self._caches):
-            return None
-        return dataclasses.replace(_not_filled(self._task, filling), fill_s=self._fill_s)
-
-
-def _not_filled(task: Task, filling: Measurement) -> Measurement:
-    """A cell whose caches stayed empty, so that a measurement would be one of cold caches."""
-    outcome, message = filling.outcome, filling.message
-    if outcome is Outcome.OK:
-        outcome, message = Outcome.UNSUPPORTED, "the framework left nothing in its compile cache"
-    message = f"while the caches were filled: {message}"
-    points = tuple(PointResult.failed(point, outcome, FILL, message) for point in task.points)
-    return dataclasses.replace(
-        filling, outcome=outcome, phase=FILL, message=message, points=points, time_to_first_gradient_ns={}
-    )
+    room = psutil.virtual_memory().available // _BYTES_OF_A_WORKER
+    count = math.ceil(len(indices) / max(1, min(_MOST_TOGETHER, room)))
+    size = math.ceil(len(indices) / count)
+    for start in range(0, len(indices), size):
+        yield indices[start : start + size]

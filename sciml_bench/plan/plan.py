@@ -70,6 +70,11 @@ class Plan:
         """The identity of each planned cell; emits their sources."""
         return tuple(self.material.cell_id(item.cell) for item in self.planned)
 
+    @cached_property
+    def index_of(self) -> Mapping[str, int]:
+        """The planned cell of each identity."""
+        return {cell_id: index for index, cell_id in enumerate(self.cell_ids)}
+
     def task(self, slot: Slot) -> Task:
         """The task of one process."""
         return self.material.task(self.planned[slot.index].cell, slot.block)

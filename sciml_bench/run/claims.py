@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from sciml_bench.cli.main import one_at_a_time
-from sciml_bench.cli.options import Budget
-from sciml_bench.cli.plan import planned
-from sciml_bench.cli.run import carry_out, open_run
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.plan.purpose import claimed_sides
 from sciml_bench.record.run_folder import runs_in
+from sciml_bench.run.budget import Budget
+from sciml_bench.run.planning import planned
+from sciml_bench.run.schedule import remaining
+from sciml_bench.run.session import PROBLEMS, Session, hash_of, open_session
 
 if TYPE_CHECKING:
     from sciml_bench.adapters.base import Adapter
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
     from sciml_bench.claims.collection import Tested
     from sciml_bench.plan.plan import Plan
     from sciml_bench.record.run_folder import Run
-
-
-_FOLDER = "problems"
 
 
 @dataclass(frozen=True)
@@ -70,7 +65,7 @@ class Series:
 def choose(
     claims: Sequence[Claim],
     adapters: Mapping[str, Adapter],
-    options: dict[str, Any],
+    options: Mapping[str, Any],
     *,
     cpu_only: bool,
     budget: Budget,
@@ -96,7 +91,7 @@ def choose(
 
 
 def _fitting(
-    claims: Sequence[Claim], costs: Mapping[str, float], options: dict[str, Any], budget: Budget
+    claims: Sequence[Claim], costs: Mapping[str, float], options: Mapping[str, Any], budget: Budget
 ) -> tuple[tuple[Group, ...], dict[str, str]]:
     """What fits into the budget, as runs, and why the others do not; ``costs`` are those of each claim alone.
 
@@ -123,13 +118,13 @@ def _fitting(
     return tuple(group for group in groups if group.claims), left_out
 
 
-def _estimated(claims: Sequence[Claim], options: dict[str, Any]) -> Plan:
+def _estimated(claims: Sequence[Claim], options: Mapping[str, Any]) -> Plan:
     """The plan of claims that are not run yet."""
     with TemporaryDirectory() as folder:
         return plan_of(claims, Path(folder), options)
 
 
-def plan_of(claims: Sequence[Claim], folder: Path, options: dict[str, Any]) -> Plan:
+def plan_of(claims: Sequence[Claim], folder: Path, options: Mapping[str, Any]) -> Plan:
     """The plan of claims that are measured together, their problems written into a folder."""
     from sciml_bench.claims.selection import measuring, trial, write_workloads
     from sciml_bench.plan.profiles import profile_named
@@ -140,7 +135,7 @@ def plan_of(claims: Sequence[Claim], folder: Path, options: dict[str, Any]) -> P
 
     def plan(refused: frozenset[str] = frozenset()) -> Plan:
         selection, claimed = trial(written, profile.points, refused)
-        return planned({"cells": selection.cells}, files, claimed=claimed, **{**options, "profile": profile})
+        return planned(selection, files, claimed=claimed, **{**options, "profile": profile})
 
     whole = plan()
     refused = frozenset(item.cell.label for item in whole.skipped)
@@ -154,61 +149,65 @@ def _unplanned(plan: Plan) -> str:
     return "; ".join(dict.fromkeys(item.reason for item in plan.skipped)) or "no cell of it is known"
 
 
-def run_group(group: Group, options: dict[str, Any], resume: bool | None, as_json: bool) -> tuple[Run, bool]:
-    """Run claims together, or go on with their unfinished run; the run, and whether the user interrupted it."""
-    out = options["out"]
+def open_group(group: Group, options: Mapping[str, Any], resume: bool | None, command: str) -> Session:
+    """The session of claims that are measured together: a new run, or their unfinished one."""
     with TemporaryDirectory() as temporary:
         plan = plan_of(group.claims, Path(temporary), options)
 
-        def settle(folder: Path) -> Plan:
+        def write(folder: Path) -> None:
             from sciml_bench.claims.collection import keep
             from sciml_bench.claims.selection import write_workloads
 
             keep(group.claims, folder)
-            write_workloads(group.claims, folder / _FOLDER)
-            return plan.moved(folder / _FOLDER)
+            write_workloads(group.claims, folder / PROBLEMS)
 
-        run = open_run(plan, out, resume, f"claim-{group.name}_{plan.profile.name}", settle)
-        return run, carry_out(plan.moved(run.folder / _FOLDER), run, as_json)
+        name = f"claim-{group.name}_{plan.profile.name}"
+        return open_session(plan, options["out"], name, resume=resume, command=command, write=write)
 
 
 def measure(
-    chosen: Chosen, options: dict[str, Any], resume: bool | None, wait: bool, as_json: bool, budget: Budget
+    chosen: Chosen,
+    options: Mapping[str, Any],
+    *,
+    resume: bool | None,
+    command: str,
+    budget: Budget,
+    carry_out: Callable[[Group, Session], bool],
 ) -> Series:
-    """Run the claims one after the other, those that can be expected to end within the budget."""
+    """Run the claims one after the other, those that can be expected to end within the budget.
+
+    ``carry_out`` measures what is left of a session and says whether it did all of it.
+    """
     runs: list[Run] = []
     left_out: list[LeftOut] = []
-    with one_at_a_time(wait):
-        kept = {} if resume is False else interrupted_series(chosen.groups, options)
-        for group in chosen.groups:
-            if group.name in kept:
-                runs.append(kept[group.name])
-                continue
-            if not budget.fits(group.cost_s):
-                left_out += [LeftOut(claim, budget.refusal(group.cost_s)) for claim in group.claims]
-                continue
-            click.echo(as_heading(group), err=as_json)
+    kept = {} if resume is False else interrupted_series(chosen.groups, options)
+    for group in chosen.groups:
+        if group.name in kept:
+            runs.append(kept[group.name])
+            continue
+        if not budget.fits(group.cost_s):
+            left_out += [LeftOut(claim, budget.refusal(group.cost_s)) for claim in group.claims]
+            continue
+        with budget.spent(group.cost_s):
             # --resume asks for an unfinished run; the later claims of a series have none yet.
-            with budget.spent(group.cost_s):
-                run, interrupted = run_group(group, options, False if resume is False else None, as_json)
-            runs.append(run)
-            if interrupted:
-                return Series(tuple(runs), tuple(left_out), interrupted=True)
+            session = open_group(group, options, False if resume is False else None, command)
+            whole = carry_out(group, session)
+        runs.append(session.run)
+        if not whole:
+            return Series(tuple(runs), tuple(left_out), interrupted=True)
     return Series(tuple(runs), tuple(left_out))
 
 
-def interrupted_series(groups: Sequence[Group], options: dict[str, Any]) -> dict[str, Run]:
+def interrupted_series(groups: Sequence[Group], options: Mapping[str, Any]) -> dict[str, Run]:
     """Finished runs by the names of their groups, where the same command was interrupted in a later one and goes on.
 
     Only those before the interrupted one count: whoever runs a finished series again wants it measured anew.
     """
-    from sciml_bench.run.executor import remaining
-
     finished: dict[str, Run] = {}
     kept: dict[str, Run] = {}
     for group in groups:
         plan = _estimated(group.claims, options)
-        run = next((run for run in runs_in(options["out"]) if _hash(run) == plan.hash), None)
+        run = next((run for run in runs_in(options["out"]) if hash_of(run) == plan.hash), None)
         if run is None:
             continue
         if remaining(plan, run):
@@ -216,13 +215,6 @@ def interrupted_series(groups: Sequence[Group], options: dict[str, Any]) -> dict
         else:
             finished[group.name] = run
     return kept
-
-
-def _hash(run: Run) -> str | None:
-    try:
-        return run.plan.get("hash")
-    except StoreError:
-        return None
 
 
 def claims_of(run: Run) -> tuple[Tested, ...]:
@@ -251,30 +243,3 @@ def newest_of_each(out: Path) -> dict[str, Run]:
         for name in names:
             found.setdefault(name, run)
     return dict(sorted(found.items()))
-
-
-def as_heading(group: Group) -> str:
-    """The claims of a run that begins."""
-    lines = [f"{claim.id}: {claim.title}" for claim in group.claims]
-    return "\n" + "\n".join(lines)
-
-
-def print_chosen(chosen: Chosen, as_json: bool) -> None:
-    """Say what will be run and at what estimated cost, what shares a run, and what is left out and why."""
-    total_s = sum(group.cost_s for group in chosen.groups)
-    names = ", ".join(claim.id for group in chosen.groups for claim in group.claims) or "none"
-    click.echo(f"claims to run: {names} (about {total_s / 60:.1f} min)", err=as_json)
-    for group in chosen.groups:
-        if len(group.claims) > 1:
-            shared = ", ".join(claim.id for claim in group.claims)
-            click.echo(f"in one run, as they share cells: {shared}", err=as_json)
-    print_left_out(chosen.left_out, as_json)
-
-
-def print_left_out(left_out: Sequence[LeftOut], as_json: bool) -> None:
-    """Say what is not run, the claims with the same reason on one line."""
-    reasons: dict[str, list[str]] = {}
-    for item in left_out:
-        reasons.setdefault(item.reason, []).append(item.claim.id)
-    for reason, ids in reasons.items():
-        click.echo(f"not run: {', '.join(ids)}: {reason}", err=as_json)

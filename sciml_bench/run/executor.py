@@ -1,184 +1,146 @@
-"""Carries out a plan: one group of cells after the other, the records of each on the disk before the next."""
+"""Carries out a plan: unit after unit by an engine, every record on the disk before the next one is measured."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-import psutil
-
-from sciml_bench.engine.limits import Limits, memory_limit_bytes
-from sciml_bench.engine.local import measure_group
-from sciml_bench.errors import StoreError
+from sciml_bench.engine.interface import Engine, Happening, Measured, Told
+from sciml_bench.engine.local import LocalEngine
+from sciml_bench.engine.unit import Job, Unit
 from sciml_bench.measure.protocol import Event
-from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
 from sciml_bench.record.record import Placement, Record
-from sciml_bench.record.run_folder import Run, runs_in
+from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Cell
-from sciml_bench.run.schedule import History, groups
-
-if TYPE_CHECKING:
-    from sciml_bench.analysis.power import Spread
+from sciml_bench.run.schedule import History, groups, slot_of
 
 
-# The newest runs are looked at for one to resume, and for what cells took.
-_RUNS_LOOKED_AT = 20
+@dataclass(frozen=True)
+class Step:
+    """A process of a run: its cell, its placement, and its place from 1 among ``total`` processes."""
 
-# Larger files of records are not read for costs alone.
-_LARGEST_COST_FILE_BYTES = 64 * 2**20
-
-
-# Cells that take turns are all in memory at once, with their frameworks.
-_MOST_TOGETHER = 8
-_BYTES_OF_A_WORKER = 3 * 2**29
+    cell: Cell
+    placement: Placement
+    place: int
+    total: int
 
 
-@dataclass
-class Watcher:
-    """Who is told what happens. ``place`` counts from 1, of ``total`` processes of the whole run.
+class Watcher(Protocol):
+    """What follows a run. Workers of a group take turns: ``started`` is called whenever another one goes on."""
 
-    Workers of a group take turns: ``started`` is called whenever another one than before tells something.
+    def started(self, step: Step) -> None:
+        """A worker starts, or goes on."""
+
+    def event(self, event: Event) -> None:
+        """The worker at hand told an event."""
+
+    def finished(self, step: Step, record: Record) -> None:
+        """A process was measured; its record is on the disk."""
+
+
+class Silent:
+    """A watcher that says nothing."""
+
+    def started(self, step: Step) -> None:
+        """Nothing."""
+
+    def event(self, event: Event) -> None:
+        """Nothing."""
+
+    def finished(self, step: Step, record: Record) -> None:
+        """Nothing."""
+
+
+def execute(plan: Plan, run: Run, watcher: Watcher | None = None, engine: Engine | None = None) -> dict[str, str]:
+    """Carry out what is left of a plan, and after each group of cells that was disturbed the whole group once more.
+
+    Returns the units that an engine lost, with the reasons; their processes are left. ``KeyboardInterrupt`` leaves a
+    valid run that can be resumed.
     """
-
-    started: Callable[[int, int, Slot, Cell], None]
-    event: Callable[[Event], None]
-    finished: Callable[[int, int, Slot, Record], None]
+    with engine or LocalEngine(run.environment_hash) as chosen:
+        return _Execution(plan, run, watcher or Silent(), chosen).carry_out()
 
 
-def remaining(plan: Plan, run: Run) -> list[Slot]:
-    """The processes of a plan that are still to run, see :class:`History`."""
-    return list(History.of(run).left(plan))
+class _Execution:
+    def __init__(self, plan: Plan, run: Run, watcher: Watcher, engine: Engine):
+        self._plan, self._run, self._watcher, self._engine = plan, run, watcher, engine
+        self._history = History.of_run(run)
+        self._places = {(slot.block, slot.order): place for place, slot in enumerate(plan.slots, start=1)}
+        self._shown: tuple[Unit, int] | None = None
+
+    def carry_out(self) -> dict[str, str]:
+        waiting = [group for group in groups(self._plan) if self._left(group)]
+        self._plan.material.prepare(dict.fromkeys(self._problem(group[0]) for group in waiting))
+        running: dict[str, list[Placement]] = {}
+        lost: dict[str, str] = {}
+
+        def on(happening: Happening) -> None:
+            if isinstance(happening, Told):
+                self._told(happening)
+            elif isinstance(happening, Measured):
+                self._keep(happening.record)
+            else:
+                group = running.pop(happening.unit.id)
+                if happening.lost:
+                    lost[happening.unit.id] = happening.lost
+                elif self._left(group):
+                    # Disturbed: once more, before anything else.
+                    waiting.insert(0, group)
+
+        for unit in self._engine.resume():
+            running[unit.id] = [job.placement for job in unit.jobs]
+            waiting = [
+                group for group in waiting if group[0].block != unit.block or self._problem(group[0]) != unit.problem
+            ]
+        while waiting or running:
+            while waiting and len(running) < self._engine.room:
+                group = waiting.pop(0)
+                # What earlier blocks told may have settled all of it.
+                if left := self._left(group):
+                    unit = unit_of(self._plan, left)
+                    running[unit.id] = group
+                    self._engine.submit(unit)
+            self._engine.wait(on)
+        return lost
+
+    def _left(self, group: Sequence[Placement]) -> list[Placement]:
+        return self._history.left_of(group, rerun_noisy=self._plan.profile.rerun_noisy)
+
+    def _problem(self, place: Placement) -> str:
+        return self._plan.planned[slot_of(self._plan, place).index].cell.problem
+
+    def _step(self, cell: Cell, place: Placement) -> Step:
+        return Step(cell, place, self._places[place.block, place.order], len(self._plan.slots))
+
+    def _told(self, told: Told) -> None:
+        if self._shown != (told.unit, told.index):
+            self._shown = told.unit, told.index
+            job = told.unit.jobs[told.index]
+            self._watcher.started(self._step(job.task.cell, job.placement))
+        self._watcher.event(told.event)
+
+    def _keep(self, record: Record) -> None:
+        self._run.append(record)
+        self._history.keep(record)
+        place = Placement(
+            record.cell_id, record.block, record.order, record.division, record.profile, record.smoke_only,
+            record.spec_hash, record.attempt,
+        )  # fmt: skip
+        self._watcher.finished(self._step(record.cell, place), record)
 
 
-def execute(plan: Plan, run: Run, slots: list[Slot], watcher: Watcher) -> None:
-    """Run the given processes in order, and after each group of cells that was disturbed the whole group once more.
-
-    ``KeyboardInterrupt`` leaves a valid run that can be resumed.
-    """
-    places = {(slot.block, slot.order): place for place, slot in enumerate(plan.slots, start=1)}
-    plan.material.prepare(dict.fromkeys(plan.planned[slot.index].cell.problem for slot in slots))
-    history = History.of(run)
-    wanted = {(slot.block, plan.planned[slot.index].cell.problem) for slot in slots}
-    for group in groups(plan, plan.slots):
-        if (group[0].block, plan.planned[group[0].index].cell.problem) not in wanted:
-            continue
-        while left := history.left_of(plan, group):
-            for together in _batches(left, plan.profile.comparable):
-                for slot, record in _measured(plan, run, together, places, watcher):
-                    run.append(record)
-                    history.keep(record)
-                    watcher.finished(places[slot.block, slot.order], len(plan.slots), slot, record)
-
-
-def _batches(slots: list[Slot], comparable: bool) -> Iterator[list[Slot]]:
-    """Slots whose cells take turns: as many as may be in memory at once, evenly; one where nothing is compared."""
-    if not comparable:
-        yield from ([slot] for slot in slots)
-        return
-    room = psutil.virtual_memory().available // _BYTES_OF_A_WORKER
-    count = math.ceil(len(slots) / max(1, min(_MOST_TOGETHER, room)))
-    size = math.ceil(len(slots) / count)
-    for start in range(0, len(slots), size):
-        yield slots[start : start + size]
-
-
-def _measured(
-    plan: Plan, run: Run, slots: list[Slot], places: Mapping[tuple[int, int], int], watcher: Watcher
-) -> Iterator[tuple[Slot, Record]]:
-    """The records of cells that take turns, in their order."""
-    limits = Limits(plan.settings.timeout_s, plan.settings.memory_limit_bytes or memory_limit_bytes())
-    tasks = [plan.task(slot) for slot in slots]
-    shown: int | None = None
-
-    def on_event(index: int, event: Event) -> None:
-        nonlocal shown
-        if index != shown:
-            shown, slot = index, slots[index]
-            place = places[slot.block, slot.order]
-            watcher.started(place, len(plan.slots), slot, plan.planned[slot.index].cell)
-        watcher.event(event)
-
-    with closing(measure_group(tasks, limits, on_event=on_event)) as measurements:
-        for slot, task, measurement in zip(slots, tasks, measurements, strict=True):
-            yield slot, Record.of(measurement, task, _placement(plan, slot), run.environment_hash)
-
-
-def _placement(plan: Plan, slot: Slot) -> Placement:
-    planned = plan.planned[slot.index]
-    return Placement(
-        cell_id=plan.cell_ids[slot.index],
-        block=slot.block,
-        order=slot.order,
-        division=planned.division,
-        profile=plan.profile.name,
-        smoke_only=not plan.profile.comparable,
-        spec_hash=plan.material.entries[planned.cell.problem].spec_hash,
-        attempt=slot.attempt,
+def unit_of(plan: Plan, places: Sequence[Placement]) -> Unit:
+    """The unit of processes of one problem in one block."""
+    slots = [slot_of(plan, place) for place in places]
+    return Unit(
+        plan_hash=plan.hash,
+        problem=plan.planned[slots[0].index].cell.problem,
+        block=places[0].block,
+        jobs=tuple(Job(plan.task(slot), place) for slot, place in zip(slots, places, strict=True)),
+        timeout_s=plan.settings.timeout_s,
+        memory_bytes=plan.settings.memory_limit_bytes,
+        comparable=plan.profile.comparable,
+        rerun_noisy=plan.profile.rerun_noisy,
     )
-
-
-def unfinished(plan: Plan, folder: Path, environment_hash: str) -> tuple[Run | None, str]:
-    """The newest run of this plan that is not finished, and why there is none where one was near."""
-    reason = ""
-    for run in _newest(folder):
-        if _plan_hash(run) != plan.hash:
-            continue
-        resumed = Run.resume(run.folder)
-        if not remaining(plan, resumed):
-            return None, f"the newest run of this plan, {run.folder.name}, is finished"
-        if run.environment_hash == environment_hash:
-            return resumed, ""
-        reason = f"{run.folder.name} is not finished, but was made in another environment (versions or machine changed)"
-    return None, reason or "no unfinished run of this plan was found"
-
-
-def earlier_costs(folder: Path, profile: str) -> dict[str, float]:
-    """Seconds that the processes of cells took in the newest run of this profile, by label."""
-    for run in _newest(folder):
-        try:
-            name = run.plan["profile"]["name"]
-        except (StoreError, KeyError, TypeError):
-            continue
-        path = run.records_path
-        if name == profile and path.is_file() and 0 < path.stat().st_size < _LARGEST_COST_FILE_BYTES:
-            records = run.records(on_damage=lambda _: None)
-            return {record.cell.label: record.own_s + record.fill_s for record in records}
-    return {}
-
-
-def newest_spread(folder: Path) -> Spread | None:
-    """How processes spread in the newest run that shows it."""
-    from sciml_bench.analysis.power import spread_of
-    from sciml_bench.analysis.summary import summarise
-
-    for run in _newest(folder):
-        try:
-            plan = run.plan
-            comparable = plan["profile"]["comparable"]
-        except (StoreError, KeyError, TypeError):
-            continue
-        path = run.records_path
-        if comparable and path.is_file() and 0 < path.stat().st_size < _LARGEST_COST_FILE_BYTES:
-            found = spread_of(summarise(plan, run.records(on_damage=lambda _: None)), run.folder.name)
-            if found is not None:
-                return found
-    return None
-
-
-def _newest(folder: Path) -> Iterator[Run]:
-    for count, run in enumerate(runs_in(folder)):
-        if count == _RUNS_LOOKED_AT:
-            return
-        yield run
-
-
-def _plan_hash(run: Run) -> str | None:
-    try:
-        return run.plan.get("hash")
-    except StoreError:
-        return None

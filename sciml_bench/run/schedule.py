@@ -1,4 +1,4 @@
-"""Whose turn it is: which processes of a plan are left, and which groups of cells must be measured once more.
+"""Which processes of a run are left, and which groups of cells must be measured once more.
 
 A group is the cells of one problem in one block: they run next to each other in time, because they are compared. Where
 one of them was disturbed, all that gave something are measured once more, right after the group, if the profile says
@@ -7,26 +7,27 @@ so. What the records say decides, so that a resumed run goes on as it would have
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from sciml_bench.analysis.failures import RESULTS, Nothing, settled
 from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
+from sciml_bench.record.endings import RESULTS, Nothing, is_starved, measured_something, settled
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.record import Record
+from sciml_bench.record.record import Placement, Record
 from sciml_bench.record.run_folder import Run
 
 AGAIN = 1
 """The attempt that a group's repetition is; there is no second one."""
 
 Key = tuple[str, int]
+"""A process: cell_id and block."""
 
 
 @dataclass
 class History:
-    """What the records of a run say of each process, by cell_id and block.
+    """What records say of each process.
 
     ``nothing`` has the processes of a cell that measured nothing, ``starved`` those that other work kept from their
     processors.
@@ -39,12 +40,17 @@ class History:
     nothing: dict[str, list[Nothing]] = field(default_factory=dict[str, list[Nothing]])
 
     @classmethod
-    def of(cls, run: Run) -> History:
-        """The history of a run. A line that is damaged is as if it had not been measured."""
+    def of(cls, records: Iterable[Record]) -> History:
+        """The history that records tell."""
         history = cls()
-        for record in run.records(on_damage=lambda _: None):
+        for record in records:
             history.keep(record)
         return history
+
+    @classmethod
+    def of_run(cls, run: Run) -> History:
+        """The history of a run. A damaged line counts as not measured."""
+        return cls.of(run.records(on_damage=lambda _: None))
 
     def keep(self, record: Record) -> None:
         """Add a record."""
@@ -64,28 +70,25 @@ class History:
             if starved:
                 self.starved.add(key)
 
-    def left(self, plan: Plan) -> Iterator[Slot]:
-        """The processes of a plan that are still to run, in order."""
-        for group in groups(plan, plan.slots):
-            yield from self.left_of(plan, group)
-
-    def left_of(self, plan: Plan, group: Iterable[Slot]) -> list[Slot]:
-        """The processes of a group that are to run next: those that are left, and after them its repetition.
+    def left_of(self, group: Sequence[Placement], *, rerun_noisy: bool) -> list[Placement]:
+        """The processes of a group that run next: those that are left, and after them its repetition.
 
         A cell that failed in a way that is settled, see :func:`settled`, is not run again in later blocks: it would
         fail alike, at the price of its time limit. One whose solves are good is. A group in which other work kept a
-        worker from its processors is repeated whatever the profile.
+        worker from its processors is repeated whatever ``rerun_noisy`` says.
         """
-        keys = {slot: (plan.cell_ids[slot.index], slot.block) for slot in group}
+        keys = [(place.cell_id, place.block) for place in group]
         first = [
-            slot for slot, key in keys.items() if key not in self.attempts and not self._is_settled(key[0], slot.block)
+            place
+            for place, key in zip(group, keys, strict=True)
+            if key not in self.attempts and not self._is_settled(*key)
         ]
-        disturbed = self.starved | (self.noisy if plan.profile.rerun_noisy else set[Key]())
-        if first or disturbed.isdisjoint(keys.values()):
+        disturbed = self.starved | (self.noisy if rerun_noisy else set[Key]())
+        if first or disturbed.isdisjoint(keys):
             return first
         return [
-            replace(slot, attempt=AGAIN)
-            for slot, key in keys.items()
+            replace(place, attempt=AGAIN)
+            for place, key in zip(group, keys, strict=True)
             if key in self.useful and AGAIN not in self.attempts[key]
         ]
 
@@ -95,20 +98,37 @@ class History:
         return last is not None and last < block
 
 
-def groups(plan: Plan, slots: Iterable[Slot]) -> Iterator[list[Slot]]:
-    """Slots that stand together: those of one problem in one block."""
-    for _, group in groupby(slots, key=lambda slot: (slot.block, plan.planned[slot.index].cell.problem)):
-        yield list(group)
+def groups(plan: Plan) -> Iterator[list[Placement]]:
+    """The processes of a plan, those together that stand together: one problem in one block."""
+    for _, group in groupby(plan.slots, key=lambda slot: (slot.block, plan.planned[slot.index].cell.problem)):
+        yield [placement(plan, slot) for slot in group]
 
 
-def measured_something(record: Record) -> bool:
-    """Whether any call of it was good."""
-    return record.outcome is Outcome.OK or any(
-        Outcome.OK in (point.solve.outcome, point.gradient.outcome) for point in record.points
+def placement(plan: Plan, slot: Slot) -> Placement:
+    """What the plan knows of a process."""
+    planned = plan.planned[slot.index]
+    return Placement(
+        cell_id=plan.cell_ids[slot.index],
+        block=slot.block,
+        order=slot.order,
+        division=planned.division,
+        profile=plan.profile.name,
+        smoke_only=not plan.profile.comparable,
+        spec_hash=plan.material.entries[planned.cell.problem].spec_hash,
+        attempt=slot.attempt,
     )
 
 
-def is_starved(record: Record) -> bool:
-    """Whether other work kept its worker from its processors until that was ended."""
-    training = () if record.training is None else (record.training.outcome,)
-    return Outcome.BUSY_TIMEOUT in (record.outcome, *training, *(point.outcome for point in record.points))
+def slot_of(plan: Plan, place: Placement) -> Slot:
+    """The plan's own name of a process."""
+    return Slot(place.block, place.order, plan.index_of[place.cell_id], place.attempt)
+
+
+def remaining(plan: Plan, run: Run) -> list[Slot]:
+    """The processes of a plan that are still to run, in order."""
+    history = History.of_run(run)
+    return [
+        slot_of(plan, place)
+        for group in groups(plan)
+        for place in history.left_of(group, rerun_noisy=plan.profile.rerun_noisy)
+    ]

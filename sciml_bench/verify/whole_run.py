@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sciml_bench.analysis.failures import RESULTS, Nothing, settled
 from sciml_bench.plan.cells import labels
 from sciml_bench.plan.plan import plan_hash
+from sciml_bench.record.endings import RESULTS, Nothing, settled
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.verify.evidence import Intent

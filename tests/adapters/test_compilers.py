@@ -16,8 +16,8 @@ from adapters.in_compiler import METHODS, SOURCES
 from needs import skip_without
 
 from sciml_bench.adapters import registry
+from sciml_bench.engine.group import measure_cell
 from sciml_bench.engine.limits import Limits
-from sciml_bench.engine.local import measure_cell
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Cell

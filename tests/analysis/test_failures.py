@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis.failures import RESULTS, account, broken, failures, one_line, rerun_command
+from sciml_bench.analysis.failures import account, broken, failures, one_line, rerun_command
 from sciml_bench.analysis.summary import summarise
+from sciml_bench.record.endings import RESULTS
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Training
 from sciml_bench.record.training import Trained

@@ -13,12 +13,12 @@ from sciml_bench.adapters import registry
 from sciml_bench.claims import collection
 from sciml_bench.claims.claim import CONDITIONS
 from sciml_bench.claims.load import load_claim
-from sciml_bench.cli import options as budget
 from sciml_bench.cli import options as exits
 from sciml_bench.plan.plan import Plan
 from sciml_bench.problem import load_problem
 from sciml_bench.record.run_folder import Run
-from sciml_bench.run import executor as running
+from sciml_bench.run import budget, session
+from sciml_bench.run.executor import Silent
 
 CLAIM = """\
 claim = 1
@@ -145,6 +145,12 @@ def test_what_is_left_out_is_told_with_its_reason(cli, monkeypatch):
     assert not Path("results").exists()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def claims_of_the_suite():
+    """The suite's own claims are loaded before a test puts another catalog in the place of theirs."""
+    return collection.claims()
+
+
 @pytest.fixture
 def known(cli, monkeypatch) -> None:
     """The suite has two claims alone, of which the first target is said to take longer."""
@@ -216,17 +222,18 @@ def test_a_claim_for_which_no_time_is_left_is_told(cli, monkeypatch):
 @pytest.mark.slow
 def test_an_interrupted_series_goes_on_where_it_was(cli, monkeypatch):
     files = [write(name) for name in ("X1", "X2", "X3")]
-    execute = running.execute
+    execute = session.execute
     calls: list[str] = []
 
-    def interrupted(plan, run, slots, watcher):
-        calls.append(run.folder.name)
-        if len(calls) == 2:
-            execute(plan, run, slots[:1], watcher)
+    class Impatient(Silent):
+        def finished(self, step, record):
             raise KeyboardInterrupt
-        execute(plan, run, slots, watcher)
 
-    monkeypatch.setattr(running, "execute", interrupted)
+    def interrupted(plan, run, watcher, engine):
+        calls.append(run.folder.name)
+        return execute(plan, run, Impatient() if len(calls) == 2 else watcher, engine)
+
+    monkeypatch.setattr(session, "execute", interrupted)
     done = cli("claims", "run", *files, "--profile", "smoke")
     assert done.code == exits.INTERRUPTED
     assert "interrupted; resume with: sciml-bench" in done.err

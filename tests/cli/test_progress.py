@@ -17,6 +17,8 @@ from sciml_bench.plan.selection import Selection
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Training
 from sciml_bench.record.training import Trained
+from sciml_bench.run.executor import Step
+from sciml_bench.run.schedule import placement
 
 SGD = Training("sgd", 0.1, 300, 1e-6, 1e-6)
 
@@ -34,14 +36,18 @@ def plan(cli) -> Plan:
     return make_plan(Selection(problems=("decay",)), stub_adapters(), profile_named("smoke"), Settings())
 
 
-def finish_one(plan: Plan, *, to_stderr: bool = False) -> None:
+def first_step(plan: Plan) -> Step:
     slot = plan.slots[0]
-    which = plan.planned[slot.index].cell
+    return Step(plan.planned[slot.index].cell, placement(plan, slot), 1, 2)
+
+
+def finish_one(plan: Plan, *, to_stderr: bool = False) -> None:
+    step = first_step(plan)
     with watching(plan, to_stderr=to_stderr) as watcher:
-        watcher.started(1, 2, slot, which)
+        watcher.started(step)
         watcher.event(Enter("first_gradient"))
         watcher.event(Enter("steady_solve", 1))
-        watcher.finished(1, 2, slot, record(which, [point(1e-4), point(1e-8)]))
+        watcher.finished(step, record(step.cell, [point(1e-4), point(1e-8)]))
 
 
 def test_without_a_terminal_there_are_only_lines(plan, capsys):
@@ -67,9 +73,8 @@ def test_a_training_is_followed(plan, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "150")
-    slot = plan.slots[0]
     with watching(plan, to_stderr=False) as watcher:
-        watcher.started(1, 2, slot, plan.planned[slot.index].cell)
+        watcher.started(first_step(plan))
         told = Trained(SGD, Outcome.OK, losses=(1.0,) * 120, step_ns=(1,) * 120)
         watcher.event(TrainingDone(told, complete=False))
     assert "training, step 120 of 300" in terminal.getvalue()

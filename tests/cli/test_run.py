@@ -12,9 +12,9 @@ import pytest
 from stubs.suite import problem_text
 
 from sciml_bench.cli import options as exits
+from sciml_bench.engine import local as running
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.record.run_folder import Run
-from sciml_bench.run import executor as running
 
 SMOKE = ("--profile", "smoke")
 

@@ -12,9 +12,9 @@ from stubs.suite import labelled, problem_text, stub_adapter
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Method, Recipe
 from sciml_bench.cli import options as exits
+from sciml_bench.engine import local as running
 from sciml_bench.problem import load_problem
 from sciml_bench.record.run_folder import Run
-from sciml_bench.run import executor as running
 
 BATCH = ("scale", "decay", "--over", "batch", "--values", "1,4,16", "--profile", "smoke")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from stubs.tasks import stub_task
 
+from sciml_bench.engine.group import FILL, measure_cell
 from sciml_bench.engine.limits import Limits
-from sciml_bench.engine.local import FILL, measure_cell
 from sciml_bench.measure.protocol import Enter, Event
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Measurement

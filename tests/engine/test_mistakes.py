@@ -10,8 +10,8 @@ import sys
 import pytest
 from stubs.tasks import stub_task
 
+from sciml_bench.engine.group import measure_cell
 from sciml_bench.engine.limits import Limits
-from sciml_bench.engine.local import measure_cell
 from sciml_bench.measure.protocol import End, PointDone, encode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult

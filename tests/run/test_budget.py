@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sciml_bench.cli import options as budget
-from sciml_bench.cli.options import Budget
+from sciml_bench.run import budget
+from sciml_bench.run.budget import Budget
 
 
 @pytest.fixture

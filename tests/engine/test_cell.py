@@ -14,8 +14,8 @@ import psutil
 import pytest
 from stubs.tasks import draw, stub_task
 
+from sciml_bench.engine.group import measure_cell
 from sciml_bench.engine.limits import Limits
-from sciml_bench.engine.local import measure_cell
 from sciml_bench.errors import EngineError
 from sciml_bench.measure.protocol import End, Enter, Event, PointDone
 from sciml_bench.record.outcome import Outcome
@@ -230,7 +230,7 @@ ENGINE = """
 import psutil
 from stubs.tasks import stub_task
 from sciml_bench.engine.limits import Limits
-from sciml_bench.engine.local import measure_cell
+from sciml_bench.engine.group import measure_cell
 from sciml_bench.measure.protocol import Enter
 
 def tell(event):

@@ -12,22 +12,22 @@ import pytest
 from stubs.records import stub_measurement, stub_record
 from stubs.suite import stub_adapters, use_catalog, write_catalog
 
+from sciml_bench.engine import local
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.tasks import Material
 from sciml_bench.problem import catalog
+from sciml_bench.record.endings import is_starved
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
-from sciml_bench.record.record import Measurement, counting_records
+from sciml_bench.record.record import Measurement, Record, counting_records
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Task, Training
 from sciml_bench.record.training import Trained
-from sciml_bench.run import executor as running
-from sciml_bench.run.executor import Watcher, execute, remaining
-from sciml_bench.run.schedule import is_starved
+from sciml_bench.run.executor import Silent, Step, execute
+from sciml_bench.run.schedule import remaining
 
-SILENT = Watcher(lambda *_: None, lambda _: None, lambda *_: None)
 NOISE = ("other_load: other processes kept 0.9 processors busy (limit 0.25)",)
 
 Measure = Callable[[Task, int], Measurement]
@@ -62,11 +62,11 @@ def use(monkeypatch: pytest.MonkeyPatch, measure: Measure) -> None:
             count += 1
             yield measure(task, count - 1)
 
-    monkeypatch.setattr(running, "measure_group", measured)
+    monkeypatch.setattr(local, "measure_group", measured)
 
 
 def carry_out(plan: Plan, run: Run) -> None:
-    execute(plan, run, remaining(plan, run), SILENT)
+    assert execute(plan, run) == {}
 
 
 def told(run: Run) -> list[tuple[str, str, int, int]]:
@@ -236,10 +236,12 @@ def test_places_count_the_plan_and_not_the_repetitions(tmp_path: Path, monkeypat
     use(monkeypatch, noisy_at(0))
     plan, run = made_plan(processes=1), new_run(tmp_path)
     seen: list[tuple[int, int, int]] = []
-    watcher = Watcher(
-        lambda *_: None, lambda _: None, lambda place, total, slot, _: seen.append((place, total, slot.attempt))
-    )
-    execute(plan, run, remaining(plan, run), watcher)
+
+    class Places(Silent):
+        def finished(self, step: Step, record: Record) -> None:
+            seen.append((step.place, step.total, record.attempt))
+
+    execute(plan, run, Places())
     assert seen == [(1, 2, 0), (2, 2, 0), (1, 2, 1), (2, 2, 1)]
 
 

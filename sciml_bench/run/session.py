@@ -1,0 +1,140 @@
+"""A session: a plan and the run that it is carried out in, which is new or goes on."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sciml_bench.engine.cell_session import measures_energy
+from sciml_bench.engine.interface import Engine
+from sciml_bench.errors import StoreError, UsageError
+from sciml_bench.host.environment import environment_facts
+from sciml_bench.plan.cells import Slot
+from sciml_bench.plan.plan import Plan
+from sciml_bench.record.run_folder import Run, environment_hash
+from sciml_bench.run.executor import Watcher, execute
+from sciml_bench.run.planning import newest_runs
+from sciml_bench.run.schedule import remaining
+
+PROBLEMS = "problems"
+"""Where a run keeps the problem files that were made for it."""
+
+WriteFiles = Callable[[Path], None]
+"""Puts the files that a plan was made of into the folder of a new run; problem files into ``PROBLEMS`` there."""
+
+
+@dataclass
+class Session:
+    """A plan, its run, and which of its processes are left. ``resumed``: the run was there before.
+
+    ``interrupted`` and ``lost`` tell how :meth:`carry_out` ended; see :func:`~sciml_bench.run.executor.execute`.
+    """
+
+    plan: Plan
+    run: Run
+    resumed: bool
+    interrupted: bool = False
+    lost: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def left(self) -> list[Slot]:
+        """The processes that are still to run, in order."""
+        return remaining(self.plan, self.run)
+
+    def goes_one_by_one(self) -> bool:
+        """Whether workers run one after the other where others take turns: energy needs whole loops."""
+        of_device = {self.plan.planned[slot.index].cell.device: slot for slot in self.left()}
+        return self.plan.profile.comparable and any(
+            measures_energy(self.plan.task(slot)) for slot in of_device.values()
+        )
+
+    def carry_out(self, watcher: Watcher | None = None, engine: Engine | None = None) -> bool:
+        """Measure what is left; whether all of it was measured. An interruption leaves a run that can be resumed."""
+        try:
+            with _terminable():
+                self.lost = execute(self.plan, self.run, watcher, engine)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        return not self.interrupted and not self.lost
+
+
+def open_session(
+    plan: Plan, out: Path, name: str, *, resume: bool | None, command: str, write: WriteFiles | None = None
+) -> Session:
+    """The session of a plan: in the newest unfinished run of the same plan below ``out``, or in a new one.
+
+    ``resume`` asks for the one (``True``) or the other (``False``); ``None`` takes an unfinished run where there is
+    one. ``command`` is kept in the plan: what made the run. With ``write`` the problem files are those that it puts
+    into the folder, and the plan is the same one with its files there.
+
+    Raises:
+        UsageError: ``resume`` was asked for, and there is nothing to resume.
+        StoreError: the folder cannot be written.
+    """
+
+    def at_home(folder: Path) -> Plan:
+        return plan if write is None else plan.moved(folder / PROBLEMS)
+
+    facts = environment_facts(
+        (name for adapter in plan.adapters.values() for name in adapter.packages.values()), plan.settings.threads
+    )
+    if resume is not False:
+        found, reason = unfinished(plan, out, environment_hash(facts))
+        if found is not None:
+            return Session(at_home(found.folder), found, resumed=True)
+        if resume:
+            raise UsageError(f"nothing to resume in {out}: {reason}; leave --resume out to start a new run")
+    extra = {"hash": plan.hash, "command": command, "estimated_s": round(plan.cost_s())}
+
+    def kept(folder: Path) -> dict[str, Any]:
+        if write is not None:
+            write(folder)
+        return at_home(folder).to_dict() | extra
+
+    run = Run.create(out, name, plan=kept, environment=facts)
+    return Session(at_home(run.folder), run, resumed=False)
+
+
+def unfinished(plan: Plan, folder: Path, environment: str) -> tuple[Run | None, str]:
+    """The newest run of this plan that is not finished, and why there is none where one was near."""
+    reason = ""
+    for run in newest_runs(folder):
+        if hash_of(run) != plan.hash:
+            continue
+        resumed = Run.resume(run.folder)
+        if not remaining(plan, resumed):
+            return None, f"the newest run of this plan, {run.folder.name}, is finished"
+        if run.environment_hash == environment:
+            return resumed, ""
+        reason = f"{run.folder.name} is not finished, but was made in another environment (versions or machine changed)"
+    return None, reason or "no unfinished run of this plan was found"
+
+
+def hash_of(run: Run) -> str | None:
+    """The hash of a run's plan; ``None`` where it cannot be read."""
+    try:
+        return run.plan.get("hash")
+    except StoreError:
+        return None
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Batch systems end jobs with SIGTERM: it is an interruption like Ctrl-C, where signals can be set."""
+
+    def interrupt(_number: int, _frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before: Callable[..., Any] | int | None = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:
+        # Not the main thread: a notebook's or a server's.
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
