@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -224,7 +223,6 @@ def _of_line(path: Path, number: int, line: bytes) -> DamagedLine | tuple[Trace,
     """What a report keeps of one line."""
     try:
         record = Record.from_json(line)
-        _check_kinds(record)
         return _trace(number, record), reduce_record(record)
     except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         return DamagedLine(path, number, str(error))
@@ -239,29 +237,6 @@ def _check(plan: Mapping[str, Any]) -> None:
         _ = entry["name"], entry["title"], entry["file"]
     for entry in plan["skipped"]:
         _ = entry["reason"], count(entry["cells"])
-
-
-def _check_kinds(record: Record) -> None:
-    """Refuse what is no record although it has the keys of one; a report sorts, adds and prints these fields.
-
-    Raises:
-        ValueError: a field holds what it cannot hold.
-    """
-    counts = (record.block, record.attempt, record.order, record.schema)
-    numbers = (
-        record.wall_s,
-        record.waited_s,
-        *record.phases_ns.values(),
-        *record.time_to_first_gradient_ns.values(),
-        *(point.rtol for point in record.points),
-    )
-    words = (*vars(record.cell).values(), record.cell_id, record.message, *(point.message for point in record.points))
-    for kinds, values, what in (((int,), counts, "count"), ((int, float), numbers, "number"), ((str,), words, "text")):
-        for value in values:
-            if not isinstance(value, kinds) or isinstance(value, bool):
-                raise ValueError(f"a {what} is {type(value).__name__} {str(value)[:40]!r}")
-    if not all(map(math.isfinite, numbers)):
-        raise ValueError("a duration or a tolerance is not a finite number")
 
 
 def _environment(run: Run) -> Mapping[str, Any]:

@@ -230,10 +230,10 @@ def _union(kinds: tuple[Any, ...]) -> Reader:
     if len(kinds) == 2 and type(None) in readers:
         (one,) = (reader for kind, reader in readers.items() if kind is not type(None))
         return lambda value: None if value is None else one(value)
+    wanted = " or ".join(_WORDS[kind] for kind in readers)
     for stands_for, given in ((int, float), (tuple, list)):
         if given in readers:
             readers.setdefault(stands_for, readers[given])
-    wanted = " or ".join(dict.fromkeys(_WORDS[kind] for kind in readers))
 
     def read(value: Any) -> Any:
         reader = readers.get(type(value))
@@ -291,7 +291,11 @@ def _fits(kind: Any) -> Callable[[Collection[Any]], bool] | None:
 
 
 def _small(values: Collection[int]) -> bool:
-    return not values or (max(values) <= LARGEST_WHOLE and min(values) >= -LARGEST_WHOLE)
+    # One sum is far cheaper than the largest and the smallest; a number that is too large for it raises.
+    try:
+        return abs(sum(values, 0.0)) < LARGEST_WHOLE
+    except OverflowError:
+        return False
 
 
 def _finite(values: Iterable[float]) -> bool:
