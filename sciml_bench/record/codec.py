@@ -16,34 +16,12 @@ from enum import Enum
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from sciml_bench.record.decode_error import LARGEST_WHOLE, DecodeError, UnknownMember, described, unfit
+
 T = TypeVar("T")
 
 Reader = Callable[[Any], Any]
 """Takes a plain value, gives what it stands for; :class:`DecodeError` where it does not fit."""
-
-LARGEST_WHOLE = 2**63 - 1
-"""Whole numbers beyond this fit into no column of a database, and are no measurement."""
-
-
-class DecodeError(ValueError):
-    """A value does not fit its place: ``points[2].solve.ns[3]: a whole number expected, found text``."""
-
-    def __init__(self, reason: str):
-        super().__init__(reason)
-        self._reason = reason
-        self._keys: list[str | int] = []
-
-    def within(self, key: str | int) -> None:
-        """Put the place below a key, or an index, of what holds it."""
-        self._keys.append(key)
-
-    def __str__(self) -> str:
-        place = "".join(map(_step, reversed(self._keys))).removeprefix(".")
-        return f"{place}: {self._reason}" if place else self._reason
-
-
-class UnknownMember(DecodeError):
-    """A name that an enumeration does not have."""
 
 
 def decode(kind: type[T], data: Any) -> T:
@@ -107,36 +85,6 @@ def _names(kind: type) -> tuple[str, ...]:
     return tuple(item.name for item in dataclasses.fields(kind))
 
 
-def _step(key: str | int) -> str:
-    if isinstance(key, int):
-        return f"[{key}]"
-    return f".{key}" if key.isidentifier() and len(key) <= 60 else f"[{key[:60]!r}]"
-
-
-def _unfit(expected: str, found: Any) -> DecodeError:
-    return DecodeError(f"{expected} expected, found {_described(found)}")
-
-
-def _described(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return "text"
-        case int():
-            return str(value) if abs(value) <= LARGEST_WHOLE else "a larger one"
-        case float():
-            return f"{value!r}"
-        case list() | tuple():
-            return "a list"
-        case dict():
-            return "an object"
-        case _:
-            return type(value).__name__
-
-
 # A reader for each kind of type, and what JSON value it takes.
 
 
@@ -183,25 +131,25 @@ def _any(value: Any) -> Any:
 
 def _null(value: Any) -> None:
     if value is not None:
-        raise _unfit("null", value)
+        raise unfit("null", value)
 
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    raise _unfit("text", value)
+    raise unfit("text", value)
 
 
 def _truth(value: Any) -> bool:
     if value is True or value is False:
         return value
-    raise _unfit("true or false", value)
+    raise unfit("true or false", value)
 
 
 def _whole(value: Any) -> int:
     if type(value) is int and -LARGEST_WHOLE <= value <= LARGEST_WHOLE:
         return value
-    raise _unfit("a whole number", value)
+    raise unfit("a whole number", value)
 
 
 def _number(value: Any) -> float:
@@ -210,7 +158,7 @@ def _number(value: Any) -> float:
             return value
     except OverflowError:
         pass
-    raise _unfit("a finite number" if isinstance(value, float) else "a number", value)
+    raise unfit("a finite number" if isinstance(value, float) else "a number", value)
 
 
 _WORDS: dict[type, str] = {
@@ -238,7 +186,7 @@ def _union(kinds: tuple[Any, ...]) -> Reader:
     def read(value: Any) -> Any:
         reader = readers.get(type(value))
         if reader is None:
-            raise _unfit(wanted, value)
+            raise unfit(wanted, value)
         return reader(value)
 
     return read
@@ -262,7 +210,7 @@ def _member(kind: type[Enum]) -> Reader:
     def read(value: Any) -> Any:
         found = members.get(value) if isinstance(value, str) else None
         if found is None:
-            given = f"{value!r:.40}" if isinstance(value, str) else _described(value)
+            given = f"{value!r:.40}" if isinstance(value, str) else described(value)
             raise UnknownMember(f"unknown {kind.__name__.lower()} {given}")
         return found
 
@@ -310,7 +258,7 @@ def _many(made: Callable[[Iterable[Any]], Any], kind: Any) -> Reader:
 
     def read(value: Any) -> Any:
         if not isinstance(value, list | tuple):
-            raise _unfit("a list", value)
+            raise unfit("a list", value)
         return made(value if fits is not None and fits(value) else _each(reader, enumerate(value)))
 
     return read
@@ -330,7 +278,7 @@ def _fixed(kinds: tuple[Any, ...]) -> Reader:
 
     def read(value: Any) -> Any:
         if not isinstance(value, list | tuple) or len(value) != len(readers):
-            raise _unfit(f"a list of {len(readers)}", value)
+            raise unfit(f"a list of {len(readers)}", value)
         return tuple(
             next(_each(reader, [(i, item)])) for i, (reader, item) in enumerate(zip(readers, value, strict=True))
         )
@@ -343,7 +291,7 @@ def _by_name(kind: Any) -> Reader:
 
     def read(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise _unfit("an object", value)
+            raise unfit("an object", value)
         if reader is _any or (fits is not None and fits(value.values())):
             return dict(value)
         return dict(zip(value, _each(reader, value.items()), strict=True))
@@ -384,7 +332,7 @@ def _stated(kind: Any) -> Iterator[tuple[str, Reader, bool]]:
 
 def _fields_of(value: Any, fields: Iterable[tuple[str, Reader, bool]]) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _unfit("an object", value)
+        raise unfit("an object", value)
     known: dict[str, Any] = {}
     name = ""
     try:

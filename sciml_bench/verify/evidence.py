@@ -14,7 +14,8 @@ from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.errors import StoreError
 from sciml_bench.plan.cells import Planned, Slot, blocks, count
 from sciml_bench.plan.plan import plan_hash
-from sciml_bench.record.codec import UnknownMember, parse
+from sciml_bench.record.codec import parse
+from sciml_bench.record.decode_error import UnknownMember
 from sciml_bench.record.lines import numbered_lines
 from sciml_bench.record.migration import SCHEMA
 from sciml_bench.record.record import Record

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from stubs.points import in_schema
 from stubs.records import stub_record
 
-from sciml_bench.record.codec import LARGEST_WHOLE, DecodeError, UnknownMember, decode, decode_json, encode, encode_json
+from sciml_bench.record.codec import decode, decode_json, encode, encode_json
+from sciml_bench.record.decode_error import LARGEST_WHOLE, DecodeError, UnknownMember
 from sciml_bench.record.record import Record
 
 DATA = Path(__file__).parent / "data"
