@@ -34,6 +34,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Measure how cost grows with the size of a batch, a network, a grid, with theta, time span or tolerance.",
     ),
     "plan": ("sciml_bench.cli.plan:plan", "Show what would run, what it would cost, and what is skipped."),
+    "worker": (
+        "sciml_bench.cli.units:worker",
+        "Carry out one unit of work, a block of one problem, and leave a shard.",
+    ),
+    "merge": ("sciml_bench.cli.units:merge", "Join shards to the run that their units are of."),
     "show": ("sciml_bench.cli.show:show", "Show the tables of a run."),
     "query": ("sciml_bench.cli.query:query", "Ask a question in SQL of the records of runs."),
     "export": ("sciml_bench.cli.export:export", "Write a run as a table: CSV, Parquet, LaTeX, Markdown or JSON."),

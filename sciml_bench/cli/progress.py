@@ -111,7 +111,7 @@ def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> 
     click.echo(f"run folder: {session.run.folder}", err=as_json)
     with watching(plan, to_stderr=as_json) as watcher:
         whole = session.carry_out(watcher, engine)
-    for unit, reason in session.lost.items():
+    for unit, reason in session.rest.lost.items():
         click.echo(f"lost: {unit}: {reason}", err=True)
     return whole
 

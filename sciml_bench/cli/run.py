@@ -23,6 +23,14 @@ resume_option = click.option(
     help="Continue the newest unfinished run of the same plan, or start anew. Default: continue it if there is one.",
 )
 
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(("local", "files")),
+    default="local",
+    show_default=True,
+    help="Measure here, or write units of work that other machines carry out with `sciml-bench worker`.",
+)
+
 
 def epilog(*examples: str) -> str:
     lines = "\n".join(f"  {example}" for example in examples)
@@ -41,6 +49,7 @@ def epilog(*examples: str) -> str:
 @selection_options()
 @measuring_options
 @resume_option
+@engine_option
 @wait_option
 @json_option
 def run(files: tuple[Path, ...], selection: dict[str, Any], **options: Any) -> int:
@@ -59,6 +68,7 @@ def _suite_verb(name: str, line: str) -> click.Command:
     @selection_options(suite=False)
     @measuring_options
     @resume_option
+    @engine_option
     @wait_option
     @json_option
     def verb(selection: dict[str, Any], **options: Any) -> int:
@@ -85,6 +95,7 @@ def _run(
     *,
     out: Path,
     resume: bool | None,
+    engine: str,
     wait: bool,
     as_json: bool,
     **options: Any,
@@ -98,8 +109,11 @@ def _run(
     plan = planned(Selection(**selection), files, out=out, **options)
     if not plan.planned:
         return print_nothing(plan)
+    name = _name(selection, files, plan)
+    if engine == "files":
+        session = open_session(plan, out, name, resume=resume, command=typed_command())
+        return _hand_over(session, as_json)
     with one_at_a_time(wait):
-        name = _name(selection, files, plan)
         session = open_session(plan, out, name, resume=resume, command=typed_command())
         carry_out(session, as_json)
     return end(session, as_json)
@@ -109,6 +123,32 @@ def _name(selection: dict[str, Any], files: tuple[Path, ...], plan: Plan) -> str
     """What a run folder is called after its date."""
     what = "-".join(selection["suites"]) or "-".join(path.stem for path in files[:2]) or "selection"
     return f"{what}_{plan.profile.name}"
+
+
+def _hand_over(session: Session, as_json: bool) -> int:
+    """Write the units of all that is left, and say what to do with them; returns the exit code."""
+    from sciml_bench.cli.options import print_json
+    from sciml_bench.engine.files import UNITS, FilesEngine
+
+    folder = session.run.folder
+    session.carry_out(engine=FilesEngine(folder / UNITS))
+    rest = session.rest
+    if as_json:
+        units = [str(path) for path in rest.handed_over]
+        print_json({"folder": str(folder), "units": units, "begun_here": rest.begun})
+    else:
+        click.echo(f"run folder: {folder}")
+        if rest.handed_over:
+            click.echo(f"units to carry out: {len(rest.handed_over)}, in {folder / UNITS}")
+            click.echo("  each on a machine with the same software, and then all of them joined:")
+            click.echo(f"    sciml-bench worker --unit {rest.handed_over[0]} --out SHARD")
+            click.echo(f"    sciml-bench merge SHARD... -o {folder}")
+        elif not rest and not session.interrupted:
+            click.echo("all of it is measured")
+        if rest.begun:
+            click.echo(f"begun on this machine, which must finish them: {', '.join(rest.begun)}")
+            click.echo("  the same command with --engine local measures what is left here")
+    return exits.INTERRUPTED if session.interrupted else exits.OK
 
 
 def end(session: Session, as_json: bool) -> int:

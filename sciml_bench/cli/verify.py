@@ -42,7 +42,7 @@ def verify(run: str | None, everything: bool, out: Path, as_json: bool) -> int:
     from sciml_bench.verify.verify import verify as judged
 
     found = found_run(run, out)
-    result = judged(found.plan, found.environment, read_lines(found.records_path), known_problems(found.plan))
+    result = judged(found.plan, found.environments, read_lines(found.records_path), known_problems(found.plan))
     if as_json:
         from sciml_bench.cli.options import print_json
 

@@ -2,7 +2,7 @@
 
 An engine gets units (:meth:`Engine.submit`), says what becomes of them (:meth:`Engine.wait`), and ends them
 (:meth:`Engine.cancel`). Who submits does not know where a unit runs. What an engine says comes as *happenings*: a job
-told an event, a job was measured, a unit ended.
+reported an event, a job was measured, a unit was handed over or ended.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -20,7 +21,7 @@ from sciml_bench.record.record import Record
 
 @dataclass(frozen=True)
 class Told:
-    """The worker of a job told an event; ``index`` is the job's in its unit. Only engines that see workers say so."""
+    """The worker of a job reported an event; ``index`` is the job's in its unit. Some engines see no workers."""
 
     unit: Unit
     index: int
@@ -43,7 +44,15 @@ class Ended:
     lost: str = ""
 
 
-Happening = Told | Measured | Ended
+@dataclass(frozen=True)
+class HandedOver:
+    """A unit is a file now, and is carried out later and elsewhere; what that leaves is merged into the run."""
+
+    unit: Unit
+    path: Path
+
+
+Happening = Told | Measured | Ended | HandedOver
 OnHappening = Callable[[Happening], None]
 
 
@@ -52,7 +61,9 @@ class Engine(ABC):
 
     name: str
     room = 1
-    """How many units it wants at once; with more, later blocks do not wait for what earlier ones tell."""
+    """How many units it wants at once; with more, later blocks do not wait for what earlier ones show."""
+    finishes_groups = True
+    """Whether it can go on with a group of cells that this machine began."""
 
     @abstractmethod
     def submit(self, unit: Unit) -> None:
@@ -60,14 +71,14 @@ class Engine(ABC):
 
     @abstractmethod
     def wait(self, on: OnHappening) -> None:
-        """Tell what happens until at least one unit has ended; return at once when none is there.
+        """Report what happens until at least one unit has ended or was handed over; return at once when none is there.
 
-        What ``on`` raises ends the unit that it is told of, and is raised here, as is ``KeyboardInterrupt``.
+        What ``on`` raises ends the unit that it was called for, and is raised here, as is ``KeyboardInterrupt``.
         """
 
     @abstractmethod
     def cancel(self) -> None:
-        """End what runs and forget what waits. What was measured has been told."""
+        """End what runs and forget what waits. What was measured has been reported."""
 
     def resume(self) -> Sequence[Unit]:
         """Units that an earlier process submitted and that still run or wait: they need not be submitted again."""

@@ -21,12 +21,17 @@ _BYTES_OF_A_WORKER = 3 * 2**29
 
 
 class LocalEngine(Engine):
-    """Workers on this host. ``environment_hash`` names the environment that its records are measured in."""
+    """Workers on this host.
+
+    ``environment_hash`` names the environment that its records are measured in; ``host`` is kept in them, see
+    :class:`~sciml_bench.record.record.Record`.
+    """
 
     name = "local"
 
-    def __init__(self, environment_hash: str):
+    def __init__(self, environment_hash: str, host: str = ""):
         self._environment_hash = environment_hash
+        self._host = host
         self._waiting: deque[Unit] = deque()
 
     def submit(self, unit: Unit) -> None:
@@ -56,7 +61,7 @@ class LocalEngine(Engine):
         measurements = measure_group([job.task for job in jobs], unit.limits, on_event=on_event)
         with closing(measurements):
             for job, measurement in zip(jobs, measurements, strict=True):
-                yield Record.of(measurement, job.task, job.placement, self._environment_hash)
+                yield Record.of(measurement, job.task, job.placement, self._environment_hash, self._host)
 
 
 def _batches(indices: Sequence[int], comparable: bool) -> Iterator[Sequence[int]]:

@@ -5,39 +5,48 @@ A unit is a block of one problem, or what is left of it: the cells that are comp
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sciml_bench import __version__
 from sciml_bench.engine.limits import Limits, memory_limit_bytes
 from sciml_bench.errors import StoreError
-from sciml_bench.record.lines import write_whole
+from sciml_bench.record.codec import decode, encode, parse
+from sciml_bench.record.lines import store_error, write_whole
 from sciml_bench.record.record import Placement
 from sciml_bench.record.task import Task
 
 SCHEMA = 1
 """Of unit files."""
 
+_SHOWN_HASH = 8
+
 
 @dataclass(frozen=True)
 class Job:
-    """One process: what its worker is told, and where its record stands in the run."""
+    """One process: the task of its worker, and where its record stands in the run."""
 
     task: Task
     placement: Placement
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The cell's identity and the block."""
+        return self.placement.cell_id, self.placement.block
 
 
 @dataclass(frozen=True)
 class Unit:
     """Jobs of one problem in one block, in order, with their limits.
 
-    ``plan_hash`` names the plan that the unit belongs to. ``comparable`` cells take turns in their steady loops.
-    ``memory_bytes`` is ``None`` for the default of the machine that runs it. ``rerun_noisy`` is for engines that carry
-    a unit out by themselves: whether a disturbed group is measured once more.
+    ``plan_hash`` names the plan that the unit belongs to, ``sciml_bench`` the version that wrote it. ``comparable``
+    cells take turns in their steady loops. ``memory_bytes`` is ``None`` for the default of the machine that runs it.
+    ``rerun_noisy`` is for engines that carry a unit out by themselves: whether a disturbed group is measured once more.
     """
 
     plan_hash: str
@@ -48,70 +57,75 @@ class Unit:
     memory_bytes: int | None = None
     comparable: bool = True
     rerun_noisy: bool = False
+    sciml_bench: str = __version__
 
     @property
     def id(self) -> str:
-        """A name for files: block and problem, and which attempt where the group is measured again."""
-        again = "" if not any(job.placement.attempt for job in self.jobs) else "-again"
-        return f"{self.block:03d}-{self.problem}{again}"
+        """A name for files: block and problem."""
+        return unit_id(self.problem, self.block)
 
     @property
     def limits(self) -> Limits:
         """What each worker may use; the memory is that of this machine where the unit does not say."""
         return Limits(self.timeout_s, self.memory_bytes or memory_limit_bytes())
 
-    @property
+    @cached_property
     def hash(self) -> str:
-        """SHA-256 of all that the unit says."""
+        """SHA-256 of the whole unit."""
         return _hash(self._to_dict())
 
     def write(self, path: Path) -> None:
         """Write the unit as a file with its hash. :class:`StoreError` when that fails."""
-        data = self._to_dict()
-        write_whole(path, json.dumps({**data, "hash": _hash(data)}, allow_nan=False) + "\n")
+        data = {**self._to_dict(), "hash": self.hash}
+        write_whole(path, json.dumps(data, allow_nan=False, separators=(",", ":")) + "\n")
 
     @classmethod
     def read(cls, path: Path) -> Unit:
         """The unit of a file.
 
         Raises:
-            StoreError: it cannot be read, is no unit, was changed since it was written, or is of a newer version.
+            StoreError: it cannot be read, is not a unit, was changed since it was written, or is of a newer version.
         """
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = parse(path.read_bytes())
         except OSError as error:
-            raise StoreError(f"cannot read {path}: {error.strerror}. Give the file of a unit.") from error
+            raise store_error("read", path, error) from error
         except ValueError as error:
-            raise StoreError(f"{path} is damaged: {error}. Write the units anew, or restore the file.") from error
+            raise StoreError(f"{path} is damaged: {error}. Copy it anew from the run's folder of units.") from error
         if not isinstance(data, dict) or "jobs" not in data or "hash" not in data:
             raise StoreError(f"{path} is not a unit. `sciml-bench run … --engine files` writes units.")
-        told = data.pop("hash")
+        stated = data.pop("hash")
         schema = data.get("schema")
         if isinstance(schema, int) and schema > SCHEMA:
             raise StoreError(f"{path} was written by a newer version (schema {schema}): upgrade sciml-bench here.")
-        if told != _hash(data):
-            raise StoreError(f"{path} was changed after it was written. Use the file as `--engine files` wrote it.")
+        if stated != _hash(data):
+            raise StoreError(f"{path} was changed after it was written. Copy it anew from the run's folder of units.")
         try:
-            return cls._from_dict(data)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise StoreError(f"{path} is not a unit of this version ({type(error).__name__}: {error}).") from error
+            unit = decode(cls, data)
+        except ValueError as error:
+            raise StoreError(f"{path} is not a unit of this version: {error}") from error
+        if not unit.jobs or any(job.task.cell.problem != unit.problem or job.key[1] != unit.block for job in unit.jobs):
+            raise StoreError(f"{path} is not a unit: its jobs are not those of one problem in one block.")
+        return unit
+
+    def check_version(self) -> None:
+        """:class:`StoreError` where another version of sciml-bench is installed here than the one that wrote it."""
+        if self.sciml_bench != __version__:
+            raise StoreError(
+                f"unit {self} was written by sciml-bench {self.sciml_bench}, installed here is {__version__}: "
+                f"install {self.sciml_bench}, so that all machines measure alike."
+            )
 
     def _to_dict(self) -> dict[str, Any]:
-        jobs = [
-            {"task": json.loads(job.task.to_json()), "placement": dataclasses.asdict(job.placement)}
-            for job in self.jobs
-        ]
-        own = {
-            item.name: getattr(self, item.name) for item in dataclasses.fields(self) if item.name != "jobs"
-        }  # fmt: skip
-        return {"schema": SCHEMA, **own, "jobs": jobs}
+        return {"schema": SCHEMA, **encode(self)}
 
-    @classmethod
-    def _from_dict(cls, data: Mapping[str, Any]) -> Unit:
-        jobs = tuple(
-            Job(Task.from_json(json.dumps(job["task"])), Placement(**job["placement"])) for job in data["jobs"]
-        )
-        return cls(**{**{name: value for name, value in data.items() if name != "schema"}, "jobs": jobs})
+    def __str__(self) -> str:
+        return f"{self.id} ({self.hash[:_SHOWN_HASH]})"
+
+
+def unit_id(problem: str, block: int) -> str:
+    """What the unit of a block of a problem is called."""
+    return f"{block:03d}-{problem}"
 
 
 def _hash(data: Mapping[str, Any]) -> str:

@@ -88,6 +88,8 @@ class Measurement:
 class Record(Measurement, Placement):
     """One cell, measured once by one worker, at its place in a run. Attribute names are the keys in the file.
 
+    ``host`` is empty on the machine that the run was made on. A machine that carried a unit out for it is named by a
+    pseudonym that holds within one plan, see :func:`sciml_bench.host.machine.pseudonym`.
     ``schema`` is the one that the record was first written in; the other fields are those of the newest.
     """
 
@@ -98,7 +100,13 @@ class Record(Measurement, Placement):
     source_hash: str
     reference_kind: str | None
     caches: str = "cold"
+    host: str = ""
     schema: int = SCHEMA
+
+    @property
+    def placement(self) -> Placement:
+        """Where it stands in its run."""
+        return Placement(**{name: getattr(self, name) for name in Placement.__dataclass_fields__})
 
     @property
     def own_s(self) -> float:
@@ -106,15 +114,18 @@ class Record(Measurement, Placement):
         return self.wall_s - self.waited_s
 
     @classmethod
-    def of(cls, measurement: Measurement, task: Task, placement: Placement, environment_hash: str) -> Record:
+    def of(
+        cls, measurement: Measurement, task: Task, placement: Placement, environment_hash: str, host: str = ""
+    ) -> Record:
         """The record of a measurement of a task at its place in a run."""
-        identity = f"{placement.cell_id}/{placement.block}/{measurement.started_at}/{environment_hash}"
+        identity = f"{placement.cell_id}/{placement.block}/{measurement.started_at}/{environment_hash}/{host}"
         return cls(
             record_id=_sha256(identity)[:16],
             cell=task.cell,
             caches=task.cell.caches,
             seed=task.seed,
             environment_hash=environment_hash,
+            host=host,
             source_hash=_sha256(task.source),
             reference_kind=task.reference_kind,
             **vars(measurement),

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from sciml_bench.record.record import Record, read_records
 PLAN = "plan.json"
 ENVIRONMENT = "environment.json"
 RECORDS = "records.jsonl"
+ENVIRONMENTS = "environments"
+"""Environments of machines that carried units out for the run, by their hashes."""
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +68,7 @@ class Run:
     def resume(cls, folder: Path) -> Run:
         """An existing run, to append to. A last line that a crash left half written is cut off."""
         run = cls.open(folder)
-        rest = mend_end(run.records_path, _is_record)
+        rest = mend_end(run.records_path, is_record)
         if rest:
             _log.warning("%s: cut off a last line of %d bytes that was not complete", run.records_path, len(rest))
         return run
@@ -74,17 +76,45 @@ class Run:
     @cached_property
     def plan(self) -> dict[str, Any]:
         """The plan as it was written."""
-        return _read_object(self.folder / PLAN)
+        return read_object(self.folder / PLAN)
 
     @cached_property
     def environment(self) -> dict[str, Any]:
         """The environment in which the run was created."""
-        return _read_object(self.folder / ENVIRONMENT)
+        return read_object(self.folder / ENVIRONMENT)
 
     @cached_property
     def environment_hash(self) -> str:
         """By which records refer to the environment."""
         return environment_hash(self.environment)
+
+    @cached_property
+    def environments(self) -> Mapping[str, Mapping[str, Any]]:
+        """By hash, its own environment and those of all machines that carried units out for it.
+
+        Raises:
+            StoreError: a file cannot be read, or is not what its name says.
+        """
+        found = {self.environment_hash: self.environment}
+        for path in sorted((self.folder / ENVIRONMENTS).glob("*.json")):
+            facts = read_object(path)
+            if environment_hash(facts) != path.stem:
+                raise StoreError(f"{path} was changed: its content does not hash to its name. Restore it from a copy.")
+            found[path.stem] = facts
+        return found
+
+    def keep_environment(self, facts: Mapping[str, Any]) -> None:
+        """Keep the environment of another machine beside the run's own. :class:`StoreError` when that fails."""
+        name = environment_hash(dict(facts))
+        folder = self.folder / ENVIRONMENTS
+        if name in self.environments:
+            return
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise store_error("create", folder, error) from error
+        write_whole(folder / f"{name}.json", _pretty(dict(facts)))
+        del self.environments
 
     def append(self, record: Record) -> None:
         """Add a record; it is on the disk when this returns. :class:`StoreError` otherwise, and nothing is lost."""
@@ -109,7 +139,8 @@ class Run:
         return done
 
 
-def _is_record(line: bytes) -> bool:
+def is_record(line: bytes) -> bool:
+    """Whether a line holds a whole record."""
     try:
         Record.from_json(line)
     except ValueError:
@@ -137,7 +168,8 @@ def _pretty(data: dict[str, Any]) -> str:
     return json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def _read_object(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object that a file of a run holds. :class:`StoreError` when there is none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
-from sciml_bench.engine.interface import Engine, Happening, Measured, Told
+from sciml_bench.engine.interface import Ended, Engine, HandedOver, Happening, Measured, Told
 from sciml_bench.engine.local import LocalEngine
 from sciml_bench.engine.unit import Job, Unit
 from sciml_bench.measure.protocol import Event
@@ -53,11 +54,23 @@ class Silent:
         """Nothing."""
 
 
-def execute(plan: Plan, run: Run, watcher: Watcher | None = None, engine: Engine | None = None) -> dict[str, str]:
+@dataclass
+class Rest:
+    """What is left when a plan was carried out: units that an engine ``lost``, with the reasons, files of units that
+    were ``handed_over``, and groups that this machine has ``begun`` and must finish, as ``block-problem``."""
+
+    lost: dict[str, str] = field(default_factory=dict[str, str])
+    handed_over: list[Path] = field(default_factory=list[Path])
+    begun: list[str] = field(default_factory=list[str])
+
+    def __bool__(self) -> bool:
+        return bool(self.lost or self.handed_over or self.begun)
+
+
+def execute(plan: Plan, run: Run, watcher: Watcher | None = None, engine: Engine | None = None) -> Rest:
     """Carry out what is left of a plan, and after each group of cells that was disturbed the whole group once more.
 
-    Returns the units that an engine lost, with the reasons; their processes are left. ``KeyboardInterrupt`` leaves a
-    valid run that can be resumed.
+    Returns what is left of it then. ``KeyboardInterrupt`` leaves a valid run that can be resumed.
     """
     with engine or LocalEngine(run.environment_hash) as chosen:
         return _Execution(plan, run, watcher or Silent(), chosen).carry_out()
@@ -70,24 +83,28 @@ class _Execution:
         self._places = {(slot.block, slot.order): place for place, slot in enumerate(plan.slots, start=1)}
         self._shown: tuple[Unit, int] | None = None
 
-    def carry_out(self) -> dict[str, str]:
+    def carry_out(self) -> Rest:
         waiting = [group for group in groups(self._plan) if self._left(group)]
         self._plan.material.prepare(dict.fromkeys(self._problem(group[0]) for group in waiting))
         running: dict[str, list[Placement]] = {}
-        lost: dict[str, str] = {}
+        rest = Rest()
 
         def on(happening: Happening) -> None:
-            if isinstance(happening, Told):
-                self._told(happening)
-            elif isinstance(happening, Measured):
-                self._keep(happening.record)
-            else:
-                group = running.pop(happening.unit.id)
-                if happening.lost:
-                    lost[happening.unit.id] = happening.lost
-                elif self._left(group):
-                    # Disturbed: once more, before anything else.
-                    waiting.insert(0, group)
+            match happening:
+                case Told():
+                    self._told(happening)
+                case Measured():
+                    self._keep(happening.record)
+                case HandedOver():
+                    del running[happening.unit.id]
+                    rest.handed_over.append(happening.path)
+                case Ended():
+                    group = running.pop(happening.unit.id)
+                    if happening.lost:
+                        rest.lost[happening.unit.id] = happening.lost
+                    elif self._left(group):
+                        # Disturbed: once more, before anything else.
+                        waiting.insert(0, group)
 
         for unit in self._engine.resume():
             running[unit.id] = [job.placement for job in unit.jobs]
@@ -97,13 +114,17 @@ class _Execution:
         while waiting or running:
             while waiting and len(running) < self._engine.room:
                 group = waiting.pop(0)
-                # What earlier blocks told may have settled all of it.
-                if left := self._left(group):
-                    unit = unit_of(self._plan, left)
-                    running[unit.id] = group
-                    self._engine.submit(unit)
+                # What earlier blocks showed may have settled all of it.
+                if not (left := self._left(group)):
+                    continue
+                unit = unit_of(self._plan, left)
+                if not self._engine.finishes_groups and self._history.has_begun(group):
+                    rest.begun.append(unit.id)
+                    continue
+                running[unit.id] = group
+                self._engine.submit(unit)
             self._engine.wait(on)
-        return lost
+        return rest
 
     def _left(self, group: Sequence[Placement]) -> list[Placement]:
         return self._history.left_of(group, rerun_noisy=self._plan.profile.rerun_noisy)
@@ -124,11 +145,7 @@ class _Execution:
     def _keep(self, record: Record) -> None:
         self._run.append(record)
         self._history.keep(record)
-        place = Placement(
-            record.cell_id, record.block, record.order, record.division, record.profile, record.smoke_only,
-            record.spec_hash, record.attempt,
-        )  # fmt: skip
-        self._watcher.finished(self._step(record.cell, place), record)
+        self._watcher.finished(self._step(record.cell, record.placement), record)
 
 
 def unit_of(plan: Plan, places: Sequence[Placement]) -> Unit:

@@ -92,6 +92,10 @@ class History:
             if key in self.useful and AGAIN not in self.attempts[key]
         ]
 
+    def has_begun(self, group: Sequence[Placement]) -> bool:
+        """Whether a process of a group was measured."""
+        return any((place.cell_id, place.block) in self.attempts for place in group)
+
     def _is_settled(self, cell_id: str, block: int) -> bool:
         """Whether a process before this block has settled that the cell fails."""
         last = settled(self.nothing.get(cell_id, ()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from sciml_bench.host.environment import environment_facts
 from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
 from sciml_bench.record.run_folder import Run, environment_hash
-from sciml_bench.run.executor import Watcher, execute
+from sciml_bench.run.executor import Rest, Watcher, execute
 from sciml_bench.run.planning import newest_runs
 from sciml_bench.run.schedule import remaining
 
@@ -31,14 +31,14 @@ WriteFiles = Callable[[Path], None]
 class Session:
     """A plan, its run, and which of its processes are left. ``resumed``: the run was there before.
 
-    ``interrupted`` and ``lost`` tell how :meth:`carry_out` ended; see :func:`~sciml_bench.run.executor.execute`.
+    ``interrupted`` and ``rest`` say how :meth:`carry_out` ended; see :func:`~sciml_bench.run.executor.execute`.
     """
 
     plan: Plan
     run: Run
     resumed: bool
     interrupted: bool = False
-    lost: Mapping[str, str] = field(default_factory=dict[str, str])
+    rest: Rest = field(default_factory=Rest)
 
     def left(self) -> list[Slot]:
         """The processes that are still to run, in order."""
@@ -54,11 +54,11 @@ class Session:
     def carry_out(self, watcher: Watcher | None = None, engine: Engine | None = None) -> bool:
         """Measure what is left; whether all of it was measured. An interruption leaves a run that can be resumed."""
         try:
-            with _terminable():
-                self.lost = execute(self.plan, self.run, watcher, engine)
+            with terminable():
+                self.rest = execute(self.plan, self.run, watcher, engine)
         except KeyboardInterrupt:
             self.interrupted = True
-        return not self.interrupted and not self.lost
+        return not self.interrupted and not self.rest
 
 
 def open_session(
@@ -122,7 +122,7 @@ def hash_of(run: Run) -> str | None:
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def terminable() -> Iterator[None]:
     """Batch systems end jobs with SIGTERM: it is an interruption like Ctrl-C, where signals can be set."""
 
     def interrupt(_number: int, _frame: Any) -> None:

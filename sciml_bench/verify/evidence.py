@@ -19,7 +19,6 @@ from sciml_bench.record.decode_error import UnknownMember
 from sciml_bench.record.lines import numbered_lines
 from sciml_bench.record.migration import SCHEMA
 from sciml_bench.record.record import Record
-from sciml_bench.record.run_folder import environment_hash
 from sciml_bench.record.task import CALLS, SOLVE, Cell
 
 # The rules, read from their file.
@@ -85,19 +84,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Intent:
-    """What the plan of a run promises, and the environment that it was made in."""
+    """What the plan of a run promises, and by their hashes the environments in which it was carried out."""
 
     plan: Mapping[str, Any]
-    environment: Mapping[str, Any]
+    environments: Mapping[str, Mapping[str, Any]]
 
     @classmethod
-    def of(cls, plan: Mapping[str, Any], environment: Mapping[str, Any]) -> Intent:
+    def of(cls, plan: Mapping[str, Any], environments: Mapping[str, Mapping[str, Any]]) -> Intent:
         """The intent of a plan.
 
         Raises:
             StoreError: the plan lacks what a plan of this version has.
         """
-        intent = cls(plan, environment)
+        intent = cls(plan, environments)
         try:
             _ = intent.cells, intent.spec_hashes, intent.places, plan_hash(plan)
             profile = plan["profile"]
@@ -142,11 +141,6 @@ class Intent:
         ids = [entry["cell_id"] for entry in self.plan["cells"]]
         order = blocks(planned, self.plan["profile"]["processes"], self.plan["settings"]["seed"])
         return {(ids[slot.index], slot.block): (place, slot) for place, slot in enumerate(order)}
-
-    @cached_property
-    def environment_hash(self) -> str:
-        """The hash that every record must name."""
-        return environment_hash(dict(self.environment))
 
 
 def read_lines(path: Path) -> Iterator[Line]:

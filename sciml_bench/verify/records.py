@@ -264,14 +264,16 @@ def steady(record: Record, _intent: Intent) -> Iterator[str]:
 
 
 def environment(record: Record, intent: Intent) -> Iterator[str]:
-    """The environment is the run's."""
-    if record.environment_hash != intent.environment_hash:
-        yield f"environment {record.environment_hash[:12]}…, environment.json is {intent.environment_hash[:12]}…"
+    """The environment is the run's, or that of a machine that carried units out for it."""
+    if record.environment_hash not in intent.environments:
+        known = ", ".join(f"{name[:12]}…" for name in intent.environments)
+        kept = "environment.json is" if len(intent.environments) == 1 else "those of the run are"
+        yield f"environment {record.environment_hash[:12]}…, {kept} {known}"
 
 
 def versions(record: Record, intent: Intent) -> Iterator[str]:
     """Versions read back are those of the environment; local labels such as ``+cpu`` are not told by all packages."""
-    installed = intent.environment.get("packages", {})
+    installed = intent.environments.get(record.environment_hash, {}).get("packages", {})
     for name, version in record.versions.items():
         planned = installed.get(name)
         if planned is not None and planned.partition("+")[0] != version.partition("+")[0]:

@@ -133,14 +133,14 @@ class _Findings:
 
 
 def verify(
-    plan: Mapping[str, Any], environment: Mapping[str, Any], lines: Iterable[Line], known: Known
+    plan: Mapping[str, Any], environments: Mapping[str, Mapping[str, Any]], lines: Iterable[Line], known: Known
 ) -> Verification:
-    """Judge a run from its plan, its environment and the lines of its records.
+    """Judge a run from its plan, its environments by their hashes, and the lines of its records.
 
     Raises:
         StoreError: the plan lacks what a plan of this version has.
     """
-    findings = _Findings(Intent.of(plan, environment), known)
+    findings = _Findings(Intent.of(plan, environments), known)
     # The sum needs outcomes only; points that are wrong must not stop it.
     ends = (dataclasses.replace(record, points=()) for record in map(findings.look_at, lines) if record is not None)
     sum_of_cells = account(summarise(plan, ends)).sentence

@@ -6,7 +6,7 @@ import datetime
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.plan.cells import labels
@@ -42,6 +42,7 @@ class Seen:
     waited_s: float
     source_hash: str
     reference_kind: str | None
+    host: str
     samples: str
 
     @classmethod
@@ -64,6 +65,7 @@ class Seen:
             waited_s=record.waited_s,
             source_hash=record.source_hash,
             reference_kind=record.reference_kind,
+            host=record.host,
             samples=_digest(record),
         )
 
@@ -90,19 +92,27 @@ def plan(_seen: Sequence[Seen], intent: Intent) -> Found:
 
 
 def sequence(seen: Sequence[Seen], intent: Intent) -> Found:
-    """Records follow the seeded order; what is measured again may stand anywhere after its first time."""
-    last, first = -1, set[tuple[str, int]]()
+    """Records follow the seeded order; what is measured again may stand anywhere after its first time.
+
+    Units that other machines carried out may follow each other in any order. Inside each the order is the plan's, and
+    all of it was measured on one machine.
+    """
+    last: dict[object, int] = {}
+    first, hosts = set[tuple[str, int]](), dict[tuple[str, int], str]()
     for item in seen:
         place = intent.places.get((item.cell_id, item.block))
         if place is None:
             continue
+        if hosts.setdefault((item.problem, item.block), item.host) != item.host:
+            yield item.line, f"block {item.block} of {item.problem} was measured on more than one machine"
         again = (item.cell_id, item.block) in first
         first.add((item.cell_id, item.block))
         if again:
             continue
-        if place[0] < last:
+        stretch = (item.host, item.problem, item.block) if item.host else ""
+        if place[0] < last.get(stretch, -1):
             yield item.line, f"block {item.block} position {place[1].order} comes after a later place of the plan"
-        last = max(last, place[0])
+        last[stretch] = max(last.get(stretch, -1), place[0])
 
 
 def complete(seen: Sequence[Seen], intent: Intent) -> Found:
@@ -201,7 +211,28 @@ def reference(seen: Sequence[Seen], _intent: Intent) -> Found:
 
 
 def clock(seen: Sequence[Seen], _intent: Intent) -> Found:
-    """Starts are in order, and no process starts before the ones above it have ended, but for its own group."""
+    """Starts are in order, and no process starts before the ones above it have ended, but for its own group.
+
+    Each machine has its own clock.
+    """
+    by_host: dict[str, list[Seen]] = defaultdict(list)
+    for item in seen:
+        by_host[item.host].append(item)
+    for host, items in by_host.items():
+        # Units of another machine stand in the order in which they were merged.
+        yield from _clock(sorted(items, key=_unit_start(items)) if host else items)
+
+
+def _unit_start(items: Sequence[Seen]) -> Callable[[Seen], str]:
+    """By which units of one machine are put into the order in which they were measured; records stay in theirs."""
+    starts: dict[tuple[str, int], str] = {}
+    for item in items:
+        key = item.problem, item.block
+        starts[key] = min(starts.get(key, item.started_at), item.started_at)
+    return lambda item: starts[item.problem, item.block]
+
+
+def _clock(seen: Sequence[Seen]) -> Found:
     ended: datetime.datetime | None = None
     above: Seen | None = None
     in_turns = False

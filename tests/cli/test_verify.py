@@ -55,7 +55,7 @@ def test_a_tampered_run_gives_exit_code_1_and_the_rule(measured):
     change(environment_hash="0")
     done = measured("verify", str(run_folder()))
     assert done.code == exits.CHECK_FAILED
-    assert "INVALID environment: one environment" in done.out
+    assert "INVALID environment: known environment" in done.out
     assert "INVALID: 1 of 2 records" in done.out
 
 

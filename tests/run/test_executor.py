@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from stubs.carried import NOISE, Measure, made_plan, new_run, noisy_at, use
 from stubs.records import stub_measurement, stub_record
-from stubs.suite import stub_adapters, use_catalog, write_catalog
 
-from sciml_bench.engine import local
-from sciml_bench.plan.plan import Plan, Settings, make_plan
+from sciml_bench.plan.plan import Plan
 from sciml_bench.plan.profiles import profile_named
-from sciml_bench.plan.selection import Selection
-from sciml_bench.plan.tasks import Material
-from sciml_bench.problem import catalog
 from sciml_bench.record.endings import is_starved
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
@@ -28,54 +22,14 @@ from sciml_bench.record.training import Trained
 from sciml_bench.run.executor import Silent, Step, execute
 from sciml_bench.run.schedule import remaining
 
-NOISE = ("other_load: other processes kept 0.9 processors busy (limit 0.25)",)
-
-Measure = Callable[[Task, int], Measurement]
-
-
-@pytest.fixture(autouse=True)
-def _small_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    use_catalog(write_catalog(tmp_path / "catalog"), monkeypatch)
-    monkeypatch.setattr(Material, "_truth_of", lambda *_: None)
-    yield
-    monkeypatch.undo()
-    catalog.paths.cache_clear()
-
-
-def made_plan(processes: int = 2, problems: tuple[str, ...] = ("decay",), rerun_noisy: bool = True) -> Plan:
-    """Two adapters with one cell each on every problem."""
-    profile = dataclasses.replace(profile_named("smoke"), processes=processes, rerun_noisy=rerun_noisy)
-    return make_plan(Selection(problems=problems), stub_adapters(), profile, Settings())
-
-
-def new_run(folder: Path) -> Run:
-    return Run.create(folder, "test", plan={}, environment={})
-
-
-def use(monkeypatch: pytest.MonkeyPatch, measure: Measure) -> None:
-    """Measure with this function of the task and the number of measurements before."""
-    count = 0
-
-    def measured(tasks: list[Task], _limits: Any, **_options: Any) -> Iterator[Measurement]:
-        nonlocal count
-        for task in tasks:
-            count += 1
-            yield measure(task, count - 1)
-
-    monkeypatch.setattr(local, "measure_group", measured)
-
 
 def carry_out(plan: Plan, run: Run) -> None:
-    assert execute(plan, run) == {}
+    assert not execute(plan, run)
 
 
 def told(run: Run) -> list[tuple[str, str, int, int]]:
     """Problem, adapter, block and attempt of every record, in the order in which they were made."""
     return [(r.cell.problem, r.cell.adapter, r.block, r.attempt) for r in run.records()]
-
-
-def noisy_at(*numbers: int) -> Measure:
-    return lambda _task, number: stub_measurement(noisy=NOISE if number in numbers else ())
 
 
 def test_quiet_run_measures_everything_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

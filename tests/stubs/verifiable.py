@@ -61,7 +61,8 @@ class MadeRun:
         """What the rules say of it, with its records in a file of this folder."""
         path = folder / "records.jsonl"
         path.write_text(self.text if text is None else text, encoding="utf-8")
-        return verify(self.plan, self.environment, read_lines(path), known or (lambda _name: known_decay()))
+        environments = {environment_hash(self.environment): self.environment}
+        return verify(self.plan, environments, read_lines(path), known or (lambda _name: known_decay()))
 
 
 def known_decay(**changes: Any) -> KnownProblem:

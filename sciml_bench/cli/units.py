@@ -1,0 +1,136 @@
+"""``worker`` and ``merge``: units of work carried out elsewhere, and their shards joined to the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sciml_bench.cli import options as exits
+from sciml_bench.cli.main import one_at_a_time
+from sciml_bench.cli.options import json_option, print_json, wait_option
+
+
+@click.command(
+    epilog=f"""\b
+Example:
+  sciml-bench worker --unit results/RUN/units/000-robertson.json --out shards/000-robertson
+
+{exits.TEXT}"""
+)
+@click.option(
+    "--unit",
+    "file",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A unit that `sciml-bench run --engine files` wrote.",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder of the shard: a new one, or one that was interrupted here.",
+)
+@wait_option
+def worker(file: Path, out: Path, wait: bool) -> int:
+    """Carry out one unit of work, a block of one problem, and leave a shard.
+
+    A unit holds programs that are run: carry out only units that you, or people you trust, have written. The same
+    command finishes a shard that was interrupted.
+    """
+    from sciml_bench.adapters.registry import adapters
+    from sciml_bench.cli.progress import record_line
+    from sciml_bench.engine.unit import Unit
+    from sciml_bench.host.environment import environment_facts
+    from sciml_bench.host.machine import pseudonym
+    from sciml_bench.record.endings import RESULTS
+    from sciml_bench.record.record import Record
+    from sciml_bench.run.session import terminable
+    from sciml_bench.run.shard import Shard, carry_out
+
+    def show(place: int, total: int, record: Record) -> None:
+        click.echo(record_line(place, total, record))
+
+    unit = Unit.read(file)
+    unit.check_version()
+    packages = (name for adapter in adapters().values() for name in adapter.packages.values())
+    environment = environment_facts(packages, unit.jobs[0].task.threads)
+    with one_at_a_time(wait):
+        shard = Shard.begin(unit, out, environment)
+        if shard.is_whole:
+            click.echo(f"{out} is finished already")
+            return exits.OK
+        click.echo(f"unit {unit}: {len(unit.jobs)} processes of {unit.problem} in block {unit.block}")
+        try:
+            with terminable():
+                carry_out(shard, pseudonym(unit.plan_hash), show)
+        except KeyboardInterrupt:
+            click.echo("interrupted; the same command finishes this shard", err=True)
+            return exits.INTERRUPTED
+    click.echo(f"shard: {out}")
+    broken = any(record.outcome not in RESULTS for record in shard.records())
+    return exits.BROKEN_CELLS if broken else exits.OK
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  sciml-bench merge shards/* -o results/2026-11-21T10-31-05_stiff_quick
+  sciml-bench merge shards -o results/2026-11-21T10-31-05_stiff_quick
+
+\b
+Exit codes:
+    0  all shards are in the run
+    2  a shard does not belong there, or cannot be read; nothing was added
+"""
+)
+@click.argument("shards", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SHARD...")
+@click.option(
+    "--out",
+    "-o",
+    "folder",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="RUN",
+    help="Folder of the run that wrote the units.",
+)
+@json_option
+def merge(shards: tuple[Path, ...], folder: Path, as_json: bool) -> int:
+    """Join shards to the run that their units are of.
+
+    A SHARD is a folder that `sciml-bench worker` left, or a folder of such folders. All are checked before the first is
+    added, and one that was added before is passed over, so that the command can be repeated as shards arrive.
+    """
+    from sciml_bench.record.run_folder import Run
+    from sciml_bench.run.merge import merge as merged
+
+    run = Run.open(folder)
+    done = merged(run, shards)
+    missing = done.missing
+    if as_json:
+        print_json(
+            {
+                "folder": str(folder),
+                "added": [unit.id for unit in done.added],
+                "already_there": [unit.id for unit in done.known],
+                "records": done.records,
+                "missing": list(missing),
+            }
+        )
+        return exits.OK
+    known = f", {len(done.known)} were there already" if done.known else ""
+    click.echo(f"added {_counted(len(done.added), 'shard')} with {_counted(done.records, 'record')}{known}")
+    if missing:
+        click.echo(
+            f"still missing: {len(missing)} of {done.units} units: {', '.join(missing[:5])}"
+            + (" …" if missing[5:] else "")
+        )
+    else:
+        click.echo(f"all {done.units} units are there: sciml-bench show {folder}")
+    return exits.OK
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
