@@ -8,13 +8,13 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from io import BytesIO
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sciml_bench.analysis.comparable import comparable
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import ProcessSummary, RunSummary, reduce_record, summarise
 from sciml_bench.errors import SciMLBenchError, StoreError
 from sciml_bench.plan.cells import count
@@ -172,10 +172,15 @@ class Reading:
     damaged: list[DamagedLine] = field(default_factory=list[DamagedLine])
     unplanned: list[Trace] = field(default_factory=list[Trace])
 
+    @cached_property
+    def analysis(self) -> Analysis:
+        """What it says; asked for when all of it is read."""
+        return Analysis(self.summary, Path(self.folder))
+
     @property
     def comparable(self) -> bool:
-        """Whether the profile lets times be compared."""
-        return comparable(self.summary)
+        """Whether winners may be named."""
+        return self.analysis.comparable
 
     def counting(self) -> dict[str, list[Trace]]:
         """The records that count, by cell id, in the order of their blocks."""

@@ -81,8 +81,8 @@ def model_table(problem: str, cells: Sequence[CellSummary]) -> ModelTable:
     """The table of a model's cells that were measured; times only of those that kept parity."""
     measured = [cell for cell in cells if any(point.batch is not None for point in cell.points)]
     batches = sorted({point.batch for cell in measured for point in cell.points if point.batch is not None})
-    trained = {id(row.cell): row for row in training_rows(cells)}
-    rows = [_row(cell, batches, trained.get(id(cell))) for cell in measured if cell.timed]
+    trained = {row.cell.cell_id: row for row in training_rows(cells)}
+    rows = [_row(cell, batches, trained.get(cell.cell_id)) for cell in measured if cell.timed]
     return ModelTable(
         problem=problem,
         batches=tuple(batches),

@@ -100,8 +100,8 @@ def lead(rows: Sequence[Row], found: Sequence[Standing], quantity: str) -> tuple
     """Whether the row of a table with the least time is the fastest beyond chance, and which others may be as fast."""
     timed = [row for row in rows if _time(row, quantity).seconds is not None]
     least = min(timed, key=lambda row: _median(row, quantity), default=None)
-    judged = {id(item.row): item.judgement for item in found if item.quantity == quantity}
-    return of_lead([(row, judged.get(id(row))) for row in timed if row is not least])
+    judged = {item.row.summary.cell_id: item.judgement for item in found if item.quantity == quantity}
+    return of_lead([(row, judged.get(row.summary.cell_id)) for row in timed if row is not least])
 
 
 def _time(row: Row, quantity: str) -> Time:

@@ -37,7 +37,7 @@ class CostPanel:
 
 def _made(data: ProblemData) -> Iterator[Chart]:
     """A chart for each division with at least two cells that have both a first and a steady gradient."""
-    rows = {id(row.summary): row for row in data.comparison.rows}
+    rows = {row.summary.cell_id: row for row in data.comparison.rows}
     for section in data.sections():
         panels = tuple(_cost_panel(panel, rows) for panel in section.panels)
         if any(len(shown.costs) > 1 for shown in panels):
@@ -62,11 +62,11 @@ def _chart(data: ProblemData, section: Section, panels: Sequence[CostPanel]) -> 
     )  # fmt: skip
 
 
-def _cost_panel(panel: Panel, rows: dict[int, Row]) -> CostPanel:
-    of_panel = [rows[id(cell)] for cell in panel.cells if id(cell) in rows]
+def _cost_panel(panel: Panel, rows: dict[str, Row]) -> CostPanel:
+    of_panel = [rows[cell.cell_id] for cell in panel.cells if cell.cell_id in rows]
     known = [(row.summary, of_row) for row in of_panel if (of_row := cost(row)) is not None]
-    having = {id(cell) for cell, _ in known}
-    without = [(cell, _reason(cell, rows.get(id(cell)))) for cell in panel.cells if id(cell) not in having]
+    having = {cell.cell_id for cell, _ in known}
+    without = [(cell, _reason(cell, rows.get(cell.cell_id))) for cell in panel.cells if cell.cell_id not in having]
     chosen = choice(of_panel)
     cheapest: list[tuple[int, CellSummary]] = []
     if chosen is not None:
@@ -92,10 +92,10 @@ def _target(data: ProblemData) -> str:
 
 def _rows(section: Section, shown: CostPanel) -> Iterator[tuple[object, ...]]:
     division = f"{section.name}: {shown.panel.title}" if shown.panel.title else section.name
-    cheapest = {id(cell): gradients for gradients, cell in shown.cheapest}
+    cheapest = {cell.cell_id: gradients for gradients, cell in shown.cheapest}
     for cell, of_cell in shown.costs:
         totals = [of_cell.total_s(n) for n in NUMBERS]
-        from_n = cheapest.get(id(cell))
+        from_n = cheapest.get(cell.cell_id)
         yield (division, label(cell), of_cell.first_s, of_cell.each_s, *totals, from_n, None, places(cell))
     for cell, reason in shown.without:
         yield (division, label(cell), *(None,) * (len(NUMBERS) + 3), reason, places(cell))

@@ -54,6 +54,10 @@ class Chart:
         look = f'color="{INK}" font-family="\'DejaVu Sans\', sans-serif"'
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{self._element("pt", look, _WHITE)}\n'
 
+    def _repr_svg_(self) -> str:
+        """The drawing, for notebooks."""
+        return self.svg_file().partition("?>")[2].lstrip()
+
     def save(self, path: Path) -> None:
         """Write the drawing to a file; its suffix names the format: ``.png``, ``.svg`` or ``.pdf``. The same chart
         gives the same bytes every time.

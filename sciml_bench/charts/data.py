@@ -191,12 +191,12 @@ class RunData:
 
     def _entries(self) -> Iterator[tuple[str, str, Measured]]:
         for data in self.problems:
-            rows = {id(row.summary): row for row in data.comparison.rows}
+            rows = {row.summary.cell_id: row for row in data.comparison.rows}
             for section in data.sections():
                 for panel in section.panels:
                     name = f"{section.name}: {panel.title}" if panel.title else section.name
                     for cell in panel.cells:
-                        yield name, data.problem, Measured(cell, rows.get(id(cell)))
+                        yield name, data.problem, Measured(cell, rows.get(cell.cell_id))
 
     @cached_property
     def _tables(self) -> list[RowTable]:
@@ -207,17 +207,17 @@ class RunData:
         return judged_pairs(self._tables)
 
     @cached_property
-    def _places(self) -> dict[tuple[str, int], tuple[int, int]]:
+    def _places(self) -> dict[tuple[str, str], tuple[int, int]]:
         """The table and the place of each row, by the name of the contest and the row's cell."""
         return {
-            (table.name, id(row.summary)): (number, place)
+            (table.name, row.summary.cell_id): (number, place)
             for number, table in enumerate(self._tables)
             for place, row in enumerate(table.rows)
         }
 
     def judgement(self, contest: Contest, quantity: str, base: Measured, other: Measured) -> Judgement | None:
         """The judgement on two cells of one problem, in the family of all comparisons of the run."""
-        places = [self._places.get((contest.name, id(entry.cell))) for entry in (base, other)]
+        places = [self._places.get((contest.name, entry.cell.cell_id)) for entry in (base, other)]
         if places[0] is None or places[1] is None:
             return None
         return between(self._judged, self._tables, (places[0][0], quantity, places[0][1], places[1][1]))

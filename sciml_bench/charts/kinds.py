@@ -23,6 +23,7 @@ from sciml_bench.charts.steady import STEADY
 from sciml_bench.charts.style import Palette
 from sciml_bench.charts.tracks import TRACKS
 from sciml_bench.charts.training import TRAINING
+from sciml_bench.errors import UsageError
 
 _KINDS = (
     WORK_PRECISION,
@@ -57,6 +58,24 @@ def across(summary: RunSummary, names: Collection[str] = tuple(KINDS)) -> Iterat
     for kind in KINDS.values():
         if isinstance(kind, RunKind) and kind.name in names:
             yield from kind.charts(data)
+
+
+def charts(summary: RunSummary, name: str, problem: str | None = None) -> list[Chart]:
+    """The charts of one kind, of one problem or of all; none where there is nothing to draw.
+
+    Raises:
+        UsageError: there is no such kind, the run has no such problem, or the kind looks at all problems together.
+    """
+    if name not in KINDS:
+        raise UsageError(f"unknown kind of chart '{name}'; there are {', '.join(KINDS)}")
+    if problem is not None and problem not in summary.problems:
+        raise UsageError(f"the run has no problem '{problem}'; it has {', '.join(summary.problems) or 'none'}")
+    if isinstance(KINDS[name], RunKind):
+        if problem is not None:
+            raise UsageError(f"{name} looks at all problems together: leave --problem out")
+        return list(across(summary, (name,)))
+    names = summary.problems if problem is None else (problem,)
+    return [chart for each in names for chart in of_problem(summary, each, (name,))]
 
 
 def _palette(summary: RunSummary) -> Palette:

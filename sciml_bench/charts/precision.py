@@ -177,8 +177,8 @@ def _endings(processes: Sequence[ProcessSummary], rtol: float, quantity: Quantit
 
 
 def _alt(data: ProblemData, section: Section, quantity: Quantity, lines: Sequence[Line], words: str) -> str:
-    cells = {id(line.cell) for line in lines}
-    rows = [row for row in data.comparison.rows if id(row.summary) in cells]
+    cells = {line.cell.cell_id for line in lines}
+    rows = [row for row in data.comparison.rows if row.summary.cell_id in cells]
     timed = [(seconds.median, row) for row in rows if (seconds := quantity.time(row).seconds) is not None]
     said = [f"Time per {words} of {data.title} ({section.name}: {section.meaning}), {len(lines)} cells."]
     if timed:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from sciml_bench.charts.chart import SUFFIXES
-from sciml_bench.charts.kind import Kind, RunKind
-from sciml_bench.charts.kinds import KINDS, across, of_problem
+from sciml_bench.charts.kinds import KINDS
+from sciml_bench.charts.kinds import charts as of_kind
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, out_option
 
 if TYPE_CHECKING:
-    from sciml_bench.analysis.summary import RunSummary
     from sciml_bench.charts.chart import Chart
 
 
@@ -60,12 +59,12 @@ def plot(kind: str, run: str | None, problem: str | None, output: Path | None, o
     given too.
     """
     from sciml_bench.analysis.summary import summarise
-    from sciml_bench.cli.show import found_run
+    from sciml_bench.record.run_folder import find_run
 
     _check_output(output)
-    found = found_run(run, out)
+    found = find_run(run, out)
     summary = summarise(found.plan, found.records(on_damage=lambda line: click.echo(f"left out: {line}", err=True)))
-    charts = _charts(KINDS[kind], summary, problem)
+    charts = of_kind(summary, kind, problem)
     if as_json:
         from sciml_bench.charts.chart import charts_document
         from sciml_bench.cli.options import print_json
@@ -85,19 +84,6 @@ def _check_output(output: Path | None) -> None:
 
     if output is not None and output.suffix.lower() not in {"", *SUFFIXES}:
         raise UsageError(f"{output}: figures are written as {', '.join(SUFFIXES)}; end the name with one of them")
-
-
-def _charts(kind: Kind, summary: RunSummary, problem: str | None) -> list[Chart]:
-    from sciml_bench.errors import UsageError
-
-    if problem is not None and problem not in summary.problems:
-        raise UsageError(f"the run has no problem '{problem}'; it has {', '.join(summary.problems) or 'none'}")
-    if isinstance(kind, RunKind):
-        if problem is not None:
-            raise UsageError(f"{kind.name} looks at all problems together: leave --problem out")
-        return list(across(summary, (kind.name,)))
-    names = summary.problems if problem is None else (problem,)
-    return [chart for name in names for chart in of_problem(summary, name, (kind.name,))]
 
 
 def _save(charts: list[Chart], output: Path | None, *, quiet: bool) -> None:

@@ -222,11 +222,11 @@ def _found(names: tuple[str, ...]) -> list[Claim]:
 
 def _tested(names: tuple[str, ...], out: Path) -> list[tuple[Tested, Run]]:
     """The claims of these runs, or each claim with its newest run."""
-    from sciml_bench.cli.show import found_run
+    from sciml_bench.record.run_folder import find_run
     from sciml_bench.run.claims import claims_of, newest_of_each
 
     if names:
-        return [(tested, run) for run in (found_run(name, out) for name in names) for tested in claims_of(run)]
+        return [(tested, run) for run in (find_run(name, out) for name in names) for tested in claims_of(run)]
     newest = newest_of_each(out)
     if not newest:
         raise UsageError(f"there is no run of a claim in {out}; make one with `sciml-bench claims run`")

@@ -15,7 +15,6 @@ from sciml_bench.cli.options import json_option, out_option
 
 if TYPE_CHECKING:
     from sciml_bench.analysis.comparison.compare import Comparison
-    from sciml_bench.analysis.comparison.sides import Side
     from sciml_bench.record.run_folder import Run
 
 
@@ -89,7 +88,9 @@ def compare(
     differ comes from repeated ones, and without them a winner is named from a factor of 2 on. Runs of different
     machines, schemas, problems or profiles are refused, and the difference is shown.
     """
+    from sciml_bench.analysis.comparison.checked import between_runs, repeats, within_run
     from sciml_bench.errors import UsageError
+    from sciml_bench.record.run_folder import find_run
 
     selecting = of is not None or others is not None
     if selecting and (of is None or others is None):
@@ -98,13 +99,14 @@ def compare(
         raise UsageError("give two runs, BASE and NEW, or one run with --of and --with")
     if selecting and repeated:
         raise UsageError("--repeated is for two runs; cells of one run were measured side by side")
-    run, base_side = _side(base, out, keyword)
+    run = find_run(base, out)
+    options = {"keyword": keyword, "band": band, "on_damage": lambda line: click.echo(f"left out: {line}", err=True)}
     if of is not None and others is not None:
-        comparison = _selections(base_side, of, others, band)
+        comparison = within_run(run, of, others, **options)
     else:
-        new_side = _side(str(new), out, keyword)[1]
-        again = [side for name in repeated for side in _repeats(name, out, keyword)]
-        comparison = _runs(base_side, new_side, again, band, each_tolerance)
+        again = [each for name in repeated for each in repeats(name, out)]
+        other = find_run(new, out)
+        comparison = between_runs(run, other, repeated=again, each_tolerance=each_tolerance, **options)
     if comparison is None:
         click.echo("nothing to compare: no cell matches on both sides", err=True)
         return exits.NOTHING_SELECTED
@@ -115,80 +117,12 @@ def compare(
     return exits.CHECK_FAILED if comparison.between_runs and comparison.worse else exits.OK
 
 
-def _side(name: str, out: Path, keyword: str) -> tuple[Run, Side]:
-    from sciml_bench.analysis.comparison.sides import read_side
-    from sciml_bench.cli.show import found_run
-    from sciml_bench.errors import UsageError
-    from sciml_bench.plan.selection import compile_keyword
-
-    matches = compile_keyword(keyword)
-    run = found_run(name, out)
-    side = read_side(run, on_damage=lambda line: click.echo(f"left out: {line}", err=True))
-    if not side.plan["profile"]["comparable"]:
-        raise UsageError(
-            f"{run.folder} was made with profile {side.plan['profile']['name']}, one process per cell: its times are "
-            "never compared. Use --profile quick or more."
-        )
-    return run, side.chosen(matches)
-
-
-def _repeats(name: str, out: Path, keyword: str) -> list[Side]:
-    """A repeated run, or all runs of a folder that is none itself."""
-    from sciml_bench.record.run_folder import runs_in
-
-    folder = Path(name)
-    if folder.is_dir() and not (folder / "plan.json").exists():
-        found = [str(run.folder) for run in runs_in(folder)]
-        if found:
-            return [_side(each, out, keyword)[1] for each in found]
-    return [_side(name, out, keyword)[1]]
-
-
-def _runs(base: Side, new: Side, repeated: list[Side], band: float, each_tolerance: bool) -> Comparison | None:
-    from sciml_bench.analysis.comparison.compare import compare_runs, why_no_repeat
-    from sciml_bench.analysis.comparison.sides import refusals
-    from sciml_bench.errors import UsageError
-
-    if base.record_ids & new.record_ids:
-        raise UsageError(f"{base.name} and {new.name} hold the same records: one is a copy of the other")
-    found = refusals(base, new)
-    if found:
-        listed = "\n".join(f"  {item}" for item in found)
-        raise UsageError(
-            f"{base.name} and {new.name} cannot be compared:\n{listed}\n"
-            "Measure both on the same machine with the same version of the problems and the same profile; "
-            "-k leaves problems out."
-        )
-    if not set(base.cells) & set(new.cells):
-        return None
-    seen = base.record_ids | new.record_ids
-    for side in repeated:
-        if side.record_ids & seen:
-            raise UsageError(f"{side.name} holds records of a run that is given already: it repeats nothing")
-        seen |= side.record_ids
-        reasons = [why_no_repeat(of, side) for of in (base, new)]
-        if all(reasons):
-            raise UsageError(
-                f"{side.name} repeats neither {base.name} ({reasons[0]}) nor {new.name} ({reasons[1]}): leave it out "
-                "of --repeated, or measure again with the software of one of them"
-            )
-    return compare_runs(base, new, band=band, each_tolerance=each_tolerance, repeated=repeated)
-
-
-def _selections(run: Side, of: str, others: str, band: float) -> Comparison | None:
-    from sciml_bench.analysis.comparison.compare import compare_selections
-    from sciml_bench.plan.selection import compile_keyword
-
-    comparison = compare_selections(run.chosen(compile_keyword(of)), run.chosen(compile_keyword(others)), band=band)
-    return comparison if comparison.lines or comparison.uncompared else None
-
-
 def _print(comparison: Comparison, run: Run, as_json: bool) -> None:
     from sciml_bench.analysis.quantities import wrapped
     from sciml_bench.cli.options import print_json, print_table
-    from sciml_bench.cli.show import selftest_document, selftest_line
     from sciml_bench.render import comparison as text
     from sciml_bench.render.comparison import comparison_document
+    from sciml_bench.render.selftest import selftest_document, selftest_line
 
     if as_json:
         print_json({**comparison_document(comparison), "selftest": selftest_document(run)})

@@ -17,7 +17,7 @@ from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import out_option
 
 if TYPE_CHECKING:
-    from sciml_bench.analysis.summary import RunSummary
+    from sciml_bench.analysis.analysis import Analysis
     from sciml_bench.export.formats import Row
     from sciml_bench.record.run_folder import Run
 
@@ -79,15 +79,15 @@ def export(
     Long format has a row for each raw sample. The summary has latency, throughput, error, memory, energy and cost of a
     cell in the same row.
     """
-    from sciml_bench.cli.show import found_run
     from sciml_bench.errors import UsageError
+    from sciml_bench.record.run_folder import find_run
 
     summary = summary or form in _OF_TABLES
     if form == "parquet" and output is None:
         raise UsageError("Parquet is no text: name its file with -o FILE")
     if price_per_hour is not None and not summary:
         raise UsageError("--price-per-hour is for the summary: add --summary")
-    found = found_run(run, out)
+    found = find_run(run, out)
     written = _write_summary(found, form, price_per_hour, output) if summary else _write_samples(found, form, output)
     if not written:
         click.echo(f"nothing to export: {found.folder} has no record", err=True)
@@ -103,28 +103,29 @@ def _write_samples(run: Run, form: str, output: Path | None) -> bool:
 
 
 def _write_summary(run: Run, form: str, price: float | None, output: Path | None) -> bool:
+    from sciml_bench.analysis.analysis import Analysis
     from sciml_bench.analysis.summary import summarise
     from sciml_bench.export.cells import COLUMNS, cell_rows, lines
 
     read = run.records(lambda line: click.echo(f"left out: {line}", err=True))
-    found = summarise(run.plan, read)
+    found = Analysis(summarise(run.plan, read), run.folder)
     if form not in _OF_TABLES:
-        return _write_rows(COLUMNS, cell_rows(found, run.folder.name, price), form, output)
-    text = _tables(form)(found, run.folder.name, price)
-    if not any(True for _ in lines(found, run.folder.name)):
+        return _write_rows(COLUMNS, cell_rows(found, price), form, output)
+    text = _tables(form)(found, price)
+    if not any(True for _ in lines(found)):
         return False
     with _file(output) as file:
         file.writelines(f"{line}\n" for line in text)
     return True
 
 
-def _tables(form: str) -> Callable[[RunSummary, str, float | None], Iterator[str]]:
+def _tables(form: str) -> Callable[[Analysis, float | None], Iterator[str]]:
     from sciml_bench.export.cells import lines
     from sciml_bench.render.latex import latex
     from sciml_bench.render.markdown import markdown
 
     write = latex if form == "latex" else markdown
-    return lambda summary, run, price: write(lines(summary, run), price)
+    return lambda analysis, price: write(lines(analysis), price)
 
 
 def _write_rows(columns: Any, rows: Iterator[Row], form: str, output: Path | None) -> bool:

@@ -24,18 +24,11 @@ def listing() -> None:
 @json_option
 def problems(suites: tuple[str, ...], as_json: bool) -> None:
     """List the problems of the catalog."""
-    from sciml_bench.problem import catalog
+    from sciml_bench.plan import listing as listed
 
-    headers = [catalog.header(name) for name in catalog.names()]
-    _check_suites(suites, {header.suite for header in headers})
-    rows = [
-        {"name": h.name, "suite": h.suite, "tier": h.tier, "tags": list(h.tags), "title": h.title}
-        for h in headers
-        if not suites or h.suite in suites
-    ]
-    reasons = {h.name: h.heavy for h in headers if h.heavy and (not suites or h.suite in suites)}
-    if as_json:
-        rows = [{**row, "heavy": reasons[row["name"]]} if row["name"] in reasons else row for row in rows]
+    found = listed.problems(suites)
+    reasons = {row["name"]: row["heavy"] for row in found if "heavy" in row}
+    rows = found if as_json else [{key: row[key] for key in row if key != "heavy"} for row in found]
     _print(rows, as_json)
     if reasons and not as_json:
         click.echo("\nHeavy problems are in no profile and run only when they are named:")
@@ -47,41 +40,18 @@ def problems(suites: tuple[str, ...], as_json: bool) -> None:
 @json_option
 def suites(as_json: bool) -> None:
     """List the suites and how many problems of each tier they hold."""
-    from sciml_bench.plan.profiles import TIERS
-    from sciml_bench.problem import catalog
+    from sciml_bench.plan import listing as listed
 
-    counts: dict[str, dict[str, int]] = {}
-    for name in catalog.names():
-        header = catalog.header(name)
-        tiers = counts.setdefault(header.suite, dict.fromkeys(TIERS, 0))
-        tiers[header.tier] += 1
-    _print([{"suite": suite, "problems": sum(tiers.values()), **tiers} for suite, tiers in counts.items()], as_json)
+    _print(listed.suites(), as_json)
 
 
 @listing.command(epilog=_example("sciml-bench list adapters --json"))
 @json_option
 def adapters(as_json: bool) -> None:
     """List the adapters, whether they can run here, and what they can do."""
-    from sciml_bench.adapters import registry
+    from sciml_bench.plan import listing as listed
 
-    rows: list[dict[str, Any]] = []
-    for name, declared in registry.adapters().items():
-        lacking = registry.missing(declared)
-        rows.append(
-            {
-                "adapter": name,
-                "here": "no" if lacking else "yes",
-                "methods": [method.name for method in declared.methods],
-                "sensitivities": list(declared.sensitivities),
-                "modes": list(declared.cell_modes),
-                "title": declared.title,
-                "note": lacking.reason if lacking else "",
-            }
-        )
-    for error in registry.load_errors():
-        note = f"cannot be loaded from {error.origin}: {error.message}"
-        rows.append({"adapter": error.name, "here": "no", "methods": [], "sensitivities": [], "modes": [],
-                     "title": "", "note": note})  # fmt: skip
+    rows = listed.adapters()
     if as_json:
         print_json(rows)
         return
@@ -99,33 +69,12 @@ def adapters(as_json: bool) -> None:
 @json_option
 def runs(out: Path, as_json: bool) -> None:
     """List the runs in a folder, newest first."""
-    from sciml_bench.record.run_folder import runs_in
+    from sciml_bench.plan import listing as listed
 
-    rows: list[dict[str, Any]] = []
-    for run in runs_in(out):
-        plan = run.plan
-        cells = {cell["cell_id"] for cell in plan["cells"]}
-        seen = {cell_id for cell_id, _ in run.done()}
-        rows.append(
-            {
-                "run": run.folder.name,
-                "profile": plan["profile"]["name"],
-                "cells": len(cells),
-                "recorded": len(cells & seen),
-                "command": plan.get("command", ""),
-            }
-        )
+    rows = listed.runs(out)
     if not rows:
         click.echo(f"there is no run in {out}", err=True)
     _print(rows, as_json)
-
-
-def _check_suites(wanted: tuple[str, ...], known: set[str]) -> None:
-    if not wanted:
-        return
-    from sciml_bench.plan.selection import check_names
-
-    check_names("suite", wanted, known, "sciml-bench list suites")
 
 
 def _print(rows: list[dict[str, Any]], as_json: bool) -> None:

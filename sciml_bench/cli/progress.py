@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sciml_bench.analysis import quantities
-from sciml_bench.analysis.failures import one_line
-from sciml_bench.analysis.summary import reduce_record
 from sciml_bench.engine.interface import Engine
 from sciml_bench.measure.protocol import Enter, Event, TrainingDone
 from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
-from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.run.executor import Step, Watcher
+from sciml_bench.run.finished import Finished
 from sciml_bench.run.session import Session
 
 if TYPE_CHECKING:
@@ -95,7 +93,7 @@ class _Follower:
     def finished(self, step: Step, record: Record) -> None:
         if self._bar:
             self._bar.finish(self._plan, step.place)
-        click.echo(record_line(step.place, step.total, record), err=self._to_stderr)
+        click.echo(str(Finished(step.place, step.total, record)), err=self._to_stderr)
 
 
 def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> bool:
@@ -114,31 +112,6 @@ def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> 
     for unit, reason in session.rest.lost.items():
         click.echo(f"lost: {unit}: {reason}", err=True)
     return whole
-
-
-def record_line(place: int, total: int, record: Record) -> str:
-    """One line of a finished process: place, outcome, label, what it took, and its best gradient or its failure.
-
-    It also says whether the process was disturbed, and whether it is the repetition of one that was.
-    """
-    head = f"[{place:>{len(str(total))}}/{total}] {record.outcome:<14} {record.cell.label}  {record.own_s:.1f} s"
-    head += ", again" if record.attempt else ""
-    head += ", noisy" if record.noisy else ""
-    process = reduce_record(record)
-    if record.outcome is not Outcome.OK:
-        return f"{head}  {one_line(record.message) or record.outcome.sentence}"
-    ok = sum(point.outcome is Outcome.OK for point in process.points)
-    facts = [f"1st gradient {quantities.duration(process.first_gradient_process_s)}"]
-    timed = [point for point in process.points if point.gradient.seconds is not None]
-    if timed:
-        where = f"rtol {timed[-1].rtol:g}" if timed[-1].batch is None else f"batch {timed[-1].batch}"
-        facts.append(f"gradient {quantities.duration(timed[-1].gradient.seconds)} at {where}")
-    facts.append(f"points {ok}/{len(process.points)}")
-    trained = record.training
-    if trained is not None:
-        ended = "" if trained.outcome is Outcome.OK else f" {trained.outcome}"
-        facts.append(f"training{ended} {len(trained.losses)}/{trained.settings.steps}")
-    return f"{head}  {', '.join(facts)}"
 
 
 def announcement(plan: Plan, left: Sequence[Slot]) -> str:

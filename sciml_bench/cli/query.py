@@ -53,13 +53,13 @@ def query(question: str, runs: tuple[str, ...], out: Path, as_csv: bool, as_json
 
     DuckDB reads the records where they are. A question cannot change them, nor read or write any other file.
     """
-    from sciml_bench.cli.show import found_run
     from sciml_bench.errors import UsageError
     from sciml_bench.export.query import ask
+    from sciml_bench.record.run_folder import find_run
 
     if as_csv and as_json:
         raise UsageError("--csv and --json exclude each other")
-    found = [found_run(name, out) for name in (runs or (None,))]
+    found = [find_run(name, out) for name in (runs or (None,))]
     if len({run.folder.resolve() for run in found}) < len(found):
         raise UsageError("a run is given twice")
     answer = ask(question, found)

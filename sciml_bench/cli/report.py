@@ -46,11 +46,11 @@ def report(runs: tuple[str, ...], output: Path, out: Path) -> int:
     import datetime
 
     from sciml_bench.analysis import loaded_run as crew
-    from sciml_bench.cli.show import found_run
     from sciml_bench.record.lines import store_error, write_whole
+    from sciml_bench.record.run_folder import find_run
     from sciml_bench.render.html.page import report as page
 
-    found = [found_run(name, out) for name in dict.fromkeys(runs)] if runs else [found_run(None, out)]
+    found = [find_run(name, out) for name in dict.fromkeys(runs)] if runs else [find_run(None, out)]
     with _progress() as say:
         text = page(found, datetime.datetime.now(datetime.UTC), say, crew.available())
     try:

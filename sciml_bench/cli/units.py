@@ -41,17 +41,17 @@ def worker(file: Path, out: Path, wait: bool) -> int:
     command finishes a shard that was interrupted.
     """
     from sciml_bench.adapters.registry import adapters
-    from sciml_bench.cli.progress import record_line
     from sciml_bench.engine.unit import Unit
     from sciml_bench.host.environment import environment_facts
     from sciml_bench.host.machine import pseudonym
     from sciml_bench.record.endings import RESULTS
     from sciml_bench.record.record import Record
+    from sciml_bench.run.finished import Finished
     from sciml_bench.run.session import terminable
     from sciml_bench.run.shard import Shard, carry_out
 
     def show(place: int, total: int, record: Record) -> None:
-        click.echo(record_line(place, total, record))
+        click.echo(str(Finished(place, total, record)))
 
     unit = Unit.read(file)
     unit.check_version()

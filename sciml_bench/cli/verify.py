@@ -34,14 +34,14 @@ def verify(run: str | None, everything: bool, out: Path, as_json: bool) -> int:
     Each record is VALID or INVALID, with the rules that it breaks and what to do. Scores are computed again from the
     stored end states and gradients. Nothing is changed.
     """
-    from sciml_bench.cli.show import found_run
+    from sciml_bench.record.run_folder import find_run
     from sciml_bench.render.verification import lines
     from sciml_bench.verify.evidence import read_lines
     from sciml_bench.verify.truth import known_problems
     from sciml_bench.verify.verify import verification_document
     from sciml_bench.verify.verify import verify as judged
 
-    found = found_run(run, out)
+    found = find_run(run, out)
     result = judged(found.plan, found.environments, read_lines(found.records_path), known_problems(found.plan))
     if as_json:
         from sciml_bench.cli.options import print_json

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis, RankedTable
 from sciml_bench.analysis.break_even import cost
-from sciml_bench.analysis.comparable import comparable
-from sciml_bench.analysis.ranking import Lead, Standing, lead, standings
-from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, Target, Time, compare, tables
-from sciml_bench.analysis.summary import CellSummary, PointSummary, RunSummary
+from sciml_bench.analysis.ranking import Lead, Standing
+from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, Target, Time
+from sciml_bench.analysis.summary import CellSummary, PointSummary
 from sciml_bench.analysis.training import training_rows
 from sciml_bench.export.formats import Column, Kind, Value
 from sciml_bench.export.formats import Row as ExportRow
@@ -45,53 +45,48 @@ class Line:
         return None if found is None else found.judgement.verdict.value
 
 
-def lines(summary: RunSummary, run: str) -> Iterator[Line]:
+def lines(analysis: Analysis) -> Iterator[Line]:
     """The cells of every table, in the order of the tables; those without a time stand at the end of theirs."""
-    may_compare = comparable(summary)
-    compared = [compare(name, summary.of_problem(name)) for name in summary.problems]
-    shown = [tuple(tables(comparison)) for comparison in compared]
-    judged = standings([table for of in shown for table in of] if may_compare else [])
-    of_table = iter(judged.of_table)
-    for comparison, of_problem in zip(compared, shown, strict=True):
-        without = _without_time(summary, run, comparison, may_compare)
-        for table in of_problem:
-            yield from _of_table(run, comparison, table, next(of_table, ()), may_compare)
-            yield from without.pop(table.name, ())
+    run, may_compare = analysis.folder.name, analysis.comparable
+    for problem in analysis.problems:
+        without = _without_time(run, problem, may_compare)
+        for ranked in problem.tables:
+            yield from _of_table(run, problem.comparison, ranked, may_compare)
+            yield from without.pop(ranked.table.name, ())
         for left in without.values():
             yield from left
 
 
-def _without_time(summary: RunSummary, run: str, comparison: Comparison, may_compare: bool) -> dict[str, list[Line]]:
+def _without_time(run: str, problem: ProblemAnalysis, may_compare: bool) -> dict[str, list[Line]]:
     """The cells of a problem that have no time to show, by the name of the table in which they would stand."""
-    timed = {id(row.summary) for row in comparison.rows}
+    timed = {row.summary.cell_id for row in problem.comparison.rows}
     found: dict[str, list[Line]] = {}
     for division, _, belongs in DIVISIONS:
-        for cell in summary.of_problem(comparison.problem):
-            if belongs(cell) and cell.processes and id(cell) not in timed:
+        for cell in problem.cells:
+            if belongs(cell) and cell.processes and cell.cell_id not in timed:
                 name = f"matched: {cell.group}" if division == "matched" else division
-                line = Line(run, comparison.problem, name, comparison, cell, None, {}, {}, may_compare)
+                line = Line(run, problem.name, name, problem.comparison, cell, None, {}, {}, may_compare)
                 found.setdefault(name, []).append(line)
     return found
 
 
-def _of_table(
-    run: str, comparison: Comparison, table: RowTable, found: Sequence[Standing], may_compare: bool
-) -> Iterator[Line]:
-    against = {(item.quantity, id(item.row.summary)): item for item in found}
-    fastest = {(item.quantity, id(item.fastest.summary)) for item in found}
-    for row in table.rows:
-        key = id(row.summary)
+def _of_table(run: str, comparison: Comparison, ranked: RankedTable, may_compare: bool) -> Iterator[Line]:
+    against = {(item.quantity, item.row.summary.cell_id): item for item in ranked.standings}
+    fastest = {(item.quantity, item.fastest.summary.cell_id) for item in ranked.standings}
+    leads = {quantity: ranked.lead(quantity)[0] for quantity in ("solve", "gradient")}
+    for row in ranked.table.rows:
+        key = row.summary.cell_id
         yield Line(
             run=run,
             problem=comparison.problem,
-            table=table.name,
+            table=ranked.table.name,
             comparison=comparison,
             cell=row.summary,
             row=row,
-            standings={quantity: against.get((quantity, key)) for quantity in ("solve", "gradient")},
-            is_fastest={quantity: (quantity, key) in fastest for quantity in ("solve", "gradient")},
+            standings={quantity: against.get((quantity, key)) for quantity in leads},
+            is_fastest={quantity: (quantity, key) in fastest for quantity in leads},
             comparable=may_compare,
-            leads={quantity: lead(table.rows, found, quantity)[0] for quantity in ("solve", "gradient")},
+            leads=leads,
         )
 
 
@@ -341,7 +336,7 @@ COLUMNS = tuple(column for column, _ in _ALL)
 """The columns of the summary."""
 
 
-def cell_rows(summary: RunSummary, run: str, price_per_hour: float | None = None) -> Iterator[ExportRow]:
-    """The rows of a run. ``run`` is its name, ``price_per_hour`` that of the machine in any currency."""
-    for line in lines(summary, run):
+def cell_rows(analysis: Analysis, price_per_hour: float | None = None) -> Iterator[ExportRow]:
+    """The rows of a run; ``price_per_hour`` is that of the machine in any currency."""
+    for line in lines(analysis):
         yield tuple(get(line, price_per_hour) for _, get in _ALL)

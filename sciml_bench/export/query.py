@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.errors import UsageError
 from sciml_bench.export.cells import COLUMNS, cell_rows
@@ -352,7 +353,7 @@ def _load_cells(connection: DuckDBPyConnection, runs: Sequence[Run]) -> int:
     connection.execute(f"CREATE TABLE cells ({columns})")
     damaged: list[object] = []
     for run in runs:
-        rows = list(cell_rows(summarise(run.plan, run.records(damaged.append)), run.folder.name))
+        rows = list(cell_rows(Analysis(summarise(run.plan, run.records(damaged.append)), run.folder)))
         if rows:
             connection.executemany(f"INSERT INTO cells VALUES ({', '.join('?' * len(COLUMNS))})", rows)
     return len(damaged)

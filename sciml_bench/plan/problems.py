@@ -191,11 +191,6 @@ def entries(selection: Selection, files: Iterable[Path] = ()) -> tuple[Entry, ..
     return (*own, *chosen)
 
 
-def suites() -> tuple[str, ...]:
-    """The names of the catalog's suites."""
-    return tuple(dict.fromkeys(catalog.header(name).suite for name in catalog.names()))
-
-
 def _from_catalog(name: str) -> Entry:
     header = catalog.header(name)
     return Entry(header.name, header.title, header.suite, header.tier, header.tags, header.path, heavy=header.heavy)
@@ -225,7 +220,7 @@ def _check_catalog(selection: Selection, names: list[str]) -> None:
     check_names("problem", selection.problems, names, see)
     check_names("problem", [label.split("/")[0] for label in selection.cells], names, see)
     if selection.suites:
-        check_names("suite", selection.suites, suites(), "sciml-bench list suites")
+        check_names("suite", selection.suites, catalog.suites(), "sciml-bench list suites")
 
 
 def _check_distinct(own: list[Entry]) -> None:

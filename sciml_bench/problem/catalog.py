@@ -64,6 +64,11 @@ def equation_names() -> tuple[str, ...]:
     return tuple(name for name, path in paths().items() if path.parent.name != CONVENTIONAL)
 
 
+def suites() -> tuple[str, ...]:
+    """The folders of the catalog, each of which is a suite."""
+    return tuple(dict.fromkeys(path.parent.name for path in paths().values()))
+
+
 def path(name: str) -> Path:
     """The file of a problem.
 

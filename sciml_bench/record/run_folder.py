@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.errors import StoreError
+from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.record.lines import DamagedLine, append_line, mend_end, numbered_lines, store_error, write_whole
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record, read_records
@@ -199,3 +199,18 @@ def runs_in(folder: Path) -> Iterator[Run]:
             yield Run.open(path)
         except StoreError:
             continue
+
+
+def find_run(name: str | Path | None, out: Path) -> Run:
+    """The run of this folder, or of this name below ``out``; the newest one there without a name.
+
+    Raises:
+        UsageError: there is no run yet.
+        StoreError: the folder is not a run.
+    """
+    if name is None:
+        for run in runs_in(out):
+            return run
+        raise UsageError(f"there is no run in {out}; make one with `sciml-bench stiff --profile smoke`")
+    given = Path(name)
+    return Run.open(given if given.is_dir() or not (out / name).is_dir() else out / name)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from sciml_bench.analysis import reliability as invariants
 from sciml_bench.analysis import reliability as trials
-from sciml_bench.analysis.advice import advice
+from sciml_bench.analysis.analysis import Analysis, RankedTable
 from sciml_bench.analysis.break_even import choice
-from sciml_bench.analysis.comparable import disturbed, why_not_comparable
-from sciml_bench.analysis.failures import account, failures
+from sciml_bench.analysis.comparable import disturbed
 from sciml_bench.analysis.models import is_model, model_table
 from sciml_bench.analysis.phase_bars import stack
 from sciml_bench.analysis.quantities import finite
-from sciml_bench.analysis.ranking import QUANTITIES, Lead, Standing, lead, standings
-from sciml_bench.analysis.rows import Comparison, Row, RowTable, Time, compare, tables
+from sciml_bench.analysis.ranking import QUANTITIES, Lead
+from sciml_bench.analysis.rows import Comparison, Row, RowTable, Time
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.tables import advice as advice_table
 from sciml_bench.analysis.tables.models import model_document
@@ -27,41 +24,33 @@ from sciml_bench.analysis.training import training_rows
 from sciml_bench.stats.centre import Spread
 
 
-def run_document(summary: RunSummary, folder: Path) -> dict[str, Any]:
+def run_document(analysis: Analysis) -> dict[str, Any]:
     """Everything that the tables show. Times are seconds, sizes bytes."""
-    counts = account(summary)
-    why_not = why_not_comparable(summary)
-    comparable = not why_not
-    compared = [compare(name, summary.of_problem(name)) for name in summary.problems]
-    shown = [tuple(tables(comparison)) for comparison in compared]
-    judged = standings([table for of_problem in shown for table in of_problem] if comparable else [])
-    of_table = iter(judged.of_table)
+    summary, counts, comparable = analysis.summary, analysis.account, analysis.comparable
     return {
-        "folder": str(folder),
+        "folder": str(analysis.folder),
         "profile": summary.plan["profile"]["name"],
         "comparable": comparable,
-        "not_comparable": why_not or None,
+        "not_comparable": analysis.why_not_comparable or None,
         "disturbed_processes": disturbed(summary.cells.values()).count,
-        "comparisons_in_family": judged.family,
+        "comparisons_in_family": analysis.standings.family,
         "problems": [
             {
-                **_problem(comparison, [_table(table, next(of_table, ()), comparable) for table in of_problem]),
-                "invariants": invariants.document(summary.of_problem(comparison.problem)),
-                "training": training_document(training_rows(summary.of_problem(comparison.problem))),
-                **_model(summary, comparison.problem),
+                **_problem(problem.comparison, [_table(ranked, comparable) for ranked in problem.tables]),
+                "invariants": invariants.document(problem.cells),
+                "training": training_document(training_rows(problem.cells)),
+                **_model(summary, problem.name),
             }
-            for comparison, of_problem in zip(compared, shown, strict=True)
+            for problem in analysis.problems
         ],
-        "advice": advice_table.document(
-            advice(summary.plan, [table for of_problem in shown for table in of_problem]) if comparable else []
-        ),
+        "advice": advice_table.document(analysis.advice),
         "sweep": sweep_document(summary),
         "stability": [
             {"cell": cell.cell.label, **dataclasses.asdict(found)}
             for cell in summary.cells.values()
             if cell.processes and (found := trials.shares(cell)) is not None
         ],
-        "failures": [dataclasses.asdict(failure) for failure in failures(summary)],
+        "failures": [dataclasses.asdict(failure) for failure in analysis.failures],
         "account": {**dataclasses.asdict(counts), "sentence": counts.sentence},
     }
 
@@ -82,12 +71,13 @@ def _problem(comparison: Comparison, of_tables: list[dict[str, Any]]) -> dict[st
     }
 
 
-def _table(table: RowTable, found: Sequence[Standing], comparable: bool) -> dict[str, Any]:
+def _table(ranked: RankedTable, comparable: bool) -> dict[str, Any]:
     """One table: its cells, the verdicts between them, and the best choice among them."""
+    table = ranked.table
     return {
         "name": table.name,
         "cells": [_label(row) for row in table.rows],
-        "fastest": {quantity: _lead(table, found, quantity) for quantity in QUANTITIES} if comparable else None,
+        "fastest": {quantity: _lead(ranked, quantity) for quantity in QUANTITIES} if comparable else None,
         "verdicts": [
             {
                 "quantity": item.quantity,
@@ -100,18 +90,18 @@ def _table(table: RowTable, found: Sequence[Standing], comparable: bool) -> dict
                 "held": item.judgement.held,
                 "disturbed_processes": disturbed((item.fastest.summary, item.row.summary)).count,
             }
-            for item in found
+            for item in ranked.standings
         ],
         "best_choice": _choice(table) if comparable else None,
     }
 
 
-def _lead(table: RowTable, found: Sequence[Standing], quantity: str) -> dict[str, Any] | None:
+def _lead(ranked: RankedTable, quantity: str) -> dict[str, Any] | None:
     """Whether there is a fastest row, and which others may be as fast."""
-    of_quantity = [item for item in found if item.quantity == quantity]
+    of_quantity = [item for item in ranked.standings if item.quantity == quantity]
     if not of_quantity:
         return None
-    word, tied = lead(table.rows, of_quantity, quantity)
+    word, tied = ranked.lead(quantity)
     return {
         "verdict": "fastest" if word is Lead.CLEAR else word.value,
         "cell": _label(of_quantity[0].fastest),

@@ -22,7 +22,9 @@ from sciml_bench.analysis.selftest import (
     calibrated,
     excluded,
 )
-from sciml_bench.analysis.selftest_store import STALE_DAYS, SelfTest
+from sciml_bench.analysis.selftest_store import STALE_DAYS, SelfTest, document, newest
+from sciml_bench.errors import StoreError
+from sciml_bench.record.run_folder import Run
 from sciml_bench.stats.shares import Share
 
 # From this share of disturbed processes on, the figures are those of a busy machine.
@@ -36,6 +38,27 @@ _DOUBTS = {
     Doubt.DRIFT: f"the ratio of a cell to itself drifted by more than {100 * SEEN:g} % during the test",
     Doubt.NOISE: f"a bias of {100 * EXCLUDED:g} % cannot be excluded",
 }
+
+
+def selftest_line(run: Run) -> str:
+    """One line: what the harness is worth on the machine of this run, by the newest self-test beside it."""
+    return head(newest(run.folder.parent), _environment(run), datetime.datetime.now(datetime.UTC))
+
+
+def selftest_document(run: Run) -> dict[str, Any] | None:
+    """The same as JSON values, with whether it was made on the machine of the run; ``None`` when there is none."""
+    test = newest(run.folder.parent)
+    if test is None:
+        return None
+    return {**document(test), "same_machine": test.machine == machine_hash(_environment(run))}
+
+
+def _environment(run: Run) -> Mapping[str, Any]:
+    try:
+        return run.environment
+    except StoreError:
+        # A run without its environment is shown all the same; no machine is then the same.
+        return {}
 
 
 def head(test: SelfTest | None, environment: Mapping[str, Any], now: datetime.datetime) -> str:

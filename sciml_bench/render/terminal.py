@@ -7,7 +7,6 @@ each table stand the verdicts between its rows and the best choice, below the ta
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TextIO
 
 from rich import box
@@ -19,15 +18,14 @@ from rich.text import Text
 from sciml_bench.analysis import notes as remarks
 from sciml_bench.analysis import phase_bars as stacks
 from sciml_bench.analysis import reliability as trials
-from sciml_bench.analysis.advice import advice, unadvised
-from sciml_bench.analysis.comparable import comparable, why_not_comparable
-from sciml_bench.analysis.failures import Failure, account, failures
+from sciml_bench.analysis.advice import unadvised
+from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis
+from sciml_bench.analysis.failures import Failure
 from sciml_bench.analysis.models import is_model, model_table
 from sciml_bench.analysis.quantities import wrapped
-from sciml_bench.analysis.ranking import Standing, standings
 from sciml_bench.analysis.reliability import batch_lines, drift_lines
-from sciml_bench.analysis.rows import Comparison, Row, RowTable, Target, compare, tables
-from sciml_bench.analysis.summary import RunSummary
+from sciml_bench.analysis.rows import Row, Target
+from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.analysis.sweep import axis_of, sweep_tables
 from sciml_bench.analysis.tables import advice as advice_table
 from sciml_bench.analysis.tables import layouts
@@ -58,17 +56,18 @@ def console_for(stream: TextIO) -> Console:
     return Console(file=stream, highlight=False, width=_UNLIMITED, color_system=None)
 
 
-def print_run(summary: RunSummary, folder: Path, console: Console) -> None:
+def print_run(analysis: Analysis, console: Console) -> None:
     """Print everything that is known of a run. Of a sweep the sizes stand side by side, not problem by problem."""
-    _warn(summary, console)
+    summary = analysis.summary
+    _warn(analysis, console)
     if axis_of(summary.plan) is not None:
         _print_sweep(summary, console)
     else:
-        _print_problems(summary, console)
-    print_failures(failures(summary), console)
+        _print_problems(analysis, console)
+    print_failures(analysis.failures, console)
     print_lines(remarks.bridges(summary), console)
     print_lines(remarks.doubts(summary), console)
-    print_account(summary, folder, console)
+    print_account(analysis, console)
 
 
 def _print_sweep(summary: RunSummary, console: Console) -> None:
@@ -92,75 +91,58 @@ def _print_sweep(summary: RunSummary, console: Console) -> None:
     _say(console, sweep_text.ELSEWHERE, "dim")
 
 
-def _print_problems(summary: RunSummary, console: Console) -> None:
+def _print_problems(analysis: Analysis, console: Console) -> None:
     """Print the tables of every problem."""
-    titles = {entry["name"]: entry["title"] for entry in summary.plan["problems"]}
-    compared = {name: compare(name, summary.of_problem(name)) for name in summary.problems}
-    shown = {name: tuple(tables(comparison)) for name, comparison in compared.items()}
-    judged = standings([table for of_problem in shown.values() for table in of_problem] if comparable(summary) else [])
-    of_table = iter(judged.of_table)
+    summary = analysis.summary
     models = {entry["name"]: entry for entry in summary.plan["problems"] if is_model(entry)}
-    for name, comparison in compared.items():
-        pairs = [(table, next(of_table, ())) for table in shown[name]]
-        if name in models:
-            _print_model(models[name], summary, pairs, console)
+    for problem in analysis.problems:
+        if problem.name in models:
+            _print_model(models[problem.name], problem, analysis.comparable, console)
             continue
-        print_problem(name, titles.get(name, ""), summary, comparison, pairs, console)
-    _print_advice(summary, [table for of_problem in shown.values() for table in of_problem], console)
-    if judged.family:
-        print_lines(remarks.family(judged), console)
+        print_problem(problem, analysis.comparable, console)
+    _print_advice(analysis, console)
+    if analysis.standings.family:
+        print_lines(remarks.family(analysis.standings), console)
     if any(cell.timed for cell in summary.cells.values()):
         print_reading_help(summary, console)
 
 
-def print_problem(
-    name: str,
-    title: str,
-    summary: RunSummary,
-    comparison: Comparison,
-    shown: Sequence[tuple[RowTable, Sequence[Standing]]],
-    console: Console,
-) -> None:
+def print_problem(problem: ProblemAnalysis, comparable: bool, console: Console) -> None:
     """Print the tables of one problem with what follows from them, and how to read them."""
-    cells = summary.of_problem(name)
+    cells, comparison = problem.cells, problem.comparison
     if not any(cell.processes for cell in cells):
         return
     _say(console, "")
-    _say(console, f"{name}: {title}" if title else name, "bold")
+    _say(console, f"{problem.name}: {problem.title}" if problem.title else problem.name, "bold")
     if not comparison.rows:
         _say(console, "no cell has a time to show; see the failures below")
-    for number, (table, of_table) in enumerate(shown):
+    for number, ranked in enumerate(problem.tables):
+        rows = ranked.table.rows
         if number:
             _say(console, "")
-        _say(console, table.heading)
-        _print_rows(table.rows, console)
-        if comparable(summary):
-            print_lines(remarks.verdicts(of_table, table.rows), console)
-            print_lines(remarks.best_choice(table.rows), console)
+        _say(console, ranked.table.heading)
+        _print_rows(rows, console)
+        if comparable:
+            print_lines(remarks.verdicts(ranked.standings, rows), console)
+            print_lines(remarks.best_choice(rows), console)
     if comparison.rows:
         solve, gradient = comparison.solve_target, comparison.gradient_target
         targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
         _say(console, targets, "dim")
     print_lines(batch_lines(cells), console)
     print_lines(drift_lines(cells), console)
-    _print_training(summary, name, console)
-    _print_trials(summary, name, console)
-    _print_stacks(summary, name, console)
+    _print_training(cells, console)
+    _print_trials(cells, console)
+    _print_stacks(cells, console)
 
 
-def _print_model(
-    problem: Mapping[str, Any],
-    summary: RunSummary,
-    shown: Sequence[tuple[RowTable, Sequence[Standing]]],
-    console: Console,
-) -> None:
-    """Print the tables of a model: parity before times."""
-    name = problem["name"]
-    table = model_table(name, summary.of_problem(name))
+def _print_model(entry: Mapping[str, Any], problem: ProblemAnalysis, comparable: bool, console: Console) -> None:
+    """Print the tables of a model: parity before times. ``entry`` is what the plan says of it."""
+    table = model_table(problem.name, problem.cells)
     if not table.parity:
         return
     _say(console, "")
-    _say(console, f"{name}: {problem['title']}", "bold")
+    _say(console, f"{problem.name}: {problem.title}", "bold")
     layout = model_text.parity_layout(table.parity)
     _say(console, model_text.PARITY)
     _print_layout(layout, model_text.stacked(layout), console)
@@ -169,16 +151,16 @@ def _print_model(
         _say(console, "")
         _say(console, model_text.TIMES)
         _print_layout(layout, model_text.stacked(layout), console)
-        if comparable(summary):
-            for of_rows, of_table in shown:
-                print_lines(remarks.verdicts(of_table, of_rows.rows), console)
-        print_lines(model_text.checklist(problem, table), console)
-    _print_stacks(summary, name, console)
+        if comparable:
+            for ranked in problem.tables:
+                print_lines(remarks.verdicts(ranked.standings, ranked.table.rows), console)
+        print_lines(model_text.checklist(entry, table), console)
+    _print_stacks(problem.cells, console)
 
 
-def _print_training(summary: RunSummary, name: str, console: Console) -> None:
+def _print_training(cells: Sequence[CellSummary], console: Console) -> None:
     """Print how the cells that train did."""
-    rows = training_rows(summary.of_problem(name))
+    rows = training_rows(cells)
     if not rows:
         return
     _say(console, "")
@@ -187,12 +169,12 @@ def _print_training(summary: RunSummary, name: str, console: Console) -> None:
     print_lines(training_table.notes(rows), console)
 
 
-def _print_advice(summary: RunSummary, found: Sequence[RowTable], console: Console) -> None:
+def _print_advice(analysis: Analysis, console: Console) -> None:
     """Print what to take for the problems of each kind, where the run has several and compares."""
-    if not comparable(summary) or len(summary.problems) < 2:
+    if not analysis.comparable or len(analysis.problems) < 2:
         return
-    advised = advice(summary.plan, found)
-    silent = unadvised(summary.plan, advised)
+    advised = analysis.advice
+    silent = unadvised(analysis.summary.plan, advised)
     if not advised and not silent:
         return
     _say(console, "")
@@ -217,9 +199,9 @@ def _print_layout(layout: layouts.Layout, stacked: Iterable[str], console: Conso
         print_lines(stacked, console)
 
 
-def _print_trials(summary: RunSummary, name: str, console: Console) -> None:
+def _print_trials(cells: Sequence[CellSummary], console: Console) -> None:
     """Print how dependable each cell is on perturbed parameters."""
-    found = trials.layout(summary.of_problem(name))
+    found = trials.layout(cells)
     if found is None:
         return
     _say(console, "")
@@ -254,9 +236,9 @@ def _table(layout: layouts.Layout, frame: box.Box | None) -> Table:
     return table
 
 
-def _print_stacks(summary: RunSummary, name: str, console: Console) -> None:
+def _print_stacks(cells: Sequence[CellSummary], console: Console) -> None:
     """Print where the time of each cell went."""
-    found = [item for item in map(stacks.stack, summary.of_problem(name)) if item is not None]
+    found = [item for item in map(stacks.stack, cells) if item is not None]
     if not found:
         return
     _say(console, "")
@@ -285,9 +267,9 @@ def print_reading_help(summary: RunSummary, console: Console) -> None:
             _say(console, line, "dim")
 
 
-def _warn(summary: RunSummary, console: Console) -> None:
+def _warn(analysis: Analysis, console: Console) -> None:
     """Say it on top, once, where times must not be compared."""
-    why = why_not_comparable(summary)
+    why = analysis.why_not_comparable
     for line in wrapped(f"NOT COMPARABLE: {why}", min(console.width, _WIDEST_TEXT)) if why else ():
         _say(console, line, "bold")
 
@@ -323,14 +305,14 @@ def _print_failures(heading: str, found: Sequence[Failure], console: Console) ->
         _say(console, f"    rerun: {failure.rerun}", "dim")
 
 
-def print_account(summary: RunSummary, folder: Path, console: Console) -> None:
+def print_account(analysis: Analysis, console: Console) -> None:
     """Print the sum of all cells, why cells were skipped, and the run folder."""
-    counts = account(summary)
+    counts = analysis.account
     _say(console, "")
     _say(console, counts.sentence, "bold")
     for reason, count in counts.skipped.items():
         _say(console, f"  skipped {count}: {reason}")
-    _say(console, f"run folder: {folder}")
+    _say(console, f"run folder: {analysis.folder}")
 
 
 def _say(console: Console, text: str, style: str = "") -> None:

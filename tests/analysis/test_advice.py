@@ -9,6 +9,7 @@ import pytest
 from stubs.reported import plan, point, record
 
 from sciml_bench.analysis.advice import Advice, advice, kind_of, unadvised
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.ranking import Lead
 from sciml_bench.analysis.rows import compare, tables
 from sciml_bench.analysis.summary import RunSummary, summarise
@@ -234,7 +235,7 @@ def test_kinds_are_not_mixed_and_one_without_a_contest_is_silent():
 
 def printed(made: RunSummary) -> str:
     stream = io.StringIO()
-    print_run(made, Path("results/x"), console_for(stream))
+    print_run(Analysis(made, Path("results/x")), console_for(stream))
     return stream.getvalue()
 
 
@@ -248,7 +249,7 @@ def test_the_table_stands_below_the_problems_of_a_run_that_compares():
 
 
 def test_it_is_in_the_json_document():
-    told = run_document(summary(many(BOTH_WAYS)), Path("results/x"))["advice"]
+    told = run_document(Analysis(summary(many(BOTH_WAYS)), Path("results/x")))["advice"]
     assert [item["gradients"] for item in told] == [10, 1000, 100_000]
     assert told[0]["take"] == "diffrax quick checkpointed compiled"
     assert told[0]["verdict"] == "cheapest"

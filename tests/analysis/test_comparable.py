@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from stubs import compared
 
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.comparable import Disturbed, comparable, disturbed, why_not_comparable
 from sciml_bench.analysis.comparison.compare import compare_runs
 from sciml_bench.analysis.comparison.sides import read_side
@@ -33,7 +34,7 @@ def summary(run: Run) -> RunSummary:
 
 def printed(run: Run) -> str:
     stream = io.StringIO()
-    print_run(summary(run), Path("results/some"), console_for(stream))
+    print_run(Analysis(summary(run), Path("results/some")), console_for(stream))
     return stream.getvalue()
 
 
@@ -67,7 +68,7 @@ def test_a_quiet_run_names_winners_without_a_mark(quiet):
     assert comparable(summary(quiet))
     assert "fastest is" in text
     assert "disturbed" not in text
-    assert {item["disturbed_processes"] for item in verdicts_of(run_document(summary(quiet), Path("x")))} == {0}
+    assert {item["disturbed_processes"] for item in verdicts_of(run_document(Analysis(summary(quiet))))} == {0}
 
 
 def test_a_run_of_disturbed_processes_alone_names_no_winner_and_says_so_once_on_top(all_disturbed):
@@ -82,12 +83,12 @@ def test_a_run_of_disturbed_processes_alone_names_no_winner_and_says_so_once_on_
 
 
 def test_the_document_and_the_export_name_none_either(all_disturbed):
-    document = run_document(summary(all_disturbed), Path("x"))
+    document = run_document(Analysis(summary(all_disturbed), Path("x")))
     assert not document["comparable"]
     assert "disturbed all" in document["not_comparable"]
     assert not list(verdicts_of(document))
     assert not document["advice"]
-    exported = list(lines(summary(all_disturbed), "run"))
+    exported = list(lines(Analysis(summary(all_disturbed), Path("run"))))
     assert exported
     assert not any(line.comparable or line.verdict("gradient") == "slower" for line in exported)
 
@@ -109,7 +110,7 @@ def test_a_verdict_with_a_disturbed_process_is_marked(one_disturbed):
     marked = [line for line in text.splitlines() if "(disturbed: 1 of 20 processes)" in line]
     assert any(line.strip().startswith("slower") for line in marked)
     assert any("gradients" in line for line in marked)
-    assert {item["disturbed_processes"] for item in verdicts_of(run_document(summary(one_disturbed), Path("x")))} == {1}
+    assert {item["disturbed_processes"] for item in verdicts_of(run_document(Analysis(summary(one_disturbed))))} == {1}
 
 
 def test_one_disturbed_side_takes_the_winner_from_a_comparison_of_runs(tmp_path, all_disturbed):

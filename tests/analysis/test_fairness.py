@@ -11,7 +11,6 @@ from sciml_bench.analysis.fairness import Item, Side, State, checklist, tally
 from sciml_bench.analysis.loaded_run import read_run
 from sciml_bench.analysis.rows import compare
 from sciml_bench.record.task import Cell
-from sciml_bench.render.html.records import by_identity
 
 DIFFRAX, SCIPY = paged.CELLS[0], paged.CELLS[1]
 
@@ -24,8 +23,8 @@ def items(tmp_path, change=None, **options: Any) -> dict[str, Item]:
         paged.rewrite(run, change)
     reading = read_run(run)
     comparison = compare("robertson", reading.summary.of_problem("robertson"))
-    cell_ids, traces = by_identity(reading.summary.cells), reading.counting()
-    a, b = (Side(row, traces.get(cell_ids[id(row.summary)], [])) for row in comparison.rows)
+    traces = reading.counting()
+    a, b = (Side(row, traces.get(row.summary.cell_id, [])) for row in comparison.rows)
     found = checklist(a, b, comparison.gradient_target, "gradient")
     return {item.what: item for item in found}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from stubs.points import changed
 from stubs.reported import cell, plan, point, record
 
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.reliability import document, drift_lines
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.codec import decode, encode
@@ -58,7 +59,7 @@ def test_a_record_keeps_them():
 def test_the_terminal_and_the_document_have_them():
     made = summarise(plan([cell()]), [record(cell(), [kept(1e-4, 2e-3)])])
     stream = io.StringIO()
-    print_run(made, Path("results/x"), console_for(stream))
+    print_run(Analysis(made, Path("results/x")), console_for(stream))
     assert "  diffrax kvaerno5 jit: 2.0e-03 at rtol 1e-4" in stream.getvalue().splitlines()
-    (problem,) = run_document(made, Path("results/x"))["problems"]
+    (problem,) = run_document(Analysis(made, Path("results/x")))["problems"]
     assert problem["invariants"][0]["drifts"] == [{"rtol": 1e-4, "drift": 2e-3}]

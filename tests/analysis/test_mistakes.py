@@ -13,6 +13,7 @@ from stubs import compared
 from stubs.reported import cell, plan, point, record
 from stubs.verifiable import made_run
 
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.comparison.compare import compare_runs
 from sciml_bench.analysis.comparison.sides import Side, read_side
 from sciml_bench.analysis.failures import one_line
@@ -50,7 +51,7 @@ def test_mistake_3_the_first_call_is_no_steady_time(tmp_path: Path):
     """asv reports a slow first call as the result; here the first calls and the steady ones are different columns."""
     slow_start = point(1e-4, gradient_ms=2.0, gradient={"first_ns": 9_000_000_000, "warm_up_ns": (5_000_000_000,)})
     which = cell()
-    document = run_document(summarise(plan([which]), [record(which, [slow_start])]), tmp_path)
+    document = run_document(Analysis(summarise(plan([which]), [record(which, [slow_start])]), tmp_path))
     row = document["problems"][0]["cells"][0]
     assert row["gradient"]["seconds"]["maximum"] == pytest.approx(2e-3)
     assert row["first_gradient_from_process_s"]["median"] == 8.0
@@ -60,7 +61,7 @@ def test_mistake_5_a_failure_is_never_a_number(tmp_path: Path):
     """torchbench keeps errors as -1.0 among its times."""
     which = cell()
     failed = [point(1e-4, outcome=Outcome.TIMEOUT), point(1e-8, outcome=Outcome.TIMEOUT)]
-    document = run_document(summarise(plan([which]), [record(which, failed)]), tmp_path)
+    document = run_document(Analysis(summarise(plan([which]), [record(which, failed)]), tmp_path))
     assert document["problems"][0]["cells"] == []
     assert document["failures"][0]["outcome"] == "timeout"
     run = made_run()

@@ -14,6 +14,7 @@ import pytest
 from stubs import reported
 from stubs.points import changed
 
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import PointSummary, RunSummary, summarise
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, axis_of, sweep_tables
 from sciml_bench.analysis.tables import sweep as sweep_text
@@ -95,7 +96,7 @@ def row(table: SweepTable, sensitivity: str) -> SweepRow:
 
 def printed(made: RunSummary) -> str:
     stream = io.StringIO()
-    print_run(made, Path("results/x"), console_for(stream))
+    print_run(Analysis(made, Path("results/x")), console_for(stream))
     return stream.getvalue()
 
 
@@ -215,7 +216,7 @@ def test_memory_over_the_span_is_told_with_the_steps_and_by_step():
     assert "2.00 MiB (52)" in text
     # Three times 1 MiB over 96 steps.
     assert "diffrax tsit5 checkpointed compiled: 32.0 KiB more for each step, from 20 to 116 steps" in text
-    told = run_document(made, Path("results/x"))["sweep"]["tables"]
+    told = run_document(Analysis(made, Path("results/x")))["sweep"]["tables"]
     (values,) = [cells["values"] for table in told if table["quantity"] == "memory" for cells in table["cells"]]
     assert values[0]["steps"] == 20
 
@@ -263,7 +264,7 @@ def test_a_sweep_over_tolerances_takes_the_ladder():
 
 
 def test_json_has_it_unrounded():
-    found = run_document(summary(BOTH), Path("x"))["sweep"]
+    found = run_document(Analysis(summary(BOTH), Path("x")))["sweep"]
     json.dumps(found, allow_nan=False)
     assert found["over"] == "parameters"
     assert found["sizes"] == [10.0, 40.0, 160.0, 640.0]

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 from stubs.reported import cell, plan, point, record
 
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.render.document import run_document
@@ -40,7 +41,7 @@ def printed(width=None, profile="quick"):
         if width is None
         else Console(file=stream, width=width, force_terminal=True, color_system=None, highlight=False)
     )
-    print_run(summary(profile), FOLDER, console)
+    print_run(Analysis(summary(profile), FOLDER), console)
     return stream.getvalue()
 
 
@@ -102,12 +103,12 @@ def test_no_colour_when_asked(monkeypatch):
 
     stream = Terminal()
     monkeypatch.setenv("TERM", "xterm-256color")
-    print_run(summary(), FOLDER, console_for(stream))
+    print_run(Analysis(summary(), FOLDER), console_for(stream))
     assert "\x1b[3" not in stream.getvalue().replace("\x1b[3m", "")
 
 
 def test_the_document_holds_the_same_numbers_as_plain_json():
-    document = json.loads(json.dumps(run_document(summary(), FOLDER), allow_nan=False))
+    document = json.loads(json.dumps(run_document(Analysis(summary(), FOLDER)), allow_nan=False))
     first, second = document["problems"][0]["cells"]
     assert first["label"] == cell().label
     assert first["first_gradient_from_process_s"]["median"] == 8.0
@@ -120,6 +121,6 @@ def test_the_document_holds_the_same_numbers_as_plain_json():
 def test_a_problem_that_has_not_run_yet_is_not_printed():
     made = plan([cell()])
     stream = io.StringIO()
-    print_run(summarise(made, []), FOLDER, console_for(stream))
+    print_run(Analysis(summarise(made, []), FOLDER), console_for(stream))
     assert "Title of" not in stream.getvalue()
     assert "not run yet 1" in stream.getvalue()

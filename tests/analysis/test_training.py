@@ -12,6 +12,7 @@ import pytest
 from stubs import drawn
 from stubs.points import in_schema
 
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.tables import training as training_table
 from sciml_bench.analysis.training import distances, training_rows
@@ -87,7 +88,7 @@ def test_the_table_says_how_each_ended_and_why(rows):
 
 
 def test_show_prints_it(summary, tmp_path, capsys):
-    print_run(summary, tmp_path, console_for(sys.stdout))
+    print_run(Analysis(summary, tmp_path), console_for(sys.stdout))
     text = capsys.readouterr().out
     assert "training: 200 steps of adam" in text
     assert "to loss ≤ 2" in text
@@ -95,7 +96,7 @@ def test_show_prints_it(summary, tmp_path, capsys):
 
 
 def test_the_json_has_every_loss(summary, tmp_path):
-    (problem,) = run_document(summary, tmp_path)["problems"]
+    (problem,) = run_document(Analysis(summary, tmp_path))["problems"]
     told = json.loads(json.dumps(problem["training"], allow_nan=False))
     (diffrax,) = [cell for cell in told["cells"] if "/diffrax/" in cell["cell"]]
     assert len(diffrax["losses"]) == len(diffrax["steps_s"]) == 200
@@ -106,8 +107,8 @@ def test_the_json_has_every_loss(summary, tmp_path):
 def test_without_a_training_nothing_is_said(tmp_path, capsys):
     plain = drawn.summary(("robertson",), change=lambda record: dataclasses.replace(record, training=None))
     assert training_rows(plain.of_problem("robertson")) == ()
-    assert run_document(plain, tmp_path)["problems"][0]["training"] is None
-    print_run(plain, tmp_path, console_for(sys.stdout))
+    assert run_document(Analysis(plain, tmp_path))["problems"][0]["training"] is None
+    print_run(Analysis(plain, tmp_path), console_for(sys.stdout))
     assert "steps of" not in capsys.readouterr().out
 
 

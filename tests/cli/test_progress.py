@@ -9,18 +9,24 @@ import pytest
 from stubs.reported import cell, point, record
 from stubs.suite import stub_adapters
 
-from sciml_bench.cli.progress import announcement, record_line, watching
+from sciml_bench.cli.progress import announcement, watching
 from sciml_bench.measure.protocol import Enter, TrainingDone
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.record import Record
 from sciml_bench.record.task import Training
 from sciml_bench.record.training import Trained
 from sciml_bench.run.executor import Step
+from sciml_bench.run.finished import Finished
 from sciml_bench.run.schedule import placement
 
 SGD = Training("sgd", 0.1, 300, 1e-6, 1e-6)
+
+
+def line_of(place: int, total: int, of: Record) -> str:
+    return str(Finished(place, total, of))
 
 
 class Terminal(io.StringIO):
@@ -83,8 +89,8 @@ def test_a_training_is_followed(plan, capsys, monkeypatch):
 def test_the_line_tells_how_the_training_ended():
     whole = Trained(SGD, Outcome.OK, losses=(1.0,) * 300, step_ns=(1,) * 300)
     gone = Trained(SGD, Outcome.NONFINITE, losses=(1.0,) * 7, step_ns=(1,) * 7)
-    assert record_line(1, 2, record(cell(), [point(1e-4)], training=whole)).endswith(", training 300/300")
-    assert record_line(1, 2, record(cell(), [point(1e-4)], training=gone)).endswith(", training nonfinite 7/300")
+    assert line_of(1, 2, record(cell(), [point(1e-4)], training=whole)).endswith(", training 300/300")
+    assert line_of(1, 2, record(cell(), [point(1e-4)], training=gone)).endswith(", training nonfinite 7/300")
 
 
 def test_lines_go_to_stderr_when_stdout_is_for_json(plan, capsys):
@@ -96,12 +102,12 @@ def test_lines_go_to_stderr_when_stdout_is_for_json(plan, capsys):
 
 def test_lines_tell_what_matters():
     good = record(cell(), [point(1e-4, gradient_ms=2), point(1e-8, gradient_ms=30)])
-    assert record_line(3, 12, good) == (
+    assert line_of(3, 12, good) == (
         "[ 3/12] ok             robertson/diffrax/kvaerno5/discrete/jit/float64/cpu  12.5 s  "
         "1st gradient 8.00 s, gradient 30.0 ms at rtol 1e-08, points 2/2"
     )
     bad = record(cell(), [point(1e-4, outcome=Outcome.MAX_STEPS, message="4096 steps\nand more")])
-    assert record_line(12, 12, bad) == (
+    assert line_of(12, 12, bad) == (
         "[12/12] max_steps      robertson/diffrax/kvaerno5/discrete/jit/float64/cpu  12.5 s  4096 steps"
     )
 
@@ -109,8 +115,8 @@ def test_lines_tell_what_matters():
 def test_line_says_that_a_process_was_disturbed_and_that_it_is_a_repetition():
     noisy = record(cell(), [point(1e-4)], noisy=("other_load: somebody compiles",))
     again = record(cell(), [point(1e-4)], attempt=1)
-    assert "/float64/cpu  12.5 s, noisy  1st gradient" in record_line(1, 2, noisy)
-    assert "/float64/cpu  12.5 s, again  1st gradient" in record_line(1, 2, again)
+    assert "/float64/cpu  12.5 s, noisy  1st gradient" in line_of(1, 2, noisy)
+    assert "/float64/cpu  12.5 s, again  1st gradient" in line_of(1, 2, again)
 
 
 def test_the_cost_is_told_before_the_start(plan):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 from stubs import drawn
 from stubs.points import changed
 
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.break_even import cost
 from sciml_bench.analysis.loops import joules_per_call
 from sciml_bench.analysis.rows import compare
@@ -20,7 +22,7 @@ NAMES = [column.name for column in COLUMNS]
 
 
 def table(summary, price=None):
-    return [dict(zip(NAMES, row, strict=True)) for row in cell_rows(summary, "a run", price)]
+    return [dict(zip(NAMES, row, strict=True)) for row in cell_rows(Analysis(summary, Path("a run")), price)]
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,12 @@ import dataclasses
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from stubs import drawn
 
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.export.cells import lines
 from sciml_bench.render import latex as tex
@@ -33,7 +35,7 @@ def summary():
 
 
 def text_of(summary, price=None):
-    return "\n".join(tex.latex(lines(summary, "run"), price))
+    return "\n".join(tex.latex(lines(Analysis(summary, Path("run"))), price))
 
 
 def body(text):
@@ -115,7 +117,7 @@ def test_it_compiles(which, summary, tmp_path):
 
 
 def test_markdown_has_the_rows_and_the_verdicts(summary):
-    text = "\n".join(md.markdown(lines(summary, "run"), 3.6))
+    text = "\n".join(md.markdown(lines(Analysis(summary, Path("run"))), 3.6))
     assert "### robertson: idiomatic" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     widths = {len(re.findall(r"(?<!\\)\|", line)) for line in rows}
@@ -126,7 +128,7 @@ def test_markdown_has_the_rows_and_the_verdicts(summary):
 
 
 def test_markdown_of_strangers_is_no_markup():
-    text = "\n".join(md.markdown(lines(strange(), "run")))
+    text = "\n".join(md.markdown(lines(Analysis(strange(), Path("run")))))
     assert not re.search(r"(?<!\\)<b>|(?<!\\)`c|[^\\]\[", text)
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line.startswith("| ")} == {9}
     assert md.escaped("@someone #1 https://x.y [a](b)\n# b") == (
@@ -136,5 +138,5 @@ def test_markdown_of_strangers_is_no_markup():
 
 def test_an_empty_run_has_no_tables():
     made = drawn.summary(blocks=0)
-    assert list(md.markdown(lines(made, "run"))) == []
+    assert list(md.markdown(lines(Analysis(made, Path("run"))))) == []
     assert "begin" not in text_of(made)

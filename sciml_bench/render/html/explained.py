@@ -66,10 +66,10 @@ def limit(summary: RunSummary) -> Limit:
 
 def _leading(problem: str, cells: Collection[CellSummary], most: int) -> frozenset[str]:
     """The first of a problem's cells: the recommended ways before the matched, fast gradients before slow ones."""
-    seconds = {id(row.summary): row.gradient.seconds for row in compare(problem, list(cells)).rows}
+    seconds = {row.summary.cell_id: row.gradient.seconds for row in compare(problem, list(cells)).rows}
 
     def key(cell: CellSummary) -> tuple[int, float]:
-        known = seconds.get(id(cell))
+        known = seconds.get(cell.cell_id)
         place = _DIVISIONS.index(cell.division) if cell.division in _DIVISIONS else len(_DIVISIONS)
         return (place, known.median if known else math.inf)
 
@@ -102,23 +102,19 @@ def explained(
     found: Sequence[Standing],
     comparison: Comparison,
     places: Places,
-    cell_ids: dict[int, str],
     limited: Limit,
 ) -> Iterator[Explained]:
-    """The comparisons of a table with its fastest row, of the cells that the limit leaves.
-
-    ``cell_ids`` are by the identity of the cell's summary.
-    """
+    """The comparisons of a table with its fastest row, of the cells that the limit leaves."""
     target = comparison.gradient_target if win.quantity == "gradient" else comparison.solve_target
-    judged = {id(item.row): item for item in found if item.quantity == win.quantity}
+    judged = {item.row.summary.cell_id: item for item in found if item.quantity == win.quantity}
 
     def side(row: Row) -> Side:
-        return Side(row, places.traces.get(cell_ids[id(row.summary)], ()))
+        return Side(row, places.traces.get(row.summary.cell_id, ()))
 
     for row in win.table.rows:
         if not limited.draws(row.summary) or row is win.row or time_of(row, win.quantity).seconds is None:
             continue
-        standing = judged.get(id(row))
+        standing = judged.get(row.summary.cell_id)
         between = gap(win.row, row, target, win.quantity)
         yield Explained(
             name=row_name(row),
@@ -127,7 +123,7 @@ def explained(
             measured=_measured(standing),
             gap=between,
             items=checklist(side(win.row), side(row), target, win.quantity),
-            places=(places.entry(cell_ids[id(win.row.summary)]), places.entry(cell_ids[id(row.summary)])),
+            places=(places.entry(win.row.summary.cell_id), places.entry(row.summary.cell_id)),
         )
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from sciml_bench.analysis import reliability as trials
+from sciml_bench.analysis.analysis import ProblemAnalysis, RankedTable
 from sciml_bench.analysis.fairness import Item
 from sciml_bench.analysis.loaded_run import Reading, Trace
 from sciml_bench.analysis.notes import best_choice, row_name
-from sciml_bench.analysis.ranking import Standing
 from sciml_bench.analysis.reliability import drift_lines
-from sciml_bench.analysis.rows import Comparison, Row, RowTable, Time
+from sciml_bench.analysis.rows import Comparison, Row, Time
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.tables import training as training_table
 from sciml_bench.analysis.tables.layouts import Facts, Layout
@@ -28,10 +28,8 @@ from sciml_bench.stats.centre import Spread
 # The trainings of a problem as a table of the page.
 
 
-def training_table_of(
-    id_: str, cells: Sequence[CellSummary], places: Places, cell_ids: Mapping[int, str]
-) -> Table | None:
-    """The table; ``None`` where nothing was trained. ``cell_ids`` are by the identity of the cell's summary."""
+def training_table_of(id_: str, cells: Sequence[CellSummary], places: Places) -> Table | None:
+    """The table; ``None`` where nothing was trained."""
     rows = training_rows(cells)
     if not rows:
         return None
@@ -45,7 +43,7 @@ def training_table_of(
             Heading("records"),
         ),
         rows=tuple(
-            (*_entries(row, texts), places.entry(cell_ids[id(row.cell)]))
+            (*_entries(row, texts), places.entry(row.cell.cell_id))
             for row, texts in zip(rows, layout.rows, strict=True)
         ),
         note=" ".join(f"{note.rstrip('.')}." for note in training_table.notes(rows)),
@@ -131,20 +129,17 @@ HEADINGS = (
 
 def problem_view(
     reading: Reading,
-    comparison: Comparison,
-    shown: Sequence[tuple[RowTable, Sequence[Standing]]],
+    problem: ProblemAnalysis,
     places: Places,
-    cell_ids: Mapping[int, str],
     titles: Mapping[str, str],
     pictures: Sequence[Picture],
     looks: Looks,
     limited: Limit,
 ) -> ProblemView:
     """Everything that the page says of one problem."""
-    name = comparison.problem
+    name, cells, comparison = problem.name, problem.cells, problem.comparison
     entry = next((entry for entry in reading.plan["problems"] if entry["name"] == name), {"name": name, "title": ""})
-    cells = reading.summary.of_problem(name)
-    traces = [trace for cell in cells for trace in places.traces.get(cell_ids[id(cell)], ())]
+    traces = [trace for cell in cells for trace in places.traces.get(cell.cell_id, ())]
     id_ = f"{places.prefix}p{reading.summary.problems.index(name) + 1}"
     found = trials.layout(cells)
     return ProblemView(
@@ -153,8 +148,8 @@ def problem_view(
         title=str(entry["title"]),
         facts=problem_facts(entry, traces, (cell.cell.adapter for cell in cells), titles),
         divisions=tuple(
-            _division(f"{id_}t{number}", table, of_table, comparison, reading, places, dict(cell_ids), limited)
-            for number, (table, of_table) in enumerate(shown, start=1)
+            _division(f"{id_}t{number}", ranked, comparison, reading, places, limited)
+            for number, ranked in enumerate(problem.tables, start=1)
         ),
         targets=(
             f"Solves are compared at {target_text(comparison.solve_target, 'solve')}, gradients at "
@@ -163,7 +158,7 @@ def problem_view(
         why=tuple(_why(reading, traces)),
         figures=tuple(figures(pictures, places, looks)),
         model=model_view(id_, entry, cells),
-        training=training_table_of(f"{id_}training", cells, places, cell_ids),
+        training=training_table_of(f"{id_}training", cells, places),
         stability=None if found is None else _of_layout(f"{id_}stability", found),
         kept=tuple(drift_lines(cells))[1:],
         untimed="" if comparison.rows else _untimed(traces),
@@ -180,16 +175,15 @@ def _untimed(traces: Sequence[Trace]) -> str:
 
 def _division(
     id_: str,
-    table: RowTable,
-    found: Sequence[Standing],
+    ranked: RankedTable,
     comparison: Comparison,
     reading: Reading,
     places: Places,
-    cell_ids: dict[int, str],
     limited: Limit,
 ) -> Division:
-    won = win(table, found, comparison, reading.comparable)
-    comparisons = tuple(explained(won, found, comparison, places, cell_ids, limited)) if won else ()
+    table = ranked.table
+    won = win(table, ranked.standings, comparison, reading.comparable)
+    comparisons = tuple(explained(won, ranked.standings, comparison, places, limited)) if won else ()
     return Division(
         id=id_,
         name=table.name,
@@ -198,7 +192,7 @@ def _division(
             id_,
             f"Times, errors and memory of {comparison.problem}, {table.name}",
             HEADINGS,
-            tuple(_row(row, places.entry(cell_ids[id(row.summary)]), won) for row in table.rows),
+            tuple(_row(row, places.entry(row.summary.cell_id), won) for row in table.rows),
         ),
         win=won,
         winner=row_name(won.row) if won else "",

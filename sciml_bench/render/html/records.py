@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from sciml_bench.analysis.failures import failures
 from sciml_bench.analysis.loaded_run import Reading, Trace
-from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.plan.cells import count, labels
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.render.html.table import Entry, Heading, Places, Table
@@ -60,7 +58,7 @@ def _row(trace: Trace, counts: bool) -> tuple[str, ...]:
 def failure_table(reading: Reading, places: Places) -> Table | None:
     """Every failure of the run with its reason; ``None`` when nothing failed."""
     cell_ids = {cell.cell.label: cell_id for cell_id, cell in reading.summary.cells.items()}
-    found = failures(reading.summary)
+    found = reading.analysis.failures
     if not found:
         return None
     headings = (
@@ -104,8 +102,3 @@ def skipped_table(reading: Reading, prefix: str) -> Table | None:
     )  # fmt: skip
     headings = (Heading("reason"), Heading("cells", number=True), Heading("for example"))
     return Table(f"{prefix}skipped", "What was skipped before anything ran, and why", headings, rows)
-
-
-def by_identity(cells: Mapping[str, CellSummary]) -> dict[int, str]:
-    """The ids of cells by the identity of their summaries, which rows refer to."""
-    return {id(cell): cell_id for cell_id, cell in cells.items()}

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sciml_bench.analysis.advice import advice
-from sciml_bench.analysis.comparable import why_not_comparable
-from sciml_bench.analysis.failures import account
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.loaded_run import Reading
 from sciml_bench.analysis.notes import cheapest, family
-from sciml_bench.analysis.ranking import standings
-from sciml_bench.analysis.rows import RowTable, compare, tables
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, sweep_tables
 from sciml_bench.analysis.tables import advice as advice_table
@@ -22,7 +18,7 @@ from sciml_bench.render.html.claim import Tested, under_test
 from sciml_bench.render.html.explained import Limit, limit
 from sciml_bench.render.html.figures import Figure, Looks, Picture, drawing, figures
 from sciml_bench.render.html.problem import Division, ProblemView, adapter_titles, problem_view
-from sciml_bench.render.html.records import CellRecords, by_identity, cell_records, failure_table, skipped_table
+from sciml_bench.render.html.records import CellRecords, cell_records, failure_table, skipped_table
 from sciml_bench.render.html.table import Entry, Heading, Places, Table
 from sciml_bench.render.html.verdicts import standing_text
 
@@ -31,10 +27,9 @@ from sciml_bench.render.html.verdicts import standing_text
 _NUMBERS = ("gradients", "factor")
 
 
-def advice_table_of(reading: Reading, found: Sequence[RowTable], id_: str) -> Table | None:
+def advice_table_of(analysis: Analysis, id_: str) -> Table | None:
     """The table, where the run has several problems and compares; else ``None``."""
-    summary = reading.summary
-    advised = advice(summary.plan, found) if reading.comparable and len(summary.problems) > 1 else ()
+    advised = analysis.advice if len(analysis.problems) > 1 else ()
     if not advised:
         return None
     layout = advice_table.layout(advised)
@@ -55,8 +50,8 @@ def advice_table_of(reading: Reading, found: Sequence[RowTable], id_: str) -> Ta
 # How cost grows over a sweep, as tables of the page.
 
 
-def sweep_tables_of(summary: RunSummary, prefix: str, places: Places, cell_ids: Mapping[int, str]) -> Iterator[Table]:
-    """The tables of a sweep; none for any other run. ``cell_ids`` are by the identity of the cell's summary."""
+def sweep_tables_of(summary: RunSummary, prefix: str, places: Places) -> Iterator[Table]:
+    """The tables of a sweep; none for any other run."""
     found = list(sweep_tables(summary))
     for number, table in enumerate(found):
         layout = sweep_text.layout(table)
@@ -67,21 +62,18 @@ def sweep_tables_of(summary: RunSummary, prefix: str, places: Places, cell_ids: 
             caption=f"{caption[0].upper()}{caption[1:]}",
             headings=tuple(Heading(text, at >= layout.first_number) for at, text in enumerate(layout.headings)),
             rows=tuple(
-                tuple(_entries(table, row, texts, places, cell_ids))
-                for row, texts in zip(table.rows, layout.rows, strict=True)
+                tuple(_entries(table, row, texts, places)) for row, texts in zip(table.rows, layout.rows, strict=True)
             ),
             note=" ".join(f"{note[0].upper()}{note[1:]}." for note in notes),
         )
 
 
-def _entries(
-    table: SweepTable, row: SweepRow, texts: Sequence[str], places: Places, cell_ids: Mapping[int, str]
-) -> Iterator[Entry]:
+def _entries(table: SweepTable, row: SweepRow, texts: Sequence[str], places: Places) -> Iterator[Entry]:
     """The texts of a row, each number with its value to sort by and a link to its records."""
     yield from (Entry(text) for text in texts[:4])
     for size, text in zip(table.axis.sizes, texts[4:-1], strict=True):
         spread, cell = row.values[size].spread, row.solver.cells.get(table.axis.problems[size])
-        link = "" if cell is None else places.entry(cell_ids[id(cell)]).link
+        link = "" if cell is None else places.entry(cell.cell_id).link
         yield Entry(text, value=None if spread is None else spread.median, link=link)
     exponent, _, bent = texts[-1].partition(", ")
     yield Entry(exponent, bent, value=None if row.power is None else row.power.exponent)
@@ -136,19 +128,12 @@ def _section(
 ) -> Section:
     summary = reading.summary
     places = Places(f"r{number}-", summary.cells, reading.counting())
-    cell_ids = by_identity(summary.cells)
-    compared = {name: compare(name, summary.of_problem(name)) for name in summary.problems}
-    shown = {name: tuple(tables(comparison)) for name, comparison in compared.items()}
-    judged = standings([table for of_problem in shown.values() for table in of_problem] if reading.comparable else [])
-    of_table = iter(judged.of_table)
+    analysis = reading.analysis
     titles = adapter_titles({cell.cell.adapter for cell in summary.cells.values()})
     problems: list[ProblemView] = []
-    for name, comparison in compared.items():
-        say(name)
-        pairs = [(table, next(of_table, ())) for table in shown[name]]
-        problems.append(
-            problem_view(reading, comparison, pairs, places, cell_ids, titles, next(pictures), looks, limited)
-        )
+    for problem in analysis.problems:
+        say(problem.name)
+        problems.append(problem_view(reading, problem, places, titles, next(pictures), looks, limited))
     say("across problems")
     return Section(
         id=f"r{number}",
@@ -157,19 +142,17 @@ def _section(
         warnings=tuple(_warnings(reading)),
         headline=tuple(_headline(problems, reading)),
         tested=under_test(reading, f"r{number}", places),
-        wins=_wins(problems, f"r{number}-wins", cell_ids, places, first=True),
-        more_wins=_wins(problems, f"r{number}-more-wins", cell_ids, places, first=False),
-        advice=advice_table_of(
-            reading, [table for of_problem in shown.values() for table in of_problem], f"r{number}-advice"
-        ),
+        wins=_wins(problems, f"r{number}-wins", places, first=True),
+        more_wins=_wins(problems, f"r{number}-more-wins", places, first=False),
+        advice=advice_table_of(analysis, f"r{number}-advice"),
         unmeasured=tuple(facts.unmeasured(reading)),
-        sweep=tuple(sweep_tables_of(summary, f"r{number}-sweep", places, cell_ids)),
+        sweep=tuple(sweep_tables_of(summary, f"r{number}-sweep", places)),
         problems=tuple(problems),
         across=tuple(figures(next(pictures), places, looks)),
         failures=failure_table(reading, places),
         skipped=skipped_table(reading, places.prefix),
-        account=account(summary).sentence,
-        rule=" ".join(line for line in family(judged) if line) if judged.family else "",
+        account=analysis.account.sentence,
+        rule=" ".join(filter(None, family(analysis.standings))) if analysis.standings.family else "",
         environment=tuple(facts.environment_rows(reading.environment)),
         records_file="records.jsonl",
         records=tuple(cell_records(reading, places)),
@@ -186,7 +169,7 @@ def _warnings(reading: Reading) -> Iterator[str]:
         yield "This run has no record yet: nothing was measured, so there is nothing to show but its plan."
     elif not any(cell.timed for cell in reading.summary.cells.values()):
         yield "No cell of this run has a time: everything that ran failed. What failed, and why, is told below."
-    if why := why_not_comparable(reading.summary):
+    if why := reading.analysis.why_not_comparable:
         yield f"Not comparable: {why}."
 
 
@@ -231,9 +214,7 @@ _HEADINGS = (
 )  # fmt: skip
 
 
-def _wins(
-    problems: list[ProblemView], id_: str, cell_ids: dict[int, str], places: Places, *, first: bool
-) -> Table | None:
+def _wins(problems: list[ProblemView], id_: str, places: Places, *, first: bool) -> Table | None:
     rows: list[tuple[Entry, ...]] = []
     for problem, division, leads in _divisions(problems):
         found = division.win
@@ -250,7 +231,7 @@ def _wins(
                 Entry(found.at.replace("-", "-\u2060")),
                 Entry(standing_text(found), mark=found.word),
                 *(Entry(best.get(gradients, "–")) for gradients in (10, 1_000, 100_000)),
-                places.entry(cell_ids[id(found.row.summary)]),
+                places.entry(found.row.summary.cell_id),
             )
         )
     if not rows:

@@ -66,7 +66,7 @@ def win(table: RowTable, found: Sequence[Standing], comparison: Comparison, comp
         word = "shown" if not comparable else "alone" if len(timed) == 1 else (
             "fastest" if len(beaten) == len(timed) - 1 else "shared"
         )  # fmt: skip
-        judged = {id(item.row) for item in against}
+        judged = {fastest.summary.cell_id, *(item.row.summary.cell_id for item in against)}
         return Win(
             table=table,
             quantity=quantity,
@@ -78,7 +78,7 @@ def win(table: RowTable, found: Sequence[Standing], comparison: Comparison, comp
             same=tuple(row_name(item.row) for item in by_verdict[Verdict.SAME]),
             open=(
                 *(f"{row_name(item.row)}{more(item.judgement)}" for item in undecided),
-                *(row_name(row) for row in timed if unjudged and row is not fastest and id(row) not in judged),
+                *(row_name(row) for row in timed if unjudged and row.summary.cell_id not in judged),
             ),
             silent=tuple(row_name(row) for row in table.rows if time_of(row, quantity).seconds is None),
             choice=choice(table.rows) if comparable else None,

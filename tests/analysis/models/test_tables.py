@@ -14,6 +14,7 @@ from rich.console import Console
 from stubs.points import changed
 from stubs.reported import cell_id, plan, point, record
 
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.models import model_table
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import RunSummary, summarise
@@ -113,7 +114,7 @@ def test_time_to_target_is_that_of_the_evaluation_that_reached_it(summary: RunSu
 
 def test_parity_stands_above_the_times(summary: RunSummary) -> None:
     out = io.StringIO()
-    print_run(summary, Path("run"), Console(file=out, width=400, color_system=None))
+    print_run(Analysis(summary, Path("run")), Console(file=out, width=400, color_system=None))
     text = out.getvalue()
     assert 0 < text.index("parity: relative errors") < text.index("times (only of cells")
     assert "inaccurate" in text
@@ -132,7 +133,7 @@ def test_layouts_have_a_text_for_every_heading(summary: RunSummary) -> None:
 
 
 def test_the_document_and_the_page_have_the_same(summary: RunSummary) -> None:
-    found = json.loads(json.dumps(run_document(summary, Path("run"))))["problems"][0]["model"]
+    found = json.loads(json.dumps(run_document(Analysis(summary, Path("run")))))["problems"][0]["model"]
     assert [item["kept"] for item in found["parity"]] == [True, True, False, True]
     assert found["times"][0]["samples_per_s"] == pytest.approx(64_000)
     view = model_view("p", summary.plan["problems"][0], summary.of_problem("lenet"))

@@ -1,0 +1,76 @@
+"""A run as a notebook shows it: a line of facts, and each table with its times, errors and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis, RankedTable
+from sciml_bench.analysis.notes import row_name
+from sciml_bench.analysis.rows import Row
+from sciml_bench.render.html.verdicts import sentences, target_text, time_text, win
+
+_HEADINGS = ("way", "gradient", "solve", "1st gradient", "gradient error", "mescd", "points", "memory")
+
+
+def run_html(analysis: Analysis) -> str:
+    """The tables of a run, the fastest gradient first, and what failed."""
+    return "".join(_parts(analysis))
+
+
+def _parts(analysis: Analysis) -> Iterator[str]:
+    profile = analysis.summary.plan["profile"]["name"]
+    account = analysis.account.sentence
+    yield f"<p><b>{escape(analysis.folder.name)}</b>, profile {escape(profile)}. {escape(account)}</p>"
+    if analysis.why_not_comparable:
+        yield f"<p>Not comparable: {escape(analysis.why_not_comparable)}.</p>"
+    for problem in analysis.problems:
+        if any(cell.processes for cell in problem.cells):
+            yield from _problem(problem, analysis.comparable)
+    failed = analysis.failures
+    if failed:
+        items = "".join(f"<li>{escape(f'{item.label}: {item.outcome}, {item.reason}')}</li>" for item in failed)
+        yield f"<details><summary>{len(failed)} failed</summary><ul>{items}</ul></details>"
+
+
+def _problem(problem: ProblemAnalysis, comparable: bool) -> Iterator[str]:
+    yield f"<h4>{escape(problem.name)}: {escape(problem.title)}</h4>"
+    if not problem.tables:
+        yield "<p>No cell has a time to show.</p>"
+        return
+    for ranked in problem.tables:
+        yield from _table(problem, ranked, comparable)
+    solve = target_text(problem.comparison.solve_target, "solve")
+    gradient = target_text(problem.comparison.gradient_target, "gradient")
+    yield f"<p>Solves at {escape(solve)}, gradients at {escape(gradient)}.</p>"
+
+
+def _table(problem: ProblemAnalysis, ranked: RankedTable, comparable: bool) -> Iterator[str]:
+    heads = "".join(f"<th>{heading}</th>" for heading in _HEADINGS)
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in _texts(row))}</tr>" for row in ranked.table.rows
+    )
+    yield f"<table><caption>{escape(ranked.table.heading)}</caption><thead><tr>{heads}</tr></thead>"
+    yield f"<tbody>{rows}</tbody></table>"
+    won = win(ranked.table, ranked.standings, problem.comparison, comparable)
+    if won is not None and comparable:
+        answer, *rest = sentences(won)
+        first = f"{row_name(won.row)}: {answer[0].lower()}{answer[1:]}"
+        yield f"<p>{escape(' '.join([first, *rest]))}</p>"
+
+
+def _texts(row: Row) -> tuple[str, ...]:
+    cell = row.summary
+    first = cell.first_gradient_process
+    ok = sum(point.outcome.value == "ok" for point in cell.points)
+    return (
+        row_name(row),
+        time_text(row.gradient),
+        time_text(row.solve),
+        quantities.duration(None if first is None else first.median),
+        quantities.error(row.gradient_error),
+        quantities.digits(row.mescd),
+        f"{ok}/{len(cell.points)}",
+        quantities.size(cell.peak_rss_bytes),
+    )

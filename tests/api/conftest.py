@@ -1,0 +1,23 @@
+"""The API on the small suite of stub problems, in an empty folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from stubs.installed import install
+
+from sciml_bench.problem import catalog
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder, beside a catalog of stub problems."""
+    install(tmp_path, monkeypatch)
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    yield folder
+    monkeypatch.undo()
+    catalog.paths.cache_clear()
