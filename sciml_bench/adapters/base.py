@@ -7,9 +7,10 @@ The declaration (:class:`Adapter`) imports no framework. The program (:class:`Pr
 from __future__ import annotations
 
 import importlib.util
+import re
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 
 FloatArray = NDArray[np.floating[Any]]
+IntArray = NDArray[np.integer[Any]]
+Varied = FloatArray | IntArray
+"""What varies from call to call: theta, or for a model the places of the samples that are its batch."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,39 @@ def _lacks_nothing() -> str | None:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What cells of an adapter take, roughly, in seconds on two modest cores; times of earlier runs replace it.
+
+    ``startup_s`` is from process start to the first gradient, with what compiles in every process, ``call_s`` one solve
+    of a small problem. Adjoints may take ``adjoint_startup_s``, modes and methods ``long_startup_s`` by their names.
+    """
+
+    startup_s: float = 5.0
+    call_s: float = 0.1
+    adjoint_startup_s: float = 0.0
+    long_startup_s: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+MARKERS = "osD^v<>pPXh*H8d"
+"""The markers that figures can draw, by their names in matplotlib."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How figures show an adapter: a ``colour`` as ``#rrggbb``, and the ``markers`` of its cells, one letter each as in
+    matplotlib. ``ValueError`` where they are none: what a plan of strangers says gets into figures."""
+
+    colour: str
+    markers: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch("#[0-9a-f]{6}", self.colour):
+            raise ValueError(f"a colour is written as '#0072b2', not {self.colour!r}")
+        if not self.markers or set(self.markers) - set(MARKERS):
+            raise ValueError(f"markers are letters out of '{MARKERS}', not {self.markers!r}")
+
+
+@dataclass(frozen=True)
 class Adapter:
     """A framework's declaration: what it can do, and where its program is.
 
@@ -156,7 +193,8 @@ class Adapter:
     and find again in another process. ``variables`` gives what its workers' environment must hold, and ``lacking`` the
     reason, with the cure, why it cannot run here though its packages are installed; both start nothing. ``track`` says
     which problems are its own. ``recipes`` gives the ways that are recommended for a problem, the best first.
-    ``compiles_long`` tells that it compiles for a minute or more in every process, however easy the problem.
+    ``compiles_long`` tells that it compiles for a minute or more in every process, however easy the problem. ``cost``
+    is what its cells take, for plans; without a ``look`` figures find it one.
     """
 
     name: str
@@ -179,6 +217,8 @@ class Adapter:
     mode_targets: dict[str, str] = field(default_factory=dict[str, str])
     mode_extras: dict[str, str] = field(default_factory=dict[str, str])
     compiles_long: bool = False
+    cost: Cost = Cost()
+    look: Look | None = None
 
     def target_of(self, cell: Cell) -> str:
         """The emitter's target of a cell."""
@@ -265,17 +305,25 @@ class Trainer(ABC):
 class Program(ABC):
     """One cell, built in one framework inside a worker.
 
-    For a model of the conventional track, ``solve`` is its output for a batch of samples, and ``prepare`` gets, in
-    theta's place, the places in the training part of the samples that are the batch.
+    For a model of the conventional track, ``solve`` is its output for a batch of samples, and ``prepare_samples`` takes
+    the place of ``prepare``: what varies from call to call is the data, not the weights.
 
-    ``prepare`` is untimed and moves the inputs to the framework. ``solve`` and ``gradient`` are timed together with
-    ``synchronise``, which must not return before the computation has ended. ``read_*`` are untimed: they bring the
-    result back to NumPy and raise :class:`~sciml_bench.record.outcome.SolverFailure` when the library reports failure.
+    ``prepare`` and ``prepare_samples`` are untimed and move the inputs to the framework. ``solve`` and ``gradient`` are
+    timed together with ``synchronise``, which must not return before the computation has ended. ``read_*`` are untimed:
+    they bring the result back to NumPy and raise :class:`~sciml_bench.record.outcome.SolverFailure` when the library
+    reports failure.
     """
 
     @abstractmethod
     def prepare(self, theta: FloatArray, point: Point) -> Any:
         """Inputs of one call as the framework's own arrays. ``theta`` has shape (n_theta,)."""
+
+    def prepare_samples(self, places: IntArray, point: Point) -> Any:
+        """Inputs of one call of a model: the samples at these ``places`` (batch,) of the training part.
+
+        Raises :class:`~sciml_bench.record.outcome.SolverFailure` where the adapter runs no models.
+        """
+        raise SolverFailure(Outcome.UNSUPPORTED, "this adapter solves differential equations, and runs no models")
 
     @abstractmethod
     def solve(self, inputs: Any) -> Any:

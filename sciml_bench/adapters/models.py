@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer
+from sciml_bench.adapters.base import FloatArray, Gradient, IntArray, Program, Solution, Trainer
 from sciml_bench.models.samples import Samples, load_samples
 from sciml_bench.record.model_task import Evaluation, Learning
 from sciml_bench.record.outcome import Outcome, SolverFailure
@@ -29,11 +29,7 @@ def learning_of(task: Task) -> Learning:
 
 
 class ModelProgram(Program):
-    """A model in one framework. ``solve`` is its forward pass on a batch, ``gradient`` the loss and gradient of one.
-
-    Places in the training part take theta's place in ``prepare``: what varies from call to call is the data, not the
-    weights.
-    """
+    """A model in one framework. ``solve`` is its forward pass on a batch, ``gradient`` the loss and gradient of one."""
 
     def __init__(self, task: Task):
         self.learning = learning_of(task)
@@ -41,7 +37,10 @@ class ModelProgram(Program):
         self.samples: Samples = load_samples(self.learning.data)
 
     def prepare(self, theta: FloatArray, point: Point) -> Any:
-        rows = self.samples.train[theta.astype(np.int64)]
+        raise SolverFailure(Outcome.UNSUPPORTED, "this adapter runs models, and solves no differential equations")
+
+    def prepare_samples(self, places: IntArray, point: Point) -> Any:
+        rows = self.samples.train[places]
         return self.place(self.samples.inputs[rows], self.samples.labels[rows])
 
     @abstractmethod

@@ -15,7 +15,6 @@ from statistics import median
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.loaded_run import Trace
 from sciml_bench.analysis.rows import Row, Target, Time
-from sciml_bench.analysis.slowdown import declared
 
 
 class State(StrEnum):
@@ -107,7 +106,7 @@ def _tolerances(a: Side, b: Side) -> Item:
     # A process that was stopped has fewer points; the longest ladder is what was asked for.
     ladders = [max((trace.rtols for trace in side.traces), key=len) for side in (a, b)]
     texts = [", ".join(map(quantities.tolerance, ladder)) or "none" for ladder in ladders]
-    adaptive = [declared(side.row.summary.cell.adapter, side.row.summary.cell.method) for side in (a, b)]
+    adaptive = [side.row.summary.method for side in (a, b)]
     if ladders[0] != ladders[1]:
         return Item(what, State.FAIL, f"{texts[0]} against {texts[1]}")
     fixed = [side.name for side, known in zip((a, b), adaptive, strict=True) if known and not known.adaptive]
@@ -200,9 +199,9 @@ def _by_block(side: Side) -> list[Trace]:
 
 def _methods(a: Side, b: Side) -> Item:
     what = "same family and order of the method"
-    known = [declared(side.row.summary.cell.adapter, side.row.summary.cell.method) for side in (a, b)]
+    known = [side.row.summary.method for side in (a, b)]
     if known[0] is None or known[1] is None:
-        return Item(what, State.UNKNOWN, "an adapter is not installed here, so its method is not known")
+        return Item(what, State.UNKNOWN, "the run does not say what an adapter declared of its method")
     texts = [f"{method.family.replace('_', ' ')} of order {method.order}" for method in known if method]
     return _chosen(what, *texts)
 

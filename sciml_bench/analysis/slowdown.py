@@ -27,16 +27,6 @@ NOT_COUNTED = "not counted"
 
 
 @dataclass(frozen=True)
-class Method:
-    """What is declared of an integrator; from an adapter that is not here it is unknown."""
-
-    family: str
-    order: int
-    implicit: bool
-    adaptive: bool
-
-
-@dataclass(frozen=True)
 class Difference:
     """One line: what it is, how it is in the faster and in the slower cell, and the ratio where there is one.
 
@@ -101,24 +91,10 @@ def gap(fast: Row, slow: Row, target: Target, quantity: str) -> Gap | None:
     return Gap(quantity, fast, slow, ratio, counted, work_ratio, differences, sentences)
 
 
-def declared(adapter: str, method: str) -> Method | None:
-    """What an adapter declares of a method; ``None`` when the adapter is not installed here."""
-    from sciml_bench.adapters.registry import adapters
-
-    found = adapters().get(adapter)
-    if found is None:
-        return None
-    try:
-        known = found.method(method)
-    except KeyError:
-        return None
-    return Method(known.family, known.order, known.implicit, known.adaptive)
-
-
 def _settings(fast: Row, slow: Row) -> Iterator[Difference]:
     """What was chosen, before anything ran."""
     a, b = fast.summary.cell, slow.summary.cell
-    x, y = declared(a.adapter, a.method), declared(b.adapter, b.method)
+    x, y = fast.summary.method, slow.summary.method
 
     def told(what: str, name: str, words: tuple[str, str] | None = None) -> Difference:
         values = [None if m is None else getattr(m, name) for m in (x, y)]

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from sciml_bench.adapters.base import DEFAULT
+from sciml_bench.adapters.base import DEFAULT, Method
+from sciml_bench.adapters.declared import Declared, declarations
 from sciml_bench.analysis.loops import Loop, joules_per_call, longest_loop, why_not_measured
 from sciml_bench.record.migration import SCORED_BY_COMPONENT
 from sciml_bench.record.outcome import Outcome
@@ -146,7 +147,7 @@ class ProcessSummary:
 
 @dataclass
 class CellSummary:
-    """Every process of one planned cell."""
+    """Every process of one planned cell; ``method`` is what its adapter declared of it, ``None`` where unknown."""
 
     cell: Cell
     division: str
@@ -154,6 +155,7 @@ class CellSummary:
     processes: list[ProcessSummary] = field(default_factory=list[ProcessSummary])
     cell_id: str = ""
     role: str = ""
+    method: Method | None = None
 
     @property
     def is_default(self) -> bool:
@@ -243,6 +245,11 @@ class RunSummary:
         """The problems with planned cells, in the plan's order."""
         return tuple(dict.fromkeys(item.cell.problem for item in self.cells.values()))
 
+    @cached_property
+    def declared(self) -> Mapping[str, Declared]:
+        """What the adapters of the run declared."""
+        return declarations(self.plan)
+
     def of_problem(self, name: str) -> list[CellSummary]:
         """The cells of one problem."""
         return [item for item in self.cells.values() if item.cell.problem == name]
@@ -250,16 +257,26 @@ class RunSummary:
 
 def summarise(plan: Mapping[str, Any], records: Iterable[Record]) -> RunSummary:
     """Reduce the records of a run. Records of cells that the plan does not know are left out."""
-    cells = {
-        (name := entry["cell_id"]): CellSummary(
-            Cell(**entry["cell"]), entry["division"], entry["group"], cell_id=name, role=entry.get("role", "")
-        )
-        for entry in plan["cells"]
-    }
+    declared = declarations(plan)
+    cells = {entry["cell_id"]: _planned(entry, declared) for entry in plan["cells"]}
     for record in records:
         if record.cell_id in cells:
             cells[record.cell_id].keep(reduce_record(record))
     return RunSummary(plan, cells)
+
+
+def _planned(entry: Mapping[str, Any], declared: Mapping[str, Declared]) -> CellSummary:
+    """A cell of a plan, of which nothing was measured yet."""
+    cell = Cell(**entry["cell"])
+    adapter = declared.get(cell.adapter)
+    return CellSummary(
+        cell,
+        entry["division"],
+        entry["group"],
+        cell_id=entry["cell_id"],
+        role=entry.get("role", ""),
+        method=None if adapter is None else adapter.methods.get(cell.method),
+    )
 
 
 def reduce_record(record: Record) -> ProcessSummary:

@@ -79,4 +79,5 @@ def charts(summary: RunSummary, name: str, problem: str | None = None) -> list[C
 
 
 def _palette(summary: RunSummary) -> Palette:
-    return Palette(item.cell for item in summary.cells.values())
+    looks = {name: item.look for name, item in summary.declared.items() if item.look is not None}
+    return Palette((item.cell for item in summary.cells.values()), looks)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sciml_bench.adapters.base import Look
 from sciml_bench.record.task import Cell
 
 INK = "#1c1b1e"
@@ -16,15 +17,10 @@ INK = "#1c1b1e"
 RIGHT, HONEST, SILENT = "#0072b2", "#c08400", "#d5405e"
 """What became of a trial: right, honest about failing, silently wrong."""
 
-_FRAMEWORKS: Mapping[str, tuple[str, str]] = {
-    "scipy": ("#00916a", "oH"),
-    "torchdiffeq": ("#d55e00", "^v"),
-    "diffrax": ("#0072b2", "sD"),
-    "tensorflow": ("#b07d00", "PX"),
-    "julia": ("#aa4499", "*p"),
-}
+# Of adapters that declare no look.
 _OTHERS = (
-    ("#5b7d9e", "<>"), ("#7a7a2a", "hd"), ("#b3446c", "8s"), ("#3d8c8c", "p^"), ("#8a6d5a", "Dv"), ("#7566c4", "o*"),
+    Look("#5b7d9e", "<>"), Look("#7a7a2a", "hd"), Look("#b3446c", "8s"), Look("#3d8c8c", "p^"), Look("#8a6d5a", "Dv"),
+    Look("#7566c4", "o*"),
 )  # fmt: skip
 _LINES: tuple[tuple[float, ...], ...] = (
     (), (5, 1.6), (5, 1.4, 1.2, 1.4), (1.2, 1.4), (5, 1.4, 1.2, 1.4, 1.2, 1.4),
@@ -63,11 +59,12 @@ def configuration(cell: Cell) -> Configuration:
 
 
 class Palette:
-    """The styles of a run: a configuration looks the same in all of its figures."""
+    """The styles of a run: a configuration looks the same in all of its figures. ``looks`` are those that adapters
+    declare."""
 
-    def __init__(self, cells: Iterable[Cell]):
+    def __init__(self, cells: Iterable[Cell], looks: Mapping[str, Look]):
         configurations = dict.fromkeys(configuration(cell) for cell in cells)
-        self._frameworks = _with_others(of[0] for of in configurations)
+        self._frameworks = _with_others((of[0] for of in configurations), looks)
         self._places: dict[Configuration, int] = {}
         counts: dict[str, int] = {}
         for of in configurations:
@@ -92,12 +89,12 @@ class Palette:
         return found
 
     def _marker(self, of: Configuration) -> tuple[str, bool]:
-        place, (_, markers) = self._places[of], self._frameworks[of[0]]
+        place, markers = self._places[of], self._frameworks[of[0]].markers
         return markers[place % len(markers)], place % 8 < 4
 
     def colour(self, adapter: str) -> str:
         """The colour of a framework."""
-        return self._frameworks[adapter][0]
+        return self._frameworks[adapter].colour
 
     def style(self, of: Configuration) -> Style:
         """The style of a configuration."""
@@ -105,10 +102,10 @@ class Palette:
         return Style(self.colour(of[0]), marker, _LINES[self._lines[of]], filled)
 
 
-def _with_others(adapters: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """The look of every framework; those that this suite does not bring take one by their name, and the next if
-    another one of the run has it."""
-    found = dict(_FRAMEWORKS)
+def _with_others(adapters: Iterable[str], looks: Mapping[str, Look]) -> dict[str, Look]:
+    """The look of every framework; those that declare none take one by their name, and the next if another one of the
+    run has it."""
+    found = dict(looks)
     taken: set[int] = set()
     for name in sorted(set(adapters) - set(found)):
         place = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) % len(_OTHERS)

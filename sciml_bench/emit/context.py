@@ -176,9 +176,9 @@ class Context:
     def matrix_lines(self) -> list[str]:
         """Definitions of the operators' matrices, which follow the operators themselves."""
         is_sparse = any("sparse" in line for line in self.extra_imports)
-        as_matrix = AS_TENSOR if self.target.name == "torch" else AS_MATRIX[is_sparse]
+        as_matrix = AS_TENSOR if self.target.tensors else AS_MATRIX[is_sparse]
         texts = [as_matrix, "\n".join([*self.matrices.values(), ""])] if self.matrices else []
-        if self.target.name == "numpy" and self.tables:
+        if self.target.floats and self.tables:
             texts.append(SPREAD)
         return texts
 
@@ -189,7 +189,7 @@ class Context:
             return []
         if all(parameter.shape == () or parameter.name in self.itemised for parameter in parameters):
             names = [self.names.get(item, item.name) for item in parameter_symbols(self.problem)]
-            return [_unpacked(names, "{}" if self.target.name == "numpy" else self.target.unpack, "p")]
+            return [_unpacked(names, "{}" if self.target.floats else self.target.unpack, "p")]
         return self._slices([(q.name, q.shape) for q in parameters], "p", used)
 
     def unpack_state(self, used: set[Symbol]) -> list[str]:
@@ -215,7 +215,7 @@ class Context:
             part = array if whole else f"{array}[{axes}{start}:{start + size}]" if shape else f"{array}[{axes}{start}]"
             if len(shape) == 2:
                 part = self.target.reshape.format(part, shape)
-            elif shape and array == "p" and self.target.name == "numpy":
+            elif shape and array == "p" and self.target.floats:
                 part = f"np.asarray({part})"
             if symbol(name) in used:
                 lines.append(f"    {self.names[symbol(name)]} = {part}")
@@ -230,12 +230,12 @@ class Context:
         states = self.problem.states
         if all(state.shape == () for state in states):
             rows = [printer.component(outputs[state.name]) for state in states]
-            if self.target.name == "numpy" and not self.problem.networks:
+            if self.target.floats and not self.problem.networks:
                 # Python's own floats: solvers make an array of them faster than it is made here and looked at there.
                 items = joined(rows)
                 return [f"    return ({items}{',' * (len(rows) == 1 and not items[-1].isspace())})"]
             return [f"    return {self.target.stack.format(joined(rows))}"]
-        if self.target.name == "numpy":
+        if self.target.floats:
             return self._pack_in_place(outputs, printer)
         parts: list[str] = []
         for state in states:

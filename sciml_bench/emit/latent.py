@@ -143,7 +143,7 @@ def latent_sources(context: Context) -> list[str]:
     if context.problem.loss.of is not None:
         parts.append(_observed(context))
     parts.append(_loss(context))
-    if context.target.name == "numpy" and not context.problem.networks and not _is_batch(context):
+    if not context.target.differentiates and not context.problem.networks and not _is_batch(context):
         parts += latent_derivatives(context, _subject(context), _residual(context, "seen", []))
     return parts
 

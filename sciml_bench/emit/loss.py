@@ -101,7 +101,7 @@ def loss_source(problem: Problem, target: Target) -> str:
     weight = "" if problem.loss.weight == 1.0 else f"{problem.loss.weight!r}*"
     total = target.total.format(term_source(problem.loss.kind, residual, target))
     lines += [*([""] * (2 * bool(lines))), "def loss(ys):", f"    return {weight}{total}", ""]
-    if target.name == "numpy":
+    if not target.differentiates:
         lines += ["", *_gradient(problem.loss, residual)]
     return "\n".join(lines)
 

@@ -64,7 +64,7 @@ def function(name: str, network: Network, target: Target) -> str:
     """The function of a series and the weights, in NumPy and TensorFlow."""
     activation = network.layers[0].activation
     lines = [f"def {name}(xs, weights):", "    weight1, bias1 = weights"]
-    if target.name == "numpy":
+    if not target.differentiates:
         z = "weight1 @ np.concatenate([x, h]) + bias1"
         lines += [f"    h = np.zeros({network.outputs})"]
         lines += [f"    for x in {'xs[::-1]' if network.recurrent == 'reverse' else 'xs'}:"]
@@ -225,7 +225,7 @@ def _arguments(context: Context) -> str:
     ]
     for network, value in zip(context.problem.networks, values, strict=True):
         end = start + len(network.weights)
-        if context.target.name == "jax":
+        if context.target.mapped:
             lines.append(f"    {value} = FILL_{value}(p[{start}:{end}])")
         else:
             parts = _parts(network.layers, start, context.target.name)

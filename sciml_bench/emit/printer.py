@@ -60,7 +60,7 @@ class Printer(PythonCodePrinter):
         """Whether a power is printed as a product: of Python's floats, PyTorch and TensorFlow those are slower."""
         if not (expr.is_Pow and expr.base.is_Symbol and expr.exp in (2, 3)):
             return False
-        return self.target.name in ("torch", "tensorflow") or (not self.target.traced and self.shape(expr.base) == ())
+        return self.target.products or (not self.target.traced and self.shape(expr.base) == ())
 
     def operand(self, expression: Node) -> str:
         """Code for a place that needs an array of the target, even for a plain number."""
@@ -197,8 +197,8 @@ class Printer(PythonCodePrinter):
 
     def _print_MatrixProduct(self, expr: Any) -> str:
         matrix, vector = expr.args
-        if self.target.name == "tensorflow":
-            return f"tf.linalg.matvec({self.code(matrix)}, {self.code(vector)})"
+        if self.target.matvec:
+            return self.target.matvec.format(self.code(matrix), self.code(vector))
         return f"{self.code(matrix)} @ {self.parenthesize(vector, PRECEDENCE['Atom'])}"
 
     def _print_NetworkOutput(self, expr: Any) -> str:
@@ -229,7 +229,7 @@ class Printer(PythonCodePrinter):
 
     def _network_and_inputs(self, expr: Any) -> str:
         network, *arguments = expr.args
-        name, suffix = self.code(network), "_jacobian" if self.target.name == "numpy" else ""
+        name, suffix = self.code(network), "" if self.target.differentiates else "_jacobian"
         weights = f", {name}_weights" if self.target.name in FUNCTIONS else ""
         return f"{name}{suffix}, {self._inputs(arguments)}{weights}"
 
@@ -252,7 +252,7 @@ class Printer(PythonCodePrinter):
     def _scalar_input(self, argument: Node) -> str:
         # PyTorch's solvers have times in double precision, whatever the state is.
         code = self.component(argument)
-        depends_on_time = symbol("t") in argument.free_symbols and self.target.name == "torch"
+        depends_on_time = symbol("t") in argument.free_symbols and self.target.tensors
         return f"({code}).to(y.dtype)" if depends_on_time else code
 
     def _pointwise(self, call: str, arguments: list[Node]) -> str:
@@ -261,11 +261,10 @@ class Printer(PythonCodePrinter):
         for argument in arguments:
             shape = broadcast(shape, self.shape(argument))
         columns = [self._filled(argument, shape) for argument in arguments]
-        axis = {"torch": "dim"}.get(self.target.name, "axis")
-        stacked = f"{self.target.module}.stack([{', '.join(columns)}], {axis}=-1)"
+        stacked = f"{self.target.module}.stack([{', '.join(columns)}], {self.target.axis}=-1)"
         if len(columns) == 1:
             stacked = f"{columns[0] if columns[0].isidentifier() else f'({columns[0]})'}[..., None]"
-        if self.target.name != "jax":
+        if not self.target.mapped:
             return f"{call.format(stacked)}[..., 0]"
         mapped = call.partition("(")[0]
         for _ in shape:

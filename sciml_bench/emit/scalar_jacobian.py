@@ -30,7 +30,7 @@ Entries = Mapping[tuple[int, int], Node]
 def scalar_jacobian_source(context: Context) -> str:
     """``jacobian(t, y, p)``, and for NumPy what sensitivities need besides, see :mod:`.source`."""
     variation = Variation(context)
-    if context.target.name != "numpy":
+    if context.target.differentiates:
         return _for_tensorflow(context, variation)
     return "\n\n".join(_Writer(context, variation).functions())
 

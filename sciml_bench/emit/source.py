@@ -160,7 +160,7 @@ def _header(context: Context) -> str:
     if problem.networks:
         imports = sorted((*imports, *IMPORTS.get(context.target.name, ())), key=lambda line: (line[:4] == "from", line))
     imports += context.extra_imports
-    if context.target.name == "jax" and problem.latent:
+    if context.target.mapped and problem.latent:
         recurrent = any(network.recurrent for network in problem.networks)
         more = [
             "import jax",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,12 @@ class Target:
     scalars are arrays of the library (every target but NumPy, whose scalars are Python floats). ``reserved`` are names
     that a quantity cannot have in it. ``arrays``: every operation is run by itself, so that scalar problems are written
     in as few of them as there can be, see :mod:`.arrays`; a compiler sees the numbers instead, and fuses them.
+
+    ``differentiates`` is false where the library takes no derivatives: its modules have their own. ``floats``: flat
+    parameters are Python's floats, and derivatives may be returned as such. ``tensors`` have a precision of their own:
+    times are cast to the state's. ``mapped``: what is written for one point or one trajectory is mapped over many.
+    ``products``: small powers are faster as products. ``matvec`` is a function in place of ``@``, ``axis`` the word for
+    one, and ``batch`` what is different where a state holds many trajectories.
     """
 
     name: str
@@ -33,20 +40,19 @@ class Target:
     reserved: frozenset[str] = frozenset()
     batched: bool = False
     arrays: bool = False
+    differentiates: bool = True
+    floats: bool = False
+    tensors: bool = False
+    mapped: bool = False
+    products: bool = False
+    matvec: str = ""
+    axis: str = "axis"
+    batch: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def for_batch(self) -> Target:
         """The target that prints for states of shape (batch, n_states): components lie along the last axis."""
-        match self.name:
-            case "torch":
-                ways = {"unpack": "{}.unbind(-1)", "stack": "torch.stack([{}], dim=-1)",
-                        "concatenate": "torch.cat([{}], dim=-1)"}  # fmt: skip
-            case "tensorflow":
-                ways = {"unpack": "tf.unstack({}, axis=-1)", "stack": "tf.stack([{}], axis=-1)",
-                        "concatenate": "tf.concat([{}], axis=-1)"}  # fmt: skip
-            case _:
-                # JAX maps the function of one trajectory over the batch, and NumPy and Julia loop over it.
-                return self
-        return replace(self, batched=True, **ways)
+        # JAX maps the function of one trajectory over the batch, and NumPy and Julia loop over it.
+        return replace(self, batched=True, **self.batch) if self.batch else self
 
 
 _COMMON = (
@@ -77,6 +83,7 @@ TARGETS = {
         constant="{}", array="{}", total="np.sum({})", row_sum="np.sum({}, axis=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="np.full({1}, {0})",
         functions=_functions("np"), traced=False, reserved=frozenset({"ENTRIES", "out"}),
+        differentiates=False, floats=True,
     ),
     # A function of Python's own numbers that writes into an array of whatever library calls it.
     "python": Target(
@@ -102,7 +109,7 @@ TARGETS = {
         unpack="{}", stack="jnp.stack([{}])", concatenate="jnp.concatenate([{}])",
         constant="{}", array="jnp.asarray({})", total="jnp.sum({})", row_sum="jnp.sum({}, axis=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="jnp.full({1}, {0})",
-        functions=_functions("jnp"),
+        functions=_functions("jnp"), mapped=True,
     ),
     "torch": Target(
         name="torch", module="torch", imports=("import numpy as np", "import torch"),
@@ -110,7 +117,9 @@ TARGETS = {
         constant="torch.full((), {}, dtype=y.dtype)", array="torch.from_numpy(np.asarray({}))",
         total="torch.sum({})", row_sum="torch.sum({}, dim=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="{}.expand({})",
-        functions=_functions("torch"),
+        functions=_functions("torch"), tensors=True, products=True, axis="dim",
+        batch={"unpack": "{}.unbind(-1)", "stack": "torch.stack([{}], dim=-1)",
+               "concatenate": "torch.cat([{}], dim=-1)"},
     ),
     "tensorflow": Target(
         name="tensorflow", module="tf", imports=("import numpy as np", "import tensorflow as tf"),
@@ -121,6 +130,9 @@ TARGETS = {
         functions=_functions(
             "tf", asin="tf.asin", acos="tf.acos", atan="tf.atan", log="tf.math.log"
         ),
+        products=True, matvec="tf.linalg.matvec({}, {})",
+        batch={"unpack": "tf.unstack({}, axis=-1)", "stack": "tf.stack([{}], axis=-1)",
+               "concatenate": "tf.concat([{}], axis=-1)"},
     ),
     # Julia's modules are loops over elements, so it has no array operations.
     "julia": Target(

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Varied
 from sciml_bench.host.energy import EnergyMeter
 from sciml_bench.host.process import Displacements, rss_bytes, working_bytes
 from sciml_bench.measure.gradient_scoring import gradient_scores
@@ -244,8 +244,8 @@ class CellMeasurer:
 
     def _measure(self, index: int, point: Point) -> None:
         log = PointLog(point)
-        solve = solve_call(self._program, point, self._task.output_shape(point))
-        gradient = gradient_call(self._program, point, len(self._task.numbers.theta))
+        solve = solve_call(self._program, self._task, point)
+        gradient = gradient_call(self._program, self._task, point)
         solves, differentiates = (kind in self._task.calls for kind in (SOLVE, GRADIENT))
         if differentiates:
             self._score(log.gradient, gradient, index, lambda result: self._keep_gradient(log, result))
@@ -351,7 +351,7 @@ class CellMeasurer:
         # Those who are still in this loop end it first.
         self._baton.wait(position + 1)
 
-    def _thetas(self, call: Call, index: int, stream: int) -> Iterator[FloatArray]:
+    def _thetas(self, call: Call, index: int, stream: int) -> Iterator[Varied]:
         return self._inputs.stream(self._task.points[index], index, _STREAMS[call.kind], stream)
 
     def _check_traces(self, before: int, calls: int, call: Call) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Inside, Program, Solution
+from sciml_bench.adapters.base import FloatArray, Gradient, Inside, IntArray, Program, Solution, Varied
 from sciml_bench.host.process import Clock
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Sampling, Task
@@ -29,13 +29,13 @@ class Inputs:
         self._task = task
         self._theta = np.asarray(task.numbers.theta, dtype=np.float64)
 
-    def first(self, point: Point) -> FloatArray:
+    def first(self, point: Point) -> Varied:
         """Those of the scored call: theta as it is, or the first samples of the training part."""
         if self._task.learning is not None:
-            return np.arange(point.batch or 1, dtype=np.float64)
+            return np.arange(point.batch or 1)
         return self._theta.copy()
 
-    def stream(self, point: Point, *entropy: int) -> Iterator[FloatArray]:
+    def stream(self, point: Point, *entropy: int) -> Iterator[Varied]:
         """Endless inputs by seeded numbers."""
         if self._task.learning is not None:
             data = self._task.learning.data
@@ -43,11 +43,11 @@ class Inputs:
         return varied(self._theta, self._task.sampling.perturbation, self._task.seed, *entropy)
 
 
-def _drawn(count: int, size: int, *entropy: int) -> Iterator[FloatArray]:
+def _drawn(count: int, size: int, *entropy: int) -> Iterator[IntArray]:
     """So many different places in the training part, for each call anew."""
     generator = np.random.Generator(np.random.PCG64(entropy))
     while True:
-        yield generator.choice(count, size=size, replace=False).astype(np.float64)
+        yield generator.choice(count, size=size, replace=False)
 
 
 # Reading that takes a millisecond and a twentieth of the call is looked into, and so is shorter reading that takes
@@ -85,29 +85,28 @@ class Call:
     """
 
     kind: str
-    prepare: Callable[[FloatArray], Any]
+    prepare: Callable[[Varied], Any]
     run: Callable[[Any], Any]
     synchronise: Callable[[Any], None]
     read: Callable[[Any], Any]
     inside: Callable[[Any], Inside | None] = lambda _output: None
 
 
-def solve_call(program: Program, point: Point, shape: tuple[int, int]) -> Call:
-    """Solves at a point; ``shape`` is (n_times, n_states)."""
+def solve_call(program: Program, task: Task, point: Point) -> Call:
+    """The solves of a task at a point."""
+    shape = task.output_shape(point)
 
     def read(output: Any) -> Solution:
         solution = program.read_solution(output)
         _check("solution", np.asarray(solution.ys), shape)
         return solution
 
-    def prepare(theta: FloatArray) -> Any:
-        return program.prepare(theta, point)
-
-    return Call("solve", prepare, program.solve, program.synchronise, read, program.inside)
+    return Call("solve", _prepare(program, task, point), program.solve, program.synchronise, read, program.inside)
 
 
-def gradient_call(program: Program, point: Point, size: int) -> Call:
-    """Gradients at a point; ``size`` is the number of components of theta."""
+def gradient_call(program: Program, task: Task, point: Point) -> Call:
+    """The gradients of a task at a point."""
+    size = len(task.numbers.theta)
 
     def read(output: Any) -> Gradient:
         gradient = program.read_gradient(output)
@@ -115,10 +114,13 @@ def gradient_call(program: Program, point: Point, size: int) -> Call:
         _check("loss", np.asarray(gradient.loss), ())
         return gradient
 
-    def prepare(theta: FloatArray) -> Any:
-        return program.prepare(theta, point)
+    return Call("gradient", _prepare(program, task, point), program.gradient, program.synchronise, read, program.inside)
 
-    return Call("gradient", prepare, program.gradient, program.synchronise, read, program.inside)
+
+def _prepare(program: Program, task: Task, point: Point) -> Callable[[Any], Any]:
+    """How the inputs of calls are made: of theta, or for a model of the places of its samples."""
+    prepare = program.prepare if task.learning is None else program.prepare_samples
+    return lambda varied: prepare(varied, point)
 
 
 def _check(name: str, values: np.ndarray, shape: tuple[int, ...]) -> None:
@@ -129,9 +131,9 @@ def _check(name: str, values: np.ndarray, shape: tuple[int, ...]) -> None:
         raise SolverFailure(Outcome.NONFINITE, f"the {name} has {bad} of {values.size} values that are not finite")
 
 
-def timed(call: Call, theta: FloatArray, clock: Clock) -> tuple[Any, Sample]:
+def timed(call: Call, varied: Varied, clock: Clock) -> tuple[Any, Sample]:
     """Run one call and read its result. Raises what the program raises, and when the clock goes backwards."""
-    return _read(call, _run(call, call.prepare(theta), clock), clock)
+    return _read(call, _run(call, call.prepare(varied), clock), clock)
 
 
 class _Done(NamedTuple):
@@ -189,7 +191,7 @@ class Loop:
     def fill(
         self,
         call: Call,
-        thetas: Iterator[FloatArray],
+        thetas: Iterator[Varied],
         clock: Clock,
         limit_s: float,
         finished: Callable[[int, float], bool],
@@ -250,7 +252,7 @@ def steady_rule(sampling: Sampling) -> Callable[[int, float], bool]:
     return finished
 
 
-def check_blocking(call: Call, thetas: Iterator[FloatArray], samples: list[Sample], clock: Clock) -> None:
+def check_blocking(call: Call, thetas: Iterator[Varied], samples: list[Sample], clock: Clock) -> None:
     """Raise when ``synchronise`` returns before the computation has ended.
 
     The rest of an unfinished computation is then paid while the result is read. Reading that is long after a call
@@ -281,8 +283,8 @@ def check_blocking(call: Call, thetas: Iterator[FloatArray], samples: list[Sampl
     )
 
 
-def _read_after_ns(call: Call, theta: FloatArray, wait_s: float, clock: Clock) -> int:
-    output = call.run(call.prepare(theta))
+def _read_after_ns(call: Call, varied: Varied, wait_s: float, clock: Clock) -> int:
+    output = call.run(call.prepare(varied))
     call.synchronise(output)
     if wait_s:
         clock.sleep(wait_s)

@@ -60,7 +60,7 @@ def try_draws(task: Task, program: Program, phases: Phases, tell: Callable[[Tria
 
 def _try(task: Task, program: Program, draw: int, point: int) -> Trial:
     numbers, tolerance = task.numbers, task.points[point]
-    call = solve_call(program, tolerance, task.output_shape(tolerance))
+    call = solve_call(program, task, tolerance)
     try:
         output = call.run(call.prepare(np.array(task.draws[draw].theta)))
         call.synchronise(output)

@@ -13,6 +13,7 @@ from typing import Any
 
 from sciml_bench import __version__
 from sciml_bench.adapters.base import Adapter, Facts, Method
+from sciml_bench.adapters.declared import Declared
 from sciml_bench.adapters.recipes import contradicted, takes_explicit
 from sciml_bench.plan.cells import Planned, Skipped, Slot, blocks, choose, products
 from sciml_bench.plan.cost import estimate_s, hopeless
@@ -21,6 +22,7 @@ from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.purpose import Claimed, Sweep
 from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.tasks import Material
+from sciml_bench.record.codec import encode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import CALLS, CONVENTIONAL, SOLVERS, Task, Training
 
@@ -87,6 +89,7 @@ class Plan:
                 item.cell,
                 self._method(item),
                 self._facts(item),
+                self.adapters[item.cell.adapter].cost,
                 profile=self.profile,
                 timeout_s=self.settings.timeout_s,
                 earlier=self.earlier,
@@ -148,10 +151,18 @@ class Plan:
                     self.planned, self.cell_ids, self.costs_s, self.trainings, strict=True
                 )
             ],
+            "adapters": self._declarations(),
             "skipped": _by_reason(self.skipped),
             **({} if self.sweep is None else {"sweep": self.sweep.to_dict()}),
             **({} if self.claimed is None else {"claimed": self.claimed.to_dict()}),
         }
+
+    def _declarations(self) -> dict[str, Any]:
+        """What the adapters of the planned cells declare, so that a stored run explains itself."""
+        methods: dict[str, dict[str, Method]] = {}
+        for item in self.planned:
+            methods.setdefault(item.cell.adapter, {})[item.cell.method] = self._method(item)
+        return {name: encode(Declared.of(self.adapters[name], used)) for name, used in methods.items()}
 
     def moved(self, folder: Path) -> Plan:
         """The same plan, its problem files in another folder."""

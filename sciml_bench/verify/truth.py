@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sciml_bench.adapters.declared import Declared, declarations
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.measure.gradient_scoring import gradient_scores
 from sciml_bench.measure.scoring import solve_scores
@@ -59,18 +60,20 @@ Known = Callable[[str], KnownProblem | str]
 def known_problems(plan: Mapping[str, Any]) -> Known:
     """Looks problems up in the catalog, or in the file that the plan names; each once."""
 
+    declared = declarations(plan)
+
     @cache
     def find(name: str) -> KnownProblem | str:
         files = {entry["name"]: entry.get("file") for entry in plan["problems"]}
         try:
-            return _load(name, files.get(name))
+            return _load(name, files.get(name), declared)
         except SciMLBenchError as error:
             return str(error)
 
     return find
 
 
-def _load(name: str, file: str | None) -> KnownProblem | str:
+def _load(name: str, file: str | None, declared: Mapping[str, Declared]) -> KnownProblem | str:
     from sciml_bench.models.load import load_declared
     from sciml_bench.models.model import Architecture
     from sciml_bench.models.truth import stored
@@ -88,10 +91,8 @@ def _load(name: str, file: str | None) -> KnownProblem | str:
         return hashlib.sha256(source_of(problem, target).encode()).hexdigest()
 
     def source_hash(cell: Cell) -> str | None:
-        from sciml_bench.adapters.registry import adapters
-
-        declared = adapters().get(cell.adapter)
-        return None if declared is None else hash_for(declared.target_of(cell))
+        adapter = declared.get(cell.adapter)
+        return None if adapter is None else hash_for(adapter.target_of(cell))
 
     model_truth = stored(problem) if isinstance(problem, Architecture) else None
     reference = None if isinstance(problem, Architecture) else truth(problem, 0.0)

@@ -76,7 +76,7 @@ def bridge() -> dict[str, Any]:
     """What a call looks like from both sides, and what it compiled."""
     task = catalog_task("lotka-volterra", "julia", "tsit5", "forward", "compiled")
     program = build(task)
-    call = solve_call(program, Point(1e-6, 1e-8), (len(task.numbers.save_times), 2))
+    call = solve_call(program, task, Point(1e-6, 1e-8))
     theta = np.array(task.numbers.theta)
     samples = [timed(call, (1 + 0.01 * k) * theta, Clock())[1] for k in range(3)]
     inside = [sample.inside for sample in samples]

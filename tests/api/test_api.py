@@ -147,9 +147,9 @@ def test_runs_are_compared(two: tuple[api.Run, api.Run]):
 
 def test_comparisons_that_cannot_be_made_are_refused(two: tuple[api.Run, api.Run]):
     base, new = two
-    for options in ({"new": new, "of": "a", "others": "b"}, {}, {"of": "a"}, {"new": new, "of": "a"}):
+    for other, of, others in ((new, "a", "b"), (None, None, None), (None, "a", None), (new, "a", None)):
         with pytest.raises(api.UsageError, match="give two runs, or one run with both"):
-            api.compare(base, **options)
+            api.compare(base, other, of=of, others=others)
     with pytest.raises(api.UsageError, match="one is a copy of the other"):
         api.compare(base, base)
     with pytest.raises(api.UsageError, match="nothing to compare"):

@@ -13,6 +13,7 @@ import matplotlib
 import pytest
 from stubs import drawn
 
+from sciml_bench.adapters.declared import declarations
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.charts import markers
 from sciml_bench.charts.kinds import of_problem
@@ -23,6 +24,8 @@ from sciml_bench.record.task import Cell
 SVG = "{http://www.w3.org/2000/svg}"
 _NAMES = ("scipy", "diffrax", "torchdiffeq", "tensorflow", "julia", "own", "mine", "yours", "theirs", "ours", "its")
 HOSTILE = "<script>alert('$x_1$')</script>\n&amp;\x1b[31m{$}"
+
+LOOKS = {name: item.look for name, item in declarations({}).items() if item.look is not None}
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +122,7 @@ def test_a_page_and_an_svg_file_need_no_matplotlib(tmp_path):
 
 def test_every_marker_of_a_palette_can_be_drawn_on_a_page():
     cells = [Cell("p", adapter, f"m{i}", "s", "eager") for adapter in (*_NAMES, "a", "b") for i in range(4)]
-    palette = Palette(cells)
+    palette = Palette(cells, LOOKS)
     assert {palette.style(configuration(cell)).marker for cell in cells} <= markers.SHAPES
 
 
@@ -187,11 +190,11 @@ def test_a_wrong_suffix_and_a_folder_that_is_not_there(charts, tmp_path):
 
 def test_a_configuration_looks_the_same_in_every_figure_and_unlike_any_other():
     cells = [Cell("p", adapter, f"m{i}", "s", "eager") for adapter in ("scipy", "diffrax", "own") for i in range(8)]
-    palette = Palette(cells)
+    palette = Palette(cells, LOOKS)
     styles = [palette.style(configuration(cell)) for cell in cells]
     assert len(set(styles)) == len(styles)
     assert len({style.colour for style in styles}) == 3
-    other = Palette([dataclasses.replace(cell, problem="q") for cell in cells])
+    other = Palette([dataclasses.replace(cell, problem="q") for cell in cells], LOOKS)
     assert [other.style(configuration(cell)) for cell in cells] == styles
 
 
@@ -199,15 +202,15 @@ def test_lines_are_used_twice_only_when_all_are_used():
     """In grey lines that lie close to each other are told apart by nothing else."""
     ways = [("diffrax", "tsit5"), ("scipy", "radau"), ("diffrax", "kvaerno5"), ("torchdiffeq", "dopri5")]
     cells = [Cell("p", adapter, method, "s", "eager") for adapter, method in (*ways, ("tensorflow", "bdf"))]
-    palette = Palette(cells)
+    palette = Palette(cells, LOOKS)
     assert len({palette.style(configuration(cell)).dashes for cell in cells}) == len(cells)
 
 
 def test_strangers_have_a_colour_of_their_own_while_there_are_some():
     names = ["own", "mine", "yours", "theirs", "ours", "its"]
-    colours = {Palette([Cell("p", name, "m", "s", "eager") for name in names]).colour(name) for name in names}
+    colours = {Palette([Cell("p", name, "m", "s", "eager") for name in names], LOOKS).colour(name) for name in names}
     assert len(colours) == len(names)
-    many = Palette([Cell("p", f"lib{i}", "m", "s", "eager") for i in range(20)])
+    many = Palette([Cell("p", f"lib{i}", "m", "s", "eager") for i in range(20)], LOOKS)
     assert many.colour("lib19").startswith("#")
 
 
@@ -221,7 +224,7 @@ def luminance(colour):
 def test_colours_are_seen_on_light_and_dark_paper(paper):
     """WCAG 2.1, 1.4.11: graphics need a contrast of 3."""
     names = ["scipy", "diffrax", "torchdiffeq", "tensorflow", "julia", "own", "mine", "yours", "theirs", "ours", "its"]
-    palette = Palette([Cell("p", name, "m", "s", "eager") for name in names])
+    palette = Palette([Cell("p", name, "m", "s", "eager") for name in names], LOOKS)
     for name in names:
         lighter, darker = sorted((luminance(palette.colour(name)), luminance(paper)), reverse=True)
         assert (lighter + 0.05) / (darker + 0.05) >= 3, name

@@ -185,7 +185,7 @@ def test_reading_that_was_long_by_chance_is_not_taken_for_a_missing_block():
 def blocking_check(program: type[programs.Decay]) -> None:
     """Sample a program and check that it blocks."""
     task = stub_task()
-    call = solve_call(program(task), task.points[0], (3, 2))
+    call = solve_call(program(task), task, task.points[0])
     clock = Clock()
     loop = Loop()
     loop.fill(call, varied(THETA, 1e-6, 1), clock, 60.0, steady_rule(Sampling(0, 5, 0.0, 5, 0.0)))

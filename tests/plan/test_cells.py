@@ -7,10 +7,9 @@ import dataclasses
 import pytest
 from stubs.suite import FINE, FINER, labelled, stub_adapter
 
-from sciml_bench.adapters.base import DEFAULT, Method, Recipe
+from sciml_bench.adapters.base import DEFAULT, Cost, Method, Recipe
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.cells import choose
-from sciml_bench.plan.cost import UNKNOWN_STARTUP_S
 from sciml_bench.plan.plan import Settings, make_plan
 from sciml_bench.plan.problems import entries
 from sciml_bench.plan.profiles import Profile, profile_named
@@ -266,4 +265,4 @@ def test_warm_cell_costs_one_more_start(suite):
         Settings(),
     )
     costs = {item.cell.mode: cost for item, cost in zip(plan.planned, plan.costs_s, strict=True)}
-    assert costs["compiled-warm"] == costs["compiled"] + UNKNOWN_STARTUP_S
+    assert costs["compiled-warm"] == costs["compiled"] + Cost().startup_s

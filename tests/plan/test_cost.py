@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.julia import ADAPTER
-from sciml_bench.plan.cost import STARTUP_S, estimate_s
+from sciml_bench.plan.cost import estimate_s
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.record.task import CALLS, Cell
 
@@ -20,13 +20,13 @@ def cost_s(
     known = {} if took_s is None else {cell.label: took_s}
     facts = Facts("any", "stiff", 50, n_theta, 0, "parameters", True)
     return estimate_s(
-        cell, ADAPTER.method(method), facts, profile=profile_named("quick"), timeout_s=30.0, earlier=known,
-        calls=calls, n_points=3,
+        cell, ADAPTER.method(method), facts, ADAPTER.cost, profile=profile_named("quick"), timeout_s=30.0,
+        earlier=known, calls=calls, n_points=3,
     )  # fmt: skip
 
 
 def test_an_adjoint_of_julia_compiles_longer_than_dual_numbers():
-    assert cost_s("gauss-reversediff") > 3 * cost_s("forward") > 3 * STARTUP_S["julia"]
+    assert cost_s("gauss-reversediff") > 3 * cost_s("forward") > 3 * ADAPTER.cost.startup_s
 
 
 def test_an_adjoint_that_is_not_taken_is_not_compiled():
@@ -44,7 +44,7 @@ def test_a_forward_gradient_carries_all_of_theta_and_an_adjoint_does_not():
 
 
 def test_no_loop_outlasts_its_limit():
-    assert cost_s("forward", n_theta=10**6, calls=("gradient",)) == STARTUP_S["julia"] + 3 * 30
+    assert cost_s("forward", n_theta=10**6, calls=("gradient",)) == ADAPTER.cost.startup_s + 3 * 30
 
 
 def test_the_longest_of_what_compiles_long_counts():

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Facts, Method, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import ManifestError, absence, direct_dependencies
 from sciml_bench.adapters.recipes import by_work, contradicting, default, distinct
@@ -84,4 +84,5 @@ ADAPTER = Adapter(
     variables=variables,
     lacking=lacking,
     compiles_long=True,
+    cost=Cost(startup_s=10.0, call_s=0.1),
 )

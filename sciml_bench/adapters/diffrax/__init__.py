@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
 from sciml_bench.adapters.recipes import by_size, by_work, contradicting, default, distinct
 from sciml_bench.record.task import Cell
 
@@ -94,4 +94,6 @@ ADAPTER = Adapter(
     recipes=recipes,
     refusal=refusal,
     cached_modes=("compiled",),
+    cost=Cost(startup_s=5.0, call_s=0.01, adjoint_startup_s=12.0),
+    look=Look("#0072b2", "sD"),
 )

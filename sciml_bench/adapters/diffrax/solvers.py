@@ -27,6 +27,7 @@ import jax
 import jax.numpy as jnp
 import optimistix
 
+from sciml_bench.adapters.diffrax import ADAPTER
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Numbers
 from sciml_bench.record.trajectories import Trajectories
@@ -126,12 +127,12 @@ def solver(method: str) -> diffrax.AbstractSolver:
 
 def is_split(method: str) -> bool:
     """Whether a method takes the equation in two parts, one explicitly and one implicitly."""
-    return method.startswith("kencarp")
+    return ADAPTER.method(method).family == "imex_esdirk"
 
 
 def is_stochastic(method: str) -> bool:
     """Whether a method takes the drift and the noise of a stochastic equation, in equal steps."""
-    return method.endswith("heun")
+    return not ADAPTER.method(method).adaptive
 
 
 def step(method: str, numbers: Numbers, rtol: jax.Array) -> jax.Array | None:
@@ -151,7 +152,7 @@ def controller(method: str, numbers: Numbers, rtol: jax.Array, atol: jax.Array) 
     """The step size controller; it steps to just before and goes on just after each breakpoint."""
     if is_stochastic(method):
         return diffrax.ConstantStepSize()
-    if method.startswith("kvaerno") or is_split(method):
+    if ADAPTER.method(method).implicit:
         smallest = SMALLEST_STEP * (numbers.t1 - numbers.t0)
         pid = diffrax.PIDController(rtol, atol, pcoeff=0.3, icoeff=0.4, dtmin=smallest, force_dtmin=False)
     else:

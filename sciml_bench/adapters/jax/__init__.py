@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import NETWORK, Adapter, Facts, Recipe
+from sciml_bench.adapters.base import NETWORK, Adapter, Cost, Facts, Recipe
 from sciml_bench.adapters.recipes import model_refusal
 from sciml_bench.record.task import CONVENTIONAL
 
@@ -38,4 +38,5 @@ ADAPTER = Adapter(
     refusal=model_refusal,
     cached_modes=("jit",),
     track=CONVENTIONAL,
+    cost=Cost(startup_s=8.0, call_s=0.02),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.recipes import by_size, by_work, contradicting, distinct
 from sciml_bench.record.task import Cell
@@ -103,4 +103,7 @@ ADAPTER = Adapter(
     variables=installation.variables,
     lacking=installation.lacking,
     compiles_long=True,
+    # Julia compiles in every process: a solver, and dual numbers through it.
+    cost=Cost(startup_s=12.0, call_s=0.005, adjoint_startup_s=80.0, long_startup_s={"cvode_bdf": 40.0}),
+    look=Look("#aa4499", "*p"),
 )

@@ -141,8 +141,10 @@ def main() -> None:
     try:
         built = program.build(task)
         point = task.points[-1]
-        # Of a model the samples are told, not its weights.
-        inputs = built.prepare(np.arange(point.batch or 1) if task.learning else np.array(task.numbers.theta), point)
+        if task.learning is None:
+            inputs = built.prepare(np.array(task.numbers.theta), point)
+        else:
+            inputs = built.prepare_samples(np.arange(point.batch or 1), point)
         built.read_solution(built.solve(inputs))
         message = ""
         if task.options["gradient"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import NETWORK, Adapter, Facts, Recipe
+from sciml_bench.adapters.base import NETWORK, Adapter, Cost, Facts, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.recipes import always
 from sciml_bench.record.task import CONVENTIONAL, Cell
@@ -36,4 +36,5 @@ ADAPTER = Adapter(
     variables=installation.variables,
     lacking=installation.lacking,
     track=CONVENTIONAL,
+    cost=Cost(startup_s=60.0, call_s=0.02),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Facts, Method, Recipe
 from sciml_bench.adapters.recipes import by_work
 from sciml_bench.record.task import Cell
 
@@ -43,4 +43,6 @@ ADAPTER = Adapter(
     modes=("compiled",),
     recipes=recipes,
     refusal=refusal,
+    # Its import compiles.
+    cost=Cost(startup_s=5.0, call_s=0.001),
 )

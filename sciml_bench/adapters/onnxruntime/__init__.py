@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import INFERENCE, NETWORK, Adapter, Recipe
+from sciml_bench.adapters.base import INFERENCE, NETWORK, Adapter, Cost, Recipe
 from sciml_bench.adapters.recipes import always, model_refusal
 from sciml_bench.record.task import CONVENTIONAL
 
@@ -24,4 +24,5 @@ ADAPTER = Adapter(
     recipes=always(Recipe("network", INFERENCE, "graph")),
     refusal=model_refusal,
     track=CONVENTIONAL,
+    cost=Cost(startup_s=1.0, call_s=0.01),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
 from sciml_bench.adapters.recipes import by_work, default, distinct
 from sciml_bench.record.task import Cell
 
@@ -74,4 +74,6 @@ ADAPTER = Adapter(
     mode_extras={"compiled": "numba"},
     recipes=recipes,
     refusal=refusal,
+    cost=Cost(startup_s=1.0, call_s=0.1),
+    look=Look("#00916a", "oH"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import NETWORK, Adapter, Facts, Recipe
+from sciml_bench.adapters.base import NETWORK, Adapter, Cost, Facts, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import lacking_part
 from sciml_bench.adapters.recipes import always
@@ -47,4 +47,5 @@ ADAPTER = Adapter(
     variables=installation.variables,
     lacking=lacking,
     track=CONVENTIONAL,
+    cost=Cost(startup_s=30.0, call_s=0.005),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
 from sciml_bench.adapters.recipes import by_size, by_work, contradicting, default, distinct
 from sciml_bench.record.task import Cell
 
@@ -70,4 +70,6 @@ ADAPTER = Adapter(
     # TensorFlow's persistent cache of XLA programs. It does not tell of hits; that it adds no file shows them.
     cached_modes=("xla",),
     recipes=recipes,
+    cost=Cost(startup_s=10.0, call_s=0.02, long_startup_s={UNROLLED: 90.0}),
+    look=Look("#b07d00", "PX"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import NETWORK, Adapter, Recipe
+from sciml_bench.adapters.base import NETWORK, Adapter, Cost, Recipe
 from sciml_bench.adapters.recipes import always, model_refusal
 from sciml_bench.record.task import CONVENTIONAL
 
@@ -24,4 +24,5 @@ ADAPTER = Adapter(
     refusal=model_refusal,
     cached_modes=("compiled",),
     track=CONVENTIONAL,
+    cost=Cost(startup_s=3.0, call_s=0.02, long_startup_s={"compiled": 30.0}),
 )

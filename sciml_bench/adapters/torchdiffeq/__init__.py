@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
 from sciml_bench.adapters.recipes import contradicted, default, distinct, takes_explicit
 from sciml_bench.record.task import Cell
 
@@ -121,4 +121,6 @@ ADAPTER = Adapter(
     recipes=recipes,
     refusal=_refusal,
     cached_modes=("compiled",),
+    cost=Cost(startup_s=3.0, call_s=0.1, long_startup_s={"compiled": 25.0}),
+    look=Look("#d55e00", "^v"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import Adapter, Facts, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Facts, Method, Recipe
 from sciml_bench.adapters.recipes import always
 from sciml_bench.record.task import Cell
 
@@ -38,4 +38,5 @@ ADAPTER = Adapter(
     modes=("eager",),
     recipes=always(Recipe("tsit5", "discrete", "eager"), Recipe("dopri5", "discrete", "eager")),
     refusal=refusal,
+    cost=Cost(startup_s=3.0, call_s=0.2),
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sciml_bench.analysis import reliability as trials
 from sciml_bench.analysis.analysis import ProblemAnalysis, RankedTable
@@ -131,7 +130,6 @@ def problem_view(
     reading: Reading,
     problem: ProblemAnalysis,
     places: Places,
-    titles: Mapping[str, str],
     pictures: Sequence[Picture],
     looks: Looks,
     limited: Limit,
@@ -146,7 +144,7 @@ def problem_view(
         id=id_,
         name=name,
         title=str(entry["title"]),
-        facts=problem_facts(entry, traces, (cell.cell.adapter for cell in cells), titles),
+        facts=problem_facts(entry, traces, (cell.cell.adapter for cell in cells), reading.summary.declared),
         divisions=tuple(
             _division(f"{id_}t{number}", ranked, comparison, reading, places, limited)
             for number, ranked in enumerate(problem.tables, start=1)
@@ -297,11 +295,3 @@ def _leading(text: str) -> float | None:
     """The number that a text begins with, to sort by."""
     word = text.partition(" ")[0]
     return float(word) if word.replace(".", "", 1).isdigit() else None
-
-
-def adapter_titles(adapters: Iterable[str]) -> dict[str, str]:
-    """How adapters call themselves; those that are not installed here are left out."""
-    from sciml_bench.adapters.registry import adapters as registered
-
-    known: Mapping[str, Any] = registered()
-    return {name: known[name].title for name in adapters if name in known}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from sciml_bench.adapters.declared import Declared
 from sciml_bench.analysis.loaded_run import Trace
 from sciml_bench.analysis.models import is_model, model_table
 from sciml_bench.analysis.summary import CellSummary
@@ -128,7 +129,7 @@ class ProblemFacts:
 
 
 def problem_facts(
-    entry: Mapping[str, Any], traces: Sequence[Trace], adapters: Iterable[str], titles: Mapping[str, str]
+    entry: Mapping[str, Any], traces: Sequence[Trace], adapters: Iterable[str], declared: Mapping[str, Declared]
 ) -> ProblemFacts:
     """The facts of a problem of a plan, from the catalog or from the file that the plan names.
 
@@ -141,7 +142,7 @@ def problem_facts(
     from sciml_bench.render.html import mathml
 
     if not isinstance(problem, Problem):
-        return replace(model_facts(problem), codes=tuple(_codes(problem, traces, adapters, titles)))
+        return replace(model_facts(problem), codes=tuple(_codes(problem, traces, adapters, declared)))
     specs = {trace.spec_hash for trace in traces} or {entry.get("spec_hash", problem.spec_hash)}
     changed = "" if specs == {problem.spec_hash} else (
         "The problem has changed since it was measured: what is shown here is the problem as it is now "
@@ -179,7 +180,7 @@ def problem_facts(
             *(Formula(mathml.value(f"{name}(0)", number), f"{name}(0) = {number}") for name, number in initial[:SHOWN]),
         ),
         left_out=" and ".join(cut),
-        codes=tuple(_codes(problem, traces, adapters, titles)),
+        codes=tuple(_codes(problem, traces, adapters, declared)),
     )
 
 
@@ -223,15 +224,14 @@ def _parsed(path: Path) -> Problem | Architecture:
 
 
 def _codes(
-    problem: Problem | Architecture, traces: Sequence[Trace], adapters: Iterable[str], titles: Mapping[str, str]
+    problem: Problem | Architecture, traces: Sequence[Trace], adapters: Iterable[str], declared: Mapping[str, Declared]
 ) -> Iterable[Code]:
-    from sciml_bench.adapters.registry import adapters as registered
     from sciml_bench.models.emit import source_of
 
     for name in dict.fromkeys(adapters):
-        adapter = registered().get(name)
+        adapter = declared.get(name)
         if adapter is None:
-            yield Code(name, "", "", "This adapter is not installed here, so its code cannot be shown.")
+            yield Code(name, "", "", "The run does not say what this adapter declared, so its code cannot be shown.")
             continue
         hashes: dict[str, list[str]] = {}
         for trace in traces:
@@ -243,7 +243,7 @@ def _codes(
             except (KeyError, SciMLBenchError) as error:
                 yield Code(name, target, "", f"Its code cannot be emitted here: {error}")
                 continue
-            yield Code(titles.get(name, name), target, text, _run_or_not(text, found))
+            yield Code(adapter.title, target, text, _run_or_not(text, found))
 
 
 def _run_or_not(text: str, found: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from sciml_bench.render.html import facts
 from sciml_bench.render.html.claim import Tested, under_test
 from sciml_bench.render.html.explained import Limit, limit
 from sciml_bench.render.html.figures import Figure, Looks, Picture, drawing, figures
-from sciml_bench.render.html.problem import Division, ProblemView, adapter_titles, problem_view
+from sciml_bench.render.html.problem import Division, ProblemView, problem_view
 from sciml_bench.render.html.records import CellRecords, cell_records, failure_table, skipped_table
 from sciml_bench.render.html.table import Entry, Heading, Places, Table
 from sciml_bench.render.html.verdicts import standing_text
@@ -129,11 +129,10 @@ def _section(
     summary = reading.summary
     places = Places(f"r{number}-", summary.cells, reading.counting())
     analysis = reading.analysis
-    titles = adapter_titles({cell.cell.adapter for cell in summary.cells.values()})
     problems: list[ProblemView] = []
     for problem in analysis.problems:
         say(problem.name)
-        problems.append(problem_view(reading, problem, places, titles, next(pictures), looks, limited))
+        problems.append(problem_view(reading, problem, places, next(pictures), looks, limited))
     say("across problems")
     return Section(
         id=f"r{number}",

@@ -1,0 +1,56 @@
+"""What adapters declare, as a plan keeps it: a stored run is explained by its plan, not by what is installed today."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from sciml_bench.adapters.base import Adapter, Look, Method
+from sciml_bench.record.codec import decode
+from sciml_bench.record.task import Cell
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Of one adapter: its title, its look in figures, the emitter's targets, and the methods of the planned cells."""
+
+    title: str
+    target: str
+    mode_targets: dict[str, str]
+    methods: dict[str, Method]
+    look: Look | None = None
+
+    @classmethod
+    def of(cls, adapter: Adapter, methods: Mapping[str, Method]) -> Declared:
+        """What an adapter declares of these methods."""
+        return cls(adapter.title, adapter.target, dict(adapter.mode_targets), dict(methods), adapter.look)
+
+    def target_of(self, cell: Cell) -> str:
+        """The emitter's target of a cell."""
+        return self.mode_targets.get(cell.framework_mode, self.target)
+
+
+def declarations(plan: Mapping[str, Any]) -> Mapping[str, Declared]:
+    """What a plan keeps of its adapters, by name; those that it says nothing readable of are left out.
+
+    Plans of earlier versions keep nothing: theirs is what the adapters that are installed here declare.
+    """
+    if "adapters" not in plan:
+        return _of_today()
+    kept = plan["adapters"]
+    found: dict[str, Declared] = {}
+    for name, data in kept.items() if isinstance(kept, Mapping) else ():
+        with suppress(ValueError):
+            found[name] = decode(Declared, data)
+    return found
+
+
+def _of_today() -> Mapping[str, Declared]:
+    from sciml_bench.adapters.registry import adapters
+
+    return {
+        name: Declared.of(adapter, {method.name: method for method in adapter.methods})
+        for name, adapter in adapters().items()
+    }
