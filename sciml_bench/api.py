@@ -127,12 +127,9 @@ class Run:
 
     def verify(self) -> Verification:
         """Whether it was measured by the rules: ``verify().valid``, and each breach with its rule."""
-        from sciml_bench.verify.evidence import read_lines
-        from sciml_bench.verify.truth import known_problems
-        from sciml_bench.verify.verify import verify
+        from sciml_bench.verify.verify import verify_run
 
-        found = self._run
-        return verify(found.plan, found.environments, read_lines(found.records_path), known_problems(found.plan))
+        return verify_run(self._run)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"

@@ -42,6 +42,10 @@ Let ReverseDiff's tapes keep a `ComponentVector` of parameters whole.
 SciMLSensitivity hands flat parameters through `ArrayInterface.restructure`, for which ComponentArrays has methods of its
 own with Tracker and Reactant, but none with ReverseDiff. The fallback copies element by element: every weight becomes a
 number of its own on the tape, and a gradient takes thirty times as long.
+
+The method is for types of two other packages (piracy), in a process that runs one cell and nothing else. It belongs into an
+extension of ComponentArrays for ReverseDiff (https://github.com/SciML/ComponentArrays.jl/issues/37), beside what
+ArrayInterface does for templates that are tracked (https://github.com/JuliaArrays/ArrayInterface.jl/pull/498).
 """
 function keep_component_vectors()
     arrays, tracked = loaded(:ArrayInterface), loaded(:ReverseDiff).TrackedArray

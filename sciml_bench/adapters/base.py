@@ -194,7 +194,8 @@ class Adapter:
     reason, with the cure, why it cannot run here though its packages are installed; both start nothing. ``track`` says
     which problems are its own. ``recipes`` gives the ways that are recommended for a problem, the best first.
     ``compiles_long`` tells that it compiles for a minute or more in every process, however easy the problem. ``cost``
-    is what its cells take, for plans; without a ``look`` figures find it one.
+    is what its cells take, for plans; without a ``look`` figures find it one. ``locks`` gives the texts of files, by
+    their names, that pin what its workers load and that no list of Python's packages has; each run keeps them.
     """
 
     name: str
@@ -219,6 +220,7 @@ class Adapter:
     compiles_long: bool = False
     cost: Cost = Cost()
     look: Look | None = None
+    locks: Callable[[], Mapping[str, str]] = dict[str, str]
 
     def target_of(self, cell: Cell) -> str:
         """The emitter's target of a cell."""

@@ -47,7 +47,7 @@ def worker(file: Path, out: Path, wait: bool) -> int:
     from sciml_bench.record.endings import RESULTS
     from sciml_bench.record.record import Record
     from sciml_bench.run.finished import Finished
-    from sciml_bench.run.session import terminable
+    from sciml_bench.run.session import locks_of, terminable
     from sciml_bench.run.shard import Shard, carry_out
 
     def show(place: int, total: int, record: Record) -> None:
@@ -55,8 +55,11 @@ def worker(file: Path, out: Path, wait: bool) -> int:
 
     unit = Unit.read(file)
     unit.check_version()
-    packages = (name for adapter in adapters().values() for name in adapter.packages.values())
-    environment = environment_facts(packages, unit.jobs[0].task.threads)
+    there = adapters()
+    packages = (name for adapter in there.values() for name in adapter.packages.values())
+    used = dict.fromkeys(job.task.cell.adapter for job in unit.jobs)
+    locks = locks_of(there[name] for name in used if name in there)
+    environment = environment_facts(packages, unit.jobs[0].task.threads, locks)
     with one_at_a_time(wait):
         shard = Shard.begin(unit, out, environment)
         if shard.is_whole:

@@ -36,13 +36,10 @@ def verify(run: str | None, everything: bool, out: Path, as_json: bool) -> int:
     """
     from sciml_bench.record.run_folder import find_run
     from sciml_bench.render.verification import lines
-    from sciml_bench.verify.evidence import read_lines
-    from sciml_bench.verify.truth import known_problems
-    from sciml_bench.verify.verify import verification_document
-    from sciml_bench.verify.verify import verify as judged
+    from sciml_bench.verify.verify import verification_document, verify_run
 
     found = find_run(run, out)
-    result = judged(found.plan, found.environments, read_lines(found.records_path), known_problems(found.plan))
+    result = verify_run(found)
     if as_json:
         from sciml_bench.cli.options import print_json
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -42,14 +42,17 @@ _PACKAGES = (
 )
 
 # Files of a checkout that pin versions.
-_LOCKS = ("constraints.txt", "julia_env/Manifest.toml")
+_LOCKS = ("constraints.txt",)
 
 
-def environment_facts(packages: Iterable[str] = (), threads: int = 1) -> dict[str, Any]:
+def environment_facts(
+    packages: Iterable[str] = (), threads: int = 1, locks: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Machine and software as plain JSON values.
 
     ``packages`` are distributions to name besides the usual ones; versions are read from their metadata, and nothing
-    is imported. ``threads`` is the number that workers of this run get.
+    is imported. ``threads`` is the number that workers of this run get. ``locks`` are the texts of files that a run
+    keeps because they pin what its workers load.
     """
     root = Path(sciml_bench.__file__).resolve().parents[1]
     return {
@@ -68,7 +71,8 @@ def environment_facts(packages: Iterable[str] = (), threads: int = 1) -> dict[st
         "thread_settings": thread_variables(threads),
         "packages": _versions({*_PACKAGES, *packages}),
         "installed_hash": _installed_hash(),
-        "lock_hashes": {name: _file_hash(root / name) for name in _LOCKS if (root / name).is_file()},
+        "lock_hashes": {name: _file_hash(root / name) for name in _LOCKS if (root / name).is_file()}
+        | {name: hashlib.sha256(text.encode()).hexdigest() for name, text in (locks or {}).items()},
         "blas": _blas(),
     }
 

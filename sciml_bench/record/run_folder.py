@@ -20,6 +20,8 @@ from sciml_bench.record.record import Record, read_records
 PLAN = "plan.json"
 ENVIRONMENT = "environment.json"
 RECORDS = "records.jsonl"
+LOCKS = "locks"
+"""Files that pin what workers load beside Python's packages, by their names; the environment has their hashes."""
 ENVIRONMENTS = "environments"
 """Environments of machines that carried units out for the run, by their hashes."""
 
@@ -41,6 +43,7 @@ class Run:
         *,
         plan: dict[str, Any] | Callable[[Path], dict[str, Any]],
         environment: dict[str, Any],
+        locks: Mapping[str, str] | None = None,
         now: datetime.datetime | None = None,
     ) -> Run:
         """A new folder ``parent/2026-11-21T10-31-05_name`` with plan and environment, and no records yet.
@@ -52,6 +55,13 @@ class Run:
         now = now or datetime.datetime.now()
         folder = _new_folder(parent, f"{now:%Y-%m-%dT%H-%M-%S}_{name}")
         write_whole(folder / ENVIRONMENT, _pretty(environment))
+        for lock, text in (locks or {}).items():
+            path = folder / LOCKS / lock
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise store_error("create", path.parent, error) from error
+            write_whole(path, text)
         write_whole(folder / PLAN, _pretty(plan(folder) if callable(plan) else plan))
         return cls(folder)
 
@@ -82,6 +92,16 @@ class Run:
     def environment(self) -> dict[str, Any]:
         """The environment in which the run was created."""
         return read_object(self.folder / ENVIRONMENT)
+
+    @cached_property
+    def lock_hashes(self) -> Mapping[str, str]:
+        """The SHA-256 of each lock file that is kept with the run, by its name."""
+        folder = self.folder / LOCKS
+        return {
+            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
 
     @cached_property
     def environment_hash(self) -> str:

@@ -26,7 +26,7 @@ Place = tuple[str, int]
 """A problem and a block: what one unit measures."""
 
 # Facts that differ between copies of one version, or that do not change a time.
-_MAY_DIFFER = ("installed_hash", "lock_hashes", "thread_settings", "blas", "system", "git.dirty")
+_MAY_DIFFER = ("installed_hash", "lock_hashes.constraints.txt", "thread_settings", "blas", "system", "git.dirty")
 
 
 @dataclass(frozen=True)

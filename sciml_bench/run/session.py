@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sciml_bench.adapters.base import Adapter
 from sciml_bench.engine.cell_session import measures_energy
 from sciml_bench.engine.interface import Engine
 from sciml_bench.errors import StoreError, UsageError
@@ -78,8 +79,9 @@ def open_session(
     def at_home(folder: Path) -> Plan:
         return plan if write is None else plan.moved(folder / PROBLEMS)
 
+    locks = locks_of(plan.adapters[item.cell.adapter] for item in plan.planned)
     facts = environment_facts(
-        (name for adapter in plan.adapters.values() for name in adapter.packages.values()), plan.settings.threads
+        (name for adapter in plan.adapters.values() for name in adapter.packages.values()), plan.settings.threads, locks
     )
     if resume is not False:
         found, reason = unfinished(plan, out, environment_hash(facts))
@@ -94,8 +96,14 @@ def open_session(
             write(folder)
         return at_home(folder).to_dict() | extra
 
-    run = Run.create(out, name, plan=kept, environment=facts)
+    run = Run.create(out, name, plan=kept, environment=facts, locks=locks)
     return Session(at_home(run.folder), run, resumed=False)
+
+
+def locks_of(adapters: Iterable[Adapter]) -> dict[str, str]:
+    """The lock files of these adapters, by their names."""
+    different = {adapter.name: adapter for adapter in adapters}.values()
+    return {name: text for adapter in different for name, text in adapter.locks().items()}
 
 
 def unfinished(plan: Plan, folder: Path, environment: str) -> tuple[Run | None, str]:

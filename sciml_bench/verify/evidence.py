@@ -84,19 +84,23 @@ class Line:
 
 @dataclass(frozen=True)
 class Intent:
-    """What the plan of a run promises, and by their hashes the environments in which it was carried out."""
+    """What the plan of a run promises, by their hashes the environments in which it was carried out, and the hashes of
+    the lock files that are kept with it."""
 
     plan: Mapping[str, Any]
     environments: Mapping[str, Mapping[str, Any]]
+    lock_hashes: Mapping[str, str]
 
     @classmethod
-    def of(cls, plan: Mapping[str, Any], environments: Mapping[str, Mapping[str, Any]]) -> Intent:
+    def of(
+        cls, plan: Mapping[str, Any], environments: Mapping[str, Mapping[str, Any]], lock_hashes: Mapping[str, str]
+    ) -> Intent:
         """The intent of a plan.
 
         Raises:
             StoreError: the plan lacks what a plan of this version has.
         """
-        intent = cls(plan, environments)
+        intent = cls(plan, environments, lock_hashes)
         try:
             _ = intent.cells, intent.spec_hashes, intent.places, plan_hash(plan)
             profile = plan["profile"]

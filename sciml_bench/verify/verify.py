@@ -11,11 +11,12 @@ from typing import Any
 from sciml_bench.analysis.failures import account
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.record import Record
+from sciml_bench.record.run_folder import Run
 from sciml_bench.verify import records as of_record
 from sciml_bench.verify import truth as of_truth
 from sciml_bench.verify import whole_run as of_run
-from sciml_bench.verify.evidence import Intent, Line, Rule, Severity, edition
-from sciml_bench.verify.truth import Known
+from sciml_bench.verify.evidence import Intent, Line, Rule, Severity, edition, read_lines
+from sciml_bench.verify.truth import Known, known_problems
 
 TRUTH_CHECKS = {"accuracy": of_truth.accuracy, "scores": of_truth.scores, "catalog": of_truth.catalog}
 
@@ -133,14 +134,19 @@ class _Findings:
 
 
 def verify(
-    plan: Mapping[str, Any], environments: Mapping[str, Mapping[str, Any]], lines: Iterable[Line], known: Known
+    plan: Mapping[str, Any],
+    environments: Mapping[str, Mapping[str, Any]],
+    lines: Iterable[Line],
+    known: Known,
+    lock_hashes: Mapping[str, str] | None = None,
 ) -> Verification:
-    """Judge a run from its plan, its environments by their hashes, and the lines of its records.
+    """Judge a run from its plan, its environments by their hashes, the lines of its records, and the hashes of the lock
+    files that it keeps.
 
     Raises:
         StoreError: the plan lacks what a plan of this version has.
     """
-    findings = _Findings(Intent.of(plan, environments), known)
+    findings = _Findings(Intent.of(plan, environments, lock_hashes or {}), known)
     # The sum needs outcomes only; points that are wrong must not stop it.
     ends = (dataclasses.replace(record, points=()) for record in map(findings.look_at, lines) if record is not None)
     sum_of_cells = account(summarise(plan, ends)).sentence
@@ -153,6 +159,15 @@ def verify(
         account=sum_of_cells,
         comparable=plan["profile"]["comparable"],
     )
+
+
+def verify_run(run: Run) -> Verification:
+    """Judge a run as it is on the disk.
+
+    Raises:
+        StoreError: its plan or an environment cannot be read.
+    """
+    return verify(run.plan, run.environments, read_lines(run.records_path), known_problems(run.plan), run.lock_hashes)
 
 
 def _judged(findings: _Findings) -> Iterator[Judged]:

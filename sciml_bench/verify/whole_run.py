@@ -6,7 +6,7 @@ import datetime
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.plan.cells import labels
@@ -14,10 +14,14 @@ from sciml_bench.plan.plan import plan_hash
 from sciml_bench.record.endings import RESULTS, Nothing, settled
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
+from sciml_bench.record.run_folder import LOCKS
 from sciml_bench.verify.evidence import Intent
 
 # Wall-clock seconds by which two processes may seem to overlap: clocks are adjusted a little all the time.
 _CLOCK_TOLERANCE_S = 1.0
+
+# Of runs of earlier versions.
+_OF_CHECKOUTS = ("julia_env/Manifest.toml",)
 
 # Shorter series of samples can be equal by chance where the clock is coarse.
 _TELLING_SAMPLES = 3
@@ -258,9 +262,20 @@ def _clock(seen: Sequence[Seen]) -> Found:
         ended, above = ends, item
 
 
+def versions(_seen: Sequence[Seen], intent: Intent) -> Found:
+    """Lock files are those that the environments name; runs of earlier versions keep none of what lies in a project."""
+    for facts in intent.environments.values():
+        named = facts.get("lock_hashes", {})
+        for name, stated in named.items() if isinstance(named, Mapping) else ():
+            # A file of the checkout is hashed, and not kept.
+            if "/" in name and name not in _OF_CHECKOUTS and intent.lock_hashes.get(name) != stated:
+                found = "was changed" if name in intent.lock_hashes else "is missing"
+                yield None, f"{LOCKS}/{name} {found}: the environment says {str(stated)[:12]}…"
+
+
 CHECKS = {
     check.__name__: check
-    for check in (plan, sequence, complete, account, duplicates, rerun, source, reference, clock)
+    for check in (plan, sequence, complete, account, duplicates, rerun, source, reference, versions, clock)
 }  # fmt: skip
 
 

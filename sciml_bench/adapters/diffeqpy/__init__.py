@@ -84,5 +84,6 @@ ADAPTER = Adapter(
     variables=variables,
     lacking=lacking,
     compiles_long=True,
+    locks=installation.locks,
     cost=Cost(startup_s=10.0, call_s=0.1),
 )

@@ -104,6 +104,7 @@ ADAPTER = Adapter(
     lacking=installation.lacking,
     compiles_long=True,
     # Julia compiles in every process: a solver, and dual numbers through it.
+    locks=installation.locks,
     cost=Cost(startup_s=12.0, call_s=0.005, adjoint_startup_s=80.0, long_startup_s={"cvode_bdf": 40.0}),
     look=Look("#aa4499", "*p"),
 )

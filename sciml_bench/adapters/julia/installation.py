@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
@@ -80,6 +81,9 @@ OLDEST_JULIA = (1, 10, 3)
 
 _EXECUTABLE, _PROJECT, _DEPOT = "PYTHON_JULIACALL_EXE", "PYTHON_JULIACALL_PROJECT", "JULIA_DEPOT_PATH"
 _SCHEMA = 1
+
+MANIFEST = "julia/Manifest.toml"
+_ON_THIS_MACHINE = re.compile(r'(?m)^path = ".*"$')
 
 
 @dataclass(frozen=True)
@@ -221,6 +225,20 @@ def worker_variables(installation: Installation) -> dict[str, str]:
         "PYTHON_JULIACALL_HANDLE_SIGNALS": "yes",
     }
     return {**fixed, _DEPOT: installation.depot} if installation.depot else fixed
+
+
+def locks() -> dict[str, str]:
+    """The manifest of the project that workers load, by the name that a run keeps it under; none without a project.
+
+    Where packages lie on this machine is left out: ``Pkg.instantiate`` finds those that are registered, and the suite's
+    own is part of every checkout.
+    """
+    try:
+        installation = found()
+        text = "" if installation is None else _path(Path(installation.project)).read_text(encoding="utf-8")
+    except (StoreError, ManifestError, OSError, ValueError):
+        return {}
+    return {MANIFEST: _ON_THIS_MACHINE.sub('path = "."', text)} if text else {}
 
 
 def refused_part(part: str) -> str | None:

@@ -36,5 +36,6 @@ ADAPTER = Adapter(
     variables=installation.variables,
     lacking=installation.lacking,
     track=CONVENTIONAL,
+    locks=installation.locks,
     cost=Cost(startup_s=60.0, call_s=0.02),
 )

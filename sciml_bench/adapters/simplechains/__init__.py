@@ -47,5 +47,6 @@ ADAPTER = Adapter(
     variables=installation.variables,
     lacking=lacking,
     track=CONVENTIONAL,
+    locks=installation.locks,
     cost=Cost(startup_s=30.0, call_s=0.005),
 )
