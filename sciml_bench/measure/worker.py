@@ -3,7 +3,7 @@ of its standard input.
 
 It tells the engine what happens as JSON lines on its standard output (see ``protocol``). ``LIMIT_S`` is the
 time limit of a phase in seconds, by which loops end themselves. With ``SLICE_S`` it takes turns with other
-workers (see ``baton``). NumPy and everything that needs it is imported
+workers (see :class:`~sciml_bench.measure.protocol.SharedBaton`). NumPy and everything that needs it is imported
 after the framework: what the framework's import costs then contains NumPy, as it does for a user.
 """
 
@@ -18,11 +18,8 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-import numpy as np
-
-from sciml_bench.adapters.base import Program
 from sciml_bench.host.process import Clock, peak_rss_bytes
 from sciml_bench.measure.protocol import (
     Baton,
@@ -36,41 +33,11 @@ from sciml_bench.measure.protocol import (
     TrialDone,
     explain,
 )
-from sciml_bench.measure.sampling import solve_call
-from sciml_bench.measure.scoring import solve_scores
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import PHASE, Trial
 from sciml_bench.record.task import Task
 
-# Solver stability: one untimed solve for each perturbed theta at each tolerance, and how far off it was.
-
-
-def try_draws(task: Task, program: Program, phases: Phases, tell: Callable[[Trial], object], limit_s: float) -> None:
-    """Solve for every draw at every point, telling of each; ends early when ``limit_s`` has passed."""
-    until_ns = phases.clock.now_ns() + int(limit_s * 1e9)
-    for draw in range(len(task.draws)):
-        for point in range(len(task.points)):
-            if phases.clock.now_ns() > until_ns:
-                return
-            # Each trial is a phase, so that the engine's limit is one of a solve, and a hang has a place.
-            with phases.phase(PHASE, point):
-                trial = _try(task, program, draw, point)
-            tell(trial)
-
-
-def _try(task: Task, program: Program, draw: int, point: int) -> Trial:
-    numbers, tolerance = task.numbers, task.points[point]
-    call = solve_call(program, task, tolerance)
-    try:
-        output = call.run(call.prepare(np.array(task.draws[draw].theta)))
-        call.synchronise(output)
-        solution = call.read(output)
-    except Exception as error:
-        return Trial(draw, point, explain(error, Outcome.CRASH)[0])
-    scores, _ = solve_scores(solution.ys, task.draws[draw].reference, numbers.atol_scale, task.error_bound)
-    error = scores["trajectory_error"]
-    return Trial(draw, point, Outcome.OK, None if error is None else float(error))
-
+if TYPE_CHECKING:
+    from sciml_bench.adapters.base import Program
 
 # A loop ends itself a little before the engine's limit, so that its last call does not meet it.
 _LOOP_SHARE = 0.9
@@ -102,6 +69,7 @@ def measure(
             program = build(task)
         with _failing(phases, Outcome.CRASH):
             from sciml_bench.host.energy import EnergyMeter, energy_counters
+            from sciml_bench.measure.perturbed_solve import try_draws
             from sciml_bench.measure.point_runner import CellMeasurer
             from sciml_bench.measure.training import train
 

@@ -8,6 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+# Diffrax's guide to comparing it with others: run-time checks of arguments off. What they would check is checked
+# here, and a program with checks calls back into Python, which also keeps it out of JAX's compilation cache.
+os.environ.setdefault("EQX_ON_ERROR", "nan")
+
 import diffrax
 import equinox
 import jax
@@ -23,11 +27,6 @@ from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task, Training
 from sciml_bench.record.trajectories import Trajectories
-
-# Diffrax's guide to comparing it with others: run-time checks of arguments off. What they would check is checked
-# here, and a program with checks calls back into Python, which also keeps it out of JAX's compilation cache.
-os.environ.setdefault("EQX_ON_ERROR", "nan")
-
 
 N_REPORT = 3
 """What Diffrax says of a solve: status, steps, accepted steps."""

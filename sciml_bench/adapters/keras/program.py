@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
+# Keras runs on whatever its user's settings name; here it is TensorFlow.
+os.environ["KERAS_BACKEND"] = "tensorflow"
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -89,10 +92,6 @@ def _neutral_attention(heads: int, arrays: Sequence[np.ndarray]) -> list[np.ndar
     qkv = np.concatenate([kernel.reshape(width, width).T for kernel in projections[0::2]])
     qkv_bias = np.concatenate([its_bias.reshape(-1) for its_bias in projections[1::2]])
     return [qkv, qkv_bias, project.reshape(width, width).T, bias]
-
-
-# Keras runs on whatever its user's settings name; here it is TensorFlow.
-os.environ["KERAS_BACKEND"] = "tensorflow"
 
 
 class Batch(NamedTuple):

@@ -9,22 +9,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
 from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4, UNROLLED, forward, solvers
-from sciml_bench.adapters.tensorflow import compiling as failure
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
 from sciml_bench.adapters.tensorflow.solvers import RungeKutta4
 from sciml_bench.adapters.time_grid import Segment, fixed_steps, split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task, Training
 from sciml_bench.record.trajectories import Trajectories
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-
 
 # The library calls functions of TensorFlow that TensorFlow warns of at every trace.
 tf.get_logger().setLevel(logging.ERROR)
@@ -133,11 +131,11 @@ class TensorFlowProgram(Program):
         )
 
     def solve(self, inputs: Inputs) -> tf.Tensor:
-        with failure.typed(self._xla):
+        with solvers.typed(self._xla):
             return inputs.calls.solve(inputs.values)
 
     def gradient(self, inputs: Inputs) -> tf.Tensor:
-        with failure.typed(self._xla):
+        with solvers.typed(self._xla):
             return inputs.calls.gradient(inputs.values)
 
     def synchronise(self, output: tf.Tensor) -> None:
@@ -382,7 +380,7 @@ def _together(reports: tf.Tensor) -> tf.Tensor:
 
 def _statistics(report: FloatArray) -> dict[str, float]:
     status, n_rhs, n_jacobian, n_factorisations = (float(number) for number in report)
-    failure.check(int(status))
+    solvers.check(int(status))
     return {
         "n_rhs_evaluations": n_rhs,
         "n_jacobian_evaluations": n_jacobian,

@@ -8,7 +8,8 @@ not-a-number loops for ever (https://github.com/tensorflow/probability/issues/13
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from sciml_bench.adapters.time_grid import grid, refuse_too_many, steps_between
+from sciml_bench.record.outcome import Outcome, SolverFailure
 
 # The classical Runge-Kutta method in fixed steps, as users of TensorFlow write it.
 
@@ -174,3 +176,44 @@ def solver(method: str, xla: bool, rtol: tf.Tensor, atol: tf.Tensor, bdf_atol: f
 
 def _where(kept: tf.Tensor, values: Any) -> Any:
     return tf.nest.map_structure(lambda value: tf.where(kept, value, tf.constant(float("nan"), value.dtype)), values)
+
+
+# What TensorFlow says when a solve fails, as typed outcomes.
+
+_ASSERTION = "max_num_steps exceeded"
+_MAX_STEPS = "TensorFlow Probability stopped: the maximum number of steps was reached"
+# XLA's words for an operation that it has no kernel for or whose shape it cannot tell.
+_UNCOMPILABLE = (
+    "Detected unsupported operations",
+    "not compilable",
+    "XLA compilation",
+    "uncompilable",
+    "must be a compile-time constant",
+)
+
+
+@contextmanager
+def typed(xla: bool) -> Iterator[None]:
+    """Turn an assertion of the solver, or XLA's refusal to compile a program, into a typed failure."""
+    try:
+        yield
+    except (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError) as error:
+        text = error.message
+        if _ASSERTION in text:
+            raise SolverFailure(Outcome.MAX_STEPS, _MAX_STEPS) from error
+        if xla and any(words in text for words in _UNCOMPILABLE):
+            raise SolverFailure(Outcome.UNSUPPORTED, f"XLA cannot compile the program: {_short(text)}") from error
+        raise
+
+
+def check(status: int) -> None:
+    """Raise when a solver's status is not success."""
+    if status == NOT_A_NUMBER:
+        raise SolverFailure(Outcome.NONFINITE, "TensorFlow Probability stopped: the step size became not-a-number")
+    if status != 0:
+        raise SolverFailure(Outcome.MAX_STEPS, _MAX_STEPS)
+
+
+def _short(text: str) -> str:
+    """Without the lines that only say where in the graph it happened."""
+    return " ".join(text.split())[:500]

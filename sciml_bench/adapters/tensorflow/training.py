@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+# Keras runs on whatever its user's settings name; its variables must be TensorFlow's here.
+os.environ["KERAS_BACKEND"] = "tensorflow"
+
 import keras
 import tensorflow as tf
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Trainer
 from sciml_bench.adapters.keras.optimisers import optimiser_of
-from sciml_bench.adapters.tensorflow import compiling as failure
+from sciml_bench.adapters.tensorflow.solvers import typed
 from sciml_bench.record.task import Training
-
-# Keras runs on whatever its user's settings name; its variables must be TensorFlow's here.
-os.environ["KERAS_BACKEND"] = "tensorflow"
-
 
 Differentiate = Callable[[tf.Tensor], tf.Tensor]
 """From theta, rtol and atol in one tensor to the gradient, the loss and the solver's report in one."""
@@ -49,7 +48,7 @@ class TensorFlowTrainer(Trainer):
         self._xla = xla
 
     def step(self) -> tf.Tensor:
-        with failure.typed(self._xla):
+        with typed(self._xla):
             return self._train()
 
     def synchronise(self, output: tf.Tensor) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sciml_bench.adapters.base import FloatArray, Trainer, load_source
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
-from sciml_bench.adapters.torch.compiler import CompiledProgram
+from sciml_bench.adapters.torch.compiler import CompiledProgram, compiled_model
 from sciml_bench.adapters.torch.optimisers import optimiser_of
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Task, Training
@@ -50,9 +50,7 @@ class TorchProgram(CompiledProgram, ModelProgram):
         torch.nn.utils.vector_to_parameters(weights, self.model.parameters())
         self._compiled = cell.framework_mode == "compiled"
         if self._compiled:
-            from sciml_bench.adapters.torch.compiling import compiled
-
-            self.forward = compiled(self.model)
+            self.forward = compiled_model(self.model)
         else:
             self.forward = self.model
         self._loss = source.loss

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, FloatArray, Gradient, Solution, Trainer, load_source
 from sciml_bench.adapters.time_grid import fixed_steps, refuse_too_many, split
-from sciml_bench.adapters.torch.compiler import CompiledProgram
+from sciml_bench.adapters.torch.compiler import CompiledProgram, compiled_right_hand_side
 from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM, not_released
 from sciml_bench.adapters.torchdiffeq import solver as failure
 from sciml_bench.adapters.torchdiffeq import solver as grid
@@ -86,9 +86,7 @@ class TorchdiffeqProgram(CompiledProgram):
         self._counts_steps = tableau.tells_of_steps(self._method.name)
         self._rhs = self._source.rhs
         if self._compiled:
-            from sciml_bench.adapters.torchdiffeq.compiling import compiled
-
-            self._rhs = compiled(self._source.rhs)
+            self._rhs = compiled_right_hand_side(self._source.rhs)
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
         numbers, calls = self._numbers, Calls()

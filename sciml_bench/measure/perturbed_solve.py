@@ -1,0 +1,42 @@
+"""Solver stability: one untimed solve for each perturbed theta at each tolerance, and how far off it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sciml_bench.adapters.base import Program
+from sciml_bench.measure.protocol import Phases, explain
+from sciml_bench.measure.sampling import solve_call
+from sciml_bench.measure.scoring import solve_scores
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PHASE, Trial
+from sciml_bench.record.task import Task
+
+
+def try_draws(task: Task, program: Program, phases: Phases, tell: Callable[[Trial], object], limit_s: float) -> None:
+    """Solve for every draw at every point, telling of each; ends early when ``limit_s`` has passed."""
+    until_ns = phases.clock.now_ns() + int(limit_s * 1e9)
+    for draw in range(len(task.draws)):
+        for point in range(len(task.points)):
+            if phases.clock.now_ns() > until_ns:
+                return
+            # Each trial is a phase, so that the engine's limit is one of a solve, and a hang has a place.
+            with phases.phase(PHASE, point):
+                trial = _try(task, program, draw, point)
+            tell(trial)
+
+
+def _try(task: Task, program: Program, draw: int, point: int) -> Trial:
+    numbers, tolerance = task.numbers, task.points[point]
+    call = solve_call(program, task, tolerance)
+    try:
+        output = call.run(call.prepare(np.array(task.draws[draw].theta)))
+        call.synchronise(output)
+        solution = call.read(output)
+    except Exception as error:
+        return Trial(draw, point, explain(error, Outcome.CRASH)[0])
+    scores, _ = solve_scores(solution.ys, task.draws[draw].reference, numbers.atol_scale, task.error_bound)
+    error = scores["trajectory_error"]
+    return Trial(draw, point, Outcome.OK, None if error is None else float(error))
