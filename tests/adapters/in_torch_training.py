@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from adapters.trainings import findings
 
-from sciml_bench.adapters.torchdiffeq.training import optimiser_of
+from sciml_bench.adapters.torch.optimisers import optimiser_of
 from sciml_bench.record.task import Cell, Training
 
 RUNAWAY = """
