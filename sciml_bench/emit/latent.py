@@ -120,16 +120,6 @@ def _loss_gradient(problem: Problem, data: list[str], subject: str, residual: st
     return "\n".join([*lines, "    return by_state, by_parameter", ""])
 
 
-_CROSS_ENTROPY = {
-    "numpy": "np.logaddexp.reduce({0}) - {0}[{1}]",
-    "jax": "jax.nn.logsumexp({0}) - {0}[{1}]",
-    "torch": 'torch.nn.functional.cross_entropy({0}, {1}, reduction="sum")',
-    "tensorflow": "tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(labels={1}, logits={0}))",
-}
-_BY_TIME = {"torch": "{}.swapaxes(0, 1)", "tensorflow": "tf.experimental.numpy.swapaxes({}, 0, 1)"}
-_ONES = {"torch": "torch.ones({}, dtype=torch.float64)", "tensorflow": "tf.ones({}, tf.float64)"}
-
-
 def latent_sources(context: Context) -> list[str]:
     """``GIVEN`` with the data of the trajectories, ``initial_state(…)`` and ``loss(ys, …)``.
 
@@ -161,7 +151,7 @@ def _constants(context: Context, needs_ones: bool) -> str:
     values = [wrap(_values(context, given)) for given in problem.given]
     lines += ["GIVEN = (", *(f"    {value}," for value in values), ")"] if values else ["GIVEN = ()"]
     if needs_ones:
-        lines.append(f"ONES = {_ONES[context.target.name].format(problem.batch.size)}")
+        lines.append(f"ONES = {context.target.ones.format(problem.batch.size)}")
     if problem.networks:
         used = [str(i) for i, network in enumerate(problem.networks) if network in problem.rhs_networks]
         lines += ["# Which of the networks rhs takes.", f"RHS_NETWORKS = ({', '.join(used)}{',' * (len(used) == 1)})"]
@@ -188,8 +178,7 @@ def _array(given: Given, batched: bool, whole: bool) -> str:
 
 def _taken(context: Context, used: set[Node] | None = None) -> list[str]:
     """What the functions take after the data: p and the networks, of the latter those used where they are told."""
-    target = context.target.name
-    suffix = "" if target in ("jax", "torch") else "_weights"
+    suffix = "" if context.target.modules else "_weights"
     networks: tuple[Network, ...] = context.problem.networks
     if used is not None:
         networks = tuple(network for network in networks if symbol(network.name) in used)
@@ -296,7 +285,7 @@ def _loss(context: Context) -> str:
         body, subject = [f"    seen = {subject}"], "seen"
     weight = "" if loss.weight == 1.0 else f"{loss.weight!r}*"
     if loss.kind == "cross_entropy":
-        total = _CROSS_ENTROPY[target.name].format(subject, context.names[symbol(loss.label)])
+        total = target.cross_entropy.format(subject, context.names[symbol(loss.label)])
         total = f"({total})" if weight and " - " in total else total
     else:
         total = target.total.format(term_source(loss.kind, _residual(context, subject, lines), target))
@@ -321,20 +310,16 @@ def _seen(context: Context, ys: str) -> str:
     """What the loss looks at, at every time that it takes."""
     used = context.resolve(context.problem.loss.of).free_symbols
     rest = ", ".join(_taken(context, used))
-    match context.target.name:
-        case _ if ys != "ys":
-            return f"observed({ys}, {rest})"
-        case "jax":
-            return f"jax.vmap(lambda y: observed(y, {rest}))(ys)"
-        case "numpy":
-            return f"np.array([observed(y, {rest}) for y in ys])"
-        case _:
-            return f"observed(ys, {rest})"
+    if ys == "ys" and context.target.mapped:
+        return f"jax.vmap(lambda y: observed(y, {rest}))(ys)"
+    if ys == "ys" and context.target.floats:
+        return f"np.array([observed(y, {rest}) for y in ys])"
+    return f"observed({ys}, {rest})"
 
 
 def _less_data(context: Context, seen: str) -> str:
     loss = context.problem.loss
     data = context.names[symbol(loss.given)]
     if context.target.batched and loss.at == "saved":
-        data = _BY_TIME[context.target.name].format(data)
+        data = context.target.by_time.format(data)
     return f"({seen} - {data})"

@@ -91,9 +91,6 @@ def diffusion_source(context: Context, found: Parts) -> str:
     return "\n".join([*lines, f"    return {matrix}", ""])
 
 
-_ABSOLUTE = {"numpy": "np.abs({})", "jax": "jnp.abs({})", "torch": "torch.abs({})", "tensorflow": "tf.abs({})"}
-
-
 def loss_source(problem: Problem, target: Target) -> str:
     """``loss(ys)``, and for NumPy ``loss_gradient(ys)``, with the constants that they need."""
     lines: list[str] = []
@@ -110,7 +107,7 @@ def term_source(kind: str, residual: str, target: Target) -> str:
     """What is summed up of a residual."""
     return {
         "sum_of_squares": f"{residual}**2",
-        "sum_of_magnitudes": _ABSOLUTE[target.name].format(_bare(residual)),
+        "sum_of_magnitudes": f"{target.functions['abs']}({_bare(residual)})",
         "sum": _bare(residual),
     }[kind]
 

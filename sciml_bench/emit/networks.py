@@ -115,7 +115,7 @@ def network_arguments(context: Context) -> list[str]:
 
 
 def _values(context: Context, networks: tuple[Network, ...]) -> list[str]:
-    suffix = "" if context.target.name in OBJECTS else "_weights"
+    suffix = "" if context.target.modules else "_weights"
     return [_name(context, network) + suffix for network in networks]
 
 

@@ -10,7 +10,6 @@ from sympy import Function, Symbol
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pycode import PythonCodePrinter
 
-from sciml_bench.emit.activation import FUNCTIONS
 from sciml_bench.emit.targets import Target
 from sciml_bench.problem.model import symbol, to_double
 from sciml_bench.problem.operators import MIRRORED, PERIODIC, Node, Operator, Shape, broadcast, shape_of
@@ -204,7 +203,7 @@ class Printer(PythonCodePrinter):
     def _print_NetworkOutput(self, expr: Any) -> str:
         network, *arguments = expr.args
         call = f"{self.code(network)}({{}})"
-        if self.target.name in FUNCTIONS:
+        if not self.target.modules:
             call = f"{self.code(network)}({{}}, {self.code(network)}_weights)"
         if self.shapes[network]:
             return call.format(self._inputs(arguments))
@@ -230,7 +229,7 @@ class Printer(PythonCodePrinter):
     def _network_and_inputs(self, expr: Any) -> str:
         network, *arguments = expr.args
         name, suffix = self.code(network), "" if self.target.differentiates else "_jacobian"
-        weights = f", {name}_weights" if self.target.name in FUNCTIONS else ""
+        weights = "" if self.target.modules else f", {name}_weights"
         return f"{name}{suffix}, {self._inputs(arguments)}{weights}"
 
     def _inputs(self, arguments: list[Node]) -> str:

@@ -131,9 +131,9 @@ def source(problem: Problem, target: str) -> str:
     functions += latent_sources(context) if problem.latent else [loss_source(problem, context.target)]
     if problem.networks:
         functions += network_sources(context)
-    elif target == "numpy":
+    elif not chosen.differentiates:
         functions.append((scalar_jacobian_source if problem.all_scalar else array_jacobian_source)(context))
-    elif target == "tensorflow" and problem.all_scalar and not context.target.batched:
+    elif chosen.jacobian and problem.all_scalar and not context.target.batched:
         functions.append(scalar_jacobian_source(context))
     # The header comes last: the functions above have said which constants and imports they need.
     return "\n\n".join([_header(context), *_operators(context), *context.matrix_lines(), *functions]).rstrip() + "\n"

@@ -20,6 +20,11 @@ class Target:
     times are cast to the state's. ``mapped``: what is written for one point or one trajectory is mapped over many.
     ``products``: small powers are faster as products. ``matvec`` is a function in place of ``@``, ``axis`` the word for
     one, and ``batch`` what is different where a state holds many trajectories.
+
+    ``modules``: networks are objects that hold their weights; elsewhere they are functions, and take them.
+    ``jacobian``: solvers are given the Jacobian of scalar problems. ``ones``, ``by_time`` and ``cross_entropy`` are
+    format strings of what stands around a solve: a one for each trajectory of so many, (batch, times, …) as (times,
+    batch, …), and the loss of outputs {0} with labels {1}.
     """
 
     name: str
@@ -48,6 +53,11 @@ class Target:
     matvec: str = ""
     axis: str = "axis"
     batch: Mapping[str, str] = field(default_factory=dict[str, str])
+    modules: bool = False
+    jacobian: bool = False
+    ones: str = ""
+    by_time: str = ""
+    cross_entropy: str = ""
 
     def for_batch(self) -> Target:
         """The target that prints for states of shape (batch, n_states): components lie along the last axis."""
@@ -83,7 +93,7 @@ TARGETS = {
         constant="{}", array="{}", total="np.sum({})", row_sum="np.sum({}, axis=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="np.full({1}, {0})",
         functions=_functions("np"), traced=False, reserved=frozenset({"ENTRIES", "out"}),
-        differentiates=False, floats=True,
+        differentiates=False, floats=True, cross_entropy="np.logaddexp.reduce({0}) - {0}[{1}]",
     ),
     # A function of Python's own numbers that writes into an array of whatever library calls it.
     "python": Target(
@@ -109,7 +119,8 @@ TARGETS = {
         unpack="{}", stack="jnp.stack([{}])", concatenate="jnp.concatenate([{}])",
         constant="{}", array="jnp.asarray({})", total="jnp.sum({})", row_sum="jnp.sum({}, axis=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="jnp.full({1}, {0})",
-        functions=_functions("jnp"), mapped=True,
+        functions=_functions("jnp"), mapped=True, modules=True,
+        cross_entropy="jax.nn.logsumexp({0}) - {0}[{1}]",
     ),
     "torch": Target(
         name="torch", module="torch", imports=("import numpy as np", "import torch"),
@@ -117,7 +128,9 @@ TARGETS = {
         constant="torch.full((), {}, dtype=y.dtype)", array="torch.from_numpy(np.asarray({}))",
         total="torch.sum({})", row_sum="torch.sum({}, dim=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="{}.expand({})",
-        functions=_functions("torch"), tensors=True, products=True, axis="dim",
+        functions=_functions("torch"), tensors=True, products=True, axis="dim", modules=True,
+        ones="torch.ones({}, dtype=torch.float64)", by_time="{}.swapaxes(0, 1)",
+        cross_entropy='torch.nn.functional.cross_entropy({0}, {1}, reduction="sum")',
         batch={"unpack": "{}.unbind(-1)", "stack": "torch.stack([{}], dim=-1)",
                "concatenate": "torch.cat([{}], dim=-1)"},
     ),
@@ -130,7 +143,9 @@ TARGETS = {
         functions=_functions(
             "tf", asin="tf.asin", acos="tf.acos", atan="tf.atan", log="tf.math.log"
         ),
-        products=True, matvec="tf.linalg.matvec({}, {})",
+        products=True, matvec="tf.linalg.matvec({}, {})", jacobian=True,
+        ones="tf.ones({}, tf.float64)", by_time="tf.experimental.numpy.swapaxes({}, 0, 1)",
+        cross_entropy="tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(labels={1}, logits={0}))",
         batch={"unpack": "tf.unstack({}, axis=-1)", "stack": "tf.stack([{}], axis=-1)",
                "concatenate": "tf.concat([{}], axis=-1)"},
     ),
