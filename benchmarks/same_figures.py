@@ -34,7 +34,7 @@ QUESTIONS = {
     "export --to markdown": ("export", "{run}", "--to", "markdown"),
     "verify --json": ("verify", "{run}", "--json"),
 }
-SMOKE = ("run", "--problem", "robertson,lotka-volterra,spiral-node", "--profile", "smoke", "--new", "--json")
+SMOKE = ("run", "--problem", "robertson,lotka-volterra,spiral-node", "--profile", "smoke", "--new", "--wait", "--json")
 COUNTS = ("n_steps", "n_accepted", "n_rejected", "n_rhs_evaluations")
 DIGITS = 0.1
 
@@ -119,8 +119,10 @@ def smoke(other: Path) -> Iterator[str]:
 def measured(checkout: Path, folder: Path) -> dict[str, dict[str, Any]]:
     """The points of a small run: outcome, digits and the solver's counts, by cell, tolerance and kind of call."""
     folder.mkdir()
-    output(checkout, (*SMOKE, "--out", str(folder)), folder)
-    (path,) = folder.glob("*/records.jsonl")
+    printed = output(checkout, (*SMOKE, "--out", str(folder)), folder)
+    path = next(folder.glob("*/records.jsonl"), None)
+    if path is None:
+        raise SystemExit(f"{checkout} measured nothing: {printed}")
     found: dict[str, dict[str, Any]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)

@@ -37,7 +37,8 @@ LEVEL = 0.035
 
 KINDS = ("small", "stiff", "large")
 
-Solver = tuple[str, ...]
+Solver = str
+"""A cell without its problem: :attr:`Cell.solver`."""
 """Adapter, method, sensitivity, mode, precision and device: a cell without its problem."""
 
 
@@ -117,7 +118,7 @@ def _planned(plan: Mapping[str, Any], names: Sequence[str]) -> dict[Solver, set[
     found: dict[Solver, set[str]] = {}
     for item in plan["cells"]:
         if item["division"] == "idiomatic" and item["cell"]["problem"] in names:
-            found.setdefault(solver_of(Cell(**item["cell"])), set()).add(item["cell"]["problem"])
+            found.setdefault(Cell(**item["cell"]).solver, set()).add(item["cell"]["problem"])
     return found
 
 
@@ -157,8 +158,8 @@ def _field(plan: Mapping[str, Any], kind: str, rows: Mapping[str, Sequence[Row]]
     for name in contested:
         for row in rows.get(name, ()):
             if (found := cost(row)) is not None:
-                costs.setdefault(solver_of(row.summary.cell), {})[name] = found
-                bounded |= {solver_of(row.summary.cell)} if row.gradient.at_most else set()
+                costs.setdefault(row.summary.cell.solver, {})[name] = found
+                bounded |= {row.summary.cell.solver} if row.gradient.at_most else set()
     solved = {name for known in costs.values() for name in known}
     return _Field(
         kind=kind,
@@ -201,11 +202,6 @@ def ratio_over(base: Sequence[float], new: Sequence[float]) -> Ratio:
     ratio = paired_ratio(base, new, ordered=False)
     found = resampled_mean([b / a for a, b in zip(base, new, strict=True)])
     return ratio if found is None else replace(ratio, low=min(ratio.low, found[0]), high=max(ratio.high, found[1]))
-
-
-def solver_of(cell: Cell) -> Solver:
-    """A cell without its problem."""
-    return (cell.adapter, cell.method, cell.sensitivity, cell.mode, cell.precision, cell.device)
 
 
 def _mean(costs: Iterable[Cost], gradients: int) -> float:

@@ -14,8 +14,9 @@ from sciml_bench.analysis.advice import Advice, advice
 from sciml_bench.analysis.comparable import why_not_comparable
 from sciml_bench.analysis.failures import Account, Failure, account, failures
 from sciml_bench.analysis.ranking import Lead, Standing, Standings, Tied, lead, standings
-from sciml_bench.analysis.rows import Comparison, RowTable, compare, tables
+from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, compare, tables
 from sciml_bench.analysis.summary import CellSummary, RunSummary
+from sciml_bench.stats.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,29 @@ class RankedTable:
         """Whether the row with the least time is the fastest beyond chance, and which others may be as fast."""
         return lead(self.table.rows, self.standings, quantity)
 
+    def fastest(self, quantity: str) -> Row | None:
+        """The row with the least time, against which the others are judged; ``None`` where nothing is judged."""
+        return next((item.fastest for item in self.standings if item.quantity == quantity), None)
+
+    def standing(self, quantity: str, row: Row) -> Standing | None:
+        """How a row stands against the one with the least time; ``None`` of that row itself."""
+        return next((item for item in self.standings if item.quantity == quantity and item.row is row), None)
+
+    def verdict(self, quantity: str, row: Row) -> str:
+        """The word that says how a row stands against the one with the least time; of that row itself ``fastest``, or
+        ``same`` or ``undecided`` where others may be as fast. Empty where it is not judged."""
+        if self.fastest(quantity) is row:
+            word = self.lead(quantity)[0]
+            return "fastest" if word is Lead.CLEAR else word.value
+        found = self.standing(quantity, row)
+        return "" if found is None else found.judgement.verdict.value
+
+    def is_best(self, quantity: str, row: Row) -> bool:
+        """Whether a row is judged faster than every other one that has a time."""
+        against = [item for item in self.standings if item.quantity == quantity]
+        slower = all(item.judgement.verdict is Verdict.SLOWER for item in against)
+        return bool(against) and slower and self.fastest(quantity) is row
+
 
 @dataclass(frozen=True)
 class ProblemAnalysis:
@@ -42,6 +66,18 @@ class ProblemAnalysis:
     cells: tuple[CellSummary, ...]
     comparison: Comparison
     tables: tuple[RankedTable, ...]
+
+    @property
+    def untimed(self) -> dict[str, list[CellSummary]]:
+        """The measured cells that have no time to show, by the name of the table in which they would stand."""
+        timed = {row.summary.cell_id for row in self.comparison.rows}
+        found: dict[str, list[CellSummary]] = {}
+        for division, _, belongs in DIVISIONS:
+            for cell in self.cells:
+                if belongs(cell) and cell.processes and cell.cell_id not in timed:
+                    name = f"matched: {cell.group}" if division == "matched" else division
+                    found.setdefault(name, []).append(cell)
+        return found
 
 
 class Analysis:

@@ -19,6 +19,7 @@ from sciml_bench.stats.ratio import Ratio, paired_ratio, with_fixed
 from sciml_bench.stats.verdict import Judgement, judge, with_bound
 
 GRADIENTS = (10, 1_000, 100_000)
+_SECONDS_PER_HOUR = 3600.0
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,17 @@ def cost(row: Row) -> Cost | None:
     """What a row costs; ``None`` where its first or its steady gradient is not known."""
     first, each = row.summary.first_gradient_process, row.gradient.seconds
     return None if first is None or each is None else Cost(first.median, each.median)
+
+
+def price_of(seconds: float | None, per_hour: float | None, calls: float = 1.0) -> float | None:
+    """The price of so many calls on a machine with this price for an hour; ``None`` where either is not known."""
+    return None if seconds is None or per_hour is None else seconds * calls / _SECONDS_PER_HOUR * per_hour
+
+
+def million_gradients_cost(row: Row, per_hour: float | None) -> float | None:
+    """The price of the first gradient and of 999 999 more; ``None`` where a time or the price is not known."""
+    of_row = cost(row)
+    return None if of_row is None else price_of(of_row.total_s(10**6), per_hour)
 
 
 def total_ratio(

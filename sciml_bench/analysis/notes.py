@@ -74,25 +74,19 @@ ONE_BY_ONE = (
 )
 
 
-def row_name(row: Row) -> str:
-    """How a row is called in a sentence."""
-    cell = row.summary.cell
-    return f"{cell.adapter} {cell.method} {cell.sensitivity} {cell.mode}"
-
-
 def verdicts(found: Sequence[Standing], rows: Sequence[Row]) -> Iterator[str]:
     """Each row of a table against the one with the least time, for gradients and for solves."""
     for quantity in QUANTITIES:
         of_quantity = [item for item in found if item.quantity == quantity]
         if of_quantity:
             word, _ = lead(rows, of_quantity, quantity)
-            yield f"{quantity}: {_LEADS[word]} {row_name(of_quantity[0].fastest)}; against it"
+            yield f"{quantity}: {_LEADS[word]} {of_quantity[0].fastest.name}; against it"
         for item in of_quantity:
             ratio = item.judgement.ratio
             interval = f"[{quantities.ratio(ratio.low)}, {quantities.ratio(ratio.high)}]"
             measured = f"{quantities.ratio(ratio.estimate):>5} {interval:<14}"
             why = f"{more(item.judgement)}{_mark(item.fastest, item.row)}"
-            yield f"  {item.judgement.verdict:<9} {measured}  {row_name(item.row)}{why}"
+            yield f"  {item.judgement.verdict:<9} {measured}  {item.row.name}{why}"
 
 
 _LEADS = {
@@ -172,14 +166,14 @@ _NAMED = 3
 
 def cheapest(item: Best) -> str:
     """Which row is the cheapest, the same as others, or that this is undecided and between which rows."""
-    names = [row_name(tied.row) for tied in item.tied[:_NAMED]]
+    names = [tied.row.name for tied in item.tied[:_NAMED]]
     if len(item.tied) > _NAMED:
         names.append(f"{len(item.tied) - _NAMED} more")
     if item.lead is Lead.CLEAR:
-        return row_name(item.row)
+        return item.row.name
     if item.lead is Lead.SAME:
-        return f"{row_name(item.row)} (the same within 5 %: {', '.join(names)})"
-    return f"undecided: {row_name(item.row)}, or {', or '.join(names)}"
+        return f"{item.row.name} (the same within 5 %: {', '.join(names)})"
+    return f"undecided: {item.row.name}, or {', or '.join(names)}"
 
 
 def _mark(*rows: Row) -> str:
@@ -188,7 +182,7 @@ def _mark(*rows: Row) -> str:
 
 def overtaking(item: Overtaking) -> str:
     """From how many gradients on a row costs less than another, with the range in which that is not certain."""
-    text = f"{row_name(item.late)} overtakes {row_name(item.early)} from {_count(item.gradients)} gradients on"
+    text = f"{item.late.name} overtakes {item.early.name} from {_count(item.gradients)} gradients on"
     if item.low is None or item.high is None:
         return text
     level = f"{100 * item.confidence:g} %"

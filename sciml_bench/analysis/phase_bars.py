@@ -65,10 +65,8 @@ def stack(cell: CellSummary) -> Stack | None:
         for part in PARTS
     }
     rest = median(max(0.0, process.wall_s - sum(process.phases_s.values())) for process in told)
-    which = cell.cell
-    names = (which.adapter, which.method, which.sensitivity, which.mode)
     known = {name: seconds for name, seconds in {**parts, REST.name: rest}.items() if seconds > 0}
-    return Stack(names, median(process.wall_s for process in told), known)
+    return Stack(cell.cell.words, median(process.wall_s for process in told), known)
 
 
 def legend() -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.summary import CellSummary, PointSummary
-from sciml_bench.analysis.tables.layouts import Layout
+from sciml_bench.analysis.table import CELL, Column, Entry, Table, cell_entries, number_entry
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.trajectories import Trajectories
 from sciml_bench.stats.shares import Share, Stability, stability
@@ -21,28 +21,32 @@ def shares(cell: CellSummary) -> Stability | None:
     return stability(*counts) if any(counts) else None
 
 
-def layout(cells: Iterable[CellSummary]) -> Layout | None:
+def stability_table(cells: Iterable[CellSummary]) -> Table | None:
     """The table of a problem, cells that are silently wrong most often last; ``None`` when nothing was tried."""
     found = [(cell, of_cell) for cell in cells if cell.processes and (of_cell := shares(cell)) is not None]
     if not found:
         return None
     found.sort(key=lambda item: (item[1].silent.share, -item[1].right.share))
-    return Layout(
-        headings=["adapter", "method", "sensitivity", "mode", "trials", "right", "honest failure", "silently wrong"],
-        rows=[
-            [
-                cell.cell.adapter, cell.cell.method, cell.cell.sensitivity, cell.cell.mode, str(of_cell.right.total),
-                *map(_text, (of_cell.right, of_cell.honest, of_cell.silent)),
-            ]
+    return Table(
+        caption="stability: solves with every parameter changed by up to a factor of two, at all tolerances",
+        columns=(*CELL, *(Column(text, True) for text in ("trials", "right", "honest failure", "silently wrong"))),
+        rows=tuple(
+            (
+                *cell_entries(cell.cell),
+                number_entry(of_cell.right.total, "d"),
+                *map(_entry, (of_cell.right, of_cell.honest, of_cell.silent)),
+            )
             for cell, of_cell in found
-        ],
-        first_number=4,
-    )  # fmt: skip
+        ),
+        names=len(CELL),
+        reading="In brackets: the 95 % interval of the share.",
+        cell_ids=tuple(cell.cell_id for cell, _ in found),
+    )
 
 
-def _text(part: Share) -> str:
+def _entry(part: Share) -> Entry:
     """A share with its 95 % interval, such as ``92 % (65–99)``."""
-    return f"{100 * part.share:.0f} % ({100 * part.low:.0f}–{100 * part.high:.0f})"
+    return Entry(f"{100 * part.share:.0f} %", f"{100 * part.low:.0f}–{100 * part.high:.0f}", part.share)
 
 
 # What each library does with a batch: steps of their own or shared ones, and what became of the trajectories.
@@ -63,10 +67,9 @@ def _of_cell(cell: CellSummary) -> Iterator[str]:
     for point in cell.points:
         if point.trajectories is not None:
             points.setdefault(point.rtol, point)
-    name = " ".join((cell.cell.adapter, cell.cell.method, cell.cell.sensitivity, cell.cell.mode))
     for rtol, point in sorted(points.items()):
         if point.trajectories is not None and (rtol == min(points) or point.trajectories.failed):
-            yield f"  {name} at rtol {quantities.tolerance(rtol)}: {_told(point.trajectories)}"
+            yield f"  {cell.cell.solver} at rtol {quantities.tolerance(rtol)}: {_told(point.trajectories)}"
 
 
 def _told(of: Trajectories) -> str:

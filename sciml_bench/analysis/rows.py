@@ -97,6 +97,11 @@ class Row:
     worst_component: str | None = None
     worst_component_error: float | None = None
 
+    @property
+    def name(self) -> str:
+        """How the row is called in a sentence."""
+        return self.summary.cell.solver
+
 
 @dataclass(frozen=True)
 class Comparison:

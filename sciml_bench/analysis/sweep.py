@@ -22,8 +22,6 @@ from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, Power, ahead, compl
 
 # Which cells of a sweep stand in one table: those that may be set against each other at every size.
 
-_USUAL = {"precision": "float64", "device": "cpu"}
-
 
 @dataclass(frozen=True)
 class Solver:
@@ -33,15 +31,9 @@ class Solver:
     cells: Mapping[str, CellSummary]
 
     @property
-    def words(self) -> list[str]:
-        """Adapter, method, sensitivity and mode; precision and device where they are unusual."""
-        unusual = [value for axis, usual in _USUAL.items() if (value := getattr(self.cell, axis)) != usual]
-        return [self.cell.adapter, self.cell.method, self.cell.sensitivity, " ".join([self.cell.mode, *unusual])]
-
-    @property
     def name(self) -> str:
-        """All of it in one line."""
-        return " ".join(self.words)
+        """How it is called in a sentence."""
+        return self.cell.solver
 
     def one_method(self, other: Solver) -> bool:
         """Whether only the sensitivity differs."""

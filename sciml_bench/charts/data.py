@@ -16,7 +16,6 @@ from sciml_bench.stats.verdict import Judgement
 # What the charts of one problem are made of: its cells, their names, and where their times are compared.
 
 # Only what differs from these is worth a place in a name.
-_USUAL = {"precision": "float64", "device": "cpu"}
 
 
 @dataclass(frozen=True)
@@ -103,11 +102,7 @@ class ProblemData:
 
 def label(cell: CellSummary) -> str:
     """A cell's name within its problem."""
-    which = cell.cell
-    words = [which.adapter, which.method, which.sensitivity, which.mode]
-    words += [f"({cell.role})"] if cell.is_default else []
-    words += [value for axis, usual in _USUAL.items() if (value := getattr(which, axis)) != usual]
-    return clean(" ".join(words), 64)
+    return clean(" ".join([cell.cell.solver, *([f"({cell.role})"] if cell.is_default else [])]), 64)
 
 
 def places(cell: CellSummary, processes: Iterable[ProcessSummary] | None = None) -> str:

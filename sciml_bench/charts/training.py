@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from sciml_bench.analysis import quantities
-from sciml_bench.analysis.tables.training import loss_text
+from sciml_bench.analysis.tables.training import LOSS
 from sciml_bench.analysis.training import TrainingRow, conditions, curve_process, goal, training_rows
 from sciml_bench.charts import scales
 from sciml_bench.charts.axes import Axes
@@ -82,7 +82,7 @@ def _alt(data: ProblemData, rows: Sequence[TrainingRow]) -> str:
         steps = _steps(row)
         if steps:
             _, seconds, last = steps[-1]
-            words = f"{label(row.cell)} goes from {loss_text(steps[0][2])} to {loss_text(last)}"
+            words = f"{label(row.cell)} goes from {format(steps[0][2], LOSS)} to {format(last, LOSS)}"
             said.append(f"{words} in {len(steps)} steps and {quantities.duration(seconds)}.")
     reached = sorted((row.to_target.median, label(row.cell)) for row in rows if row.to_target is not None)
     if reached:

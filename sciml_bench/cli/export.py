@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import out_option
 
 if TYPE_CHECKING:
-    from sciml_bench.analysis.analysis import Analysis
     from sciml_bench.export.formats import Row
     from sciml_bench.record.run_folder import Run
 
@@ -111,21 +110,14 @@ def _write_summary(run: Run, form: str, price: float | None, output: Path | None
     found = Analysis(summarise(run.plan, read), run.folder)
     if form not in _OF_TABLES:
         return _write_rows(COLUMNS, cell_rows(found, price), form, output)
-    text = _tables(form)(found, price)
-    if not any(True for _ in lines(found)):
-        return False
-    with _file(output) as file:
-        file.writelines(f"{line}\n" for line in text)
-    return True
-
-
-def _tables(form: str) -> Callable[[Analysis, float | None], Iterator[str]]:
-    from sciml_bench.export.cells import lines
     from sciml_bench.render.latex import latex
     from sciml_bench.render.markdown import markdown
 
-    write = latex if form == "latex" else markdown
-    return lambda analysis, price: write(lines(analysis), price)
+    if not any(True for _ in lines(found)):
+        return False
+    with _file(output) as file:
+        file.writelines(f"{line}\n" for line in (latex if form == "latex" else markdown)(found, price))
+    return True
 
 
 def _write_rows(columns: Any, rows: Iterator[Row], form: str, output: Path | None) -> bool:

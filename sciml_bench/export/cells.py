@@ -3,91 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis, RankedTable
-from sciml_bench.analysis.break_even import cost
-from sciml_bench.analysis.ranking import Lead, Standing
-from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, Target, Time
+from sciml_bench.analysis.analysis import Analysis, RankedTable
+from sciml_bench.analysis.break_even import million_gradients_cost, price_of
+from sciml_bench.analysis.ranking import Standing
+from sciml_bench.analysis.rows import Comparison, Row, Target, Time
 from sciml_bench.analysis.summary import CellSummary, PointSummary
 from sciml_bench.analysis.training import training_rows
 from sciml_bench.export.formats import Column, Kind, Value
 from sciml_bench.export.formats import Row as ExportRow
 
 _TEXT, _INTEGER, _NUMBER, _TRUTH = Kind.TEXT, Kind.INTEGER, Kind.NUMBER, Kind.TRUTH
-_SECONDS_PER_HOUR = 3600.0
 
 
 @dataclass(frozen=True)
 class Line:
-    """One cell in one table: its row where it has a time, and how it stands against the fastest of the table."""
+    """One cell in one table: its row where it has a time, and the ranked table in which that stands."""
 
     run: str
     problem: str
     table: str
     comparison: Comparison
     cell: CellSummary
-    row: Row | None
-    standings: dict[str, Standing | None]
-    is_fastest: dict[str, bool]
     comparable: bool
-    leads: dict[str, Lead] = field(default_factory=dict[str, Lead])
+    row: Row | None = None
+    ranked: RankedTable | None = None
 
     def verdict(self, quantity: str) -> str | None:
-        """The word that says how it stands against the row with the least time; of that row itself ``fastest``, or
-        ``same`` or ``undecided`` where others may be as fast."""
-        if self.is_fastest.get(quantity):
-            word = self.leads[quantity]
-            return "fastest" if word is Lead.CLEAR else word.value
-        found = self.standings.get(quantity)
-        return None if found is None else found.judgement.verdict.value
+        """See :meth:`RankedTable.verdict`; ``None`` where the cell is not judged."""
+        return self.ranked.verdict(quantity, self.row) or None if self.ranked and self.row else None
+
+    def standing(self, quantity: str) -> Standing | None:
+        """How it stands against the fastest of its table."""
+        return self.ranked.standing(quantity, self.row) if self.ranked and self.row else None
 
 
 def lines(analysis: Analysis) -> Iterator[Line]:
     """The cells of every table, in the order of the tables; those without a time stand at the end of theirs."""
     run, may_compare = analysis.folder.name, analysis.comparable
     for problem in analysis.problems:
-        without = _without_time(run, problem, may_compare)
-        for ranked in problem.tables:
-            yield from _of_table(run, problem.comparison, ranked, may_compare)
-            yield from without.pop(ranked.table.name, ())
-        for left in without.values():
-            yield from left
-
-
-def _without_time(run: str, problem: ProblemAnalysis, may_compare: bool) -> dict[str, list[Line]]:
-    """The cells of a problem that have no time to show, by the name of the table in which they would stand."""
-    timed = {row.summary.cell_id for row in problem.comparison.rows}
-    found: dict[str, list[Line]] = {}
-    for division, _, belongs in DIVISIONS:
-        for cell in problem.cells:
-            if belongs(cell) and cell.processes and cell.cell_id not in timed:
-                name = f"matched: {cell.group}" if division == "matched" else division
-                line = Line(run, problem.name, name, problem.comparison, cell, None, {}, {}, may_compare)
-                found.setdefault(name, []).append(line)
-    return found
-
-
-def _of_table(run: str, comparison: Comparison, ranked: RankedTable, may_compare: bool) -> Iterator[Line]:
-    against = {(item.quantity, item.row.summary.cell_id): item for item in ranked.standings}
-    fastest = {(item.quantity, item.fastest.summary.cell_id) for item in ranked.standings}
-    leads = {quantity: ranked.lead(quantity)[0] for quantity in ("solve", "gradient")}
-    for row in ranked.table.rows:
-        key = row.summary.cell_id
-        yield Line(
-            run=run,
-            problem=comparison.problem,
-            table=ranked.table.name,
-            comparison=comparison,
-            cell=row.summary,
-            row=row,
-            standings={quantity: against.get((quantity, key)) for quantity in leads},
-            is_fastest={quantity: (quantity, key) in fastest for quantity in leads},
-            comparable=may_compare,
-            leads=leads,
-        )
+        ranked = {table.table.name: table for table in problem.tables}
+        untimed = problem.untimed
+        for name in dict.fromkeys([*ranked, *untimed]):
+            found = ranked.get(name)
+            for row in found.table.rows if found else ():
+                yield Line(run, problem.name, name, problem.comparison, row.summary, may_compare, row, found)
+            for cell in untimed.get(name, ()):
+                yield Line(run, problem.name, name, problem.comparison, cell, may_compare)
 
 
 _NOTHING = Time(None)
@@ -119,7 +84,7 @@ def _target_error(target: Target) -> float | None:
 
 
 def _ratio(line: Line, quantity: str, which: str) -> float | None:
-    found = line.standings.get(quantity)
+    found = line.standing(quantity)
     return None if found is None else getattr(found.judgement.ratio, which)
 
 
@@ -185,14 +150,8 @@ def _no_energy(line: Line) -> str | None:
     return next((process.no_energy for process in line.cell.processes if process.no_energy), "not measured")
 
 
-def _price(seconds: float | None, price: float | None, calls: float = 1.0) -> float | None:
-    return None if seconds is None or price is None else seconds * calls / _SECONDS_PER_HOUR * price
-
-
-def million_gradients_cost(line: Line, price: float | None) -> float | None:
-    """The price of the first gradient and of 999 999 more; ``None`` where a time or the price is not known."""
-    of_row = cost(line.row) if line.row else None
-    return None if of_row is None else _price(of_row.total_s(10**6), price)
+def _million_gradients(line: Line, price_per_hour: float | None) -> float | None:
+    return million_gradients_cost(line.row, price_per_hour) if line.row else None
 
 
 def _to_target(line: Line) -> float | None:
@@ -280,7 +239,7 @@ def _columns_of_call(name: str, get: Callable[[Line], Time]) -> Iterator[tuple[C
 
 def _training_columns() -> Iterator[tuple[Column, _Get]]:
     yield _column("to_target_s", _NUMBER, "from process start to the target of the training, median", _to_target)
-    yield _cost_column("to_target_cost", "price of that time", lambda line, price: _price(_to_target(line), price))
+    yield _cost_column("to_target_cost", "price of that time", lambda line, price: price_of(_to_target(line), price))
 
 
 def _error_columns() -> Iterator[tuple[Column, _Get]]:
@@ -319,14 +278,12 @@ def _resource_columns() -> Iterator[tuple[Column, _Get]]:
     yield _cost_column(
         "first_gradient_cost",
         "price of the time to the first gradient",
-        lambda line, price: _price(_first(line), price),
+        lambda line, price: price_of(_first(line), price),
     )
     yield _cost_column(
-        "million_solves_cost", "price of 10⁶ solves", lambda line, price: _price(_seconds(_solve(line)), price, 1e6)
+        "million_solves_cost", "price of 10⁶ solves", lambda line, price: price_of(_seconds(_solve(line)), price, 1e6)
     )
-    yield _cost_column(
-        "million_gradients_cost", "price of the first and 10⁶ − 1 more gradients", million_gradients_cost
-    )
+    yield _cost_column("million_gradients_cost", "price of the first and 10⁶ − 1 more gradients", _million_gradients)
     yield _column("records", _TEXT, "the records, as cell_id/block/attempt", _records)
 
 

@@ -38,6 +38,10 @@ CALLS = (GRADIENT, SOLVE)
 """What a worker calls at every point, unless its task asks for less."""
 
 
+USUAL = ("float64", "cpu")
+"""The precision and the device that go without saying."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """What is measured: problem × adapter × method × sensitivity × mode × precision × device.
@@ -58,6 +62,17 @@ class Cell:
     def label(self) -> str:
         """One greppable word: ``problem/adapter/method/sensitivity/mode/precision/device``."""
         return "/".join(dataclasses.astuple(self))
+
+    @property
+    def words(self) -> tuple[str, str, str, str]:
+        """What it is called beside its problem: adapter, method, sensitivity, and mode with what is unusual."""
+        unusual = [word for word in (self.precision, self.device) if word not in USUAL]
+        return self.adapter, self.method, self.sensitivity, " ".join([self.mode, *unusual])
+
+    @property
+    def solver(self) -> str:
+        """These words in one line."""
+        return " ".join(self.words)
 
     @property
     def caches(self) -> str:

@@ -7,15 +7,12 @@ The best value is bold only where every other row of the table was judged slower
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 
-from sciml_bench.analysis import quantities
-from sciml_bench.analysis.rows import Time
+from sciml_bench.analysis.analysis import Analysis
+from sciml_bench.analysis.table import Column, Entry, Table, Unit
+from sciml_bench.analysis.tables.cells import paper_tables
 from sciml_bench.charts.chart import clean
-from sciml_bench.export.cells import Line, million_gradients_cost
-from sciml_bench.stats.centre import Iterations, centre
-from sciml_bench.stats.verdict import Verdict
 
 PREAMBLE = (
     r"% In the preamble: \usepackage{booktabs,siunitx}",
@@ -26,18 +23,23 @@ _ESCAPES = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"{\char34}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}",
-    "-": "{-}", "µ": r"\textmu{}", "×": r"$\times$", "–": "--", "…": r"\dots{}", "≤": r"$\leq$",
+    "-": "{-}", "⁶": r"$^6$", "µ": r"\textmu{}", "×": r"$\times$", "–": "--", "…": r"\dots{}", "≤": r"$\leq$",
 }  # fmt: skip
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, r"\textmu s"), (1e-9, "ns"))
 _MIB = 2.0**20
 
-# Two processes have an interval ten times as wide as they lie apart: it says nothing but that there are two.
-_FEWEST_FOR_BRACKETS = 3
+# A page of text holds so many columns of numbers; ``only`` takes them from the table of the report.
+_HEADINGS = ("1st gradient", "solve", "gradient", "gradient error", "memory", "cost of 10⁶ gradients")
+_LONGEST_NOTE = 400
+_READING = (
+    r"In brackets half the width of the 95\,\% interval of the median over processes, from 3 processes on. Bold: "
+    r"judged faster than every other row."
+)
 
 
-def escaped(text: str) -> str:
+def escaped(text: str, longest: int = 200) -> str:
     """One line in which nothing is a command; letters that pdfLaTeX may not know are written as their code."""
-    return "".join(_letter(letter) for letter in clean(text, 200))
+    return "".join(_letter(letter) for letter in clean(text, longest))
 
 
 def _letter(letter: str) -> str:
@@ -47,108 +49,62 @@ def _letter(letter: str) -> str:
     return letter if known else f"U+{ord(letter):04X}"
 
 
-def latex(lines: Iterable[Line], price_per_hour: float | None = None) -> Iterator[str]:
-    """The lines of text, without line feeds."""
+def latex(analysis: Analysis, price_per_hour: float | None = None) -> Iterator[str]:
+    """The tables of cells as lines of text, without line feeds."""
     yield from PREAMBLE
-    for (_, _), of_table in groupby(lines, key=lambda line: (line.problem, line.table)):
+    for problem, table in paper_tables(analysis, price_per_hour):
         yield ""
-        yield from _table(list(of_table), price_per_hour)
+        yield from table_lines(f"{problem}, {table.caption}.", table.only(_HEADINGS).named())
 
 
-def _table(rows: Sequence[Line], price: float | None) -> Iterator[str]:
-    columns = _columns(rows, price)
+def table_lines(caption: str, table: Table) -> Iterator[str]:
+    """One table with its caption."""
+    numbers = [place for place, column in enumerate(table.columns) if column.number]
+    columns = [_column(table.columns[place], [row[place] for row in table.rows]) for place in numbers]
+    notes = " ".join(escaped(note, _LONGEST_NOTE) for note in table.notes)
     yield r"\begin{table}"
     # Six columns of numbers are wide for a page of text.
     yield r"  \centering\footnotesize\setlength{\tabcolsep}{3pt}"
-    yield f"  \\caption{{{_caption(rows)}}}"
+    yield f"  \\caption{{{escaped(caption)} {notes} {_READING}}}"
     yield f"  \\begin{{tabular}}{{l{''.join(f'S[table-format={_format(cells)}]' for _, cells in columns)}}}"
     yield r"    \toprule"
-    yield f"    {' & '.join(['cell', *(f'{{{heading}}}' for heading, _ in columns)])} \\\\"
+    yield f"    {' & '.join([escaped(table.columns[0].text), *(f'{{{heading}}}' for heading, _ in columns)])} \\\\"
     yield r"    \midrule"
-    for number, line in enumerate(rows):
-        yield f"    {' & '.join([_name(line), *(cells[number] for _, cells in columns)])} \\\\"
+    for number, row in enumerate(table.rows):
+        yield f"    {' & '.join([escaped(row[0].text), *(cells[number] for _, cells in columns)])} \\\\"
     yield r"    \bottomrule"
     yield r"  \end{tabular}"
     yield r"\end{table}"
 
 
-def _name(line: Line) -> str:
-    which = line.cell.cell
-    words = [which.adapter, which.method, which.sensitivity, which.mode]
-    words += [value for value in (which.precision, which.device) if value not in {"float64", "cpu"}]
-    return escaped(" ".join(words))
+def _column(column: Column, entries: Sequence[Entry]) -> tuple[str, list[str]]:
+    """The heading of a column of numbers, and what stands below it."""
+    heading = escaped(column.text)
+    match column.unit:
+        case Unit.SECONDS:
+            scale, unit = _scale([entry.value for entry in entries])
+            return f"{heading} ({unit})", [_number(entry, scale) for entry in entries]
+        case Unit.BYTES:
+            return f"{heading} (MiB)", [_number(entry, _MIB) for entry in entries]
+        case Unit.ERROR:
+            return heading, [_scientific(entry.value) for entry in entries]
+        case Unit.NONE:
+            return heading, [_number(entry, 1.0) for entry in entries]
 
 
-def _caption(rows: Sequence[Line]) -> str:
-    first = rows[0]
-    words = [f"{escaped(first.problem)}, {escaped(first.table)}."]
-    if not first.comparable:
-        words.append("These times are not for comparison: one process per cell, or all of them disturbed.")
-    for name, target in (("solve", first.comparison.solve_target), ("gradient", first.comparison.gradient_target)):
-        if target.digits is not None:
-            words.append(f"Time per {name} at an error of \\num{{{quantities.error(10.0**-target.digits)}}}.")
-        elif target.rtol is not None:
-            words.append(f"Time per {name} at a relative tolerance of \\num{{{quantities.tolerance(target.rtol)}}}.")
-    words.append(
-        r"In brackets half the width of the 95\,\% interval of the median over processes, from "
-        f"{_FEWEST_FOR_BRACKETS} processes on. Bold: judged faster than every other row."
-    )
-    return " ".join(words)
+def _number(entry: Entry, scale: float) -> str:
+    if entry.value is None:
+        return "{--}"
+    text = with_uncertainty(entry.value / scale, None if entry.half is None else entry.half / scale)
+    text = f"{{$\\leq {text}$}}" if entry.at_most else text
+    return rf"\bfseries {text}" if entry.mark == "best" else text
 
 
-Cells = list[str]
-
-
-def _columns(rows: Sequence[Line], price: float | None) -> list[tuple[str, Cells]]:
-    """The headings and what stands below them."""
-    found = [
-        _time_column("first gradient", [_first(line) for line in rows], [""] * len(rows)),
-        _of_call("solve", rows, lambda line: line.row.solve if line.row else None),
-        _of_call("gradient", rows, lambda line: line.row.gradient if line.row else None),
-        ("gradient error", [_scientific(line.row.gradient_error if line.row else None) for line in rows]),
-        ("memory (MiB)", [_plain(_mib(line)) for line in rows]),
-    ]
-    if price is not None:
-        found.append((r"cost of $10^6$", [_plain(million_gradients_cost(line, price)) for line in rows]))
-    return found
-
-
-def _of_call(name: str, rows: Sequence[Line], get: Callable[[Line], Time | None]) -> tuple[str, Cells]:
-    times = [get(line) for line in rows]
-    blocks = [[s for s in time.blocks.values() if s is not None] if time else [] for time in times]
-    prefixes = [r"\leq" if time is not None and time.seconds and time.at_most else "" for time in times]
-    heading, cells = _time_column(name, blocks, prefixes)
-    best = _best(rows, name)
-    return heading, [rf"\bfseries {cell}" if place == best else cell for place, cell in enumerate(cells)]
-
-
-def _best(rows: Sequence[Line], quantity: str) -> int | None:
-    """The row that every other row with a time was judged slower than; ``None`` when there is none."""
-    others = [found for line in rows if (found := line.standings.get(quantity)) is not None]
-    fastest = [place for place, line in enumerate(rows) if line.is_fastest.get(quantity)]
-    decided = others and all(found.judgement.verdict is Verdict.SLOWER for found in others)
-    return fastest[0] if decided and fastest else None
-
-
-def _first(line: Line) -> list[float]:
-    return [seconds for process in line.cell.processes if (seconds := process.first_gradient_process_s) is not None]
-
-
-def _time_column(name: str, processes: Sequence[Sequence[float]], prefixes: Sequence[str]) -> tuple[str, Cells]:
-    """Times in one common unit, that of the middle of the smallest and the largest; their intervals in brackets."""
-    centres = [centre(Iterations(1, seconds, None) for seconds in of_cell) for of_cell in processes]
-    known = [found.median for found in centres if found is not None and found.median > 0]
+def _scale(seconds: Sequence[float | None]) -> tuple[float, str]:
+    """One unit for a column: that of the middle of the smallest and the largest."""
+    known = [value for value in seconds if value is not None and value > 0]
     middle = math.sqrt(min(known, default=1.0) * max(known, default=1.0))
-    scale, unit = next(((s, u) for s, u in _UNITS if middle >= 0.9995 * s), _UNITS[-1])
-    cells: Cells = []
-    for found, prefix in zip(centres, prefixes, strict=True):
-        if found is None:
-            cells.append("{--}")
-            continue
-        half = (found.high - found.low) / 2 if found.n >= _FEWEST_FOR_BRACKETS else None
-        text = with_uncertainty(found.median / scale, None if half is None else half / scale)
-        cells.append(f"{{${prefix} {text}$}}" if prefix else text)
-    return f"{name} ({unit})", cells
+    return next(((scale, unit) for scale, unit in _UNITS if middle >= 0.9995 * scale), _UNITS[-1])
 
 
 def with_uncertainty(value: float, half: float | None) -> str:
@@ -171,15 +127,7 @@ def _scientific(value: float | None) -> str:
     return "{--}" if not value else f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e")
 
 
-def _plain(value: float | None) -> str:
-    return "{--}" if value is None else with_uncertainty(value, None)
-
-
-def _mib(line: Line) -> float | None:
-    return None if line.cell.peak_rss_bytes is None else line.cell.peak_rss_bytes / _MIB
-
-
-def _format(cells: Cells) -> str:
+def _format(cells: Sequence[str]) -> str:
     """The format of a column for siunitx: digits before and after the point, of the uncertainty, of the exponent."""
     numbers = [cell.removeprefix(r"\bfseries ") for cell in cells if "{" not in cell]
     mantissas = [number.partition("e")[0].partition("(")[0] for number in numbers]

@@ -6,32 +6,32 @@ each table stand the verdicts between its rows and the best choice, below the ta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from rich import box
 from rich.console import Console
 from rich.measure import Measurement
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
 from sciml_bench.analysis import notes as remarks
 from sciml_bench.analysis import phase_bars as stacks
-from sciml_bench.analysis import reliability as trials
 from sciml_bench.analysis.advice import unadvised
 from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis
 from sciml_bench.analysis.failures import Failure
 from sciml_bench.analysis.models import is_model, model_table
 from sciml_bench.analysis.quantities import wrapped
-from sciml_bench.analysis.reliability import batch_lines, drift_lines
-from sciml_bench.analysis.rows import Row, Target
+from sciml_bench.analysis.reliability import batch_lines, drift_lines, stability_table
+from sciml_bench.analysis.rows import Target
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.analysis.sweep import axis_of, sweep_tables
-from sciml_bench.analysis.tables import advice as advice_table
-from sciml_bench.analysis.tables import layouts
-from sciml_bench.analysis.tables import models as model_text
+from sciml_bench.analysis.table import Entry, Table, Unit
+from sciml_bench.analysis.tables import advice as advice_tables
+from sciml_bench.analysis.tables import models as model_tables
 from sciml_bench.analysis.tables import sweep as sweep_text
-from sciml_bench.analysis.tables import training as training_table
+from sciml_bench.analysis.tables.cells import cell_table
+from sciml_bench.analysis.tables.training import training_table
 from sciml_bench.analysis.training import training_rows
 from sciml_bench.record.outcome import Outcome
 
@@ -81,13 +81,9 @@ def _print_sweep(summary: RunSummary, console: Console) -> None:
         _say(console, "no cell has a number to show; see the failures below")
         return
     for table in found:
-        _say(console, "")
-        _say(console, sweep_text.caption(table))
-        _print_layout(sweep_text.layout(table), sweep_text.stacked(table), console)
-        print_lines(sweep_text.notes(table), console)
+        print_table(sweep_text.sweep_table(table), console)
     _say(console, "")
-    for line in wrapped(sweep_text.reading_help(found), min(console.width, _WIDEST_TEXT)):
-        _say(console, line, "dim")
+    _print_reading(sweep_text.reading_help(found), console)
     _say(console, sweep_text.ELSEWHERE, "dim")
 
 
@@ -118,10 +114,7 @@ def print_problem(problem: ProblemAnalysis, comparable: bool, console: Console) 
         _say(console, "no cell has a time to show; see the failures below")
     for number, ranked in enumerate(problem.tables):
         rows = ranked.table.rows
-        if number:
-            _say(console, "")
-        _say(console, ranked.table.heading)
-        _print_rows(rows, console)
+        print_table(cell_table(ranked), console, apart=number > 0)
         if comparable:
             print_lines(remarks.verdicts(ranked.standings, rows), console)
             print_lines(remarks.best_choice(rows), console)
@@ -131,8 +124,10 @@ def print_problem(problem: ProblemAnalysis, comparable: bool, console: Console) 
         _say(console, targets, "dim")
     print_lines(batch_lines(cells), console)
     print_lines(drift_lines(cells), console)
-    _print_training(cells, console)
-    _print_trials(cells, console)
+    if trained := training_rows(cells):
+        print_table(training_table(trained), console)
+    if (stability := stability_table(cells)) is not None:
+        print_table(stability, console)
     _print_stacks(cells, console)
 
 
@@ -143,30 +138,14 @@ def _print_model(entry: Mapping[str, Any], problem: ProblemAnalysis, comparable:
         return
     _say(console, "")
     _say(console, f"{problem.name}: {problem.title}", "bold")
-    layout = model_text.parity_layout(table.parity)
-    _say(console, model_text.PARITY)
-    _print_layout(layout, model_text.stacked(layout), console)
+    print_table(model_tables.parity_table(table.parity), console, apart=False)
     if table.rows:
-        layout = model_text.times_layout(table)
-        _say(console, "")
-        _say(console, model_text.TIMES)
-        _print_layout(layout, model_text.stacked(layout), console)
+        print_table(model_tables.times_table(table), console)
         if comparable:
             for ranked in problem.tables:
                 print_lines(remarks.verdicts(ranked.standings, ranked.table.rows), console)
-        print_lines(model_text.checklist(entry, table), console)
+        print_lines(model_tables.checklist(entry, table), console)
     _print_stacks(problem.cells, console)
-
-
-def _print_training(cells: Sequence[CellSummary], console: Console) -> None:
-    """Print how the cells that train did."""
-    rows = training_rows(cells)
-    if not rows:
-        return
-    _say(console, "")
-    _say(console, training_table.caption(rows))
-    _print_layout(training_table.layout(rows), training_table.stacked(rows), console)
-    print_lines(training_table.notes(rows), console)
 
 
 def _print_advice(analysis: Analysis, console: Console) -> None:
@@ -177,63 +156,92 @@ def _print_advice(analysis: Analysis, console: Console) -> None:
     silent = unadvised(analysis.summary.plan, advised)
     if not advised and not silent:
         return
-    _say(console, "")
-    _say(console, advice_table.CAPTION, "bold")
     if advised:
-        _print_layout(advice_table.layout(advised), advice_table.stacked(advised), console)
-    print_lines(advice_table.notes(advised), console)
-    print_lines(advice_table.silence(silent), console)
-    if not advised:
-        return
-    for line in wrapped(advice_table.HELP, min(console.width, _WIDEST_TEXT)):
-        _say(console, line, "dim")
-
-
-def _print_layout(layout: layouts.Layout, stacked: Iterable[str], console: Console) -> None:
-    """Print a table: with rules where it fits the terminal, as short lines where it does not, plain elsewhere."""
-    if not console.is_terminal:
-        console.print(_table(layout, None))
-    elif _width(drawn := _table(layout, box.SIMPLE_HEAD), console) <= console.width:
-        console.print(drawn)
+        print_table(advice_tables.advice_table(advised), console, style="bold")
     else:
-        print_lines(stacked, console)
+        _say(console, "")
+        _say(console, advice_tables.CAPTION, "bold")
+    print_lines(advice_tables.silence(silent), console)
 
 
-def _print_trials(cells: Sequence[CellSummary], console: Console) -> None:
-    """Print how dependable each cell is on perturbed parameters."""
-    found = trials.layout(cells)
-    if found is None:
-        return
-    _say(console, "")
-    _say(console, "stability: solves with every parameter changed by up to a factor of two, at all tolerances")
-    console.print(_table(found, box.SIMPLE_HEAD if console.is_terminal else None))
+def print_table(table: Table, console: Console, *, apart: bool = True, style: str = "") -> None:
+    """Print a table with its caption and notes.
 
-
-def _print_rows(rows: Sequence[Row], console: Console) -> None:
+    On a terminal the widest layout that fits is taken: every column, then columns above each other, then no columns at
+    all. Elsewhere one plain line for each row. No layout ever cuts a number.
+    """
+    if apart:
+        _say(console, "")
+    _say(console, table.caption, style)
     if not console.is_terminal:
-        console.print(_table(layouts.plain(rows), None))
-        return
-    for layout in layouts.TABLES:
-        table = _table(layout(rows), box.SIMPLE_HEAD)
-        if _width(table, console) <= console.width:
-            console.print(table)
+        console.print(_grid(table, lambda entry: entry.line, None))
+    else:
+        _print_fitting(table, console)
+    print_lines(table.notes, console)
+    _print_reading(table.reading, console)
+
+
+def _print_fitting(table: Table, console: Console) -> None:
+    layouts = [_grid(table, _two_lines, box.SIMPLE_HEAD), *([_folded(table)] if table.folds else [])]
+    for drawn in layouts:
+        if _width(drawn, console) <= console.width:
+            console.print(drawn)
             return
-    for line in layouts.stacked(rows):
-        _say(console, line)
+    print_lines(_without_columns(table), console)
 
 
-def _width(table: Table, console: Console) -> int:
-    """How many columns of a terminal a table needs."""
-    return Measurement.get(console, console.options.update(width=_UNLIMITED), table).maximum
+def _grid(table: Table, text: Callable[[Entry], str], frame: box.Box | None) -> Grid:
+    drawn = Grid(box=frame, pad_edge=False)
+    for column in table.columns:
+        drawn.add_column(column.text, justify="right" if column.number else "left", no_wrap=True)
+    for row in table.rows:
+        drawn.add_row(*(Text(text(entry)) for entry in row))
+    return drawn
 
 
-def _table(layout: layouts.Layout, frame: box.Box | None) -> Table:
-    table = Table(box=frame, pad_edge=False)
-    for index, heading in enumerate(layout.headings):
-        table.add_column(heading, justify="right" if index >= layout.first_number else "left", no_wrap=True)
-    for texts in layout.rows:
-        table.add_row(*map(Text, texts))
-    return table
+def _two_lines(entry: Entry) -> str:
+    """A text and what is below it; reasons are too long for a column."""
+    return "\n".join([entry.text, *_below(entry)])
+
+
+def _below(entry: Entry) -> list[str]:
+    return entry.below.split(", ") if entry.below else []
+
+
+def _folded(table: Table) -> Grid:
+    """Columns above each other. There is no room for the ranges of times, which the median stands for."""
+    drawn = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    for fold in table.folds:
+        columns = [[table.columns[place] for place in line] for line in fold]
+        heading = "\n".join(" ".join(column.text for column in line) for line in columns)
+        numbers = all(column.number for line in columns for column in line)
+        drawn.add_column(heading, justify="right" if numbers else "left", no_wrap=True)
+    for row in table.rows:
+        texts: list[Text] = []
+        for fold in table.folds:
+            lines = [" ".join(row[place].text for place in line) for line in fold]
+            shown = (place for line in fold for place in line if table.columns[place].unit is not Unit.SECONDS)
+            texts.append(Text("\n".join([*lines, *(part for place in shown for part in _below(row[place]))])))
+        drawn.add_row(*texts)
+    return drawn
+
+
+def _without_columns(table: Table) -> Iterator[str]:
+    """A few short lines for each row."""
+    for row in table.rows:
+        yield table.name(row)
+        for column, entry in zip(table.columns[table.names :], row[table.names :], strict=True):
+            yield f"  {column.text} {entry.line}"
+
+
+def _width(grid: Grid, console: Console) -> int:
+    """How many columns of a terminal a grid needs."""
+    return Measurement.get(console, console.options.update(width=_UNLIMITED), grid).maximum
+
+
+def _print_reading(text: str, console: Console) -> None:
+    for line in wrapped(text, min(console.width, _WIDEST_TEXT)):
+        _say(console, line, "dim")
 
 
 def _print_stacks(cells: Sequence[CellSummary], console: Console) -> None:

@@ -14,7 +14,7 @@ from stubs.points import in_schema
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import RunSummary
-from sciml_bench.analysis.tables import training as training_table
+from sciml_bench.analysis.tables.training import training_table
 from sciml_bench.analysis.training import distances, training_rows
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
@@ -75,16 +75,14 @@ def test_the_distance_is_between_ends_of_the_same_steps(rows):
 
 
 def test_the_table_says_how_each_ended_and_why(rows):
-    told = dict(zip((row.cell.cell.adapter for row in rows), training_table.layout(rows).rows, strict=True))
+    table = training_table(rows)
+    told = {row[0].text: [entry.text for entry in row] for row in table.rows}
     assert told["diffrax"][4:8] == ["ok", "200/200", "20", "0.9569"]
     assert told["tensorflow"][4:6] == ["nonfinite", "80/200"]
     assert told["torchdiffeq"][4:8] == ["max_steps", "0/200", "–", "–"]
-    notes = "\n".join(training_table.notes(rows))
+    notes = "\n".join(table.notes)
     assert "tensorflow bdf backsolve xla: nonfinite after 80 steps: the loss is not finite" in notes
-    assert (
-        training_table.caption(rows)
-        == "training: 200 steps of adam (learning rate 0.05) from the same start, at rtol 1e-6"
-    )
+    assert table.caption == "training: 200 steps of adam (learning rate 0.05) from the same start, at rtol 1e-6"
 
 
 def test_show_prints_it(summary, tmp_path, capsys):

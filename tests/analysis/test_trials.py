@@ -43,11 +43,11 @@ def test_cells_that_are_silently_wrong_come_last():
     wrong, good = cell_with(RIGHT, SILENT), cell_with(RIGHT, HONEST)
     wrong.cell = Cell("p", "wrong", "m", "s", "eager")
     good.cell = Cell("p", "good", "m", "s", "eager")
-    found = trials.layout([wrong, good])
+    found = trials.stability_table([wrong, good])
     assert found is not None
-    assert [row[0] for row in found.rows] == ["good", "wrong"]
-    assert found.rows[1][4:] == ["2", "50 % (9–91)", "0 % (0–66)", "50 % (9–91)"]
+    assert [row[0].text for row in found.rows] == ["good", "wrong"]
+    assert [entry.line for entry in found.rows[1][4:]] == ["2", "50 % (9–91)", "0 % (0–66)", "50 % (9–91)"]
 
 
 def test_without_trials_there_is_no_table():
-    assert trials.layout([cell_with()]) is None
+    assert trials.stability_table([cell_with()]) is None

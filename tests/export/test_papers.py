@@ -13,7 +13,6 @@ from stubs import drawn
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.export.cells import lines
 from sciml_bench.render import latex as tex
 from sciml_bench.render import markdown as md
 
@@ -35,7 +34,7 @@ def summary():
 
 
 def text_of(summary, price=None):
-    return "\n".join(tex.latex(lines(Analysis(summary, Path("run"))), price))
+    return "\n".join(tex.latex(Analysis(summary, Path("run")), price))
 
 
 def body(text):
@@ -117,7 +116,7 @@ def test_it_compiles(which, summary, tmp_path):
 
 
 def test_markdown_has_the_rows_and_the_verdicts(summary):
-    text = "\n".join(md.markdown(lines(Analysis(summary, Path("run"))), 3.6))
+    text = "\n".join(md.markdown(Analysis(summary, Path("run")), 3.6))
     assert "### robertson: idiomatic" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     widths = {len(re.findall(r"(?<!\\)\|", line)) for line in rows}
@@ -128,7 +127,7 @@ def test_markdown_has_the_rows_and_the_verdicts(summary):
 
 
 def test_markdown_of_strangers_is_no_markup():
-    text = "\n".join(md.markdown(lines(Analysis(strange(), Path("run")))))
+    text = "\n".join(md.markdown(Analysis(strange(), Path("run"))))
     assert not re.search(r"(?<!\\)<b>|(?<!\\)`c|[^\\]\[", text)
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line.startswith("| ")} == {9}
     assert md.escaped("@someone #1 https://x.y [a](b)\n# b") == (
@@ -138,5 +137,5 @@ def test_markdown_of_strangers_is_no_markup():
 
 def test_an_empty_run_has_no_tables():
     made = drawn.summary(blocks=0)
-    assert list(md.markdown(lines(Analysis(made, Path("run"))))) == []
+    assert list(md.markdown(Analysis(made, Path("run")))) == []
     assert "begin" not in text_of(made)

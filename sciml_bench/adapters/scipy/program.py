@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from collections.abc import Callable, Sequence
@@ -90,8 +91,8 @@ class SciPyProgram(Program):
             if fields
             else Systems(self._source, numbers, self._method, compiled)
         )
-        # For each relative tolerance, whether it is cheaper.
-        self._is_uncoupled: dict[float, bool] = {}
+        # For relative tolerances of each half of a decade, whether it is cheaper.
+        self._is_uncoupled: dict[int, bool] = {}
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
         numbers = self._numbers
@@ -130,14 +131,15 @@ class SciPyProgram(Program):
         return Differentiated(float(loss), gradient + directly, counts)
 
     def _cheaper(self, inputs: Inputs) -> Sequence[System]:
-        """The systems that the gradient is taken of; found by solving them at the first call with their tolerance."""
+        """The systems that the gradient is taken of; found by solving both at the first call near their tolerance."""
         without = inputs.uncoupled
         if without is None:
             return inputs.augmented
-        if without.rtol not in self._is_uncoupled:
+        near = round(2 * math.log10(without.rtol))
+        if near not in self._is_uncoupled:
             chosen = coupling.cheaper(inputs.augmented, without, lambda system: self._integrate(system).counts)
-            self._is_uncoupled[without.rtol] = chosen[0] is without
-        return [without] if self._is_uncoupled[without.rtol] else inputs.augmented
+            self._is_uncoupled[near] = chosen[0] is without
+        return [without] if self._is_uncoupled[near] else inputs.augmented
 
     def _parameters(self, p: Vector) -> Parameters:
         """The parameters as the emitted functions take them.

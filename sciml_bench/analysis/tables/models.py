@@ -1,73 +1,92 @@
-"""The tables of a model as plain JSON values: unrounded, for ``show --json``."""
+"""The tables of a model: parity above the times, and what a fair comparison has to state below them."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.models import ModelRow, ModelTable, Parity
-from sciml_bench.analysis.tables.layouts import Layout
+from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.analysis.table import (
+    Column,
+    Entry,
+    Table,
+    Unit,
+    bytes_entry,
+    error_entry,
+    number_entry,
+    seconds_entry,
+)
 from sciml_bench.stats.centre import Spread
 
-# The tables of a model as text: parity above the times, and what a fair comparison has to state below them.
+_PARITY = "parity: relative errors against the reference, the largest over the batches"
+_TIMES = "times (only of cells that keep parity)"
+_NAMES = (Column("adapter"), Column("mode"))
 
-PARITY = "parity: relative errors against the reference, the largest over the batches"
-TIMES = "times (only of cells that keep parity)"
 
-
-def parity_layout(found: Sequence[Parity]) -> Layout:
+def parity_table(found: Sequence[Parity]) -> Table:
     """A line for each cell: its errors, their bound, and whether they keep it."""
-    return Layout(
-        headings=["adapter", "mode", "precision", "parity", "output", "loss", "gradient", "bound", "gradient norm"],
-        rows=[
-            [
-                *_names(item),
-                item.cell.cell.precision,
-                "ok" if item.kept else "inaccurate",
-                quantities.error(item.output),
-                quantities.error(item.loss),
-                quantities.error(item.slope),
-                quantities.error(item.bound),
-                quantities.NOTHING if item.gradient_norm is None else f"{item.gradient_norm:.7g}",
-            ]
+    errors = [Column(text, True, unit=Unit.ERROR) for text in ("output", "loss", "gradient", "bound")]
+    return Table(
+        caption=_PARITY,
+        columns=(*_NAMES, Column("precision"), Column("parity"), *errors, Column("gradient norm", True)),
+        rows=tuple(
+            (
+                *_names(item.cell),
+                Entry(item.cell.cell.precision),
+                Entry("ok" if item.kept else "inaccurate"),
+                *(error_entry(error) for error in (item.output, item.loss, item.slope, item.bound)),
+                number_entry(item.gradient_norm, ".7g"),
+            )
             for item in found
-        ],
-        first_number=4,
+        ),
+        names=len(_NAMES),
+        cell_ids=tuple(item.cell.cell_id for item in found),
     )
 
 
-def times_layout(table: ModelTable) -> Layout:
+def times_table(table: ModelTable) -> Table:
     """A line for each cell: latency, throughput, training, memory and energy."""
     smallest, largest = table.batches[0], table.batches[-1]
-    trains = any(row.train_step is not None for row in table.rows)
-    energy = any(row.joules is not None for row in table.rows)
-    precisions = len({row.cell.cell.precision for row in table.rows}) > 1
-    headings = ["adapter", "mode", *(["precision"] if precisions else [])]
-    return Layout(
-        headings=[
-            *headings,
-            f"inference of {smallest}",
-            f"samples/s of {largest}",
-            f"gradient of {largest}",
-            *(["train step", "to target", "at step", "held out"] if trains else []),
-            "1st gradient",
-            "memory",
-            *(["J/sample"] if energy else []),
-        ],
-        rows=[_times(row, precisions, trains, energy) for row in table.rows],
-        first_number=len(headings),
+    shown = _Shown(
+        precisions=len({row.cell.cell.precision for row in table.rows}) > 1,
+        training=any(row.train_step is not None for row in table.rows),
+        energy=any(row.joules is not None for row in table.rows),
+    )
+    names = (*_NAMES, *([Column("precision")] if shown.precisions else []))
+    training = (_seconds("train step"), _seconds("to target"), Column("at step", True), Column("held out", True))
+    return Table(
+        caption=_TIMES,
+        columns=(
+            *names,
+            _seconds(f"inference of {smallest}"),
+            Column(f"samples/s of {largest}", True),
+            _seconds(f"gradient of {largest}"),
+            *(training if shown.training else ()),
+            _seconds("1st gradient"),
+            Column("memory", True, unit=Unit.BYTES),
+            *([Column("J/sample", True)] if shown.energy else []),
+        ),
+        rows=tuple(_times(row, shown) for row in table.rows),
+        names=len(names),
+        cell_ids=tuple(row.cell.cell_id for row in table.rows),
     )
 
 
-def stacked(layout: Layout) -> list[str]:
-    """The same without columns: a few short lines for each cell."""
-    lines: list[str] = []
-    for texts in layout.rows:
-        lines.append(" ".join(texts[:2]))
-        lines += [f"  {name} {text}" for name, text in zip(layout.headings[2:], texts[2:], strict=True)]
-    return lines
+@dataclass(frozen=True)
+class _Shown:
+    """Columns that only some tables have."""
+
+    precisions: bool
+    training: bool
+    energy: bool
+
+
+def _seconds(text: str) -> Column:
+    return Column(text, True, unit=Unit.SECONDS)
 
 
 def checklist(problem: Mapping[str, Any], table: ModelTable) -> Iterator[str]:
@@ -101,36 +120,35 @@ _PREPROCESSING = {
 }
 
 
-def _times(row: ModelRow, precisions: bool, trains: bool, energy: bool) -> list[str]:
-    texts = [row.cell.cell.adapter, row.cell.cell.mode, *([row.cell.cell.precision] if precisions else [])]
-    texts += [_time(row.latency), _rate(row.samples_per_s), _time(row.step)]
-    if trains:
-        step = quantities.NOTHING if row.target_step is None else str(row.target_step)
-        texts += [_time(row.train_step), _time(row.to_target), step, _held_out(row)]
-    texts += [_time(row.first_gradient), quantities.size(row.peak_rss_bytes)]
-    return texts + ([quantities.NOTHING if row.joules is None else f"{row.joules:.3g}"] if energy else [])
+def _times(row: ModelRow, shown: _Shown) -> tuple[Entry, ...]:
+    step = Entry(quantities.NOTHING) if row.target_step is None else Entry(str(row.target_step), value=row.target_step)
+    training = (seconds_entry(row.train_step), seconds_entry(row.to_target), step, _held_out(row))
+    return (
+        *_names(row.cell),
+        *([Entry(row.cell.cell.precision)] if shown.precisions else []),
+        seconds_entry(row.latency),
+        Entry(_rate(row.samples_per_s), value=row.samples_per_s),
+        seconds_entry(row.step),
+        *(training if shown.training else ()),
+        seconds_entry(row.first_gradient),
+        bytes_entry(row.peak_rss_bytes),
+        *([number_entry(row.joules)] if shown.energy else []),
+    )
 
 
-def _held_out(row: ModelRow) -> str:
+def _held_out(row: ModelRow) -> Entry:
     if row.held_out_loss is None:
-        return quantities.NOTHING
+        return Entry(quantities.NOTHING)
     share = "" if row.accuracy is None else f", {100 * row.accuracy:.1f} %"
-    return f"loss {row.held_out_loss:.3f}{share}"
+    return Entry(f"loss {row.held_out_loss:.3f}{share}", value=row.held_out_loss)
 
 
-def _names(item: Parity) -> list[str]:
-    return [item.cell.cell.adapter, item.cell.cell.mode]
+def _names(cell: CellSummary) -> tuple[Entry, ...]:
+    return Entry(cell.cell.adapter), Entry(cell.cell.mode)
 
 
 def _rate(per_s: float | None) -> str:
     return quantities.NOTHING if per_s is None else f"{per_s:.3g}" if per_s < 1000 else f"{per_s:.0f}"
-
-
-def _time(spread: Spread | None) -> str:
-    if spread is None:
-        return quantities.NOTHING
-    between = quantities.duration_range(spread)
-    return quantities.duration(spread.median) + (f" ({between})" if between else "")
 
 
 def model_document(problem: Mapping[str, Any], table: ModelTable) -> dict[str, Any]:

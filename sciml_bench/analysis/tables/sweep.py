@@ -20,7 +20,7 @@ from sciml_bench.analysis.sweep import (
     axis_of,
     sweep_tables,
 )
-from sciml_bench.analysis.tables.layouts import Layout
+from sciml_bench.analysis.table import CELL, Column, Entry, Table, Unit, cell_entries
 from sciml_bench.stats.scaling import Crossing, Power
 
 _WHAT = {
@@ -31,6 +31,8 @@ _WHAT = {
     "steps": "steps",
     "evaluations": "evaluations of the right-hand side",
 }
+
+_UNITS = {"solve": Unit.SECONDS, "gradient": Unit.SECONDS, "memory": Unit.BYTES, "process": Unit.BYTES}
 
 
 def title(axis: Axis) -> str:
@@ -84,28 +86,38 @@ def _slope(value: float) -> str:
     return f"{value:.2f}".replace("-0.00", "0.00")
 
 
-def layout(table: SweepTable) -> Layout:
+def sweep_table(table: SweepTable) -> Table:
     """A line for each cell."""
-    sizes = table.axis.sizes
-    return Layout(
-        headings=[
-            "adapter", "method", "sensitivity", "mode", *(size_text(table.axis, size) for size in sizes), "exponent",
-        ],
-        rows=[
-            [*row.solver.words, *(value_text(table, row.values[size]) for size in sizes), power_text(row.power)]
+    sizes, unit = table.axis.sizes, _UNITS.get(table.quantity, Unit.NONE)
+    return Table(
+        caption=caption(table),
+        columns=(
+            *CELL,
+            *(Column(size_text(table.axis, size), True, unit=unit) for size in sizes),
+            Column("exponent", True),
+        ),
+        rows=tuple(
+            (*cell_entries(row.solver.cell), *(_entry(table, row, size) for size in sizes), _power_entry(row.power))
             for row in table.rows
-        ],
-        first_number=4,
-    )  # fmt: skip
+        ),
+        names=len(CELL),
+        notes=tuple(notes(table)),
+    )
 
 
-def stacked(table: SweepTable) -> Iterator[str]:
-    """No columns at all: a few short lines per cell."""
-    for row in table.rows:
-        yield row.solver.name
-        for size in table.axis.sizes:
-            yield f"  {size_text(table.axis, size)}: {value_text(table, row.values[size])}"
-        yield f"  exponent {power_text(row.power)}"
+def _entry(table: SweepTable, row: SweepRow, size: float) -> Entry:
+    value, cell = row.values[size], row.solver.cells.get(table.axis.problems[size])
+    return Entry(
+        value_text(table, value),
+        value=None if value.spread is None else value.spread.median,
+        at_most=value.at_most,
+        cell_id="" if cell is None else cell.cell_id,
+    )
+
+
+def _power_entry(power: Power | None) -> Entry:
+    exponent, _, bent = power_text(power).partition(", ")
+    return Entry(exponent, bent, None if power is None else power.exponent)
 
 
 def notes(table: SweepTable) -> Iterator[str]:

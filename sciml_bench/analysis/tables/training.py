@@ -6,8 +6,17 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sciml_bench.analysis import quantities
-from sciml_bench.analysis.tables.layouts import Layout
+from sciml_bench.analysis.table import (
+    CELL,
+    Column,
+    Entry,
+    Table,
+    Unit,
+    cell_entries,
+    error_entry,
+    number_entry,
+    seconds_entry,
+)
 from sciml_bench.analysis.training import TrainingRow, conditions, distances, goal
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.stats.centre import Spread
@@ -16,8 +25,32 @@ HEADING = "training"
 
 _LONGEST_REASON = 160
 
+LOSS = ".4g"
+"""How losses are printed."""
 
-def caption(rows: Sequence[TrainingRow]) -> str:
+
+def training_table(rows: Sequence[TrainingRow]) -> Table:
+    """A line for each cell that trained; there is at least one."""
+    wanted = goal(rows[0].trained.settings)
+    reached = [f"to {wanted}", "from process start"] if wanted else []
+    times = [Column(text, True, unit=Unit.SECONDS) for text in ("1st step", "step", *reached)]
+    return Table(
+        caption=_caption(rows),
+        columns=(
+            *CELL,
+            Column("ended"),
+            *(Column(text, True) for text in ("steps", "first loss", "last loss")),
+            *times,
+            Column("theta apart", True, unit=Unit.ERROR),
+        ),
+        rows=tuple(_entries(row, bool(reached)) for row in rows),
+        names=len(CELL),
+        notes=tuple(_notes(rows)),
+        cell_ids=tuple(row.cell.cell_id for row in rows),
+    )
+
+
+def _caption(rows: Sequence[TrainingRow]) -> str:
     """What was trained how, in one line."""
     settings = rows[0].trained.settings
     numbers = {"learning rate": settings.learning_rate, "weight decay": settings.weight_decay}
@@ -28,36 +61,27 @@ def caption(rows: Sequence[TrainingRow]) -> str:
     )
 
 
-def layout(rows: Sequence[TrainingRow]) -> Layout:
-    """A line for each cell."""
-    wanted = goal(rows[0].trained.settings)
-    reached = [f"to {wanted}", "from process start"] if wanted else []
-    return Layout(
-        headings=[
-            "adapter", "method", "sensitivity", "mode", "ended", "steps", "first loss", "last loss", "1st step", "step",
-            *reached, "theta apart",
-        ],
-        rows=[[*_names(row), *_numbers(row, bool(reached))] for row in rows],
-        first_number=5,
-    )  # fmt: skip
+def _entries(row: TrainingRow, has_target: bool) -> tuple[Entry, ...]:
+    losses = row.trained.losses
+    ended = ", ".join(str(outcome) if len(row.ended) == 1 else f"{outcome} {n}" for outcome, n in row.ended.items())
+    reached = (row.to_target, row.to_target_from_process) if has_target else ()
+    return (
+        *cell_entries(row.cell.cell),
+        Entry(ended),
+        Entry(f"{len(losses)}/{row.trained.settings.steps}", value=float(len(losses))),
+        number_entry(losses[0] if losses else None, LOSS),
+        number_entry(losses[-1] if losses else None, LOSS),
+        *(seconds_entry(spread) for spread in (row.first_step, row.step, *reached)),
+        error_entry(row.distance),
+    )
 
 
-def stacked(rows: Sequence[TrainingRow]) -> list[str]:
-    """No columns at all: a few short lines per cell."""
-    table = layout(rows)
-    lines: list[str] = []
-    for texts in table.rows:
-        lines.append(" ".join(texts[:4]))
-        lines += [f"  {name} {text}" for name, text in zip(table.headings[4:], texts[4:], strict=True)]
-    return lines
-
-
-def notes(rows: Sequence[TrainingRow]) -> Iterator[str]:
+def _notes(rows: Sequence[TrainingRow]) -> Iterator[str]:
     """What is to be known beside the numbers: why a training ended early, and what the distance is."""
     for row in rows:
         if row.trained.outcome is not Outcome.OK:
             reason = row.trained.message.partition("\n")[0][:_LONGEST_REASON] or row.trained.outcome.sentence
-            yield f"{' '.join(_names(row)[:4])}: {row.trained.outcome} after {len(row.trained.losses)} steps: {reason}"
+            yield f"{row.cell.cell.solver}: {row.trained.outcome} after {len(row.trained.losses)} steps: {reason}"
     if any(row.distance is not None for row in rows):
         yield (
             "theta apart: how far the final parameters are from those of the first row, relative to their 2-norm; "
@@ -96,38 +120,6 @@ def _document(row: TrainingRow) -> dict[str, Any]:
         "losses": list(trained.losses),
         "steps_s": [ns / 1e9 for ns in trained.step_ns],
     }
-
-
-def _names(row: TrainingRow) -> list[str]:
-    cell = row.cell.cell
-    ended = ", ".join(str(outcome) if len(row.ended) == 1 else f"{outcome} {n}" for outcome, n in row.ended.items())
-    return [cell.adapter, cell.method, cell.sensitivity, cell.mode, ended]
-
-
-def _numbers(row: TrainingRow, has_target: bool) -> list[str]:
-    losses = row.trained.losses
-    reached = [_time(row.to_target), _time(row.to_target_from_process)] if has_target else []
-    return [
-        f"{len(losses)}/{row.trained.settings.steps}",
-        loss_text(losses[0] if losses else None),
-        loss_text(losses[-1] if losses else None),
-        _time(row.first_step),
-        _time(row.step),
-        *reached,
-        quantities.error(row.distance),
-    ]
-
-
-def loss_text(loss: float | None) -> str:
-    """A loss to four digits."""
-    return quantities.NOTHING if loss is None else f"{loss:.4g}"
-
-
-def _time(spread: Spread | None) -> str:
-    if spread is None:
-        return quantities.NOTHING
-    between = quantities.duration_range(spread)
-    return quantities.duration(spread.median) + (f" ({between})" if between else "")
 
 
 def _spread(spread: Spread | None) -> dict[str, Any] | None:

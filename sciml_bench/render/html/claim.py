@@ -10,6 +10,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from sciml_bench.analysis.loaded_run import Reading
+from sciml_bench.analysis.table import Column
 from sciml_bench.claims.claim import AT_LEAST, Claim, Figure
 from sciml_bench.claims.collection import of_run
 from sciml_bench.claims.judging import Judged, Measurement, judged
@@ -26,7 +27,7 @@ from sciml_bench.render.claims import (
     ruling_text,
     source,
 )
-from sciml_bench.render.html.table import Entry, Heading, Places, Table
+from sciml_bench.render.html.table import Entry, Places, Table
 from sciml_bench.stats.ratio import Ratio
 
 # A ratio over correct digits as a small drawing: its interval, and what is claimed.
@@ -104,21 +105,21 @@ class _Place:
 
 _RATIO = "paired ratio of the two sides, or of a first call to later ones; 95 % interval"
 _HEADINGS = (
-    Heading("setting"),
-    Heading("slow / fast", True, _RATIO),
-    Heading("ruling"),
-    Heading("why", wide=True),
-    Heading("records"),
+    Column("setting"),
+    Column("slow / fast", True, _RATIO),
+    Column("ruling"),
+    Column("why", wide=True),
+    Column("records"),
 )
 _OVERVIEW = (
-    Heading("claim", wide=True),
-    Heading("of"),
-    Heading("claimed", True, "slow side / fast side"),
-    Heading("as published", True, f"as near to the source as the last column says: {_RATIO}"),
-    Heading("ruling"),
-    Heading("when fair", True, f"at equal achieved accuracy: {_RATIO}"),
-    Heading("ruling"),
-    Heading("conditions", wide=True),
+    Column("claim", wide=True),
+    Column("of"),
+    Column("claimed", True, "slow side / fast side"),
+    Column("as published", True, f"as near to the source as the last column says: {_RATIO}"),
+    Column("ruling"),
+    Column("when fair", True, f"at equal achieved accuracy: {_RATIO}"),
+    Column("ruling"),
+    Column("conditions", wide=True),
 )
 _FAIR = "when fair"
 

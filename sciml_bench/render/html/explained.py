@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.fairness import Item, Side, State, checklist, tally
-from sciml_bench.analysis.notes import row_name
 from sciml_bench.analysis.ranking import Standing
 from sciml_bench.analysis.rows import Comparison, Row, compare
 from sciml_bench.analysis.slowdown import Gap, gap
@@ -117,7 +116,7 @@ def explained(
         standing = judged.get(row.summary.cell_id)
         between = gap(win.row, row, target, win.quantity)
         yield Explained(
-            name=row_name(row),
+            name=row.name,
             headline=_headline(between, standing),
             verdict=standing.judgement.verdict.value if standing else "",
             measured=_measured(standing),

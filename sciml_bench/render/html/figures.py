@@ -14,11 +14,12 @@ from markupsafe import Markup
 
 from sciml_bench.analysis.loaded_run import crew
 from sciml_bench.analysis.summary import RunSummary
+from sciml_bench.analysis.table import Column
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart
 from sciml_bench.charts.kinds import across, of_problem
 from sciml_bench.render.html.explained import Limit
-from sciml_bench.render.html.table import Entry, Heading, Places, Table
+from sciml_bench.render.html.table import Entry, Places, Table
 
 # Makes drawings fit for a page: without ``style`` attributes, which the page's policy forbids.
 
@@ -135,8 +136,8 @@ def figures(pictures: Iterable[Picture], places: Places, looks: Looks) -> Iterat
             data=Table(
                 id=f"data-{chart.name}",
                 caption=f"Data of the figure: {chart.title}",
-                headings=tuple(
-                    Heading(name.replace("_", " "), index in numbers) for index, name in enumerate(chart.columns)
+                columns=tuple(
+                    Column(name.replace("_", " "), index in numbers) for index, name in enumerate(chart.columns)
                 ),
                 rows=tuple(tuple(map(_entry, row[:-1])) for row in chart.rows),
             ),

@@ -7,7 +7,6 @@ from html import escape
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis, RankedTable
-from sciml_bench.analysis.notes import row_name
 from sciml_bench.analysis.rows import Row
 from sciml_bench.render.html.verdicts import sentences, target_text, time_text, win
 
@@ -56,7 +55,7 @@ def _table(problem: ProblemAnalysis, ranked: RankedTable, comparable: bool) -> I
     won = win(ranked.table, ranked.standings, problem.comparison, comparable)
     if won is not None and comparable:
         answer, *rest = sentences(won)
-        first = f"{row_name(won.row)}: {answer[0].lower()}{answer[1:]}"
+        first = f"{won.row.name}: {answer[0].lower()}{answer[1:]}"
         yield f"<p>{escape(' '.join([first, *rest]))}</p>"
 
 
@@ -65,7 +64,7 @@ def _texts(row: Row) -> tuple[str, ...]:
     first = cell.first_gradient_process
     ok = sum(point.outcome.value == "ok" for point in cell.points)
     return (
-        row_name(row),
+        row.name,
         time_text(row.gradient),
         time_text(row.solve),
         quantities.duration(None if first is None else first.median),

@@ -5,70 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sciml_bench.analysis import reliability as trials
 from sciml_bench.analysis.analysis import ProblemAnalysis, RankedTable
 from sciml_bench.analysis.fairness import Item
 from sciml_bench.analysis.loaded_run import Reading, Trace
-from sciml_bench.analysis.notes import best_choice, row_name
-from sciml_bench.analysis.reliability import drift_lines
-from sciml_bench.analysis.rows import Comparison, Row, Time
+from sciml_bench.analysis.notes import best_choice
+from sciml_bench.analysis.reliability import drift_lines, stability_table
+from sciml_bench.analysis.rows import Comparison
 from sciml_bench.analysis.summary import CellSummary
-from sciml_bench.analysis.tables import training as training_table
-from sciml_bench.analysis.tables.layouts import Facts, Layout
-from sciml_bench.analysis.tables.layouts import facts as row_facts
-from sciml_bench.analysis.training import TrainingRow, goal, training_rows
+from sciml_bench.analysis.tables.cells import cell_table
+from sciml_bench.analysis.tables.training import training_table
+from sciml_bench.analysis.training import training_rows
 from sciml_bench.render.html.explained import Explained, Limit, explained
 from sciml_bench.render.html.figures import Figure, Looks, Picture, figures
 from sciml_bench.render.html.problem_facts import ModelView, ProblemFacts, model_view, problem_facts
-from sciml_bench.render.html.table import Entry, Heading, Places, Table
+from sciml_bench.render.html.table import Places, Table
 from sciml_bench.render.html.verdicts import Win, sentences, target_text, time_text, win
-from sciml_bench.stats.centre import Spread
-
-# The trainings of a problem as a table of the page.
-
-
-def training_table_of(id_: str, cells: Sequence[CellSummary], places: Places) -> Table | None:
-    """The table; ``None`` where nothing was trained."""
-    rows = training_rows(cells)
-    if not rows:
-        return None
-    layout = training_table.layout(rows)
-    caption = training_table.caption(rows)
-    return Table(
-        id=id_,
-        caption=f"{caption[0].upper()}{caption[1:]}",
-        headings=(
-            *(Heading(text, place >= layout.first_number) for place, text in enumerate(layout.headings)),
-            Heading("records"),
-        ),
-        rows=tuple(
-            (*_entries(row, texts), places.entry(row.cell.cell_id))
-            for row, texts in zip(rows, layout.rows, strict=True)
-        ),
-        note=" ".join(f"{note.rstrip('.')}." for note in training_table.notes(rows)),
-    )
-
-
-def _entries(row: TrainingRow, texts: Sequence[str]) -> list[Entry]:
-    """The texts of a row, each number with its value to sort by."""
-    losses = row.trained.losses
-    reached = (row.to_target, row.to_target_from_process) if goal(row.trained.settings) else ()
-    values: list[float | None] = [
-        float(len(losses)),
-        losses[0] if losses else None,
-        losses[-1] if losses else None,
-        *(_median_or_dash(spread) for spread in (row.first_step, row.step, *reached)),
-        row.distance,
-    ]
-    unsorted = len(texts) - len(values)
-    return [
-        *(Entry(text) for text in texts[:unsorted]),
-        *(Entry(text, value=value) for text, value in zip(texts[unsorted:], values, strict=True)),
-    ]
-
-
-def _median_or_dash(spread: Spread | None) -> float | None:
-    return None if spread is None else spread.median
 
 
 @dataclass(frozen=True)
@@ -111,20 +62,6 @@ class ProblemView:
 
 _MOST_FAILED = 6
 
-HEADINGS = (
-    Heading("adapter"), Heading("method"), Heading("sensitivity"), Heading("mode"),
-    Heading("1st gradient", True, "from the start of the process"),
-    Heading("from built", True, "first gradient, from the built program"),
-    Heading("solve", True, "per call, at equal accuracy"),
-    Heading("gradient", True, "per call, at equal accuracy"),
-    Heading("scd", True, "correct digits at the end time, of the best point"),
-    Heading("mescd", True, "digits of the mixed error over all saved times, of the best point"),
-    Heading("gradient error", True, "of d loss / d log p, relative, of the best point; below it the worst component"),
-    Heading("points", True, "tolerances × processes that are ok"),
-    Heading("memory", True, "largest peak of a process"),
-    Heading("records"),
-)  # fmt: skip
-
 
 def problem_view(
     reading: Reading,
@@ -139,7 +76,7 @@ def problem_view(
     entry = next((entry for entry in reading.plan["problems"] if entry["name"] == name), {"name": name, "title": ""})
     traces = [trace for cell in cells for trace in places.traces.get(cell.cell_id, ())]
     id_ = f"{places.prefix}p{reading.summary.problems.index(name) + 1}"
-    found = trials.layout(cells)
+    trained, stability = training_rows(cells), stability_table(cells)
     return ProblemView(
         id=id_,
         name=name,
@@ -155,9 +92,9 @@ def problem_view(
         ),
         why=tuple(_why(reading, traces)),
         figures=tuple(figures(pictures, places, looks)),
-        model=model_view(id_, entry, cells),
-        training=training_table_of(f"{id_}training", cells, places),
-        stability=None if found is None else _of_layout(f"{id_}stability", found),
+        model=model_view(id_, entry, cells, places),
+        training=places.table(f"{id_}training", training_table(trained)) if trained else None,
+        stability=None if stability is None else places.table(f"{id_}stability", stability),
         kept=tuple(drift_lines(cells))[1:],
         untimed="" if comparison.rows else _untimed(traces),
         failed=_failed(cells) if comparison.rows else "",
@@ -186,14 +123,9 @@ def _division(
         id=id_,
         name=table.name,
         meaning=table.meaning,
-        table=Table(
-            id_,
-            f"Times, errors and memory of {comparison.problem}, {table.name}",
-            HEADINGS,
-            tuple(_row(row, places.entry(row.summary.cell_id), won) for row in table.rows),
-        ),
+        table=places.table(id_, cell_table(ranked), f"Times, errors and memory of {comparison.problem}, {table.name}"),
         win=won,
-        winner=row_name(won.row) if won else "",
+        winner=won.row.name if won else "",
         time=time_text(won.time) if won else "",
         answer=tuple(sentences(won)) if won else (),
         choices=tuple(line.strip() for line in best_choice(table.rows)) if reading.comparable else (),
@@ -209,43 +141,9 @@ def _shared(comparisons: Sequence[Explained]) -> Iterator[Item]:
         yield from (item for item in first.items if all(item in other.items for other in others))
 
 
-def _row(row: Row, records: Entry, won: Win | None) -> tuple[Entry, ...]:
-    told: Facts = row_facts(row)
-    summary = row.summary
-    ok = sum(point.outcome.value == "ok" for point in summary.points)
-    best = won is not None and won.row is row and won.word in ("fastest", "shared")
-    # Ranges belong below their numbers; the reason for a missing one does, too.
-    return (
-        *(Entry(name) for name in told.names),
-        Entry(*told.first_gradient, value=_median(summary.first_gradient_process)),
-        Entry(*told.from_built, value=_median(summary.first_gradient_built)),
-        _timed(told.solve, row.solve, best and won is not None and won.quantity == "solve"),
-        _timed(told.gradient, row.gradient, best and won is not None and won.quantity == "gradient"),
-        Entry(told.scd, value=row.scd),
-        Entry(told.mescd, value=row.mescd),
-        Entry(told.gradient_error, told.worst_component, value=row.gradient_error),
-        Entry(told.ok, told.failed, value=float(ok)),
-        Entry(told.memory, value=summary.peak_rss_bytes),
-        records,
-    )
-
-
-def _median(spread: Spread | None) -> float | None:
-    return spread.median if spread else None
-
-
-def _timed(texts: tuple[str, str], time: Time, best: bool) -> Entry:
-    mark = "best" if best else "why" if time.seconds is None and time.reason else ""
-    return Entry(*texts, value=_median(time.seconds), mark=mark)
-
-
 def _failed(cells: Sequence[CellSummary]) -> str:
     """Which cells stand in no table because they failed from the first call on; the first few by name."""
-    names = [
-        f"{' '.join((cell.cell.adapter, cell.cell.method, cell.cell.sensitivity, cell.cell.mode))} ({cell.outcome})"
-        for cell in cells
-        if cell.outcome is not None and not cell.timed
-    ]
+    names = [f"{cell.cell.solver} ({cell.outcome})" for cell in cells if cell.outcome is not None and not cell.timed]
     if not names:
         return ""
     more = f" and {len(names) - _MOST_FAILED} more" if len(names) > _MOST_FAILED else ""
@@ -279,19 +177,3 @@ _REFERENCES = {
     "double": "Errors are measured against a tight double-precision solve, which is no certificate.",
     "none": "There is no reference, so errors are not known and times are compared at equal tolerance only.",
 }
-
-
-def _of_layout(id_: str, layout: Layout) -> Table:
-    return Table(
-        id=id_,
-        caption="Stability: solves with every parameter changed by up to a factor of two, at all tolerances",
-        headings=tuple(Heading(text, index >= layout.first_number) for index, text in enumerate(layout.headings)),
-        rows=tuple(tuple(Entry(text, value=_leading(text)) for text in row) for row in layout.rows),
-        note="In brackets: the 95 % interval of the share.",
-    )
-
-
-def _leading(text: str) -> float | None:
-    """The number that a text begins with, to sort by."""
-    word = text.partition(" ")[0]
-    return float(word) if word.replace(".", "", 1).isdigit() else None

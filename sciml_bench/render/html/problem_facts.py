@@ -16,11 +16,10 @@ from sciml_bench.adapters.declared import Declared
 from sciml_bench.analysis.loaded_run import Trace
 from sciml_bench.analysis.models import is_model, model_table
 from sciml_bench.analysis.summary import CellSummary
-from sciml_bench.analysis.tables import models as text
-from sciml_bench.analysis.tables.layouts import Layout
+from sciml_bench.analysis.tables.models import checklist, parity_table, times_table
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.record.task import Cell
-from sciml_bench.render.html.table import Entry, Heading, Table
+from sciml_bench.render.html.table import Places, Table
 
 if TYPE_CHECKING:
     from sciml_bench.models.model import Architecture, Layer
@@ -40,18 +39,17 @@ class ModelView:
     checklist: tuple[str, ...]
 
 
-def model_view(id_: str, entry: Mapping[str, Any], cells: Sequence[CellSummary]) -> ModelView | None:
+def model_view(id_: str, entry: Mapping[str, Any], cells: Sequence[CellSummary], places: Places) -> ModelView | None:
     """The tables of a model; ``None`` of a differential equation, and where nothing was measured."""
     if not is_model(entry):
         return None
     found = model_table(str(entry["name"]), cells)
     if not found.parity:
         return None
-    times = _table(f"{id_}times", f"Times of {found.problem}", text.times_layout(found)) if found.rows else None
     return ModelView(
-        parity=_table(f"{id_}parity", f"Parity of {found.problem}: relative errors", text.parity_layout(found.parity)),
-        times=times,
-        checklist=tuple(line.strip() for line in text.checklist(entry, found))[1:],
+        parity=places.table(f"{id_}parity", parity_table(found.parity)),
+        times=places.table(f"{id_}times", times_table(found)) if found.rows else None,
+        checklist=tuple(line.strip() for line in checklist(entry, found))[1:],
     )
 
 
@@ -77,11 +75,6 @@ def _lines(layers: Sequence[Layer]) -> Iterator[str]:
         inside = f" ({'; '.join(_lines(layer.body))})" if layer.body else ""
         beside = f" added to ({'; '.join(_lines(layer.shortcut))})" if layer.shortcut else ""
         yield f"{layer.name or layer.kind}: {layer.kind.replace('_', ' ')}{inside}{beside} to {shape}"
-
-
-def _table(id_: str, caption: str, layout: Layout) -> Table:
-    headings = tuple(Heading(name, index >= layout.first_number) for index, name in enumerate(layout.headings))
-    return Table(id_, caption, headings, tuple(tuple(map(Entry, row)) for row in layout.rows))
 
 
 # Longer lists of numbers are cut; `describe --json` has them all.

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from sciml_bench.analysis.loaded_run import Reading, Trace
+from sciml_bench.analysis.table import Column
 from sciml_bench.plan.cells import count, labels
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.render.html.table import Entry, Heading, Places, Table
+from sciml_bench.render.html.table import Entry, Places, Table
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,13 @@ def failure_table(reading: Reading, places: Places) -> Table | None:
     if not found:
         return None
     headings = (
-        Heading("cell"),
-        Heading("outcome", wide=True),
-        Heading("phase"),
-        Heading("points", number=True),
-        Heading("message", wide=True),
-        Heading("to run it again"),
-        Heading("records"),
+        Column("cell"),
+        Column("outcome", wide=True),
+        Column("phase"),
+        Column("points", number=True),
+        Column("message", wide=True),
+        Column("to run it again"),
+        Column("records"),
     )
     rows = tuple(
         (
@@ -100,5 +101,5 @@ def skipped_table(reading: Reading, prefix: str) -> Table | None:
          Entry(", ".join(islice(labels(entry["cells"]), 3)) + (" …" if cells > 3 else "")))
         for entry in sorted(entries, key=lambda entry: -count(entry["cells"]))
     )  # fmt: skip
-    headings = (Heading("reason"), Heading("cells", number=True), Heading("for example"))
+    headings = (Column("reason"), Column("cells", number=True), Column("for example"))
     return Table(f"{prefix}skipped", "What was skipped before anything ran, and why", headings, rows)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from sciml_bench.analysis.comparison.compare import Compared, Comparison, compare_runs
 from sciml_bench.analysis.comparison.sides import Side, read_side, refusals
+from sciml_bench.analysis.table import Column
 from sciml_bench.errors import StoreError
 from sciml_bench.plan.purpose import claimed_sides
 from sciml_bench.record.run_folder import Run
 from sciml_bench.render import comparison as text
-from sciml_bench.render.html.table import Entry, Heading, Table
+from sciml_bench.render.html.table import Entry, Table
 from sciml_bench.stats.verdict import Verdict
 
 _BAND = 0.05
@@ -99,7 +100,7 @@ def _table(compared: Comparison, id_: str) -> Table | None:
         )
         for words, line in zip(text.plain(compared), compared.lines, strict=True)
     )
-    headings = tuple(Heading(name, name in _NUMBERS) for name in text.HEADINGS)
+    headings = tuple(Column(name, name in _NUMBERS) for name in text.HEADINGS)
     return Table(f"{id_}-table", f"{compared.new} against {compared.base}", headings, rows)
 
 

@@ -3,80 +3,33 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
-from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.loaded_run import Reading
 from sciml_bench.analysis.notes import cheapest, family
 from sciml_bench.analysis.summary import RunSummary
-from sciml_bench.analysis.sweep import SweepRow, SweepTable, sweep_tables
-from sciml_bench.analysis.tables import advice as advice_table
+from sciml_bench.analysis.sweep import sweep_tables
+from sciml_bench.analysis.table import Column
 from sciml_bench.analysis.tables import sweep as sweep_text
+from sciml_bench.analysis.tables.advice import advice_table
 from sciml_bench.render.html import facts
 from sciml_bench.render.html.claim import Tested, under_test
 from sciml_bench.render.html.explained import Limit, limit
 from sciml_bench.render.html.figures import Figure, Looks, Picture, drawing, figures
 from sciml_bench.render.html.problem import Division, ProblemView, problem_view
 from sciml_bench.render.html.records import CellRecords, cell_records, failure_table, skipped_table
-from sciml_bench.render.html.table import Entry, Heading, Places, Table
+from sciml_bench.render.html.table import Entry, Places, Table
 from sciml_bench.render.html.verdicts import standing_text
 
-# What to take for the problems of each kind, as a table of the page.
 
-_NUMBERS = ("gradients", "factor")
-
-
-def advice_table_of(analysis: Analysis, id_: str) -> Table | None:
-    """The table, where the run has several problems and compares; else ``None``."""
-    advised = analysis.advice if len(analysis.problems) > 1 else ()
-    if not advised:
-        return None
-    layout = advice_table.layout(advised)
-    notes = " ".join(f"{line.strip()}." for line in advice_table.notes(advised))
-    rows: list[tuple[Entry, ...]] = []
-    for item, (problems, gradients, take, factor, even, following) in zip(advised, layout.rows, strict=True):
-        numbers = Entry(gradients, value=float(item.gradients)), Entry(take), Entry(factor, value=item.factor)
-        rows.append((Entry(problems), *numbers, Entry(even), Entry(following)))
-    return Table(
-        id=id_,
-        caption=f"{advice_table.CAPTION[0].upper()}{advice_table.CAPTION[1:]}",
-        headings=tuple(Heading(text, text in _NUMBERS) for text in layout.headings),
-        rows=tuple(rows),
-        note=f"{notes} {advice_table.HELP}",
-    )
-
-
-# How cost grows over a sweep, as tables of the page.
-
-
-def sweep_tables_of(summary: RunSummary, prefix: str, places: Places) -> Iterator[Table]:
-    """The tables of a sweep; none for any other run."""
+def _sweep_tables(summary: RunSummary, prefix: str, places: Places) -> Iterator[Table]:
+    """How cost grows over a sweep; none for any other run. How to read the tables stands below the first."""
     found = list(sweep_tables(summary))
     for number, table in enumerate(found):
-        layout = sweep_text.layout(table)
-        caption = sweep_text.caption(table)
-        notes = [*sweep_text.notes(table), *([sweep_text.reading_help(found).rstrip(".")] if number == 0 else [])]
-        yield Table(
-            id=f"{prefix}-{number}",
-            caption=f"{caption[0].upper()}{caption[1:]}",
-            headings=tuple(Heading(text, at >= layout.first_number) for at, text in enumerate(layout.headings)),
-            rows=tuple(
-                tuple(_entries(table, row, texts, places)) for row, texts in zip(table.rows, layout.rows, strict=True)
-            ),
-            note=" ".join(f"{note[0].upper()}{note[1:]}." for note in notes),
-        )
-
-
-def _entries(table: SweepTable, row: SweepRow, texts: Sequence[str], places: Places) -> Iterator[Entry]:
-    """The texts of a row, each number with its value to sort by and a link to its records."""
-    yield from (Entry(text) for text in texts[:4])
-    for size, text in zip(table.axis.sizes, texts[4:-1], strict=True):
-        spread, cell = row.values[size].spread, row.solver.cells.get(table.axis.problems[size])
-        link = "" if cell is None else places.entry(cell.cell_id).link
-        yield Entry(text, value=None if spread is None else spread.median, link=link)
-    exponent, _, bent = texts[-1].partition(", ")
-    yield Entry(exponent, bent, value=None if row.power is None else row.power.exponent)
+        shown = sweep_text.sweep_table(table)
+        reading = "" if number else sweep_text.reading_help(found)
+        yield places.table(f"{prefix}-{number}", replace(shown, reading=reading))
 
 
 Say = Callable[[str], None]
@@ -134,6 +87,7 @@ def _section(
         say(problem.name)
         problems.append(problem_view(reading, problem, places, next(pictures), looks, limited))
     say("across problems")
+    advised = analysis.advice if len(problems) > 1 else ()
     return Section(
         id=f"r{number}",
         name=reading.name,
@@ -143,9 +97,9 @@ def _section(
         tested=under_test(reading, f"r{number}", places),
         wins=_wins(problems, f"r{number}-wins", places, first=True),
         more_wins=_wins(problems, f"r{number}-more-wins", places, first=False),
-        advice=advice_table_of(analysis, f"r{number}-advice"),
+        advice=places.table(f"r{number}-advice", advice_table(advised)) if advised else None,
         unmeasured=tuple(facts.unmeasured(reading)),
-        sweep=tuple(sweep_tables_of(summary, f"r{number}-sweep", places)),
+        sweep=tuple(_sweep_tables(summary, f"r{number}-sweep", places)),
         problems=tuple(problems),
         across=tuple(figures(next(pictures), places, looks)),
         failures=failure_table(reading, places),
@@ -207,9 +161,9 @@ def _headline(problems: list[ProblemView], reading: Reading) -> Iterator[str]:
 
 _CHEAPEST = "the cheapest for so many gradients, from the start of the process"
 _HEADINGS = (
-    Heading("problem"), Heading("fastest"), Heading("time", True), Heading("at"),
-    Heading("how sure", wide=True), *(Heading(f"best for {n}", meaning=_CHEAPEST) for n in ("10", "1\u00a0000", "10⁵")),
-    Heading("records"),
+    Column("problem"), Column("fastest"), Column("time", True), Column("at"),
+    Column("how sure", wide=True), *(Column(f"best for {n}", meaning=_CHEAPEST) for n in ("10", "1\u00a0000", "10⁵")),
+    Column("records"),
 )  # fmt: skip
 
 

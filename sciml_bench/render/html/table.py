@@ -1,26 +1,18 @@
-"""A table of the page: headings, rows of entries, and where each row's records are. One template draws them all."""
+"""Tables of the page: those of the report with an id, links to records and drawings. One template draws them all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
+from sciml_bench.analysis import table as report
 from sciml_bench.analysis.loaded_run import Trace
+from sciml_bench.analysis.table import Column
 
 # Tables with fewer rows are seen at a glance, and get no filter.
 FILTERED_ROWS = 8
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A column: its name, whether it holds numbers, what it means, and whether it holds sentences."""
-
-    text: str
-    number: bool = False
-    meaning: str = ""
-    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,11 +32,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its caption; ``id`` is unique on the page. ``fold`` hides it behind its caption."""
+    """A table with its caption; ``id`` is unique on the page."""
 
     id: str
     caption: str
-    headings: tuple[Heading, ...]
+    columns: tuple[Column, ...]
     rows: tuple[tuple[Entry, ...], ...]
     note: str = ""
 
@@ -52,6 +44,11 @@ class Table:
     def filtered(self) -> bool:
         """Whether it is long enough for a filter."""
         return len(self.rows) >= FILTERED_ROWS
+
+
+def sentences(lines: Sequence[str]) -> str:
+    """Lines as sentences of one paragraph."""
+    return " ".join(f"{text[0].upper()}{text[1:].rstrip('.')}." for line in lines if (text := line.strip()))
 
 
 class Places:
@@ -71,6 +68,26 @@ class Places:
         count = len(self.traces.get(cell_id, ()))
         link = self.anchor(cell_id) if count else ""
         return Entry(f"c{self.numbers[cell_id]}" if cell_id in self.numbers else "–", "", float(count), link)
+
+    def table(self, id_: str, shown: report.Table, caption: str = "") -> Table:
+        """A table of the report as it stands on the page: each row with a link to its records at the end."""
+        recorded = bool(shown.cell_ids)
+        rows = [tuple(map(self._linked, row)) for row in shown.rows]
+        if recorded:
+            rows = [(*row, self.entry(cell_id)) for row, cell_id in zip(rows, shown.cell_ids, strict=True)]
+        caption = caption or shown.caption
+        return Table(
+            id=id_,
+            caption=f"{caption[0].upper()}{caption[1:]}",
+            columns=(*shown.columns, *([Column("records")] if recorded else [])),
+            rows=tuple(rows),
+            note=sentences([*shown.notes, shown.reading]),
+        )
+
+    def _linked(self, entry: report.Entry) -> Entry:
+        link = self.entry(entry.cell_id).link if entry.cell_id else ""
+        mark = entry.mark or ("why" if entry.reason else "")
+        return Entry(entry.text, entry.below or entry.reason, entry.value, link, mark)
 
     def of_keys(self, keys: str) -> tuple[Entry, ...]:
         """Links for records given as ``cell_id/block/attempt``, separated by blanks: one for each cell."""

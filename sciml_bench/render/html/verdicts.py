@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.break_even import Choice, choice
 from sciml_bench.analysis.comparable import Disturbed, disturbed
-from sciml_bench.analysis.notes import cheapest, more, row_name
+from sciml_bench.analysis.notes import cheapest, more
 from sciml_bench.analysis.ranking import Standing
 from sciml_bench.analysis.rows import Comparison, Row, RowTable, Target, Time
 from sciml_bench.stats.verdict import Verdict
@@ -75,12 +75,12 @@ def win(table: RowTable, found: Sequence[Standing], comparison: Comparison, comp
             word=word,
             beaten=len(beaten),
             margin=min((item.judgement.ratio.estimate for item in beaten), default=None),
-            same=tuple(row_name(item.row) for item in by_verdict[Verdict.SAME]),
+            same=tuple(item.row.name for item in by_verdict[Verdict.SAME]),
             open=(
-                *(f"{row_name(item.row)}{more(item.judgement)}" for item in undecided),
-                *(row_name(row) for row in timed if unjudged and row.summary.cell_id not in judged),
+                *(f"{item.row.name}{more(item.judgement)}" for item in undecided),
+                *(row.name for row in timed if unjudged and row.summary.cell_id not in judged),
             ),
-            silent=tuple(row_name(row) for row in table.rows if time_of(row, quantity).seconds is None),
+            silent=tuple(row.name for row in table.rows if time_of(row, quantity).seconds is None),
             choice=choice(table.rows) if comparable else None,
             disturbed=disturbed(row.summary for row in timed),
         )

@@ -18,7 +18,7 @@ from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.models import model_table
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import RunSummary, summarise
-from sciml_bench.analysis.tables.models import parity_layout, times_layout
+from sciml_bench.analysis.tables.models import parity_table, times_table
 from sciml_bench.charts.kinds import KINDS, across, of_problem
 from sciml_bench.record.migration import SCHEMA
 from sciml_bench.record.model_task import Evaluation
@@ -30,6 +30,7 @@ from sciml_bench.record.training import Trained
 from sciml_bench.render.document import run_document
 from sciml_bench.render.html.facts import unmeasured
 from sciml_bench.render.html.problem_facts import model_view
+from sciml_bench.render.html.table import Places
 from sciml_bench.render.terminal import print_run
 
 TORCH = Cell("lenet", "torch", "network", "reverse", "eager", "float32")
@@ -126,17 +127,18 @@ def test_parity_stands_above_the_times(summary: RunSummary) -> None:
     assert "mescd" not in text
 
 
-def test_layouts_have_a_text_for_every_heading(summary: RunSummary) -> None:
+def test_tables_have_an_entry_for_every_column(summary: RunSummary) -> None:
     table = model_table("lenet", summary.of_problem("lenet"))
-    for layout in (parity_layout(table.parity), times_layout(table)):
-        assert all(len(row) == len(layout.headings) for row in layout.rows)
+    for shown in (parity_table(table.parity), times_table(table)):
+        assert all(len(row) == len(shown.columns) for row in shown.rows)
+        assert shown.cell_ids
 
 
 def test_the_document_and_the_page_have_the_same(summary: RunSummary) -> None:
     found = json.loads(json.dumps(run_document(Analysis(summary, Path("run")))))["problems"][0]["model"]
     assert [item["kept"] for item in found["parity"]] == [True, True, False, True]
     assert found["times"][0]["samples_per_s"] == pytest.approx(64_000)
-    view = model_view("p", summary.plan["problems"][0], summary.of_problem("lenet"))
+    view = model_view("p", summary.plan["problems"][0], summary.of_problem("lenet"), Places("", summary.cells, {}))
     assert view is not None
     assert view.times is not None
     assert (len(view.parity.rows), len(view.times.rows)) == (4, 3)
