@@ -24,10 +24,10 @@ from steady_task import RTOL, steady_task
 
 from sciml_bench.adapters.base import Program
 from sciml_bench.engine.group import measure_group
-from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.interface import Limits
 from sciml_bench.host.process import Clock
 from sciml_bench.measure import worker
-from sciml_bench.measure.protocol import Channel, End, PointDone, Ready, SharedBaton
+from sciml_bench.measure.protocol import Channel, End, PointDone, Ready, SharedTurnToken
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
 from sciml_bench.record.task import Task
@@ -113,7 +113,7 @@ def pyperf_side(task: Task, channel: Channel, slice_s: float) -> None:
     module, _, function = task.program.partition(":")
     program: Program = getattr(importlib.import_module(module), function)(task)
     inputs = program.prepare(np.array(task.numbers.theta), task.points[0])
-    baton = SharedBaton(clock, channel.send, sys.stdin.readline, slice_s)
+    turn_token = SharedTurnToken(clock, channel.send, sys.stdin.readline, slice_s)
 
     def call() -> None:
         program.synchronise(program.solve(inputs))
@@ -126,7 +126,7 @@ def pyperf_side(task: Task, channel: Channel, slice_s: float) -> None:
 
     def timed(count: int) -> float:
         # What pyperf's bench_func does; between two of its values the other side may have its turn.
-        baton.between_calls()
+        turn_token.between_calls()
         rounds = range(count)
         start = pyperf.perf_counter()
         for _ in rounds:
@@ -134,7 +134,7 @@ def pyperf_side(task: Task, channel: Channel, slice_s: float) -> None:
         return pyperf.perf_counter() - start
 
     values = str(max(30, round(LOOP_S / max(VALUE_S, call_s))))
-    baton.wait(0)
+    turn_token.wait(0)
     runner = pyperf.Runner()
     runner.parse_args(["--worker", "--loops", str(loops), "--warmups", "5", "--values", values])
     bench = runner.bench_time_func(task.cell.label, timed)

@@ -69,7 +69,7 @@ def measured(problem: str, method: str, sensitivity: str) -> dict[str, Any]:
     import numpy as np
 
     from sciml_bench.adapters import registry
-    from sciml_bench.adapters.julia.calls import JuliaException
+    from sciml_bench.adapters.julia.bridge import JuliaException
     from sciml_bench.adapters.julia.program import build
     from sciml_bench.emit import source
     from sciml_bench.measure.gradient_scoring import gradient_scores

@@ -109,11 +109,11 @@ def ours(framework: str, problem: str) -> tuple[Any, Any]:
     importlib.import_module(f"sciml_bench.adapters.{framework}.program")
     from sciml_bench.adapters import registry
     from sciml_bench.emit import source
-    from sciml_bench.models.load import load_architecture
+    from sciml_bench.models.load import load_model
     from sciml_bench.problem import catalog
     from sciml_bench.record.task import Cell, Sampling, Task
 
-    adapter, model = registry.adapter(framework), load_architecture(catalog.path(problem))
+    adapter, model = registry.adapter(framework), load_model(catalog.path(problem))
     task = Task(
         cell=Cell(problem, framework, "network", "reverse", FRAMEWORKS[framework], "float32"),
         program=adapter.program,

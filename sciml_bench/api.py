@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sciml_bench.analysis.comparison.compare import Comparison
     from sciml_bench.charts.chart import Chart
     from sciml_bench.export.frame import Frame
-    from sciml_bench.models.model import Architecture
+    from sciml_bench.models.model import Model
     from sciml_bench.plan.plan import Plan
     from sciml_bench.problem.model import Problem
     from sciml_bench.record.record import Record
@@ -333,7 +333,7 @@ def report(
     return target
 
 
-def problem(name: Path | str) -> Problem | Architecture:
+def problem(name: Path | str) -> Problem | Model:
     """A problem of the catalog by its name, or that of a file: checked, with its equations as SymPy expressions.
 
     >>> robertson = api.problem("robertson")

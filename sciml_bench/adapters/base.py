@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.point import Trajectories
 from sciml_bench.record.probe import Probed
 from sciml_bench.record.task import CALLS, SOLVE, SOLVERS, WARM, Cell, Point, Task, Training
-from sciml_bench.record.trajectories import Trajectories
 
 if TYPE_CHECKING:
     from sciml_bench.models.model import Layer

@@ -10,14 +10,14 @@ import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, IntArray, Program, Solution, Trainer
 from sciml_bench.models.samples import Samples, load_samples
-from sciml_bench.record.model_task import Evaluation, Learning
+from sciml_bench.record.model_task import Evaluation, ModelTask
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task, Training
 
 MIXED = "bfloat16"
 
 
-def learning_of(task: Task) -> Learning:
+def learning_of(task: Task) -> ModelTask:
     """The model of a task.
 
     Raises:

@@ -19,7 +19,7 @@ from sciml_bench.record.outcome import Outcome
 
 
 @dataclass(frozen=True)
-class Account:
+class CellTally:
     """Counts of cells. ``failed`` is by outcome, ``skipped`` by reason; ``not_run`` is not 0 after an interruption."""
 
     planned: int
@@ -39,12 +39,12 @@ class Account:
         return f"{text} + not run yet {self.not_run}" if self.not_run else text
 
 
-def account(summary: RunSummary) -> Account:
+def account(summary: RunSummary) -> CellTally:
     """Count every cell of a run once."""
     outcomes = [cell.outcome for cell in summary.cells.values()]
     failed = Counter(outcome for outcome in outcomes if outcome not in (None, Outcome.OK))
     skipped = Counter({entry["reason"]: count(entry["cells"]) for entry in summary.plan["skipped"]})
-    return Account(
+    return CellTally(
         planned=len(summary.cells) + skipped.total(),
         measured=outcomes.count(Outcome.OK),
         failed={outcome: count for outcome, count in failed.most_common() if outcome is not None},

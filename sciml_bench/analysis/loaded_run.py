@@ -159,7 +159,7 @@ class Trace:
 
 
 @dataclass
-class Reading:
+class LoadedRun:
     """A run, read once. ``traces`` are in the order of the file; ``damaged`` are lines that hold no record, and
     ``unplanned`` records of cells that the plan does not know."""
 
@@ -195,7 +195,7 @@ class Reading:
         return found
 
 
-def read_run(run: Run, processes: int = 1) -> Reading:
+def read_run(run: Run, processes: int = 1) -> LoadedRun:
     """Read a run, whatever its records hold; memory grows with records × points, not with samples.
 
     A long one is read by so many processes at once (see :mod:`sciml_bench.analysis.loaded_run`).
@@ -204,7 +204,7 @@ def read_run(run: Run, processes: int = 1) -> Reading:
         StoreError: its plan is not one.
     """
     try:
-        reading = Reading(run.folder.name, str(run.folder), run.plan, _environment(run), summarise(run.plan, ()))
+        reading = LoadedRun(run.folder.name, str(run.folder), run.plan, _environment(run), summarise(run.plan, ()))
         _check(reading.plan)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise StoreError(

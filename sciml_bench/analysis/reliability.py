@@ -9,8 +9,8 @@ from sciml_bench.analysis import quantities
 from sciml_bench.analysis.summary import CellSummary, PointSummary
 from sciml_bench.analysis.table import CELL, Column, Entry, Table, cell_entries, number_entry
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.trajectories import Trajectories
-from sciml_bench.stats.shares import Share, Stability, stability
+from sciml_bench.record.point import Trajectories
+from sciml_bench.stats.shares import Proportion, Stability, stability
 
 # How dependable each cell is on perturbed parameters: right, honest about failing, or silently wrong.
 
@@ -44,7 +44,7 @@ def stability_table(cells: Iterable[CellSummary]) -> Table | None:
     )
 
 
-def _entry(part: Share) -> Entry:
+def _entry(part: Proportion) -> Entry:
     """A share with its 95 % interval, such as ``92 % (65–99)``."""
     return Entry(f"{100 * part.share:.0f} %", f"{100 * part.low:.0f}–{100 * part.high:.0f}", part.share)
 

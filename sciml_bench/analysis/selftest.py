@@ -14,9 +14,8 @@ from sciml_bench.stats.linear import coefficient, fit, level
 from sciml_bench.stats.power import processes_for, smallest_change
 from sciml_bench.stats.ratio import paired_ratio
 from sciml_bench.stats.serial import autocorrelation, error, unbiased, widening
-from sciml_bench.stats.shares import Share, share
+from sciml_bench.stats.shares import Proportion, share, trials
 from sciml_bench.stats.student import critical_t, two_sided_p
-from sciml_bench.stats.trials import trials
 
 # The blocks of a self-test: which roles they have, and in which order these are measured.
 
@@ -199,20 +198,20 @@ class Figures:
     processes_needed: Mapping[float, int]
 
     @property
-    def false_positives(self) -> Share:
+    def false_positives(self) -> Proportion:
         """Of trials with the same cell on both sides, those with p < 5 %."""
         return _sum(item.false_positives for item in self.series)
 
     @property
-    def false_winners(self) -> Share:
+    def false_winners(self) -> Proportion:
         """Of these trials, those in which one side would have been called faster."""
         return _sum(item.false_winners for item in self.series)
 
-    def found(self, role: str) -> Share:
+    def found(self, role: str) -> Proportion:
         """Of trials with this slow-down, those with p < 5 %."""
         return _sum(item.found[role] for item in self.series)
 
-    def named(self, role: str) -> Share:
+    def named(self, role: str) -> Proportion:
         """Of these trials, those in which the slower side was called slower."""
         return _sum(item.named[role] for item in self.series)
 
@@ -222,7 +221,7 @@ class Figures:
         return median(item.sd_log for item in self.series)
 
     @property
-    def labelled(self) -> Share:
+    def labelled(self) -> Proportion:
         """Of trials with the same cell on both sides and the labels as they are, those with p < 5 %."""
         return _sum(item.labelled for item in self.series)
 
@@ -346,10 +345,10 @@ def _interval(base: Sequence[float], new: Sequence[float]) -> Interval:
     return level([math.log(b / a) for a, b in zip(base, new, strict=True)]).interval()
 
 
-def _count(of: Share) -> Count:
+def _count(of: Proportion) -> Count:
     return of.count, of.total
 
 
-def _sum(counts: Iterable[Count]) -> Share:
+def _sum(counts: Iterable[Count]) -> Proportion:
     pairs = list(counts)
     return share(sum(count for count, _ in pairs), sum(total for _, total in pairs))

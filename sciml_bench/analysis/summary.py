@@ -18,11 +18,10 @@ from sciml_bench.adapters.declared import Declared, declarations
 from sciml_bench.analysis.loops import Loop, joules_per_call, longest_loop, why_not_measured
 from sciml_bench.record.migration import SCORED_BY_COMPONENT
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import Drifts, Half, PointResult, Scores
+from sciml_bench.record.point import Drifts, Half, PointResult, Scores, Trajectories
 from sciml_bench.record.record import Record, supersedes
 from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE, Cell
 from sciml_bench.record.training import Trained
-from sciml_bench.record.trajectories import Trajectories
 from sciml_bench.stats.centre import Spread, process_median, spread
 from sciml_bench.stats.front import WorkPoint
 

@@ -26,7 +26,7 @@ from sciml_bench.record.task import Cell, Point
 from sciml_bench.stats.bootstrap import FEWEST
 
 if TYPE_CHECKING:
-    from sciml_bench.models.model import Architecture
+    from sciml_bench.models.model import Model
     from sciml_bench.problem.model import Problem
 
 
@@ -46,7 +46,7 @@ class Written:
     claim: Claim
     setting: str
     path: Path
-    problem: Problem | Architecture
+    problem: Problem | Model
 
 
 def write_workloads(claims: Sequence[Claim], folder: Path) -> tuple[Written, ...]:
@@ -114,12 +114,12 @@ def _written(claim: Claim, setting: str, workload: Workload, folder: Path, namin
     return Written(claim, setting, path, problem)
 
 
-def _same_truth(problem: Problem | Architecture, base: Problem | Architecture) -> bool:
+def _same_truth(problem: Problem | Model, base: Problem | Model) -> bool:
     """Whether the base's reference is the problem's; that of a model ends at its largest batch."""
     return problem.spec_hash == base.spec_hash and _largest_batch(problem) <= _largest_batch(base)
 
 
-def _largest_batch(problem: Problem | Architecture) -> int:
+def _largest_batch(problem: Problem | Model) -> int:
     # Only a model has sizes of batches.
     return max(getattr(problem, "batches", (0,)))
 

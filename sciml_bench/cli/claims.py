@@ -134,8 +134,7 @@ def run(
     from sciml_bench.claims.selection import USUAL_MINUTES
     from sciml_bench.cli.main import one_at_a_time
     from sciml_bench.cli.progress import carry_out
-    from sciml_bench.run.budget import Budget
-    from sciml_bench.run.claims import Group, choose, claims_of, measure
+    from sciml_bench.run.claims import Budget, Group, choose, claims_of, measure
     from sciml_bench.run.session import Session
 
     found = _found(names)

@@ -12,7 +12,7 @@ from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import json_option
 
 if TYPE_CHECKING:
-    from sciml_bench.models.model import Architecture
+    from sciml_bench.models.model import Model
     from sciml_bench.problem import Problem
     from sciml_bench.problem.control import Control
     from sciml_bench.problem.network import Network
@@ -55,7 +55,7 @@ def describe(problem: str, code: str | None, as_json: bool) -> None:
         _print(loaded)
 
 
-def _describe_model(model: Architecture, code: str | None, as_json: bool) -> None:
+def _describe_model(model: Model, code: str | None, as_json: bool) -> None:
     from sciml_bench.cli import describe_model
 
     if code is not None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from sciml_bench.models.model import Architecture, Layer
+    from sciml_bench.models.model import Layer, Model
 
 
-def source(model: Architecture, adapter: str) -> tuple[str, str]:
+def source(model: Model, adapter: str) -> tuple[str, str]:
     """The emitted source for an adapter, and the module whose program runs it.
 
     Raises:
@@ -32,7 +32,7 @@ def source(model: Architecture, adapter: str) -> tuple[str, str]:
     return architecture_source(model, declared.target), declared.program.partition(":")[0]
 
 
-def facts(model: Architecture) -> dict[str, Any]:
+def facts(model: Model) -> dict[str, Any]:
     """What is told of a model, as plain JSON values."""
     return {
         "name": model.name,
@@ -52,7 +52,7 @@ def facts(model: Architecture) -> dict[str, Any]:
     }
 
 
-def print_model(model: Architecture) -> None:
+def print_model(model: Model) -> None:
     """Print the same in words."""
     click.echo(f"{model.name}: {model.title}")
     click.echo(f"suite {model.suite}, tier {model.tier}, tags {', '.join(model.tags) or 'none'}")
@@ -75,7 +75,7 @@ def print_model(model: Architecture) -> None:
             click.echo(f"  {text}")
 
 
-def _training(model: Architecture) -> str:
+def _training(model: Model) -> str:
     training = model.training
     assert training is not None
     goals = {"held-out accuracy ≥": training.accuracy, "held-out loss ≤": training.target}

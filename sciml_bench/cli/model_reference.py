@@ -11,7 +11,7 @@ import click
 from sciml_bench.errors import StoreError
 
 if TYPE_CHECKING:
-    from sciml_bench.models.model import Architecture
+    from sciml_bench.models.model import Model
 
 
 # Two computations of the same numbers, in any order of their sums, agree far better than this.
@@ -20,16 +20,16 @@ _AGREEMENT = 1e-13
 _SLACK = 30.0
 
 
-def model_named(name: str) -> Architecture | None:
+def model_named(name: str) -> Model | None:
     """The model of a name of the catalog or of a file; ``None`` where it is a differential equation."""
-    from sciml_bench.models.load import is_architecture, load_architecture
+    from sciml_bench.models.load import is_model_file, load_model
     from sciml_bench.problem import catalog
 
     path = Path(name) if name.endswith(".toml") or Path(name).is_file() else catalog.path(name)
-    return load_architecture(path) if is_architecture(path) else None
+    return load_model(path) if is_model_file(path) else None
 
 
-def state(model: Architecture) -> str:
+def state(model: Model) -> str:
     """``stored``, ``missing``, or ``stale`` for one of another version of the model."""
     from sciml_bench.models.truth import stored
 
@@ -39,7 +39,7 @@ def state(model: Architecture) -> str:
         return "stale"
 
 
-def compute(model: Architecture) -> bool:
+def compute(model: Model) -> bool:
     """Compute and keep the reference of a model; whether that succeeded."""
     from sciml_bench.models import truth
 
@@ -51,7 +51,7 @@ def compute(model: Architecture) -> bool:
     return True
 
 
-def check(model: Architecture) -> bool:
+def check(model: Model) -> bool:
     """Compute the losses of a stored reference again, and its slopes by complex steps; whether they agree."""
     from sciml_bench.models import truth
     from sciml_bench.models.forward import disagreement
@@ -72,7 +72,7 @@ def check(model: Architecture) -> bool:
     return good
 
 
-def facts(model: Architecture) -> dict[str, Any]:
+def facts(model: Model) -> dict[str, Any]:
     """What a reference says, as plain JSON values.
 
     Raises:
@@ -90,7 +90,7 @@ def facts(model: Architecture) -> dict[str, Any]:
     return {"problem": model.name, "spec_hash": model.spec_hash, **asdict(found)}
 
 
-def show(model: Architecture) -> None:
+def show(model: Model) -> None:
     """Print what a reference says."""
     told = facts(model)
     n_samples = len(told["losses"])

@@ -149,13 +149,13 @@ def _of_gradients(selection: dict[str, Any], made: Family) -> dict[str, Any]:
     """Every kind of gradient of each adapter's first recommended method, unless the user has said what to take."""
     from sciml_bench.adapters.registry import adapters
     from sciml_bench.plan.cells import recipes_of
-    from sciml_bench.plan.problems import Entry
+    from sciml_bench.plan.problems import PlannedProblem
     from sciml_bench.record.task import SOLVERS, Cell
 
     if selection["methods"] or selection["sensitivities"] or selection["cells"]:
         return selection
     base = made.base
-    entry = Entry(base.name, base.title, base.suite, base.tier, base.tags, Path(base.path), loaded=base)
+    entry = PlannedProblem(base.name, base.title, base.suite, base.tier, base.tags, Path(base.path), loaded=base)
     labels: list[str] = []
     for name, adapter in adapters().items():
         if adapter.track != SOLVERS or name not in (selection["adapters"] or (name,)):

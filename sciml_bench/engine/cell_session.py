@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from sciml_bench.engine.event_log import Ending, EventLog, Surroundings, assemble
-from sciml_bench.engine.limits import Limits, adapter_variables
+from sciml_bench.engine.event_log import Ending, EventLog, HostObservations, assemble
+from sciml_bench.engine.interface import Limits, adapter_variables
 from sciml_bench.engine.worker_process import WorkerWatch
 from sciml_bench.errors import EngineError
 from sciml_bench.host.conditions import Conditions, Counters, state_now
@@ -102,7 +102,7 @@ class CellRun:
 
     def _assembled(self, ending: Ending) -> Measurement:
         wall_s = (time.perf_counter_ns() - self._start_ns) / 1e9
-        surroundings = Surroundings(
+        observed = HostObservations(
             started_at=self._started_at,
             wall_s=wall_s,
             waited_s=self._waited_ns / 1e9,
@@ -111,7 +111,7 @@ class CellRun:
             idle_watts=self._idle_watts,
             peak_device_bytes=None if self._device is None else self._device.peak_bytes,
         )
-        return assemble(self._task, self._log, ending, surroundings)
+        return assemble(self._task, self._log, ending, observed)
 
     def _conditions(self) -> Conditions:
         during = self._counters.until(Counters.now(self._cpus, self._partners()))

@@ -53,7 +53,7 @@ class Ending:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class HostObservations:
     """What the engine saw of a worker from outside; see :class:`Measurement`."""
 
     started_at: str
@@ -169,7 +169,7 @@ class EventLog:
             raise ProtocolError(f"the worker told of point {index} of {len(self._task.points)}")
 
 
-def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundings) -> Measurement:
+def assemble(task: Task, log: EventLog, ending: Ending, observed: HostObservations) -> Measurement:
     """The measurement of a task from its worker's events and ending, and from what was seen around it."""
     outcome, phase, message = _verdict(task, log, ending)
     points = tuple(_point(task, log, index, outcome, phase, message) for index in range(len(task.points)))
@@ -180,17 +180,17 @@ def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundin
             phase, message = first.phase, first.message
         outcome = Outcome.OK if ok else first.outcome
     end = log.end or End(Outcome.CRASH)
-    during = surroundings.conditions["during"] | {"involuntary_switches_per_s": _rounded(end.displaced_per_s)}
-    conditions = surroundings.conditions | {"during": during}
+    during = observed.conditions["during"] | {"involuntary_switches_per_s": _rounded(end.displaced_per_s)}
+    conditions = observed.conditions | {"during": during}
     training = _training(task, log, ending)
     return Measurement(
         outcome=outcome,
         phase=phase,
         message=message,
         stderr_tail=ending.stderr_tail,
-        started_at=surroundings.started_at,
-        wall_s=surroundings.wall_s,
-        waited_s=surroundings.waited_s,
+        started_at=observed.started_at,
+        wall_s=observed.wall_s,
+        waited_s=observed.waited_s,
         phases_ns=log.phases_ns,
         time_to_first_gradient_ns=log.time_to_first_gradient_ns,
         points=points,
@@ -199,13 +199,13 @@ def assemble(task: Task, log: EventLog, ending: Ending, surroundings: Surroundin
         peak_rss_bytes=end.peak_rss_bytes or ending.peak_rss_bytes,
         threads=end.threads,
         versions=end.versions,
-        compile_cache_files=surroundings.compile_cache_files,
+        compile_cache_files=observed.compile_cache_files,
         compile_cache_hits=end.compile_cache_hits,
         framework_phases_ns=log.framework_phases_ns,
         conditions=conditions,
         noisy=_noisy(task, conditions, [*points, *([training] if training else [])]),
-        energy=_energy(end, surroundings.idle_watts),
-        peak_device_bytes=surroundings.peak_device_bytes,
+        energy=_energy(end, observed.idle_watts),
+        peak_device_bytes=observed.peak_device_bytes,
     )
 
 

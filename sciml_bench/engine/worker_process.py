@@ -18,7 +18,7 @@ from typing import IO
 import psutil
 
 from sciml_bench.engine.event_log import Ending, EventLog
-from sciml_bench.engine.limits import Limits, memory_limit_bytes
+from sciml_bench.engine.interface import Limits, memory_limit_bytes
 from sciml_bench.host.nvidia import DeviceWatch
 from sciml_bench.measure.patience import Patience, used_now
 from sciml_bench.measure.protocol import Event, ProtocolError, Waits, decode
@@ -157,7 +157,7 @@ class WorkerWatch:
         """
         try:
             if self._started:
-                self._pass_baton()
+                self._pass_turn_token()
             else:
                 self._started = True
                 self._tree.prefer_for_oom()
@@ -184,7 +184,7 @@ class WorkerWatch:
         """The worker and its descendants, as last seen."""
         return self._tree.pids
 
-    def _pass_baton(self) -> None:
+    def _pass_turn_token(self) -> None:
         self._waits = False
         self._input = memoryview(_GO)
         if self._process.stdin is not None:

@@ -23,7 +23,7 @@ from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, V
 from sciml_bench.host.energy import EnergyMeter
 from sciml_bench.host.process import Displacements, rss_bytes, working_bytes
 from sciml_bench.measure.gradient_scoring import gradient_scores
-from sciml_bench.measure.protocol import Baton, Event, Phases, PointDone, explain
+from sciml_bench.measure.protocol import Event, Phases, PointDone, TurnToken, explain
 from sciml_bench.measure.sampling import (
     Call,
     Inputs,
@@ -46,8 +46,7 @@ from sciml_bench.record.point import (
     Steady,
     finite,
 )
-from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task
-from sciml_bench.record.theta import Theta
+from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task, Theta
 
 # Scores of a task's first calls: of a solver against its reference, of a model against its own.
 
@@ -221,7 +220,7 @@ class CellMeasurer:
         send: Callable[[Event], None],
         limit_s: float,
         meter: EnergyMeter,
-        baton: Baton | None = None,
+        turn_token: TurnToken | None = None,
     ):
         self._task = task
         self._program = program
@@ -229,7 +228,7 @@ class CellMeasurer:
         self._send = send
         self._limit_s = limit_s
         self._meter = meter
-        self._baton = baton or Baton()
+        self._turn_token = turn_token or TurnToken()
         self.displacements = Displacements(phases.clock)
         self._warm_up = WarmUp(task.sampling, loops=len(task.calls) * len(task.points))
         self._inputs = Inputs(task)
@@ -339,17 +338,17 @@ class CellMeasurer:
     def _measure_steady(self, half: HalfLog[Any], call: Call, index: int) -> None:
         thetas = self._thetas(call, index, _STEADY)
         position = 2 * (len(_STREAMS) * index + _STREAMS[call.kind])
-        self._baton.wait(position)
+        self._turn_token.wait(position)
         with (
             self._phases.phase(f"steady_{call.kind}", index),
             self._meter.loop(index, call.kind, lambda: len(half.steady.samples)),
             self.displacements.watched(),
         ):
             rule = steady_rule(self._task.sampling)
-            between, sampling = self._baton.between_calls, self._task.sampling
+            between, sampling = self._turn_token.between_calls, self._task.sampling
             half.steady.fill(call, thetas, self._phases.clock, self._limit_s, rule, between, batched=sampling)
         # Those who are still in this loop end it first.
-        self._baton.wait(position + 1)
+        self._turn_token.wait(position + 1)
 
     def _thetas(self, call: Call, index: int, stream: int) -> Iterator[Varied]:
         return self._inputs.stream(self._task.points[index], index, _STREAMS[call.kind], stream)

@@ -161,7 +161,7 @@ SLICE_S = 0.02
 """Long against what a change of worker costs, short against the tenths of a second in which a host changes."""
 
 
-class Baton:
+class TurnToken:
     """What a worker alone has: it never waits."""
 
     def wait(self, position: int) -> None:
@@ -171,7 +171,7 @@ class Baton:
         """Pass the baton on when the slice is over, and wait until it comes back."""
 
 
-class SharedBaton(Baton):
+class SharedTurnToken(TurnToken):
     """The baton of a worker in a group; the engine passes it by writing a line. Waiting stops the worker's clock."""
 
     def __init__(self, clock: Clock, send: Callable[[Event], None], receive: Callable[[], str], slice_s: float):

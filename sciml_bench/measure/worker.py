@@ -3,7 +3,7 @@ of its standard input.
 
 It tells the engine what happens as JSON lines on its standard output (see ``protocol``). ``LIMIT_S`` is the
 time limit of a phase in seconds, by which loops end themselves. With ``SLICE_S`` it takes turns with other
-workers (see :class:`~sciml_bench.measure.protocol.SharedBaton`). NumPy and everything that needs it is imported
+workers (see :class:`~sciml_bench.measure.protocol.SharedTurnToken`). NumPy and everything that needs it is imported
 after the framework: what the framework's import costs then contains NumPy, as it does for a user.
 """
 
@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from sciml_bench.host.process import Clock, peak_rss_bytes
 from sciml_bench.measure.protocol import (
-    Baton,
     Channel,
     End,
     Event,
     Phases,
     Ready,
-    SharedBaton,
+    SharedTurnToken,
     TrainingDone,
     TrialDone,
+    TurnToken,
     explain,
 )
 from sciml_bench.record.outcome import Outcome, SolverFailure
@@ -53,7 +53,7 @@ class _Ended(Exception):
 
 
 def measure(
-    task: Task, send: Callable[[Event], None], clock: Clock, limit_s: float, baton: Baton | None = None
+    task: Task, send: Callable[[Event], None], clock: Clock, limit_s: float, turn_token: TurnToken | None = None
 ) -> None:
     """Import, build and measure the task's program, telling every event; what the program raises is told too."""
     phases = Phases(clock, send)
@@ -75,7 +75,7 @@ def measure(
 
             counters, reason = energy_counters(task.cell.device)
             meter = EnergyMeter(counters, clock, reason)
-            measurer = CellMeasurer(task, program, phases, send, limit_s, meter, baton)
+            measurer = CellMeasurer(task, program, phases, send, limit_s, meter, turn_token)
             measurer.run()
             if task.training is not None:
                 # What training imports, compiles and finds compiled is nothing that a gradient needs.
@@ -165,14 +165,14 @@ def main(arguments: list[str], stdin: TextIO, channel: Any, clock: Clock) -> int
     """Measure the task on ``stdin``; 0 when the end was told, 2 when there is no task."""
     channel.send(Ready(clock.now_ns()))
     limit_s = float(arguments[0]) if arguments else float("inf")
-    baton = SharedBaton(clock, channel.send, stdin.readline, float(arguments[1])) if arguments[1:] else None
+    turn_token = SharedTurnToken(clock, channel.send, stdin.readline, float(arguments[1])) if arguments[1:] else None
     try:
         task = Task.from_json(stdin.readline())
     except (KeyError, TypeError, ValueError) as error:
         message = f"the task on standard input cannot be read: {type(error).__name__}: {error}"
         channel.send(End(Outcome.CRASH, "interpreter", message))
         return 2
-    measure(task, channel.send, clock, _LOOP_SHARE * limit_s, baton)
+    measure(task, channel.send, clock, _LOOP_SHARE * limit_s, turn_token)
     return 0
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from sciml_bench.models.model import EPSILON, Architecture, Layer, walk
+from sciml_bench.models.model import EPSILON, Layer, Model, walk
 from sciml_bench.models.samples import load_samples
 from sciml_bench.models.weights import directions
 from sciml_bench.record.model_task import ModelTruth
@@ -43,7 +43,7 @@ Array = np.ndarray
 EXTENDED = np.longdouble
 
 
-def outputs(model: Architecture, theta: Array, inputs: Array) -> Array:
+def outputs(model: Model, theta: Array, inputs: Array) -> Array:
     """The model's outputs (n, …) for weights ``theta`` (n_weights,), in the precision of ``theta``."""
     weights = _by_slot(model, theta)
     return _chain(model.layers, weights, inputs if inputs.dtype.kind == "i" else inputs.astype(theta.dtype))
@@ -59,7 +59,7 @@ def losses(kind: str, found: Array, labels: Array) -> Array:
     return (normaliser - of_labels).reshape(len(found), -1).mean(axis=1)
 
 
-def _by_slot(model: Architecture, theta: Array) -> dict[tuple[str, str], Array]:
+def _by_slot(model: Model, theta: Array) -> dict[tuple[str, str], Array]:
     found: dict[tuple[str, str], Array] = {}
     start = 0
     for layer in walk(model.layers):
@@ -160,7 +160,7 @@ _STEP = 1e-30
 SAMPLES = 8
 
 
-def disagreement(model: Architecture, truth: ModelTruth, samples: int = SAMPLES) -> float:
+def disagreement(model: Model, truth: ModelTruth, samples: int = SAMPLES) -> float:
     """The largest relative distance, over the directions, of stored slopes from those computed here."""
     data = load_samples(model.data)
     rows = data.train[: len(truth.losses)]

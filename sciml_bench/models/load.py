@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from sciml_bench.errors import StoreError
 from sciml_bench.models import weights as initial
 from sciml_bench.models.building import Builder
-from sciml_bench.models.model import Architecture, Layer, walk
+from sciml_bench.models.model import Layer, Model, walk
 from sciml_bench.problem import catalog
 from sciml_bench.problem.model import Source, to_double
+from sciml_bench.problem.network import hash_of
 from sciml_bench.problem.reader import Document, Reader
 from sciml_bench.problem.training import MAX_TRAINING_STEPS, load_optimiser
-from sciml_bench.problem.weights import hash_of
 from sciml_bench.record.model_task import LOSSES, DataSet, Slot
 from sciml_bench.record.task import CONVENTIONAL as SUITE
 from sciml_bench.record.task import Training
@@ -106,7 +106,7 @@ MAX_BATCH = 65_536
 _MATHEMATICAL = ("spec", "layers", "loss")
 
 
-def load_architecture(path: Path | str) -> Architecture:
+def load_model(path: Path | str) -> Model:
     """Load and check the file of a model.
 
     Raises:
@@ -123,7 +123,7 @@ def load_architecture(path: Path | str) -> Architecture:
     loss = _loss(document, data, layers)
     slots = tuple(slot for layer in walk(layers) for slot in layer.slots)
     weights = _weights(document, slots)
-    return Architecture(
+    return Model(
         name=name, title=document.string(document.data, "title", ""), suite=SUITE, tier=tier,
         tags=_strings(document, "tags"), description=document.string(document.data, "description", "", "").strip(),
         source=_source(document), data=data, layers=layers, weights=weights, loss=loss,
@@ -132,7 +132,7 @@ def load_architecture(path: Path | str) -> Architecture:
     )  # fmt: skip
 
 
-def is_architecture(path: Path) -> bool:
+def is_model_file(path: Path) -> bool:
     """Whether a file declares a model of this track; a file that cannot be read does not."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -261,7 +261,7 @@ def _spec_hash(document: Document, data: DataSet, weights: tuple[float, ...]) ->
 # Whatever a file declares: an equation or a model, each by its own loader.
 
 
-def load_declared(path: Path) -> Problem | Architecture:
+def load_declared(path: Path) -> Problem | Model:
     """Load and check a file.
 
     Raises:
@@ -269,4 +269,4 @@ def load_declared(path: Path) -> Problem | Architecture:
     """
     from sciml_bench.problem.load import load_problem
 
-    return load_architecture(path) if is_architecture(path) else load_problem(path)
+    return load_model(path) if is_model_file(path) else load_problem(path)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sciml_bench.record.model_task import DataSet, Learning, ModelTruth, Shape, Slot
+from sciml_bench.record.model_task import DataSet, ModelTask, ModelTruth, Shape, Slot
 from sciml_bench.record.task import Numbers, Point, Training
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def walk(layers: tuple[Layer, ...]) -> Iterator[Layer]:
 
 
 @dataclass(frozen=True)
-class Architecture:
+class Model:
     """A model with its data, loss and training, as a frozen value.
 
     ``weights`` is the flat theta, slot by slot (see :class:`~sciml_bench.record.model_task.Slot`), each number exactly
@@ -124,6 +124,6 @@ class Architecture:
             n_weights=self.n_weights,
         )  # fmt: skip
 
-    def learning(self, truth: ModelTruth | None = None) -> Learning:
+    def learning(self, truth: ModelTruth | None = None) -> ModelTask:
         """What a task says of the model beside its source and weights."""
-        return Learning(self.slots, self.data, self.loss, self.n_outputs, truth)
+        return ModelTask(self.slots, self.data, self.loss, self.n_outputs, truth)

@@ -24,7 +24,7 @@ import numpy as np
 from sciml_bench import __version__
 from sciml_bench.errors import StoreError
 from sciml_bench.models.forward import EXTENDED, losses, outputs
-from sciml_bench.models.model import Architecture
+from sciml_bench.models.model import Model
 from sciml_bench.models.samples import load_samples
 from sciml_bench.models.weights import N_DIRECTIONS, directions
 from sciml_bench.record import model_task as learning
@@ -42,7 +42,7 @@ _STORED_NUMBERS = 4_000
 _CHUNK = 16
 
 
-def compute(model: Architecture, kind: str = learning.EXTENDED) -> ModelTruth:
+def compute(model: Model, kind: str = learning.EXTENDED) -> ModelTruth:
     """The truth about the first samples of the training part, as many as the largest batch, in the precision ``kind``.
 
     Raises:
@@ -68,12 +68,12 @@ def compute(model: Architecture, kind: str = learning.EXTENDED) -> ModelTruth:
     )
 
 
-def compute_losses(model: Architecture) -> tuple[float, ...]:
+def compute_losses(model: Model) -> tuple[float, ...]:
     """The losses of the samples that a reference of the model has."""
     return tuple(map(float, _losses(model, *_case(model, learning.EXTENDED))))
 
 
-def expected_s(model: Architecture, kind: str) -> float:
+def expected_s(model: Model, kind: str) -> float:
     """About how many seconds :func:`compute` takes, from a few samples that are computed for it."""
     theta, inputs, labels = _case(model, kind)
     few = min(len(inputs), _CHUNK)
@@ -87,14 +87,14 @@ def _has_extended() -> bool:
     return np.finfo(EXTENDED).nmant >= 63
 
 
-def _case(model: Architecture, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _case(model: Model, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The weights in a precision, and the inputs and labels of the samples that the truth is about."""
     samples = load_samples(model.data)
     rows = samples.train[: model.batches[-1]]
     return np.array(model.weights, dtype=_TYPES[kind]), samples.inputs[rows], samples.labels[rows]
 
 
-def _losses(model: Architecture, theta: np.ndarray, inputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def _losses(model: Model, theta: np.ndarray, inputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
     # In parts: extended precision takes sixteen bytes a number.
     parts = range(0, len(inputs), _CHUNK)
     return np.concatenate(
@@ -103,7 +103,7 @@ def _losses(model: Architecture, theta: np.ndarray, inputs: np.ndarray, labels: 
 
 
 def _slopes(
-    model: Architecture,
+    model: Model,
     theta: np.ndarray,
     direction: np.ndarray,
     inputs: np.ndarray,
@@ -132,12 +132,12 @@ def _slopes(
     return min(found, key=lambda pair: pair[1])
 
 
-def truth_path(model: Architecture) -> Path:
+def truth_path(model: Model) -> Path:
     """Where the truth about a model is kept."""
     return Path(model.path).with_suffix(".reference.json")
 
 
-def write(model: Architecture, truth: ModelTruth) -> Path:
+def write(model: Model, truth: ModelTruth) -> Path:
     """Keep a truth beside the model's file."""
     content = {
         "schema": SCHEMA,
@@ -153,7 +153,7 @@ def write(model: Architecture, truth: ModelTruth) -> Path:
     return path
 
 
-def stored(model: Architecture) -> ModelTruth | None:
+def stored(model: Model) -> ModelTruth | None:
     """The truth beside a model's file; ``None`` where there is no such file.
 
     Raises:
@@ -180,7 +180,7 @@ def stored(model: Architecture) -> ModelTruth | None:
     return truth
 
 
-def known_or_computed(model: Architecture, announce: Callable[[str], object]) -> ModelTruth:
+def known_or_computed(model: Model, announce: Callable[[str], object]) -> ModelTruth:
     """The stored truth; for a model of the user's own, which has none, it is computed and not kept.
 
     Raises:
@@ -203,5 +203,5 @@ def known_or_computed(model: Architecture, announce: Callable[[str], object]) ->
     return compute(model, kind)
 
 
-def _again(model: Architecture) -> str:
+def _again(model: Model) -> str:
     return f"compute it anew: sciml-bench reference compute {model.name}"

@@ -12,7 +12,7 @@ from math import prod
 from sciml_bench.adapters.base import DEFAULT, WITHOUT_GRADIENTS, Adapter, Recipe
 from sciml_bench.adapters.recipes import contradicted, takes_explicit
 from sciml_bench.adapters.registry import missing
-from sciml_bench.plan.problems import Entry
+from sciml_bench.plan.problems import PlannedProblem
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
 from sciml_bench.record.outcome import Outcome
@@ -107,7 +107,7 @@ class Skipped:
 
 
 def choose(
-    entries: Sequence[Entry], adapters: Mapping[str, Adapter], selection: Selection, profile: Profile
+    entries: Sequence[PlannedProblem], adapters: Mapping[str, Adapter], selection: Selection, profile: Profile
 ) -> tuple[tuple[Planned, ...], tuple[Skipped, ...]]:
     """Every selected cell, either planned or skipped with its reason, in order of problem and adapter."""
     planned: list[Planned] = []
@@ -122,7 +122,7 @@ def choose(
 
 
 def _verdicts(
-    entry: Entry, adapters: Mapping[str, Adapter], selection: Selection, profile: Profile
+    entry: PlannedProblem, adapters: Mapping[str, Adapter], selection: Selection, profile: Profile
 ) -> Iterator[tuple[Cell, str | Skipped]]:
     """Each selected cell of a problem with its division, or why it is skipped."""
     adapters = {name: adapter for name, adapter in adapters.items() if adapter.track == entry.track}
@@ -145,13 +145,13 @@ def _verdicts(
                 yield cell, "matched" if cell in partners else "other"
 
 
-def _all_cells(entry: Entry, adapter: Adapter) -> Iterator[Cell]:
+def _all_cells(entry: PlannedProblem, adapter: Adapter) -> Iterator[Cell]:
     axes = product(adapter.methods, adapter.sensitivities, adapter.cell_modes, adapter.precisions, adapter.devices)
     for method, sensitivity, mode, precision, device in axes:
         yield Cell(entry.name, adapter.name, method.name, sensitivity, mode, precision, device)
 
 
-def recipes_of(adapter: Adapter, entry: Entry) -> tuple[Recipe, ...]:
+def recipes_of(adapter: Adapter, entry: PlannedProblem) -> tuple[Recipe, ...]:
     """The recipes of an adapter that can run on a problem here, the best first; all of them where none can."""
     known = entry.recipes.get(adapter.name)
     if known is None:
@@ -161,12 +161,12 @@ def recipes_of(adapter: Adapter, entry: Entry) -> tuple[Recipe, ...]:
     return known
 
 
-def _runs(recipe: Recipe, adapter: Adapter, entry: Entry) -> bool:
+def _runs(recipe: Recipe, adapter: Adapter, entry: PlannedProblem) -> bool:
     cell = Cell(entry.name, adapter.name, recipe.method, recipe.sensitivity, recipe.mode, entry.precisions[0])
     return not missing(adapter, cell.mode) and not adapter.refusal(cell, entry.facts)
 
 
-def _with_role(planned: Planned, entry: Entry, adapter: Adapter) -> Planned:
+def _with_role(planned: Planned, entry: PlannedProblem, adapter: Adapter) -> Planned:
     """A recommended cell with the role of its recipe; cells with warm caches have none."""
     for place, recipe in enumerate(recipes_of(adapter, entry)):
         if recipe == _recipe(planned.cell):
@@ -178,7 +178,7 @@ def _recipe(cell: Cell) -> Recipe:
     return Recipe(cell.method, cell.sensitivity, cell.mode)
 
 
-def trains(cell: Cell, entry: Entry, adapter: Adapter) -> bool:
+def trains(cell: Cell, entry: PlannedProblem, adapter: Adapter) -> bool:
     """Whether theta is trained in this cell: the first recommended one of its adapter, in the main precision."""
     if cell.sensitivity in WITHOUT_GRADIENTS:
         return False
@@ -191,7 +191,7 @@ def _cold(cell: Cell) -> Cell:
 
 
 def _outside(
-    cell: Cell, entry: Entry, adapter: Adapter, selection: Selection, profile: Profile, partners: set[Cell]
+    cell: Cell, entry: PlannedProblem, adapter: Adapter, selection: Selection, profile: Profile, partners: set[Cell]
 ) -> str:
     """Why a profile leaves a cell out; empty when it does not."""
     if cell.label in selection.cells:
@@ -214,13 +214,13 @@ def _outside(
     }[_breadth(entry, profile)]
 
 
-def _breadth(entry: Entry, profile: Profile) -> str:
+def _breadth(entry: PlannedProblem, profile: Profile) -> str:
     if entry.named or entry.fusion:
         return profile.named_breadth
     return profile.core_breadth if entry.tier == "smoke" else profile.breadth
 
 
-def _taken(adapter: Adapter, entry: Entry, profile: Profile) -> tuple[Recipe, ...]:
+def _taken(adapter: Adapter, entry: PlannedProblem, profile: Profile) -> tuple[Recipe, ...]:
     """The recommended cells that a profile measures on a problem: the best one and the default, or all."""
     recipes = recipes_of(adapter, entry)
     if _breadth(entry, profile) not in ("first", "matched"):
@@ -228,7 +228,7 @@ def _taken(adapter: Adapter, entry: Entry, profile: Profile) -> tuple[Recipe, ..
     return tuple(recipe for place, recipe in enumerate(recipes) if place == 0 or recipe.role == DEFAULT)
 
 
-def _in_breadth(cell: Cell, entry: Entry, adapter: Adapter, selection: Selection, profile: Profile) -> bool:
+def _in_breadth(cell: Cell, entry: PlannedProblem, adapter: Adapter, selection: Selection, profile: Profile) -> bool:
     """Whether the profile measures this cell. An axis that the user names is free; the others follow a recipe."""
     free = (bool(selection.methods), bool(selection.sensitivities), bool(selection.modes))
     recipes = recipes_of(adapter, entry) if any(free) else _taken(adapter, entry, profile)
@@ -241,7 +241,7 @@ def _in_breadth(cell: Cell, entry: Entry, adapter: Adapter, selection: Selection
     return _suited(cell, entry, adapter) and any(_follows(cell, recipe, (True, *free[1:])) for recipe in recipes)
 
 
-def _suited(cell: Cell, entry: Entry, adapter: Adapter) -> bool:
+def _suited(cell: Cell, entry: PlannedProblem, adapter: Adapter) -> bool:
     """Whether a method is of the kind that a problem takes; of both, where the probe contradicts the label."""
     method = adapter.method(cell.method)
     return method.adaptive and (contradicted(entry.facts) or method.stiff != takes_explicit(entry.facts))
@@ -257,7 +257,7 @@ def _follows(cell: Cell, recipe: Recipe, free: tuple[bool, bool, bool]) -> bool:
 
 
 def _partners(
-    entry: Entry, adapters: Mapping[str, Adapter], selected: Mapping[str, Sequence[Cell]], profile: Profile
+    entry: PlannedProblem, adapters: Mapping[str, Adapter], selected: Mapping[str, Sequence[Cell]], profile: Profile
 ) -> set[Cell]:
     """Cells that are no recipe of their own adapter, but match one of another adapter: one per adapter and match.
 
@@ -278,7 +278,7 @@ def _partners(
 
 
 def _match(
-    wanted: tuple[str, int, str], entry: Entry, adapter: Adapter, cells: Sequence[Cell], profile: Profile
+    wanted: tuple[str, int, str], entry: PlannedProblem, adapter: Adapter, cells: Sequence[Cell], profile: Profile
 ) -> set[Cell]:
     """The first cell of this kind, in the adapter's first recommended mode, unless a taken one is of this kind."""
     recipes = _taken(adapter, entry, profile)

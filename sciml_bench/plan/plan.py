@@ -17,11 +17,11 @@ from sciml_bench.adapters.declared import Declared
 from sciml_bench.adapters.recipes import contradicted, takes_explicit
 from sciml_bench.plan.cells import Planned, Skipped, Slot, blocks, choose, products
 from sciml_bench.plan.cost import estimate_s, hopeless
-from sciml_bench.plan.problems import Entry, entries
+from sciml_bench.plan.problems import PlannedProblem, entries
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.purpose import Claimed, Sweep
 from sciml_bench.plan.selection import Selection
-from sciml_bench.plan.tasks import Material
+from sciml_bench.plan.tasks import TaskFactory
 from sciml_bench.record.codec import encode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import CALLS, CONVENTIONAL, SOLVERS, Task, Training
@@ -45,7 +45,7 @@ class Plan:
 
     profile: Profile
     settings: Settings
-    entries: tuple[Entry, ...]
+    entries: tuple[PlannedProblem, ...]
     adapters: Mapping[str, Adapter]
     planned: tuple[Planned, ...]
     skipped: tuple[Skipped, ...]
@@ -59,10 +59,10 @@ class Plan:
         return tuple(blocks(self.planned, self.profile.processes, self.settings.seed))
 
     @cached_property
-    def material(self) -> Material:
+    def material(self) -> TaskFactory:
         """Makes the tasks."""
         by_name = {entry.name: entry for entry in self.entries}
-        material = Material(by_name, self.adapters, self.profile, self.settings.seed, self.settings.threads)
+        material = TaskFactory(by_name, self.adapters, self.profile, self.settings.seed, self.settings.threads)
         if self.claimed is None:
             return material
         return dataclasses.replace(material, points=self.claimed.points, wanted=self.claimed.calls)
@@ -229,7 +229,7 @@ def _by_reason(skipped: Iterable[Skipped]) -> list[dict[str, Any]]:
     ]
 
 
-def _problem(entry: Entry) -> dict[str, Any]:
+def _problem(entry: PlannedProblem) -> dict[str, Any]:
     if entry.track == CONVENTIONAL:
         return _model(entry)
     return {
@@ -249,7 +249,7 @@ def _problem(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _model(entry: Entry) -> dict[str, Any]:
+def _model(entry: PlannedProblem) -> dict[str, Any]:
     """The same of a model, with what a fair comparison has to state (see ``report.conventional``)."""
     model = entry.model
     data = {key: value for key, value in dataclasses.asdict(model.data).items() if key != "path"}

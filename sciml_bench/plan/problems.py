@@ -15,14 +15,14 @@ from sciml_bench.problem import catalog
 from sciml_bench.record.task import CONVENTIONAL, SOLVERS
 
 if TYPE_CHECKING:
-    from sciml_bench.models.model import Architecture
+    from sciml_bench.models.model import Model
     from sciml_bench.problem import Problem
     from sciml_bench.record.probe import Probed
     from sciml_bench.record.task import Training
 
 
 @dataclass(frozen=True)
-class Entry:
+class PlannedProblem:
     """One problem of a plan.
 
     ``named`` is true when the user asked for it by name or file, whatever its tier; ``heavy`` says why no profile has
@@ -37,7 +37,7 @@ class Entry:
     path: Path
     named: bool = False
     heavy: str = ""
-    loaded: Problem | Architecture | None = field(default=None, compare=False)
+    loaded: Problem | Model | None = field(default=None, compare=False)
     # What is recommended of each adapter, once it was asked for.
     recipes: dict[str, tuple[Recipe, ...]] = field(default_factory=dict[str, "tuple[Recipe, ...]"], compare=False)
 
@@ -47,7 +47,7 @@ class Entry:
         return CONVENTIONAL if self.suite == CONVENTIONAL else SOLVERS
 
     @cached_property
-    def declared(self) -> Problem | Architecture:
+    def declared(self) -> Problem | Model:
         """What the file declares, loaded on first use. Raises ``ProblemError`` when its file is wrong."""
         if self.loaded is not None:
             return self.loaded
@@ -66,12 +66,12 @@ class Entry:
         return declared
 
     @cached_property
-    def model(self) -> Architecture:
+    def model(self) -> Model:
         """The model of the conventional track; ``TypeError`` of a differential equation."""
-        from sciml_bench.models.model import Architecture
+        from sciml_bench.models.model import Model
 
         declared = self.declared
-        if not isinstance(declared, Architecture):
+        if not isinstance(declared, Model):
             raise TypeError(f"{self.name} is no model")
         return declared
 
@@ -95,7 +95,7 @@ class Entry:
         """What it is measured in, the main one first: models in single precision, as they are used."""
         return ("float32",) if self.track == CONVENTIONAL else ("float64",)
 
-    def moved(self, folder: Path) -> Entry:
+    def moved(self, folder: Path) -> PlannedProblem:
         """The same problem, its file under the same name in another folder."""
         path = folder / self.path.name
         return replace(self, path=path, loaded=replace(self.declared, path=str(path)))
@@ -170,7 +170,7 @@ def _stochastic(problem: Problem) -> bool:
     return parts(problem) is not None
 
 
-def entries(selection: Selection, files: Iterable[Path] = ()) -> tuple[Entry, ...]:
+def entries(selection: Selection, files: Iterable[Path] = ()) -> tuple[PlannedProblem, ...]:
     """The problems of a selection: the given files, and those of the catalog that were asked for.
 
     Files stand alone: the catalog is added to them only when a suite or a problem is named too.
@@ -182,7 +182,7 @@ def entries(selection: Selection, files: Iterable[Path] = ()) -> tuple[Entry, ..
     own = [_from_file(path) for path in files]
     names = [name for name in catalog.names() if not any(entry.name == name for entry in own)]
     _check_catalog(selection, [*names, *(entry.name for entry in own)])
-    chosen: list[Entry] = []
+    chosen: list[PlannedProblem] = []
     if not own or selection.suites or selection.problems:
         chosen = [entry for entry in map(_from_catalog, names) if _asked_for(entry, selection)]
         named = {*selection.problems, *(label.split("/")[0] for label in selection.cells)}
@@ -191,23 +191,25 @@ def entries(selection: Selection, files: Iterable[Path] = ()) -> tuple[Entry, ..
     return (*own, *chosen)
 
 
-def _from_catalog(name: str) -> Entry:
+def _from_catalog(name: str) -> PlannedProblem:
     header = catalog.header(name)
-    return Entry(header.name, header.title, header.suite, header.tier, header.tags, header.path, heavy=header.heavy)
+    return PlannedProblem(
+        header.name, header.title, header.suite, header.tier, header.tags, header.path, heavy=header.heavy
+    )
 
 
-def _from_file(path: Path) -> Entry:
+def _from_file(path: Path) -> PlannedProblem:
     from sciml_bench.models.load import load_declared
 
     if not path.is_file():
         raise ProblemError("there is no such file.", where=path, cure="Give the path of a problem file (*.toml).")
     problem = load_declared(path)
-    return Entry(
+    return PlannedProblem(
         problem.name, problem.title, problem.suite, problem.tier, problem.tags, path, named=True, loaded=problem
     )
 
 
-def _asked_for(entry: Entry, selection: Selection) -> bool:
+def _asked_for(entry: PlannedProblem, selection: Selection) -> bool:
     if selection.cells and not any(label.split("/")[0] == entry.name for label in selection.cells):
         return False
     if selection.suites and entry.suite not in selection.suites:
@@ -223,7 +225,7 @@ def _check_catalog(selection: Selection, names: list[str]) -> None:
         check_names("suite", selection.suites, catalog.suites(), "sciml-bench list suites")
 
 
-def _check_distinct(own: list[Entry]) -> None:
+def _check_distinct(own: list[PlannedProblem]) -> None:
     seen: dict[str, Path] = {}
     for entry in own:
         if entry.name in seen:

@@ -13,7 +13,7 @@ from sciml_bench.emit import invariants_source
 from sciml_bench.emit import source as emit_source
 from sciml_bench.models.emit import architecture_source as model_source
 from sciml_bench.plan.cells import input_seed, trains
-from sciml_bench.plan.problems import Entry
+from sciml_bench.plan.problems import PlannedProblem
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.record.model_task import ModelTruth
 from sciml_bench.record.task import (
@@ -36,14 +36,14 @@ DRAWS_S = 20.0
 
 
 @dataclass
-class Material:
+class TaskFactory:
     """What tasks are made of, produced once per problem and framework. ``threads`` is the limit for every worker.
 
     ``points`` are those of cells, by label, that are not measured on the profile's ladder. ``wanted`` are the calls
     that are measured where a framework has them.
     """
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, PlannedProblem]
     adapters: Mapping[str, Adapter]
     profile: Profile
     seed: int

@@ -34,7 +34,7 @@ class Batch:
             return y0 * self.size
         import numpy as np
 
-        from sciml_bench.problem.weights import rounded
+        from sciml_bench.problem.network import rounded
 
         chosen = [state.name in self.drawn or not self.drawn for state in states]
         scale = np.array([value * yes for state, yes in zip(states, chosen, strict=True) for value in state.scale])

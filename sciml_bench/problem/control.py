@@ -48,7 +48,7 @@ class Brownian:
         # NumPy is only loaded for problems that need it: listings must start fast.
         import numpy as np
 
-        from sciml_bench.problem.weights import rounded
+        from sciml_bench.problem.network import rounded
 
         draws = np.random.RandomState(self.seed).standard_normal((size, self.steps, self.channels))
         paths = np.zeros((size, self.steps + 1, self.channels))
@@ -80,7 +80,7 @@ def load_brownian(reader: Reader, data: dict[str, Any], table: str, span: float)
 def _check_hash(reader: Reader, motion: Brownian, stated: str, table: str) -> None:
     if not stated:
         return
-    from sciml_bench.problem.weights import hash_of
+    from sciml_bench.problem.network import hash_of
 
     found = hash_of(motion.rows(1)[0])
     if stated != found:

@@ -15,8 +15,7 @@ from sciml_bench.problem.batch import ONE, Batch, Given
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, Node, Shape
 from sciml_bench.problem.switch import NO_SWITCHES, Switching
-from sciml_bench.record.task import Numbers, Training
-from sciml_bench.record.theta import Block, Theta
+from sciml_bench.record.task import Block, Numbers, Theta, Training
 
 if TYPE_CHECKING:
     from sciml_bench.problem.control import Control

@@ -60,7 +60,7 @@ def load_networks(reader: Reader) -> tuple[Network, ...]:
 
 def _network(reader: Reader, name: str, data: dict[str, Any], table: str) -> Network:
     # NumPy is only loaded for problems that have networks: listings must start fast.
-    from sciml_bench.problem.weights import draw_weights, hash_of
+    from sciml_bench.problem.network import draw_weights, hash_of
 
     recurrent = _recurrent(reader, data, table)
     layers = _recurrent_layer(reader, data, table) if recurrent else _layers(reader, data, table)
@@ -124,7 +124,7 @@ def _layers(reader: Reader, data: dict[str, Any], table: str) -> tuple[Layer, ..
 
 
 def _draw(reader: Reader, data: dict[str, Any], table: str, key: str, default: str) -> Any:
-    from sciml_bench.problem.weights import Draw
+    from sciml_bench.problem.network import Draw
 
     given = data.get(key, {"draw": default})
     if not isinstance(given, dict):

@@ -42,7 +42,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set and its split, see ``problem.architecture.samples``.
+    """A data set and its split, see ``models.samples``.
 
     ``kind`` is ``images``, ``text`` or ``synthetic``; ``path`` is empty for synthetic tensors, which are drawn from
     ``seed``. ``input_shape`` is that of one sample: (channels, height, width), or (positions,) of whole numbers below
@@ -85,7 +85,7 @@ class ModelTruth:
 
 
 @dataclass(frozen=True)
-class Learning:
+class ModelTask:
     """What a task says of a model beside its source and its weights, which are ``Numbers.p``."""
 
     slots: tuple[Slot, ...]

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sciml_bench.record.codec import decode_json, encode_json
-from sciml_bench.record.model_task import Learning
-from sciml_bench.record.theta import Theta
+from sciml_bench.record.model_task import ModelTask
 
 WARM = "-warm"
 """Ends the mode of a cell whose framework finds its compile cache filled on the disk."""
@@ -271,7 +271,7 @@ class Task:
     draws: tuple[Draw, ...] = ()
     stability_s: float = 0.0
     training: Training | None = None
-    learning: Learning | None = None
+    learning: ModelTask | None = None
     invariants: str = ""
     calls: tuple[str, ...] = CALLS
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -297,3 +297,34 @@ class Task:
     def from_json(cls, text: str) -> Task:
         """Inverse of :meth:`to_json`."""
         return decode_json(cls, text)
+
+
+# What gradients are taken with respect to: the names of its components, their sizes, and which are weights.
+
+
+@dataclass(frozen=True)
+class Block:
+    """The kernel or the bias of one layer: the components from ``start`` up to, but not including, ``stop``."""
+
+    name: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Theta:
+    """The components of theta, in order, as gradients are scored by.
+
+    ``labels`` name them. ``sizes`` are what each is measured in: of a parameter or an initial value its magnitude, or
+    its declared scale where it is zero; of a network's weight the root mean square of all weights of the network.
+    ``blocks`` are the weights of networks, layer by layer; components in no block are parameters or initial values.
+    """
+
+    labels: tuple[str, ...]
+    sizes: tuple[float, ...]
+    blocks: tuple[Block, ...] = ()
+
+    @classmethod
+    def unnamed(cls, values: Sequence[float]) -> Theta:
+        """Components of which only the values are known: their magnitudes are their sizes, 1 stands for zeros."""
+        return cls(tuple(f"theta[{i}]" for i in range(len(values))), tuple(abs(value) or 1.0 for value in values))

@@ -25,7 +25,7 @@ from sciml_bench.analysis.selftest import (
 from sciml_bench.analysis.selftest_store import STALE_DAYS, SelfTest, document, newest
 from sciml_bench.errors import StoreError
 from sciml_bench.record.run_folder import Run
-from sciml_bench.stats.shares import Share
+from sciml_bench.stats.shares import Proportion
 
 # From this share of disturbed processes on, the figures are those of a busy machine.
 _MANY_NOISY = 0.25
@@ -153,11 +153,11 @@ def _doubts(test: SelfTest, now: datetime.datetime) -> str:
     return f" ({', '.join(doubts)}: repeat it)" if doubts else ""
 
 
-def _short(share: Share) -> str:
+def _short(share: Proportion) -> str:
     return f"{100 * share.share:.1f} %" if share.share < 0.995 else "100 %"
 
 
-def _percent(share: Share) -> str:
+def _percent(share: Proportion) -> str:
     return f"{_short(share)} of {share.total} trials [{100 * share.low:.1f}, {100 * share.high:.1f}]"
 
 

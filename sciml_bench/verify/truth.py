@@ -29,8 +29,8 @@ from sciml_bench.record.task import (
     Numbers,
     Point,
     Reference,
+    Theta,
 )
-from sciml_bench.record.theta import Theta
 from sciml_bench.verify import models as of_model
 from sciml_bench.verify.evidence import Intent
 
@@ -75,7 +75,7 @@ def known_problems(plan: Mapping[str, Any]) -> Known:
 
 def _load(name: str, file: str | None, declared: Mapping[str, Declared]) -> KnownProblem | str:
     from sciml_bench.models.load import load_declared
-    from sciml_bench.models.model import Architecture
+    from sciml_bench.models.model import Model
     from sciml_bench.models.truth import stored
     from sciml_bench.problem import catalog
     from sciml_bench.reference.truth import truth
@@ -94,9 +94,9 @@ def _load(name: str, file: str | None, declared: Mapping[str, Declared]) -> Know
         adapter = declared.get(cell.adapter)
         return None if adapter is None else hash_for(adapter.target_of(cell))
 
-    model_truth = stored(problem) if isinstance(problem, Architecture) else None
-    reference = None if isinstance(problem, Architecture) else truth(problem, 0.0)
-    theta = None if isinstance(problem, Architecture) else problem.theta
+    model_truth = stored(problem) if isinstance(problem, Model) else None
+    reference = None if isinstance(problem, Model) else truth(problem, 0.0)
+    theta = None if isinstance(problem, Model) else problem.theta
     return KnownProblem(problem.spec_hash, problem.numbers(), reference, model_truth, source_hash, theta)
 
 

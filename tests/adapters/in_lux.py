@@ -20,12 +20,12 @@ from adapters.in_models import task, told
 from adapters.trainings import OPTIMISERS, first_theta, gradients
 from stubs.models import TEXTS, model
 
-from sciml_bench.adapters.julia.training import optimiser_numbers
+from sciml_bench.adapters.julia.bridge import optimiser_numbers
 from sciml_bench.models import truth
 
 # Brings the module SciMLBenchLux.
 from sciml_bench.models.emit import source_of
-from sciml_bench.models.model import Architecture
+from sciml_bench.models.model import Model
 
 julia: Any = juliacall.__dict__["Main"]
 
@@ -62,7 +62,7 @@ def formulas() -> dict[str, list[float]]:
     }
 
 
-def wrong(flat: Architecture, folder: Path) -> dict[str, Any]:
+def wrong(flat: Model, folder: Path) -> dict[str, Any]:
     """A model against another's reference, with another's source, and with source that is none."""
     work = task(flat, "lux", "compiled", "float32")
     other = model(folder, "flat", ("seed = 2", "seed = 5"))

@@ -24,7 +24,7 @@ from sciml_bench.measure.protocol import End, Event, PointDone, TrainingDone
 from sciml_bench.measure.worker import measure
 from sciml_bench.models import truth
 from sciml_bench.models.emit import source_of
-from sciml_bench.models.model import Architecture
+from sciml_bench.models.model import Model
 from sciml_bench.record.codec import encode
 from sciml_bench.record.task import Cell, Sampling, Task
 
@@ -39,7 +39,7 @@ CELLS: dict[str, tuple[tuple[str, str, str], ...]] = {
 }  # fmt: skip
 
 
-def task(found: Architecture, name: str, mode: str, precision: str, device: str = "cpu") -> Task:
+def task(found: Model, name: str, mode: str, precision: str, device: str = "cpu") -> Task:
     """A short task of a model, with its reference."""
     declared = adapter(name)
     cell = Cell(found.name, name, "network", declared.sensitivities[0], mode, precision, device)

@@ -21,10 +21,10 @@ from stubs.models import SMALL, model
 from sciml_bench.adapters.simplechains.program import build
 from sciml_bench.models import truth
 from sciml_bench.models.emit import source_of
-from sciml_bench.models.model import Architecture
+from sciml_bench.models.model import Model
 
 
-def wrong(small: Architecture, folder: Path) -> dict[str, Any]:
+def wrong(small: Model, folder: Path) -> dict[str, Any]:
     """A model against another's reference, with another's source, and with source that is none."""
     work = task(small, "simplechains", "compiled", "float64")
     other = model(folder, "perceptron", ("seed = 2", "seed = 5"))
@@ -36,7 +36,7 @@ def wrong(small: Architecture, folder: Path) -> dict[str, Any]:
     }
 
 
-def held(small: Architecture) -> dict[str, Any]:
+def held(small: Model) -> dict[str, Any]:
     """Outputs of two calls, read after both: what SimpleChains returns lies in memory that it uses again."""
     program = build(task(small, "simplechains", "compiled", "float64"))
     rows = program.samples.train

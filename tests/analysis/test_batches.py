@@ -7,7 +7,7 @@ from stubs.reported import cell, plan, point, record
 from sciml_bench.analysis.reliability import batch_lines
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.trajectories import Trajectories
+from sciml_bench.record.point import Trajectories
 
 
 def lines(*points):

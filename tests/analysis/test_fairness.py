@@ -21,9 +21,9 @@ def items(tmp_path, change=None, **options: Any) -> dict[str, Item]:
     paged.rewrite(run, lambda record: record | {"noisy": [], "waited_s": 1.5})
     if change is not None:
         paged.rewrite(run, change)
-    reading = read_run(run)
-    comparison = compare("robertson", reading.summary.of_problem("robertson"))
-    traces = reading.counting()
+    loaded = read_run(run)
+    comparison = compare("robertson", loaded.summary.of_problem("robertson"))
+    traces = loaded.counting()
     a, b = (Side(row, traces.get(row.summary.cell_id, [])) for row in comparison.rows)
     found = checklist(a, b, comparison.gradient_target, "gradient")
     return {item.what: item for item in found}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis.loaded_run import Reading
+from sciml_bench.analysis.loaded_run import LoadedRun
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.claims.claim import CONDITIONS, Claim, Figure
 from sciml_bench.claims.collection import find, keep, of_run
@@ -242,7 +242,7 @@ def test_tables_have_the_source_and_no_markup_of_strangers():
     assert "not testable here" in lines[2]
 
 
-def run_of(claims: list[Claim], folder: Path, plan_of: Any) -> tuple[Reading, Places]:
+def run_of(claims: list[Claim], folder: Path, plan_of: Any) -> tuple[LoadedRun, Places]:
     """A run whose slow sides take twice as long, and whose plan names its claims so."""
     told, records = plan(list(SIDES.values())), []
     for block in range(6):
@@ -251,7 +251,7 @@ def run_of(claims: list[Claim], folder: Path, plan_of: Any) -> tuple[Reading, Pl
         ]
     told |= {"claimed": plan_of(claims, {name: where.label for name, where in SIDES.items()})}
     summary = summarise(told, records)
-    return Reading("run", str(folder), told, {}, summary), Places("r1-", summary.cells, {})
+    return LoadedRun("run", str(folder), told, {}, summary), Places("r1-", summary.cells, {})
 
 
 def as_now(claims: list[Claim], sides: dict[str, str]) -> dict[str, Any]:
@@ -265,11 +265,11 @@ def as_once(claims: list[Claim], sides: dict[str, str]) -> dict[str, Any]:
 @pytest.mark.parametrize(("plan_of", "file"), [(as_now, "claims/C13.toml"), (as_once, "claim.toml")])
 def test_the_page_of_a_run_shows_its_claim(tmp_path: Path, plan_of: Any, file: str):
     which = find("C13")
-    reading, places = run_of([which], tmp_path, plan_of)
-    assert under_test(reading, "r1", places) == ()
+    loaded, places = run_of([which], tmp_path, plan_of)
+    assert under_test(loaded, "r1", places) == ()
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).write_bytes(which.path.read_bytes())
-    overview, tables = claim_tables(under_test(reading, "r1", places))
+    overview, tables = claim_tables(under_test(loaded, "r1", places))
     assert overview is None
     (shown,) = tables["r1"]
     assert shown.caption.startswith("Claim C13: ")
@@ -283,9 +283,9 @@ def test_the_page_of_a_run_shows_its_claim(tmp_path: Path, plan_of: Any, file: s
 
 def test_the_page_of_a_run_shows_each_of_its_claims(tmp_path: Path):
     claims = [find("C13"), find("C03")]
-    reading, places = run_of(claims, tmp_path, as_now)
+    loaded, places = run_of(claims, tmp_path, as_now)
     keep([*claims, find("C05")], tmp_path)
-    overview, tables = claim_tables(under_test(reading, "r1", places))
+    overview, tables = claim_tables(under_test(loaded, "r1", places))
     assert overview is not None
     assert [entries[0].text for entries in overview.rows] == ["C03", "C13"]
     captions = [table.caption.partition(":")[0] for table in tables["r1"]]

@@ -16,8 +16,8 @@ from sciml_bench.claims.collection import claims, find, together
 from sciml_bench.claims.load import load_claim
 from sciml_bench.claims.selection import FIRST_TARGETS, in_order, measuring, needed, obstacle, trial, write_workloads
 from sciml_bench.errors import ProblemError
-from sciml_bench.models.load import load_architecture
-from sciml_bench.models.model import Architecture
+from sciml_bench.models.load import load_model
+from sciml_bench.models.model import Model
 from sciml_bench.models.truth import stored as model_reference
 from sciml_bench.plan.problems import entries
 from sciml_bench.plan.profiles import profile_named
@@ -63,12 +63,12 @@ def test_what_a_claim_sets_is_set_and_the_rest_is_the_catalogs(tmp_path: Path):
 
 def test_a_models_reference_comes_along_where_it_covers_the_batches(tmp_path: Path):
     alike, *_ = write_workloads([find("C32-lenet")], tmp_path / "alike")
-    assert isinstance(alike.problem, Architecture)
+    assert isinstance(alike.problem, Model)
     assert model_reference(alike.problem) is not None
     larger, *_ = write_workloads([find("C32")], tmp_path / "larger")
-    assert isinstance(larger.problem, Architecture)
+    assert isinstance(larger.problem, Model)
     assert larger.problem.batches == (1, 10_000)
-    assert larger.problem.spec_hash == load_architecture(catalog.path("matrix-exponential")).spec_hash
+    assert larger.problem.spec_hash == load_model(catalog.path("matrix-exponential")).spec_hash
     assert model_reference(larger.problem) is None
 
 

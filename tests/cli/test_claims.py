@@ -17,7 +17,7 @@ from sciml_bench.cli import options as exits
 from sciml_bench.plan.plan import Plan
 from sciml_bench.problem import load_problem
 from sciml_bench.record.run_folder import Run
-from sciml_bench.run import budget, session
+from sciml_bench.run import claims, session
 from sciml_bench.run.executor import Silent
 
 CLAIM = """\
@@ -213,7 +213,7 @@ def test_a_report_has_all_claims_in_one_table_and_compares_no_two(cli):
 
 @pytest.mark.usefixtures("known")
 def test_a_claim_for_which_no_time_is_left_is_told(cli, monkeypatch):
-    monkeypatch.setattr(budget, "time", SimpleNamespace(monotonic=count(0.0, 250.0).__next__))
+    monkeypatch.setattr(claims, "time", SimpleNamespace(monotonic=count(0.0, 250.0).__next__))
     done = cli("claims", "run", "--profile", "smoke", "--minutes", "12")
     assert "claims to run: C05, X9 (about 11.7 min)" in done.out
     assert done.out.endswith("not run: X9: left out to stay within 12 minutes (--minutes): it takes about 5.0 min\n")

@@ -8,7 +8,7 @@ from stubs.tasks import stub_task
 from sciml_bench.host.process import Clock
 from sciml_bench.measure import protocol as baton_module
 from sciml_bench.measure import sampling
-from sciml_bench.measure.protocol import Baton, Event, PhaseDone, PointDone, SharedBaton, Waits, decode, encode
+from sciml_bench.measure.protocol import Event, PhaseDone, PointDone, SharedTurnToken, TurnToken, Waits, decode, encode
 from sciml_bench.measure.worker import measure
 from sciml_bench.record.task import Point, Sampling, Task
 
@@ -40,7 +40,7 @@ def sampled_task(calls: int = 40) -> Task:
 def run(task: Task, slice_s: float) -> tuple[list[Event], SlowTurns]:
     events: list[Event] = []
     clock, turns = Clock(), SlowTurns()
-    measure(task, events.append, clock, 60.0, SharedBaton(clock, events.append, turns.readline, slice_s))
+    measure(task, events.append, clock, 60.0, SharedTurnToken(clock, events.append, turns.readline, slice_s))
     return events, turns
 
 
@@ -74,15 +74,15 @@ def test_alone_nobody_is_asked():
     events: list[Event] = []
     measure(sampled_task(), events.append, Clock(), 60.0)
     assert not [event for event in events if isinstance(event, Waits)]
-    Baton().wait(0)
-    Baton().between_calls()
+    TurnToken().wait(0)
+    TurnToken().between_calls()
 
 
 def test_a_worker_ends_when_its_engine_is_gone():
     clock = Clock()
-    baton = SharedBaton(clock, lambda _: None, lambda: "", 0.02)
+    turn_token = SharedTurnToken(clock, lambda _: None, lambda: "", 0.02)
     with pytest.raises(SystemExit):
-        baton.wait(0)
+        turn_token.wait(0)
 
 
 def test_the_clock_stands_still_while_it_is_stopped():

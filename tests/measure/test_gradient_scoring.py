@@ -11,8 +11,7 @@ import pytest
 from sciml_bench.measure.gradient_scoring import gradient_scores
 from sciml_bench.problem import catalog
 from sciml_bench.record.point import Scores
-from sciml_bench.record.task import Point, Reference
-from sciml_bench.record.theta import Block, Theta
+from sciml_bench.record.task import Block, Point, Reference, Theta
 from sciml_bench.reference.truth import truth
 
 BOUND = 0.1

@@ -10,8 +10,8 @@ import pytest
 from stubs.models import model
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.models.load import is_architecture, load_architecture, load_declared
-from sciml_bench.models.model import Architecture
+from sciml_bench.models.load import is_model_file, load_declared, load_model
+from sciml_bench.models.model import Model
 from sciml_bench.problem import catalog
 
 NAMES = [name for name in catalog.names() if catalog.header(name).suite == "conventional"]
@@ -20,7 +20,7 @@ NAMES = [name for name in catalog.names() if catalog.header(name).suite == "conv
 @pytest.mark.parametrize("name", NAMES)
 def test_every_model_of_the_catalog_loads(name: str) -> None:
     found = load_declared(catalog.path(name))
-    assert isinstance(found, Architecture)
+    assert isinstance(found, Model)
     assert (found.name, found.suite) == (name, "conventional")
     assert sum(slot.size for slot in found.slots) == found.n_weights == len(found.numbers().theta)
     assert np.array_equal(np.asarray(found.weights, np.float32).astype(np.float64), found.weights)
@@ -32,7 +32,7 @@ def test_the_catalog_has_networks_transformers_and_fusion() -> None:
 
 
 def test_an_equation_is_no_model() -> None:
-    assert not is_architecture(catalog.path("robertson"))
+    assert not is_model_file(catalog.path("robertson"))
 
 
 def test_shapes_are_worked_out(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ class TestFileOfWeights:
         kept: dict[str, Any] = {name: array for name, array in (arrays | changes).items() if array is not None}
         np.savez(folder / "weights.npz", allow_pickle=True, **kept)
 
-    def load(self, folder: Path, name: str = "weights.npz") -> Architecture:
+    def load(self, folder: Path, name: str = "weights.npz") -> Model:
         return model(folder, "flat", ("[weights]\nseed = 2", f'[weights]\nfile = "{name}"'))
 
     def test_they_are_taken(self, tmp_path: Path) -> None:
@@ -140,4 +140,4 @@ class TestFileOfWeights:
 
 def test_a_file_is_needed(tmp_path: Path) -> None:
     with pytest.raises(ProblemError):
-        load_architecture(tmp_path / "none.toml")
+        load_model(tmp_path / "none.toml")

@@ -10,8 +10,8 @@ from emit.grammar import tree
 from stubs.models import TEXTS, model
 
 from sciml_bench.models.emit import source_of
-from sciml_bench.models.load import load_architecture
-from sciml_bench.models.model import Architecture
+from sciml_bench.models.load import load_model
+from sciml_bench.models.model import Model
 from sciml_bench.problem import catalog
 
 GOLDEN = Path(__file__).parent / "data" / "lux"
@@ -25,8 +25,8 @@ OF_LUX = {
 }  # fmt: skip
 
 
-def declared(name: str, folder: Path) -> Architecture:
-    return model(folder, name) if name in TEXTS else load_architecture(catalog.path(name))
+def declared(name: str, folder: Path) -> Model:
+    return model(folder, name) if name in TEXTS else load_model(catalog.path(name))
 
 
 def emitted(name: str, folder: Path) -> str:

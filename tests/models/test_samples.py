@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from stubs.models import model
 
-from sciml_bench.models.load import load_architecture
+from sciml_bench.models.load import load_model
 from sciml_bench.models.samples import load_samples
 from sciml_bench.problem import catalog
 
 
 def test_digits_are_split_without_overlap() -> None:
-    data = load_architecture(catalog.path("lenet-digits")).data
+    data = load_model(catalog.path("lenet-digits")).data
     samples = load_samples(data)
     assert samples.inputs.shape == (1797, 1, 8, 8)
     assert (samples.inputs.min(), samples.inputs.max()) == (0.0, 1.0)

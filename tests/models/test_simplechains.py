@@ -12,16 +12,16 @@ from stubs.models import SMALL, TEXTS, model
 from sciml_bench.errors import UsageError
 from sciml_bench.models.emit import source_of
 from sciml_bench.models.emit.simplechains import refused_layer
-from sciml_bench.models.load import load_architecture
-from sciml_bench.models.model import Architecture
+from sciml_bench.models.load import load_model
+from sciml_bench.models.model import Model
 from sciml_bench.problem import catalog
 
 GOLDEN = Path(__file__).parent / "data" / "simplechains"
 NAMES = ("lenet-mnist-synthetic", "matrix-exponential")
 
 
-def declared(name: str, folder: Path) -> Architecture:
-    return model(folder, name) if name in SMALL else load_architecture(catalog.path(name))
+def declared(name: str, folder: Path) -> Model:
+    return model(folder, name) if name in SMALL else load_model(catalog.path(name))
 
 
 @pytest.mark.parametrize("name", [*NAMES, *SMALL])

@@ -10,7 +10,7 @@ import pytest
 from sciml_bench.cli import model_reference
 from sciml_bench.models import truth
 from sciml_bench.models.forward import SAMPLES, disagreement, erf
-from sciml_bench.models.load import load_architecture
+from sciml_bench.models.load import load_model
 from sciml_bench.problem import catalog
 
 NAMES = ("lenet-digits", "encoder-digits", "resnet-digits", "matrix-exponential")
@@ -18,14 +18,14 @@ NAMES = ("lenet-digits", "encoder-digits", "resnet-digits", "matrix-exponential"
 
 @pytest.mark.parametrize("name", NAMES)
 def test_stored_slopes_are_those_of_complex_steps(name: str) -> None:
-    model = load_architecture(catalog.path(name))
+    model = load_model(catalog.path(name))
     stored = truth.stored(model)
     assert stored is not None
     assert disagreement(model, stored) < 1e-10
 
 
 def test_a_wrong_slope_along_any_direction_is_seen() -> None:
-    model = load_architecture(catalog.path("lenet-digits"))
+    model = load_model(catalog.path("lenet-digits"))
     stored = truth.stored(model)
     assert stored is not None
     for k in range(len(stored.slopes)):
@@ -36,7 +36,7 @@ def test_a_wrong_slope_along_any_direction_is_seen() -> None:
 
 
 def test_check_fails_on_wrong_slopes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    model = load_architecture(catalog.path("lenet-digits"))
+    model = load_model(catalog.path("lenet-digits"))
     stored = truth.stored(model)
     assert stored is not None
     assert model_reference.check(model)

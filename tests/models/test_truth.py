@@ -13,7 +13,7 @@ from stubs.models import FLAT, model
 from sciml_bench.errors import StoreError
 from sciml_bench.models import truth
 from sciml_bench.models.forward import EXTENDED, erf, losses, outputs
-from sciml_bench.models.load import load_architecture
+from sciml_bench.models.load import load_model
 from sciml_bench.models.samples import load_samples
 from sciml_bench.models.weights import directions
 from sciml_bench.problem import catalog
@@ -31,7 +31,7 @@ def test_the_error_function_is_that_of_the_standard_library() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_model_of_the_catalog_has_its_reference(name: str) -> None:
-    found = load_architecture(catalog.path(name))
+    found = load_model(catalog.path(name))
     stored = truth.stored(found)
     assert stored is not None
     assert len(stored.losses) == found.batches[-1]
@@ -43,7 +43,7 @@ def test_every_model_of_the_catalog_has_its_reference(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["lenet-digits", "gpt-text"])
 def test_a_part_of_a_stored_reference_is_computed_again(name: str) -> None:
-    found = load_architecture(catalog.path(name))
+    found = load_model(catalog.path(name))
     stored = truth.stored(found)
     assert stored is not None
     samples = load_samples(found.data)
@@ -68,7 +68,7 @@ def test_a_part_of_a_stored_reference_is_computed_again(name: str) -> None:
 
 def test_a_convolution_is_its_sum() -> None:
     """One output pixel of the strided convolution by four nested sums."""
-    found = load_architecture(catalog.path("lenet-digits"))
+    found = load_model(catalog.path("lenet-digits"))
     samples = load_samples(found.data)
     kernel = np.array(found.weights[: 16 * 9]).reshape(16, 1, 3, 3)
     bias = np.array(found.weights[16 * 9 : 16 * 10])

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.problem.network import Layer
-from sciml_bench.problem.weights import Draw, draw_weights, hash_of
+from sciml_bench.problem.network import Draw, Layer, draw_weights, hash_of
 
 NEURAL = """\
 spec = 1

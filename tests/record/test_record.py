@@ -18,9 +18,8 @@ from stubs.tasks import stub_task
 from sciml_bench.record.lines import DamagedLine
 from sciml_bench.record.migration import SCHEMA, migrated
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf, Trial
+from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf, Trajectories, Trial
 from sciml_bench.record.record import Measurement, Placement, Record, read_records
-from sciml_bench.record.trajectories import Trajectories
 
 DATA = Path(__file__).parent / "data"
 OLD, SECOND, THIRD = EARLIER = [DATA / f"records_schema_{schema}.jsonl" for schema in (1, 2, 3)]

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from stubs.suite import use_catalog, write_catalog
 
-from sciml_bench.plan.tasks import Material
+from sciml_bench.plan.tasks import TaskFactory
 from sciml_bench.problem import catalog
 
 
 @pytest.fixture(autouse=True)
 def _small_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     use_catalog(write_catalog(tmp_path / "catalog"), monkeypatch)
-    monkeypatch.setattr(Material, "_truth_of", lambda *_: None)
+    monkeypatch.setattr(TaskFactory, "_truth_of", lambda *_: None)
     yield
     monkeypatch.undo()
     catalog.paths.cache_clear()

@@ -10,7 +10,6 @@ from scipy import stats as scipy_stats
 from stats.noise import process_medians, times
 
 from sciml_bench.stats.centre import centre, iterations
-from sciml_bench.stats.outliers import count, label
 from sciml_bench.stats.ratio import Ratio, paired_ratio, unpaired_ratio
 from sciml_bench.stats.verdict import Verdict, judge
 
@@ -87,15 +86,13 @@ def test_mistake_4_the_minimum_hides_what_users_meet():
 
 
 def test_mistake_4_a_summary_keeps_every_process_and_every_sample():
-    """The odd process and the odd sample stay, labelled and counted, and widen what is shown."""
+    """The odd process and the odd sample stay, and widen what is shown."""
     quiet, odd = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98], [9.0, 9.1, 8.9, 9.0, 9.05, 8.95]
     result = centre(map(iterations, [quiet] * 9 + [odd]))
     assert result is not None
     assert (result.n, result.minimum, result.maximum) == (10, 1.0, 9.0)
     assert result.variation_between is not None
     assert result.variation_between > 1
-    assert len(label([*quiet, 50.0])) == 7
-    assert count([*quiet, 50.0]).high_severe == 1
 
 
 def machines(random, trials, drift):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sciml_bench.models.load import load_architecture
-from sciml_bench.models.model import Architecture
+from sciml_bench.models.load import load_model
+from sciml_bench.models.model import Model
 
 IMAGES = """
 spec = 1
@@ -272,7 +272,7 @@ kind = "mean_square"
 SMALL = {"small-images": SMALL_IMAGES, "perceptron": PERCEPTRON}
 
 
-def model(folder: Path, name: str = "every-kind", *changes: tuple[str, str]) -> Architecture:
+def model(folder: Path, name: str = "every-kind", *changes: tuple[str, str]) -> Model:
     """The model of this name, with pieces of its text replaced, loaded from a file in the folder."""
     text = (TEXTS | SMALL)[name]
     for old, new in changes:
@@ -280,4 +280,4 @@ def model(folder: Path, name: str = "every-kind", *changes: tuple[str, str]) -> 
         text = text.replace(old, new, 1)
     path = folder / f"{name}.toml"
     path.write_text(text.lstrip(), encoding="utf-8")
-    return load_architecture(path)
+    return load_model(path)

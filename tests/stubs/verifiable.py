@@ -23,8 +23,7 @@ from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
 from sciml_bench.record.record import Placement, Record
 from sciml_bench.record.run_folder import environment_hash
-from sciml_bench.record.task import Cell, Task
-from sciml_bench.record.theta import Theta
+from sciml_bench.record.task import Cell, Task, Theta
 from sciml_bench.verify.evidence import read_lines
 from sciml_bench.verify.truth import KnownProblem
 from sciml_bench.verify.verify import Verification, verify

@@ -25,8 +25,8 @@ from sciml_bench.adapters.diffrax import solvers as failure
 from sciml_bench.adapters.diffrax.solvers import Gradients, Inputs
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
 from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task, Training
-from sciml_bench.record.trajectories import Trajectories
 
 N_REPORT = 3
 """What Diffrax says of a solve: status, steps, accepted steps."""

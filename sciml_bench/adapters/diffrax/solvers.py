@@ -29,8 +29,8 @@ import optimistix
 
 from sciml_bench.adapters.diffrax import ADAPTER
 from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Numbers
-from sciml_bench.record.trajectories import Trajectories
 
 # What Diffrax says when a solve fails, as typed outcomes.
 

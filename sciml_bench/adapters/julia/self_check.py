@@ -81,12 +81,12 @@ def _model_task(part: str) -> str:
     """A small model, with its reference, for the adapter that has the part's name."""
     from sciml_bench.adapters.registry import adapter
     from sciml_bench.models.emit import architecture_source
-    from sciml_bench.models.load import load_architecture
+    from sciml_bench.models.load import load_model
     from sciml_bench.models.truth import known_or_computed
     from sciml_bench.problem import catalog
     from sciml_bench.record.task import Cell, Sampling, Task
 
-    declared, model = adapter(part), load_architecture(catalog.path(MODEL))
+    declared, model = adapter(part), load_model(catalog.path(MODEL))
     way = (declared.methods[0].name, declared.sensitivities[0], declared.modes[0])
     return Task(
         cell=Cell(MODEL, part, *way, "float32", "cpu"),

@@ -21,8 +21,8 @@ from sciml_bench.adapters.tensorflow.compiling import TraceTimes
 from sciml_bench.adapters.tensorflow.solvers import RungeKutta4
 from sciml_bench.adapters.time_grid import Segment, fixed_steps, split
 from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task, Training
-from sciml_bench.record.trajectories import Trajectories
 
 # The library calls functions of TensorFlow that TensorFlow warns of at every trace.
 tf.get_logger().setLevel(logging.ERROR)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,15 +13,48 @@ from torch import Tensor
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, FloatArray, Gradient, Solution, Trainer, load_source
 from sciml_bench.adapters.time_grid import fixed_steps, refuse_too_many, split
 from sciml_bench.adapters.torch.compiler import CompiledProgram, compiled_right_hand_side
+from sciml_bench.adapters.torch.optimisers import optimiser_of
 from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM, not_released
 from sciml_bench.adapters.torchdiffeq import solver as failure
 from sciml_bench.adapters.torchdiffeq import solver as grid
 from sciml_bench.adapters.torchdiffeq import solver as tableau
 from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation, as_function, depends_on_time, equation
-from sciml_bench.adapters.torchdiffeq.training import TorchdiffeqTrainer
 from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task, Training
-from sciml_bench.record.trajectories import Trajectories
+
+# Training with ``torch.optim``: the loop that PyTorch's users write, over the leaves of the program's own equation.
+
+
+class TorchdiffeqTrainer(Trainer):
+    """``backward`` solves, gives every leaf its ``grad``, and returns the loss and gradient that ``read`` checks."""
+
+    def __init__(
+        self,
+        training: Training,
+        leaves: Sequence[Tensor],
+        backward: Callable[[], Any],
+        read: Callable[[Any], Gradient],
+    ):
+        self._leaves = leaves
+        self._optimiser = optimiser_of(training, leaves)
+        self._backward = backward
+        self._read = read
+
+    def step(self) -> Any:
+        self._optimiser.zero_grad()
+        output = self._backward()
+        self._optimiser.step()
+        return output
+
+    def synchronise(self, output: Any) -> None:
+        """Nothing to wait for: PyTorch computes on the CPU before it returns."""
+
+    def read_loss(self, output: Any) -> float:
+        return self._read(output).loss
+
+    def theta(self) -> FloatArray:
+        return torch.nn.utils.parameters_to_vector(self._leaves).detach().double().numpy()
 
 
 class Inputs(NamedTuple):

@@ -13,8 +13,8 @@ from torch import Tensor
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
 from sciml_bench.adapters.time_grid import Segment, split
 from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task
-from sciml_bench.record.trajectories import Trajectories
 
 # Its annotations are shapes, which no tensor has for a type checker.
 PROBLEM: Any = torchode.InitialValueProblem

@@ -9,7 +9,7 @@ from sciml_bench.models.emit.lux import lux_source
 from sciml_bench.models.emit.onnx import onnx_source
 from sciml_bench.models.emit.simplechains import simplechains_source
 from sciml_bench.models.emit.torch import torch_source
-from sciml_bench.models.model import Architecture
+from sciml_bench.models.model import Model
 from sciml_bench.problem.model import Problem
 
 EMITTERS = {
@@ -18,7 +18,7 @@ EMITTERS = {
 }  # fmt: skip
 
 
-def architecture_source(model: Architecture, target: str) -> str:
+def architecture_source(model: Model, target: str) -> str:
     """The module that a worker runs.
 
     PyTorch's has ``Model``, an ``nn.Module`` that takes images (n, channels, height, width) or tokens (n, positions),
@@ -36,8 +36,8 @@ def architecture_source(model: Architecture, target: str) -> str:
     return EMITTERS[target](model)
 
 
-def source_of(declared: Problem | Architecture, target: str) -> str:
+def source_of(declared: Problem | Model, target: str) -> str:
     """The module that a worker runs, of equations or of a model; raises what both do."""
-    if isinstance(declared, Architecture):
+    if isinstance(declared, Model):
         return architecture_source(declared, target)
     return source(declared, target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.models.emit.lines import header, indented, statements
-from sciml_bench.models.model import EPSILON, Architecture, Layer, walk
+from sciml_bench.models.model import EPSILON, Layer, Model, walk
 
 _ATTENTION = """
 
@@ -45,7 +45,7 @@ def loss(model, inputs, labels):
 }
 
 
-def equinox_source(model: Architecture) -> str:
+def equinox_source(model: Model) -> str:
     """A module with ``Model(key)`` and ``loss``; the leaves of ``Model`` stand in the order of theta."""
     layers = list(walk(model.layers))
     weighted = [layer for layer in layers if layer.slots]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.models.emit.lines import header, indented, statements
-from sciml_bench.models.model import EPSILON, Architecture, Layer, walk
+from sciml_bench.models.model import EPSILON, Layer, Model, walk
 
 _POSITIONS = """
 
@@ -28,7 +28,7 @@ def loss(labels, outputs):
 }
 
 
-def keras_source(model: Architecture) -> str:
+def keras_source(model: Model) -> str:
     """A module with ``build_model()``, whose layers have their neutral names, and ``loss``."""
     found = list(walk(model.layers))
     lines = [
@@ -53,7 +53,7 @@ def keras_source(model: Architecture) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _input(model: Architecture) -> str:
+def _input(model: Model) -> str:
     shape = model.data.input_shape
     if len(shape) == 3:
         shape = (*shape[1:], shape[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sciml_bench.models.model import Architecture, Layer
+from sciml_bench.models.model import Layer, Model
 
 # Names of what flows through nested residual layers, from the outside to the inside.
 _NAMES = "xyzuvw"
@@ -13,7 +13,7 @@ Expression = Callable[[Layer, str], str]
 """The code of one layer applied to a variable."""
 
 
-def header(model: Architecture, framework: str) -> str:
+def header(model: Model, framework: str) -> str:
     """The first line of a module."""
     return f'"""{model.name} for {framework}, emitted from its neutral spec {model.spec_hash[:12]}."""'
 

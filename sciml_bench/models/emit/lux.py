@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sciml_bench.models.emit.lines import indented
-from sciml_bench.models.model import EPSILON, Architecture, Layer, walk
+from sciml_bench.models.model import EPSILON, Layer, Model, walk
 
 _EPSILON = f"{EPSILON:g}".replace("e-0", "e-")
 
@@ -126,7 +126,7 @@ _LOSSES = {
 }
 
 
-def lux_source(model: Architecture) -> str:
+def lux_source(model: Model) -> str:
     """A file with ``build_model()``, whose layers stand in the order of theta, and ``loss``."""
     chain = _chain(model.layers)
     code = "\n".join([*chain, _LOSSES[model.loss]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sciml_bench.models.emit.lines import header
-from sciml_bench.models.model import EPSILON, Architecture, Layer
+from sciml_bench.models.model import EPSILON, Layer, Model
 
 # GELU is an operator since 20, group norm with a scale for each channel since 21.
 OPSET = 21
@@ -14,7 +14,7 @@ OPSET = 21
 IR_VERSION = 10
 
 
-def onnx_source(model: Architecture) -> str:
+def onnx_source(model: Model) -> str:
     """A module with ``build_graph(weights, element)``: ``weights`` maps ``layer.role`` to an array, ``element`` is
     ONNX's name of their type. The batch is free."""
     graph = _Graph()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sciml_bench.errors import UsageError
 from sciml_bench.models.emit.lines import indented
-from sciml_bench.models.model import Architecture, Layer
+from sciml_bench.models.model import Layer, Model
 
 # What it knows how to differentiate.
 _ACTIVATIONS = ("relu", "tanh")
@@ -15,7 +15,7 @@ _WEIGHTED = ("conv2d", "dense")
 _LOSSES = {"cross_entropy": "LogitCrossEntropyLoss", "mean_square": "SquaredLoss"}
 
 
-def simplechains_source(model: Architecture) -> str:
+def simplechains_source(model: Model) -> str:
     """A file with ``build_model()``, whose layers stand in the order of theta, and ``loss``, which holds the labels.
 
     Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.models.emit.lines import header, indented, statements
-from sciml_bench.models.model import EPSILON, Architecture, Layer, walk
+from sciml_bench.models.model import EPSILON, Layer, Model, walk
 
 _ATTENTION = """
 
@@ -50,7 +50,7 @@ def loss(outputs, labels):
 }
 
 
-def torch_source(model: Architecture) -> str:
+def torch_source(model: Model) -> str:
     """A module with ``Model`` and ``loss``; the parameters of ``Model`` stand in the order of theta."""
     layers = list(walk(model.layers))
     members = [f"self.{layer.name} = {_member(layer)}" for layer in layers if layer.slots]

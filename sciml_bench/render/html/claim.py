@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markupsafe import Markup, escape
 
-from sciml_bench.analysis.loaded_run import Reading
+from sciml_bench.analysis.loaded_run import LoadedRun
 from sciml_bench.analysis.table import Column
 from sciml_bench.claims.claim import AT_LEAST, Claim, Figure
 from sciml_bench.claims.collection import of_run
@@ -133,19 +133,19 @@ class Tested:
     records: Mapping[str, Entry]
 
 
-def under_test(reading: Reading, section: str, places: Places) -> tuple[Tested, ...]:
+def under_test(loaded: LoadedRun, section: str, places: Places) -> tuple[Tested, ...]:
     """The claims that a run tests, in the section of this id; none for any other run."""
-    folder = Path(reading.folder)
+    folder = Path(loaded.folder)
     try:
-        tested = of_run(folder, reading.plan)
+        tested = of_run(folder, loaded.plan)
     except ProblemError:
         # A file of its own was changed after the run: the tables of its cells stand without it.
         return ()
     return tuple(
         Tested(
-            Measurement(item.claim, reading.summary, folder, item.changed),
+            Measurement(item.claim, loaded.summary, folder, item.changed),
             section,
-            {setting: _records(item.claim, reading, setting, places) for setting in SETTINGS},
+            {setting: _records(item.claim, loaded, setting, places) for setting in SETTINGS},
         )
         for item in tested
     )
@@ -211,10 +211,10 @@ def _table(tested: Tested, found: Judged) -> Table:
     )
 
 
-def _records(claim: Claim, reading: Reading, setting: str, places: Places) -> Entry:
+def _records(claim: Claim, loaded: LoadedRun, setting: str, places: Places) -> Entry:
     """The cells of the sides by their numbers, linked to those of the slow one, or of the only one."""
-    cells = claimed_sides(reading.plan).get(claim.id, {})
-    ids = {cell.cell.label: cell_id for cell_id, cell in reading.summary.cells.items()}
+    cells = claimed_sides(loaded.plan).get(claim.id, {})
+    ids = {cell.cell.label: cell_id for cell_id, cell in loaded.summary.cells.items()}
     found = {side: ids.get(cells.get(f"{setting}.{side}", "")) for side in ("slow", "fast", "cell")}
     entries = {side: places.entry(cell_id) for side, cell_id in found.items() if cell_id is not None}
     text = ", ".join(f"{side} {entry.text}" for side, entry in entries.items())

@@ -30,7 +30,7 @@ _DIVISIONS = ("idiomatic", "matched")
 
 
 @dataclass(frozen=True)
-class Limit:
+class PageBudget:
     """The ids of the cells that are drawn, for each problem that has more; the others are drawn whole."""
 
     drawn: Mapping[str, frozenset[str]]
@@ -51,16 +51,16 @@ class Limit:
         )
 
 
-def limit(summary: RunSummary) -> Limit:
+def page_budget(summary: RunSummary) -> PageBudget:
     """What is drawn of a run: everything, where it fits."""
     records = sum(len(cell.processes) for cell in summary.cells.values())
     left = _PAGE_BYTES - _FRAME_BYTES - _LISTED_CELL_BYTES * len(summary.cells) - _RECORD_BYTES * records
     # Where all cells fit, problems of many cells may take what those of few leave.
     if _DRAWN_CELL_BYTES * len(summary.cells) <= left:
-        return Limit({})
+        return PageBudget({})
     most = max(_FEWEST, math.floor(left / _DRAWN_CELL_BYTES / max(1, len(summary.problems))))
     many = {name: cells for name in summary.problems if len(cells := summary.of_problem(name)) > most}
-    return Limit({name: _leading(name, cells, most) for name, cells in many.items()})
+    return PageBudget({name: _leading(name, cells, most) for name, cells in many.items()})
 
 
 def _leading(problem: str, cells: Collection[CellSummary], most: int) -> frozenset[str]:
@@ -101,7 +101,7 @@ def explained(
     found: Sequence[Standing],
     comparison: Comparison,
     places: Places,
-    limited: Limit,
+    budget: PageBudget,
 ) -> Iterator[Explained]:
     """The comparisons of a table with its fastest row, of the cells that the limit leaves."""
     target = comparison.gradient_target if win.quantity == "gradient" else comparison.solve_target
@@ -111,7 +111,7 @@ def explained(
         return Side(row, places.traces.get(row.summary.cell_id, ()))
 
     for row in win.table.rows:
-        if not limited.draws(row.summary) or row is win.row or time_of(row, win.quantity).seconds is None:
+        if not budget.draws(row.summary) or row is win.row or time_of(row, win.quantity).seconds is None:
             continue
         standing = judged.get(row.summary.cell_id)
         between = gap(win.row, row, target, win.quantity)

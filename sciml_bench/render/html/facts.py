@@ -11,7 +11,7 @@ from typing import Any
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.comparable import flat
 from sciml_bench.analysis.failures import account
-from sciml_bench.analysis.loaded_run import Reading
+from sciml_bench.analysis.loaded_run import LoadedRun
 from sciml_bench.analysis.notes import doubts
 from sciml_bench.record.migration import SAME_CONTENT
 
@@ -20,23 +20,23 @@ _SOFTWARE = (
 )  # fmt: skip
 
 
-def facts(reading: Reading, now: datetime.datetime) -> Iterator[tuple[str, str]]:
+def facts(loaded: LoadedRun, now: datetime.datetime) -> Iterator[tuple[str, str]]:
     """The head of a run as names and texts."""
-    environment, plan = reading.environment, reading.plan
+    environment, plan = loaded.environment, loaded.plan
     profile = plan["profile"]
-    counts = account(reading.summary)
+    counts = account(loaded.summary)
     yield "Machine", machine(environment)
-    yield "Measured", dates(reading)
+    yield "Measured", dates(loaded)
     processes = profile.get("processes", "?")
     each = "1 process for each cell: times are shown, not compared" if not profile["comparable"] else (
         f"{processes} processes for each cell, one in each of {processes} blocks in random order"
     )  # fmt: skip
     yield "Profile", f"{profile['name']}: {each}; {_threads(plan)}"
     yield "Software", software(environment)
-    yield "Self-test", selftest(reading, now)
+    yield "Self-test", selftest(loaded, now)
     failed = sum(counts.failed.values())
     points = sum(
-        point.outcome.value != "ok" for cell in reading.summary.cells.values() if cell.measured for point in cell.points
+        point.outcome.value != "ok" for cell in loaded.summary.cells.values() if cell.measured for point in cell.points
     )
     yield "Failures", f"{failed} cells failed altogether; in the others {points} single points failed"
     yield "Cells", counts.sentence
@@ -71,14 +71,14 @@ def machine(environment: Mapping[str, Any]) -> str:
     return ", ".join([*parts, system] if system else parts)
 
 
-def dates(reading: Reading) -> str:
+def dates(loaded: LoadedRun) -> str:
     """When the first and the last record were begun."""
-    starts = sorted(trace.started_at for trace in reading.traces)
+    starts = sorted(trace.started_at for trace in loaded.traces)
     if not starts:
         return "nothing yet: there is no record"
     first, last = (text[:16].replace("T", " ") for text in (starts[0], starts[-1]))
     zone = "UTC" if starts[0].endswith(("+00:00", "Z")) else "local time"
-    records = f"{len(reading.traces)} records"
+    records = f"{len(loaded.traces)} records"
     return f"{first} {zone}, {records}" if first == last else f"{first} to {last} {zone}, {records}"
 
 
@@ -101,41 +101,41 @@ def _commit(environment: Mapping[str, Any]) -> str:
     return f" ({str(git['commit'])[:10]}{', changed since' if git.get('dirty') else ''})"
 
 
-def selftest(reading: Reading, now: datetime.datetime) -> str:
+def selftest(loaded: LoadedRun, now: datetime.datetime) -> str:
     """What the harness is worth on this machine, or why that is not known."""
     from sciml_bench.analysis.selftest_store import newest
     from sciml_bench.render.selftest import head
 
-    return head(newest(Path(reading.folder).parent), reading.environment, now).removeprefix("self-test: ")
+    return head(newest(Path(loaded.folder).parent), loaded.environment, now).removeprefix("self-test: ")
 
 
-def unmeasured(reading: Reading) -> Iterator[str]:
+def unmeasured(loaded: LoadedRun) -> Iterator[str]:
     """What a reader may miss: told with its reason, so that nothing is silently absent."""
-    counts = account(reading.summary)
+    counts = account(loaded.summary)
     for reason, count in counts.skipped.items():
         yield f"{count} {'cell was' if count == 1 else 'cells were'} skipped: {reason}"
     if counts.not_run:
         yield f"{counts.not_run} planned cells have not run yet; the same command goes on with them"
-    energy = Counter(trace.energy for trace in reading.traces if trace.energy)
+    energy = Counter(trace.energy for trace in loaded.traces if trace.energy)
     for reason, count in energy.most_common(3):
-        yield f"energy of {count} of {len(reading.traces)} processes: {reason}"
+        yield f"energy of {count} of {len(loaded.traces)} processes: {reason}"
     kinds: dict[str, set[str | None]] = {}
-    for trace in reading.traces:
+    for trace in loaded.traces:
         kinds.setdefault(trace.problem, set()).add(trace.reference_kind)
     for problem, found in kinds.items():
         if None in found:
             yield f"{problem}: errors, since it has no reference; its times are compared at equal tolerance only"
         elif "double" in found:
             yield f"{problem}: errors below those of a tight double-precision solve, since it has no better reference"
-    yield from (text for text in doubts(reading.summary) if text)
-    if reading.damaged:
-        lines = ", ".join(str(line.number) for line in reading.damaged[:5])
-        lines += " …" if len(reading.damaged) > 5 else ""
-        reason = reading.damaged[0].reason
-        yield f"{len(reading.damaged)} damaged lines of records.jsonl are left out: line {lines} ({reason})"
-    if reading.unplanned:
-        yield f"{len(reading.unplanned)} records are of cells that the plan does not know, and are left out"
-    old = Counter(trace.schema for trace in reading.traces)
+    yield from (text for text in doubts(loaded.summary) if text)
+    if loaded.damaged:
+        lines = ", ".join(str(line.number) for line in loaded.damaged[:5])
+        lines += " …" if len(loaded.damaged) > 5 else ""
+        reason = loaded.damaged[0].reason
+        yield f"{len(loaded.damaged)} damaged lines of records.jsonl are left out: line {lines} ({reason})"
+    if loaded.unplanned:
+        yield f"{len(loaded.unplanned)} records are of cells that the plan does not know, and are left out"
+    old = Counter(trace.schema for trace in loaded.traces)
     earlier = {schema: count for schema, count in old.items() if schema < SAME_CONTENT}
     for schema, count in earlier.items():
         yield f"{count} records are of the earlier schema {schema}: what was not recorded then is shown as not known"

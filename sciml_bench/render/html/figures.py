@@ -13,12 +13,12 @@ from itertools import chain, repeat
 from markupsafe import Markup
 
 from sciml_bench.analysis.loaded_run import crew
-from sciml_bench.analysis.summary import RunSummary
+from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.analysis.table import Column
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart
 from sciml_bench.charts.kinds import across, of_problem
-from sciml_bench.render.html.explained import Limit
+from sciml_bench.render.html.explained import PageBudget
 from sciml_bench.render.html.table import Entry, Places, Table
 
 # Makes drawings fit for a page: without ``style`` attributes, which the page's policy forbids.
@@ -64,7 +64,9 @@ Picture = tuple[Chart, str]
 
 
 @contextmanager
-def drawing(summary: RunSummary, prefix: str, limit: Limit, processes: int = 1) -> Iterator[Iterator[list[Picture]]]:
+def drawing(
+    summary: RunSummary, prefix: str, budget: PageBudget, processes: int = 1
+) -> Iterator[Iterator[list[Picture]]]:
     """The pictures of each problem of a run, in order, and at the end those across problems.
 
     Names get the prefix, so that several runs fit into one page; of each problem the cells that the limit leaves are
@@ -74,20 +76,26 @@ def drawing(summary: RunSummary, prefix: str, limit: Limit, processes: int = 1) 
     problems = summary.problems
     processes = min(processes, len(problems))
     if len(summary.cells) < MANY_CELLS or processes < 2:
-        yield (_pictures(_only(summary, problem, limit), prefix, problem) for problem in (*problems, None))
+        yield (_pictures(_only(summary, problem, budget), prefix, problem) for problem in (*problems, None))
         return
     with crew(processes) as pool:
-        drawn = pool.map(_pictures, (_only(summary, name, limit) for name in problems), repeat(prefix), problems)
+        drawn = pool.map(_pictures, (_only(summary, name, budget) for name in problems), repeat(prefix), problems)
         yield chain(drawn, (_pictures(summary, prefix, None) for _ in range(1)))
 
 
-def _only(summary: RunSummary, problem: str | None, limit: Limit) -> RunSummary:
+def _only(summary: RunSummary, problem: str | None, budget: PageBudget) -> RunSummary:
     """What the figures of one problem need of a run: all cells by name, for they share out the looks, but only the
     processes that are drawn."""
     if problem is None:
         return summary
+
+    def drawn(cell: CellSummary) -> bool:
+        return cell.cell.problem == problem and budget.draws(cell)
+
     cells = {
-        cell_id: cell if cell.cell.problem == problem and limit.draws(cell) else dataclasses.replace(cell, processes=[])
+        cell_id: cell
+        if cell.cell.problem == problem and budget.draws(cell)
+        else dataclasses.replace(cell, processes=[])
         for cell_id, cell in summary.cells.items()
     }
     return RunSummary({**summary.plan, "skipped": []}, cells)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sciml_bench.analysis.analysis import ProblemAnalysis, RankedTable
 from sciml_bench.analysis.fairness import Item
-from sciml_bench.analysis.loaded_run import Reading, Trace
+from sciml_bench.analysis.loaded_run import LoadedRun, Trace
 from sciml_bench.analysis.notes import best_choice
 from sciml_bench.analysis.reliability import drift_lines, stability_table
 from sciml_bench.analysis.rows import Comparison
@@ -15,7 +15,7 @@ from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.tables.cells import cell_table
 from sciml_bench.analysis.tables.training import training_table
 from sciml_bench.analysis.training import training_rows
-from sciml_bench.render.html.explained import Explained, Limit, explained
+from sciml_bench.render.html.explained import Explained, PageBudget, explained
 from sciml_bench.render.html.figures import Figure, Looks, Picture, figures
 from sciml_bench.render.html.problem_facts import ModelView, ProblemFacts, model_view, problem_facts
 from sciml_bench.render.html.table import Places, Table
@@ -64,33 +64,33 @@ _MOST_FAILED = 6
 
 
 def problem_view(
-    reading: Reading,
+    loaded: LoadedRun,
     problem: ProblemAnalysis,
     places: Places,
     pictures: Sequence[Picture],
     looks: Looks,
-    limited: Limit,
+    budget: PageBudget,
 ) -> ProblemView:
     """Everything that the page says of one problem."""
     name, cells, comparison = problem.name, problem.cells, problem.comparison
-    entry = next((entry for entry in reading.plan["problems"] if entry["name"] == name), {"name": name, "title": ""})
+    entry = next((entry for entry in loaded.plan["problems"] if entry["name"] == name), {"name": name, "title": ""})
     traces = [trace for cell in cells for trace in places.traces.get(cell.cell_id, ())]
-    id_ = f"{places.prefix}p{reading.summary.problems.index(name) + 1}"
+    id_ = f"{places.prefix}p{loaded.summary.problems.index(name) + 1}"
     trained, stability = training_rows(cells), stability_table(cells)
     return ProblemView(
         id=id_,
         name=name,
         title=str(entry["title"]),
-        facts=problem_facts(entry, traces, (cell.cell.adapter for cell in cells), reading.summary.declared),
+        facts=problem_facts(entry, traces, (cell.cell.adapter for cell in cells), loaded.summary.declared),
         divisions=tuple(
-            _division(f"{id_}t{number}", ranked, comparison, reading, places, limited)
+            _division(f"{id_}t{number}", ranked, comparison, loaded, places, budget)
             for number, ranked in enumerate(problem.tables, start=1)
         ),
         targets=(
             f"Solves are compared at {target_text(comparison.solve_target, 'solve')}, gradients at "
             f"{target_text(comparison.gradient_target, 'gradient')}."
         ),
-        why=tuple(_why(reading, traces)),
+        why=tuple(_why(loaded, traces)),
         figures=tuple(figures(pictures, places, looks)),
         model=model_view(id_, entry, cells, places),
         training=places.table(f"{id_}training", training_table(trained)) if trained else None,
@@ -98,7 +98,7 @@ def problem_view(
         kept=tuple(drift_lines(cells))[1:],
         untimed="" if comparison.rows else _untimed(traces),
         failed=_failed(cells) if comparison.rows else "",
-        left_out=limited.told(name, cells, reading.name),
+        left_out=budget.told(name, cells, loaded.name),
     )
 
 
@@ -112,13 +112,13 @@ def _division(
     id_: str,
     ranked: RankedTable,
     comparison: Comparison,
-    reading: Reading,
+    loaded: LoadedRun,
     places: Places,
-    limited: Limit,
+    budget: PageBudget,
 ) -> Division:
     table = ranked.table
-    won = win(table, ranked.standings, comparison, reading.comparable)
-    comparisons = tuple(explained(won, ranked.standings, comparison, places, limited)) if won else ()
+    won = win(table, ranked.standings, comparison, loaded.comparable)
+    comparisons = tuple(explained(won, ranked.standings, comparison, places, budget)) if won else ()
     return Division(
         id=id_,
         name=table.name,
@@ -128,7 +128,7 @@ def _division(
         winner=won.row.name if won else "",
         time=time_text(won.time) if won else "",
         answer=tuple(sentences(won)) if won else (),
-        choices=tuple(line.strip() for line in best_choice(table.rows)) if reading.comparable else (),
+        choices=tuple(line.strip() for line in best_choice(table.rows)) if loaded.comparable else (),
         comparisons=comparisons,
         shared=tuple(_shared(comparisons)),
     )
@@ -150,7 +150,7 @@ def _failed(cells: Sequence[CellSummary]) -> str:
     return f"Not in the tables, since nothing succeeded: {', '.join(names[:_MOST_FAILED])}{more}; see the failures."
 
 
-def _why(reading: Reading, traces: Sequence[Trace]) -> Iterator[str]:
+def _why(loaded: LoadedRun, traces: Sequence[Trace]) -> Iterator[str]:
     """Why to believe the numbers of a problem, or why not."""
     kinds = sorted({str(trace.reference_kind or "none") for trace in traces})
     if traces:

@@ -22,7 +22,7 @@ from sciml_bench.record.task import Cell
 from sciml_bench.render.html.table import Places, Table
 
 if TYPE_CHECKING:
-    from sciml_bench.models.model import Architecture, Layer
+    from sciml_bench.models.model import Layer, Model
     from sciml_bench.problem import Problem
     from sciml_bench.problem.model import Grid
 
@@ -53,7 +53,7 @@ def model_view(id_: str, entry: Mapping[str, Any], cells: Sequence[CellSummary],
     )
 
 
-def model_facts(model: Architecture) -> ProblemFacts:
+def model_facts(model: Model) -> ProblemFacts:
     """The facts of a model, without the codes."""
     training = model.training
     trained = "" if training is None else f", trained by {training.steps} steps of {training.optimiser}"
@@ -192,7 +192,7 @@ def _grid_text(grid: Grid) -> str:
     return f"grid {grid.name}: {grid.points} points from {grid.first} to {grid.last}, {outside}"
 
 
-def _loaded(name: str, file: Any) -> Problem | Architecture | str:
+def _loaded(name: str, file: Any) -> Problem | Model | str:
     """The problem, or the reason why it is not known here."""
     from sciml_bench.problem import catalog
 
@@ -209,7 +209,7 @@ def _loaded(name: str, file: Any) -> Problem | Architecture | str:
 
 
 @cache
-def _parsed(path: Path) -> Problem | Architecture:
+def _parsed(path: Path) -> Problem | Model:
     """The problem of a file, read once for all runs of a page."""
     from sciml_bench.models.load import load_declared
 
@@ -217,7 +217,7 @@ def _parsed(path: Path) -> Problem | Architecture:
 
 
 def _codes(
-    problem: Problem | Architecture, traces: Sequence[Trace], adapters: Iterable[str], declared: Mapping[str, Declared]
+    problem: Problem | Model, traces: Sequence[Trace], adapters: Iterable[str], declared: Mapping[str, Declared]
 ) -> Iterable[Code]:
     from sciml_bench.models.emit import source_of
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from sciml_bench.analysis.loaded_run import Reading, Trace
+from sciml_bench.analysis.loaded_run import LoadedRun, Trace
 from sciml_bench.analysis.table import Column
 from sciml_bench.plan.cells import count, labels
 from sciml_bench.record.outcome import Outcome
@@ -24,12 +24,12 @@ class CellRecords:
     rows: tuple[tuple[str, ...], ...]
 
 
-def cell_records(reading: Reading, places: Places) -> Iterator[CellRecords]:
+def cell_records(loaded: LoadedRun, places: Places) -> Iterator[CellRecords]:
     """The records of every cell that has some, in the plan's order."""
     by_cell: dict[str, list[Trace]] = {}
-    for trace in reading.traces:
+    for trace in loaded.traces:
         by_cell.setdefault(trace.cell_id, []).append(trace)
-    for cell_id, cell in reading.summary.cells.items():
+    for cell_id, cell in loaded.summary.cells.items():
         found = by_cell.get(cell_id)
         if found:
             counting = {trace.line for trace in places.traces.get(cell_id, ())}
@@ -56,10 +56,10 @@ def _row(trace: Trace, counts: bool) -> tuple[str, ...]:
     )
 
 
-def failure_table(reading: Reading, places: Places) -> Table | None:
+def failure_table(loaded: LoadedRun, places: Places) -> Table | None:
     """Every failure of the run with its reason; ``None`` when nothing failed."""
-    cell_ids = {cell.cell.label: cell_id for cell_id, cell in reading.summary.cells.items()}
-    found = reading.analysis.failures
+    cell_ids = {cell.cell.label: cell_id for cell_id, cell in loaded.summary.cells.items()}
+    found = loaded.analysis.failures
     if not found:
         return None
     headings = (
@@ -91,9 +91,9 @@ def _told(outcome: Outcome) -> str:
     return outcome.sentence + (f"; {outcome.cure}" if outcome.cure else "")
 
 
-def skipped_table(reading: Reading, prefix: str) -> Table | None:
+def skipped_table(loaded: LoadedRun, prefix: str) -> Table | None:
     """Why planned combinations were not run."""
-    entries = reading.plan["skipped"]
+    entries = loaded.plan["skipped"]
     if not entries:
         return None
     rows = tuple(

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from sciml_bench.analysis.loaded_run import Reading
+from sciml_bench.analysis.loaded_run import LoadedRun
 from sciml_bench.analysis.notes import cheapest, family
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.sweep import sweep_tables
@@ -15,7 +15,7 @@ from sciml_bench.analysis.tables import sweep as sweep_text
 from sciml_bench.analysis.tables.advice import advice_table
 from sciml_bench.render.html import facts
 from sciml_bench.render.html.claim import Tested, under_test
-from sciml_bench.render.html.explained import Limit, limit
+from sciml_bench.render.html.explained import PageBudget, page_budget
 from sciml_bench.render.html.figures import Figure, Looks, Picture, drawing, figures
 from sciml_bench.render.html.problem import Division, ProblemView, problem_view
 from sciml_bench.render.html.records import CellRecords, cell_records, failure_table, skipped_table
@@ -62,67 +62,67 @@ class Section:
 
 
 def section(
-    reading: Reading, number: int, now: datetime.datetime, looks: Looks, say: Say, processes: int = 1
+    loaded: LoadedRun, number: int, now: datetime.datetime, looks: Looks, say: Say, processes: int = 1
 ) -> Section:
     """The section of a run, the ``number``-th of the page from 1. ``say`` is told what is being drawn."""
-    limited = limit(reading.summary)
-    with drawing(reading.summary, f"r{number}-", limited, processes) as pictures:
-        return _section(reading, number, now, looks, limited, pictures, say)
+    budget = page_budget(loaded.summary)
+    with drawing(loaded.summary, f"r{number}-", budget, processes) as pictures:
+        return _section(loaded, number, now, looks, budget, pictures, say)
 
 
 def _section(
-    reading: Reading,
+    loaded: LoadedRun,
     number: int,
     now: datetime.datetime,
     looks: Looks,
-    limited: Limit,
+    budget: PageBudget,
     pictures: Iterator[list[Picture]],
     say: Say,
 ) -> Section:
-    summary = reading.summary
-    places = Places(f"r{number}-", summary.cells, reading.counting())
-    analysis = reading.analysis
+    summary = loaded.summary
+    places = Places(f"r{number}-", summary.cells, loaded.counting())
+    analysis = loaded.analysis
     problems: list[ProblemView] = []
     for problem in analysis.problems:
         say(problem.name)
-        problems.append(problem_view(reading, problem, places, next(pictures), looks, limited))
+        problems.append(problem_view(loaded, problem, places, next(pictures), looks, budget))
     say("across problems")
     advised = analysis.advice if len(problems) > 1 else ()
     return Section(
         id=f"r{number}",
-        name=reading.name,
-        facts=tuple(facts.facts(reading, now)),
-        warnings=tuple(_warnings(reading)),
-        headline=tuple(_headline(problems, reading)),
-        tested=under_test(reading, f"r{number}", places),
+        name=loaded.name,
+        facts=tuple(facts.facts(loaded, now)),
+        warnings=tuple(_warnings(loaded)),
+        headline=tuple(_headline(problems, loaded)),
+        tested=under_test(loaded, f"r{number}", places),
         wins=_wins(problems, f"r{number}-wins", places, first=True),
         more_wins=_wins(problems, f"r{number}-more-wins", places, first=False),
         advice=places.table(f"r{number}-advice", advice_table(advised)) if advised else None,
-        unmeasured=tuple(facts.unmeasured(reading)),
+        unmeasured=tuple(facts.unmeasured(loaded)),
         sweep=tuple(_sweep_tables(summary, f"r{number}-sweep", places)),
         problems=tuple(problems),
         across=tuple(figures(next(pictures), places, looks)),
-        failures=failure_table(reading, places),
-        skipped=skipped_table(reading, places.prefix),
+        failures=failure_table(loaded, places),
+        skipped=skipped_table(loaded, places.prefix),
         account=analysis.account.sentence,
         rule=" ".join(filter(None, family(analysis.standings))) if analysis.standings.family else "",
-        environment=tuple(facts.environment_rows(reading.environment)),
+        environment=tuple(facts.environment_rows(loaded.environment)),
         records_file="records.jsonl",
-        records=tuple(cell_records(reading, places)),
+        records=tuple(cell_records(loaded, places)),
     )
 
 
-def _warnings(reading: Reading) -> Iterator[str]:
-    if not reading.traces and reading.damaged:
+def _warnings(loaded: LoadedRun) -> Iterator[str]:
+    if not loaded.traces and loaded.damaged:
         yield (
-            f"No record of this run can be read ({reading.damaged[0].reason}; {len(reading.damaged)} lines of "
+            f"No record of this run can be read ({loaded.damaged[0].reason}; {len(loaded.damaged)} lines of "
             "records.jsonl): what is shown is its plan."
         )
-    elif not reading.traces:
+    elif not loaded.traces:
         yield "This run has no record yet: nothing was measured, so there is nothing to show but its plan."
-    elif not any(cell.timed for cell in reading.summary.cells.values()):
+    elif not any(cell.timed for cell in loaded.summary.cells.values()):
         yield "No cell of this run has a time: everything that ran failed. What failed, and why, is told below."
-    if why := reading.analysis.why_not_comparable:
+    if why := loaded.analysis.why_not_comparable:
         yield f"Not comparable: {why}."
 
 
@@ -133,10 +133,10 @@ def _divisions(problems: list[ProblemView]) -> Iterator[tuple[ProblemView, Divis
             yield problem, division, number == 0
 
 
-def _headline(problems: list[ProblemView], reading: Reading) -> Iterator[str]:
+def _headline(problems: list[ProblemView], loaded: LoadedRun) -> Iterator[str]:
     """The verdicts in numbers, and how often each cell wins."""
     words = [division.win.word for _, division, first in _divisions(problems) if first and division.win]
-    if not words or not reading.comparable:
+    if not words or not loaded.comparable:
         return
     clear, shared, alone = (words.count(word) for word in ("fastest", "shared", "alone"))
     told = (

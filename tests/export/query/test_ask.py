@@ -16,9 +16,9 @@ from stubs.reported import cell, plan, point, record
 from sciml_bench.analysis.summary import reduce_record
 from sciml_bench.errors import UsageError
 from sciml_bench.export.query import VIEWS, ask, plain, text
+from sciml_bench.record.point import Trajectories
 from sciml_bench.record.record import counting_records
 from sciml_bench.record.run_folder import Run
-from sciml_bench.record.trajectories import Trajectories
 
 skip_without("duckdb")
 

@@ -300,8 +300,8 @@ def test_fields_of_the_wrong_kind_damage_their_record_only(tmp_path, change):
         return record | ({"points": [record["points"][0] | change["points"][0]]} if "points" in change else change)
 
     paged.rewrite(run, first_only)
-    reading = read_run(run)
-    assert [line.number for line in reading.damaged] == [1]
+    loaded = read_run(run)
+    assert [line.number for line in loaded.damaged] == [1]
     assert "planned 2 = measured 2" in Reader(report([run], NOW)).words
 
 

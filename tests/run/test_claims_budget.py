@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from sciml_bench.run import budget
-from sciml_bench.run.budget import Budget
+from sciml_bench.run import claims
+from sciml_bench.run.claims import Budget
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that is set by hand, in seconds."""
     hand = SimpleNamespace(now_s=0.0)
-    monkeypatch.setattr(budget, "time", SimpleNamespace(monotonic=lambda: hand.now_s))
+    monkeypatch.setattr(claims, "time", SimpleNamespace(monotonic=lambda: hand.now_s))
     return hand
 
 
