@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from steady_task import steady_task
 
 from sciml_bench.engine.group import measure_cell, measure_group
-from sciml_bench.engine.interface import Limits
+from sciml_bench.engine.limits import Limits
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task
 from sciml_bench.stats.power import smallest_change

@@ -14,8 +14,9 @@ from sciml_bench.stats.linear import coefficient, fit, level
 from sciml_bench.stats.power import processes_for, smallest_change
 from sciml_bench.stats.ratio import paired_ratio
 from sciml_bench.stats.serial import autocorrelation, error, unbiased, widening
-from sciml_bench.stats.shares import Proportion, share, trials
+from sciml_bench.stats.shares import Proportion, share
 from sciml_bench.stats.student import critical_t, two_sided_p
+from sciml_bench.stats.trials import trials
 
 # The blocks of a self-test: which roles they have, and in which order these are measured.
 

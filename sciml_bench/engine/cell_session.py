@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from sciml_bench.engine.event_log import Ending, EventLog, HostObservations, assemble
-from sciml_bench.engine.interface import Limits, adapter_variables
+from sciml_bench.engine.limits import Limits, adapter_variables
 from sciml_bench.engine.worker_process import WorkerWatch
 from sciml_bench.errors import EngineError
 from sciml_bench.host.conditions import Conditions, Counters, state_now

@@ -9,19 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import psutil
-
-from sciml_bench.adapters import registry
 from sciml_bench.engine.unit import Unit
-from sciml_bench.errors import UsageError
 from sciml_bench.measure.protocol import Event
 from sciml_bench.record.record import Record
-from sciml_bench.record.task import Task
 
 
 @dataclass(frozen=True)
@@ -96,60 +91,3 @@ class Engine(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.cancel()
-
-
-# What a worker may use before it is ended.
-
-_DEFAULT_MEMORY_SHARE = 0.8
-
-COMPILING_S = 240.0
-"""What a framework may take to compile a model, or Julia an adjoint: half a minute to two, in every process."""
-
-_FIRST = ("build", "first_solve", "first_gradient", "training_build", "training_first_step")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of one worker.
-
-    ``timeout_s`` bounds each phase, and each loop of calls at a point, in seconds in which the worker's processors were
-    its own (:mod:`sciml_bench.measure.patience`). ``memory_bytes`` bounds the resident memory of the worker and its
-    children; ``None`` for no limit but the machine's.
-    ``import_s`` bounds the import of the framework where it is larger: from a cold disk or on a busy machine that
-    takes long, and says nothing about a solver. ``first_s`` bounds the phases that compile where it is larger: building
-    and the first solve, gradient and step of training.
-    """
-
-    timeout_s: float
-    memory_bytes: int | None = None
-    import_s: float = 60.0
-    first_s: float = 0.0
-
-    def of_phase(self, phase: str) -> float:
-        """The limit of this phase in seconds."""
-        longer_s = {"import": self.import_s}.get(phase, self.first_s if phase in _FIRST else 0.0)
-        return max(self.timeout_s, longer_s)
-
-    def of_task(self, task: Task) -> Limits:
-        """The limits of the worker of a task: a slow compiler says nothing of a model, nor of Julia's solvers.
-
-        Elsewhere a solver that does not get through its first gradient within the limit is taken for hopeless.
-        """
-        try:
-            compiles = task.learning is not None or registry.adapter(task.cell.adapter).compiles_long
-        except UsageError:
-            return self
-        return replace(self, first_s=COMPILING_S) if compiles else self
-
-
-def memory_limit_bytes() -> int:
-    """The limit to take when the user names none: most of this host's memory, so that the host itself lives on."""
-    return int(_DEFAULT_MEMORY_SHARE * psutil.virtual_memory().total)
-
-
-def adapter_variables(adapter: str) -> dict[str, str]:
-    """What the adapter of this name wants in its workers' environment; empty for a program without an adapter."""
-    try:
-        return registry.adapter(adapter).variables()
-    except UsageError:
-        return {}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench import __version__
-from sciml_bench.engine.interface import Limits, memory_limit_bytes
+from sciml_bench.engine.limits import Limits, memory_limit_bytes
 from sciml_bench.errors import StoreError
 from sciml_bench.record.codec import decode, encode, parse
 from sciml_bench.record.lines import store_error, write_whole

@@ -18,7 +18,7 @@ from typing import IO
 import psutil
 
 from sciml_bench.engine.event_log import Ending, EventLog
-from sciml_bench.engine.interface import Limits, memory_limit_bytes
+from sciml_bench.engine.limits import Limits, memory_limit_bytes
 from sciml_bench.host.nvidia import DeviceWatch
 from sciml_bench.measure.patience import Patience, used_now
 from sciml_bench.measure.protocol import Event, ProtocolError, Waits, decode

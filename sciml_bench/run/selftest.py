@@ -12,7 +12,7 @@ from sciml_bench.adapters.registry import adapters
 from sciml_bench.analysis.selftest import ROLES, SLOW_DOWNS, Times, roles
 from sciml_bench.analysis.selftest_store import Writer
 from sciml_bench.engine.group import measure_group
-from sciml_bench.engine.interface import Limits
+from sciml_bench.engine.limits import Limits
 from sciml_bench.plan.plan import Settings, make_plan
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.plan.selection import Selection

@@ -19,8 +19,8 @@ from adapters.trainings import findings as training_findings
 from emit import fields_with_networks, networks
 from emit.evaluation import evaluate, sample
 
-from sciml_bench.adapters.julia.bridge import optimiser_numbers
 from sciml_bench.adapters.julia.program import bench, julia
+from sciml_bench.adapters.julia.training import optimiser_numbers
 from sciml_bench.emit import source
 from sciml_bench.problem import catalog
 from sciml_bench.problem.batch import ONE, Batch

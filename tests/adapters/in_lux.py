@@ -20,7 +20,7 @@ from adapters.in_models import task, told
 from adapters.trainings import OPTIMISERS, first_theta, gradients
 from stubs.models import TEXTS, model
 
-from sciml_bench.adapters.julia.bridge import optimiser_numbers
+from sciml_bench.adapters.julia.training import optimiser_numbers
 from sciml_bench.models import truth
 
 # Brings the module SciMLBenchLux.

@@ -17,7 +17,7 @@ from needs import skip_without
 
 from sciml_bench.adapters import registry
 from sciml_bench.engine.group import measure_cell
-from sciml_bench.engine.interface import Limits
+from sciml_bench.engine.limits import Limits
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Cell

@@ -12,7 +12,7 @@ from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.julia import ADAPTER, installation
 from sciml_bench.adapters.julia.installation import Installation, ManifestError, fingerprint, package_versions
-from sciml_bench.engine.interface import adapter_variables
+from sciml_bench.engine.limits import adapter_variables
 from sciml_bench.errors import StoreError
 from sciml_bench.plan.cells import choose
 from sciml_bench.plan.problems import entries

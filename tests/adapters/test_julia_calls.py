@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from sciml_bench.adapters.julia.bridge import Calls
+from sciml_bench.adapters.julia.calls import Calls
 
 
 def test_a_call_that_looks_up_code_has_compiled_nothing():

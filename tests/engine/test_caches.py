@@ -6,7 +6,7 @@ import pytest
 from stubs.tasks import stub_task
 
 from sciml_bench.engine.group import FILL, measure_cell
-from sciml_bench.engine.interface import Limits
+from sciml_bench.engine.limits import Limits
 from sciml_bench.measure.protocol import Enter, Event
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Measurement

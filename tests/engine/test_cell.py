@@ -15,7 +15,7 @@ import pytest
 from stubs.tasks import draw, stub_task
 
 from sciml_bench.engine.group import measure_cell
-from sciml_bench.engine.interface import Limits
+from sciml_bench.engine.limits import Limits
 from sciml_bench.errors import EngineError
 from sciml_bench.measure.protocol import End, Enter, Event, PointDone
 from sciml_bench.record.outcome import Outcome
@@ -229,7 +229,7 @@ def test_callback_that_raises_ends_the_worker():
 ENGINE = """
 import psutil
 from stubs.tasks import stub_task
-from sciml_bench.engine.interface import Limits
+from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.group import measure_cell
 from sciml_bench.measure.protocol import Enter
 

@@ -15,7 +15,7 @@ from stubs.nvml import FakeNvml, Process
 from stubs.tasks import stub_task
 
 from sciml_bench.engine.group import measure_cell
-from sciml_bench.engine.interface import Limits
+from sciml_bench.engine.limits import Limits
 from sciml_bench.host import conditions, nvidia
 from sciml_bench.host.conditions import Counters, state_now
 from sciml_bench.host.nvidia import DeviceWatch, Gpu

@@ -13,7 +13,7 @@ from stubs.tasks import stub_task
 
 from sciml_bench.engine import group as engine
 from sciml_bench.engine.group import measure_group
-from sciml_bench.engine.interface import Limits
+from sciml_bench.engine.limits import Limits
 from sciml_bench.host.conditions import Counters
 from sciml_bench.measure.protocol import Enter, Event, Waits
 from sciml_bench.record.outcome import Outcome

@@ -19,7 +19,7 @@ from stubs.tasks import stub_task
 
 from sciml_bench.engine import worker_process as watch
 from sciml_bench.engine.group import measure_cell
-from sciml_bench.engine.interface import Limits
+from sciml_bench.engine.limits import Limits
 from sciml_bench.measure.patience import Patience, Used
 from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, Ready, encode
 from sciml_bench.record.outcome import Outcome

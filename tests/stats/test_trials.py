@@ -9,7 +9,7 @@ import pytest
 from stats.noise import process_medians
 
 from sciml_bench.stats.ratio import paired_ratio
-from sciml_bench.stats.shares import trials
+from sciml_bench.stats.trials import trials
 
 RANDOM = np.random.default_rng(12)
 BASE, SAME = (process_medians(RANDOM, 1, 40)[0].tolist() for _ in range(2))

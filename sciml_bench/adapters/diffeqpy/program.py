@@ -13,7 +13,7 @@ import juliacall
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
-from sciml_bench.adapters.julia.bridge import project_fingerprint
+from sciml_bench.adapters.julia.calls import project_fingerprint
 from sciml_bench.adapters.julia.setting_up import package_folder
 from sciml_bench.adapters.time_grid import Segment, split
 from sciml_bench.record.outcome import Outcome, SolverFailure

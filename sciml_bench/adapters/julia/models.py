@@ -9,8 +9,10 @@ import juliacall
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Trainer
-from sciml_bench.adapters.julia.bridge import Bridged, Calls, optimiser_numbers, raised
+from sciml_bench.adapters.julia.bridge import Bridged, raised
+from sciml_bench.adapters.julia.calls import Calls
 from sciml_bench.adapters.julia.setting_up import package_folder
+from sciml_bench.adapters.julia.training import optimiser_numbers
 from sciml_bench.adapters.models import ModelProgram, ModelTrainer
 from sciml_bench.record.task import Task, Training
 

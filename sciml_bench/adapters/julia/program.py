@@ -8,7 +8,9 @@ import juliacall
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Solution, Trainer
-from sciml_bench.adapters.julia.bridge import Bridged, Calls, JuliaTrainer, optimiser_numbers, raised
+from sciml_bench.adapters.julia.bridge import Bridged, raised
+from sciml_bench.adapters.julia.calls import Calls
+from sciml_bench.adapters.julia.training import JuliaTrainer, optimiser_numbers
 from sciml_bench.adapters.time_grid import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
