@@ -5,7 +5,7 @@
     python benchmarks/same_figures.py ../before --smoke         a run of profile smoke by each, compared as well
 
 Of every run below ``results/`` and ``results/claims/``, ``show --json``, ``export --to csv`` (every sample, and with
-``--summary``), LaTeX, Markdown and ``verify --json`` are compared byte for byte, after the keys of ``RENAMED``; so is
+``--summary``) and ``verify --json`` are compared byte for byte, after the keys of ``RENAMED``; so is
 ``claims export``. The two runs of profile smoke have to agree in cells, outcomes, and the solvers' own counts, and in
 their digits to a tenth. Both checkouts are run by this Python. Exit code 1 where something differs.
 """
@@ -30,8 +30,6 @@ QUESTIONS = {
     "show --json": ("show", "{run}", "--json"),
     "export --to csv": ("export", "{run}", "--to", "csv"),
     "export --summary": ("export", "{run}", "--to", "csv", "--summary"),
-    "export --to latex": ("export", "{run}", "--to", "latex"),
-    "export --to markdown": ("export", "{run}", "--to", "markdown"),
     "verify --json": ("verify", "{run}", "--json"),
 }
 SMOKE = ("run", "--problem", "robertson,lotka-volterra,spiral-node", "--profile", "smoke", "--new", "--wait", "--json")

@@ -39,9 +39,10 @@ from sciml_bench.analysis.advice import advice
 from sciml_bench.analysis.break_even import choice
 from sciml_bench.analysis.comparison.compare import compare_runs
 from sciml_bench.analysis.comparison.sides import Side
+from sciml_bench.analysis.process_summary import HalfSummary, PointSummary, ProcessSummary
 from sciml_bench.analysis.ranking import Lead, judged_pairs, lead, standings
 from sciml_bench.analysis.rows import RowTable, compare, tables
-from sciml_bench.analysis.summary import CellSummary, HalfSummary, PointSummary, ProcessSummary, RunSummary
+from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.verdict import Held, Judgement, Verdict
@@ -177,7 +178,6 @@ def summary(which: Cell, first: Floats, gradient: Floats, solve: Floats) -> Cell
             message="",
             first_gradient_process_s=first_s,
             first_gradient_built_s=first_s,
-            peak_rss_bytes=None,
             points=(PointSummary(RTOL, Outcome.OK, solve=HalfSummary(solve_s), gradient=HalfSummary(gradient_s)),),
         )
         for block, (first_s, gradient_s, solve_s) in enumerate(triples)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.analysis.summary import CellSummary, ProcessSummary, RunSummary
+from sciml_bench.analysis.process_summary import ProcessSummary
+from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.plan.cells import count
 from sciml_bench.plan.purpose import claimed_sides, kept_file
 from sciml_bench.record.endings import RESULTS

@@ -58,7 +58,7 @@ def checklist(a: Side, b: Side, target: Target, quantity: str) -> tuple[Item, ..
         _tolerances(a, b),
         _accuracy(a, b, target, quantity),
         _truth(a, b),
-        _same("same hardware and software", a, b, _environment, lambda value: f"environment {value[:12]}"),
+        _environments(a, b),
         _chosen("same device", a.row.summary.cell.device, b.row.summary.cell.device),
         _threads(a, b),
         _inputs(a, b),
@@ -97,8 +97,21 @@ def _same(what: str, a: Side, b: Side, of: Callable[[Trace], str], text: Callabl
     return Item(what, State.FAIL, f"{len(found)} different: {listed}")
 
 
-def _environment(trace: Trace) -> str:
-    return trace.environment_hash
+def _environments(a: Side, b: Side) -> Item:
+    """Whether both were measured on the same machine with the same software, block by block: pairs of one block are
+    what is compared, and different blocks may lie on different machines."""
+    what = "same hardware and software"
+    found = _same(what, a, b, lambda trace: trace.environment_hash, lambda value: f"environment {value[:12]}")
+    if found.state is not State.FAIL:
+        return found
+    of_block: dict[int, set[str]] = {}
+    for trace in (*a.traces, *b.traces):
+        of_block.setdefault(trace.block, set()).add(trace.environment_hash)
+    mixed = sorted(block for block, hashes in of_block.items() if len(hashes) > 1)
+    if mixed:
+        return Item(what, State.FAIL, f"{found.evidence}; they differ within block {_listed(mixed)}")
+    number = len(set().union(*of_block.values()))
+    return Item(what, State.PASS, f"both in one environment in each block; {number} environments over all blocks")
 
 
 def _tolerances(a: Side, b: Side) -> Item:

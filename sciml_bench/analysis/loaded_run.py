@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.summary import ProcessSummary, RunSummary, reduce_record, summarise
+from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
+from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.errors import SciMLBenchError, StoreError
 from sciml_bench.plan.cells import count
 from sciml_bench.record.lines import DamagedLine, numbered_lines, store_error
@@ -161,7 +162,8 @@ class Trace:
 @dataclass
 class LoadedRun:
     """A run, read once. ``traces`` are in the order of the file; ``damaged`` are lines that hold no record, and
-    ``unplanned`` records of cells that the plan does not know."""
+    ``unplanned`` records of cells that the plan does not know. ``environments`` of other machines are those in which
+    units were carried out for it."""
 
     name: str
     folder: str
@@ -171,6 +173,7 @@ class LoadedRun:
     traces: list[Trace] = field(default_factory=list[Trace])
     damaged: list[DamagedLine] = field(default_factory=list[DamagedLine])
     unplanned: list[Trace] = field(default_factory=list[Trace])
+    environments: Sequence[Mapping[str, Any]] = ()
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -205,6 +208,7 @@ def read_run(run: Run, processes: int = 1) -> LoadedRun:
     """
     try:
         reading = LoadedRun(run.folder.name, str(run.folder), run.plan, _environment(run), summarise(run.plan, ()))
+        reading.environments = _environments(run)
         _check(reading.plan)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise StoreError(
@@ -242,6 +246,13 @@ def _check(plan: Mapping[str, Any]) -> None:
         _ = entry["name"], entry["title"], entry["file"]
     for entry in plan["skipped"]:
         _ = entry["reason"], count(entry["cells"])
+
+
+def _environments(run: Run) -> Sequence[Mapping[str, Any]]:
+    try:
+        return [facts for name, facts in run.environments.items() if name != run.environment_hash]
+    except StoreError:
+        return ()
 
 
 def _environment(run: Run) -> Mapping[str, Any]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sciml_bench.analysis.summary import CellSummary, PointSummary
+from sciml_bench.analysis.process_summary import PointSummary
+from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.training import TrainingRow, training_rows
 from sciml_bench.measure.scoring import BOUNDS
 from sciml_bench.record.outcome import Outcome

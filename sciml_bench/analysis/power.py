@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
 
-from sciml_bench.analysis.summary import CellSummary, PointSummary, RunSummary
+from sciml_bench.analysis.process_summary import PointSummary
+from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.stats.power import smallest_change
 from sciml_bench.stats.ratio import pair, paired_ratio

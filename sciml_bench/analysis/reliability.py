@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.analysis import quantities
-from sciml_bench.analysis.summary import CellSummary, PointSummary
+from sciml_bench.analysis.process_summary import PointSummary
+from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.table import CELL, Column, Entry, Table, cell_entries, number_entry
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import Trajectories

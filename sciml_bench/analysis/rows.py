@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import geometric_mean, median
 
-from sciml_bench.analysis.summary import CellSummary, PointSummary, ProcessSummary
+from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
+from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.front import AxisError, Reading, WorkPoint, axis_error, common_target, pareto_front, time_at

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Row, Target
-from sciml_bench.analysis.summary import PointSummary, ProcessSummary
 from sciml_bench.stats.front import WorkPoint, pareto_front
 
 # Name of a count → the names that adapters give it. In the order in which they explain a time best: the cost of a

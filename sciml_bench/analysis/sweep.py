@@ -12,9 +12,10 @@ from itertools import combinations
 from typing import Any
 
 from sciml_bench.analysis import quantities
+from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Target, is_bound, reading, work_points
 from sciml_bench.analysis.solver_counts import COUNTS
-from sciml_bench.analysis.summary import CellSummary, PointSummary, ProcessSummary, RunSummary
+from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.front import WorkPoint, common_target

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from sciml_bench.analysis import quantities
-from sciml_bench.analysis.summary import CellSummary, ProcessSummary
+from sciml_bench.analysis.process_summary import ProcessSummary
+from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Training
 from sciml_bench.record.training import Trained

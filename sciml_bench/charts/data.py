@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.ranking import Pair, between, judged_pairs
 from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, Time, compare, tables
-from sciml_bench.analysis.summary import CellSummary, ProcessSummary, RunSummary
+from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.charts.chart import clean
 from sciml_bench.charts.style import Configuration, Palette, Style, configuration
 from sciml_bench.stats.verdict import Judgement

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from sciml_bench.analysis import quantities
-from sciml_bench.analysis.summary import CellSummary, ProcessSummary
+from sciml_bench.analysis.process_summary import ProcessSummary
+from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.charts import scales
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from sciml_bench.analysis import quantities
+from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Row, Time
-from sciml_bench.analysis.summary import CellSummary, PointSummary, ProcessSummary
+from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.charts import scales
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.analysis import quantities
+from sciml_bench.analysis.process_summary import PointSummary
 from sciml_bench.analysis.rows import Target, reading, work_points
-from sciml_bench.analysis.summary import CellSummary, PointSummary
+from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.sweep import axis_of
 from sciml_bench.charts import scales
 from sciml_bench.charts.backend import Backend

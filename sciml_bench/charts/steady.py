@@ -14,7 +14,8 @@ from statistics import median
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.loops import Loop
-from sciml_bench.analysis.summary import CellSummary, ProcessSummary
+from sciml_bench.analysis.process_summary import ProcessSummary
+from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name

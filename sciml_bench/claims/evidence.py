@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS
+from sciml_bench.analysis.process_summary import HalfSummary, PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Target, Work, axis_at, is_bound, reading, work_points
-from sciml_bench.analysis.summary import CellSummary, HalfSummary, PointSummary, ProcessSummary, RunSummary
+from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
 from sciml_bench.plan.cells import labels
 from sciml_bench.plan.purpose import claimed_sides

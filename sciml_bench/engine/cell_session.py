@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from sciml_bench.engine.event_log import Ending, EventLog, HostObservations, assemble
+from sciml_bench.engine.event_log import Ending, EventLog, assemble
 from sciml_bench.engine.limits import Limits, adapter_variables
 from sciml_bench.engine.worker_process import WorkerWatch
 from sciml_bench.errors import EngineError
@@ -22,6 +22,7 @@ from sciml_bench.host.process import Clock
 from sciml_bench.host.processors import pinned
 from sciml_bench.host.variables import count_cache_files, worker_variables
 from sciml_bench.measure.protocol import Event
+from sciml_bench.record.process import HostObservations
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task
 
@@ -108,10 +109,9 @@ class CellRun:
             waited_s=self._waited_ns / 1e9,
             compile_cache_files=self._files | {"after": count_cache_files(self._caches)},
             conditions=self._conditions(),
-            idle_watts=self._idle_watts,
             peak_device_bytes=None if self._device is None else self._device.peak_bytes,
         )
-        return assemble(self._task, self._log, ending, observed)
+        return assemble(self._task, self._log, ending, observed, self._idle_watts)
 
     def _conditions(self) -> Conditions:
         during = self._counters.until(Counters.now(self._cpus, self._partners()))

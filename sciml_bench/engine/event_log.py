@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psutil
@@ -24,6 +24,7 @@ from sciml_bench.measure.protocol import (
 )
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PHASE, PointResult, Trial
+from sciml_bench.record.process import HostObservations, WorkerFacts
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task
 from sciml_bench.record.training import PHASES, Trained
@@ -50,19 +51,6 @@ class Ending:
     message: str
     stderr_tail: str
     peak_rss_bytes: int
-
-
-@dataclass(frozen=True)
-class HostObservations:
-    """What the engine saw of a worker from outside; see :class:`Measurement`."""
-
-    started_at: str
-    wall_s: float
-    waited_s: float
-    compile_cache_files: dict[str, int]
-    conditions: Conditions
-    idle_watts: float | None = None
-    peak_device_bytes: int | None = None
 
 
 class EventLog:
@@ -169,7 +157,9 @@ class EventLog:
             raise ProtocolError(f"the worker told of point {index} of {len(self._task.points)}")
 
 
-def assemble(task: Task, log: EventLog, ending: Ending, observed: HostObservations) -> Measurement:
+def assemble(
+    task: Task, log: EventLog, ending: Ending, observed: HostObservations, idle_watts: float | None = None
+) -> Measurement:
     """The measurement of a task from its worker's events and ending, and from what was seen around it."""
     outcome, phase, message = _verdict(task, log, ending)
     points = tuple(_point(task, log, index, outcome, phase, message) for index in range(len(task.points)))
@@ -181,31 +171,24 @@ def assemble(task: Task, log: EventLog, ending: Ending, observed: HostObservatio
         outcome = Outcome.OK if ok else first.outcome
     end = log.end or End(Outcome.CRASH)
     during = observed.conditions["during"] | {"involuntary_switches_per_s": _rounded(end.displaced_per_s)}
-    conditions = observed.conditions | {"during": during}
+    observed = replace(observed, conditions=observed.conditions | {"during": during})
+    said = end.worker or WorkerFacts(peak_rss_bytes=0, threads={}, versions={})
     training = _training(task, log, ending)
     return Measurement(
+        **vars(replace(said, peak_rss_bytes=said.peak_rss_bytes or ending.peak_rss_bytes)),
+        **vars(observed),
         outcome=outcome,
         phase=phase,
         message=message,
         stderr_tail=ending.stderr_tail,
-        started_at=observed.started_at,
-        wall_s=observed.wall_s,
-        waited_s=observed.waited_s,
         phases_ns=log.phases_ns,
         time_to_first_gradient_ns=log.time_to_first_gradient_ns,
         points=points,
         stability=_trials(log, ending),
         training=training,
-        peak_rss_bytes=end.peak_rss_bytes or ending.peak_rss_bytes,
-        threads=end.threads,
-        versions=end.versions,
-        compile_cache_files=observed.compile_cache_files,
-        compile_cache_hits=end.compile_cache_hits,
         framework_phases_ns=log.framework_phases_ns,
-        conditions=conditions,
-        noisy=_noisy(task, conditions, [*points, *([training] if training else [])]),
-        energy=_energy(end, observed.idle_watts),
-        peak_device_bytes=observed.peak_device_bytes,
+        noisy=_noisy(task, observed.conditions, [*points, *([training] if training else [])]),
+        energy=_energy(end, idle_watts),
     )
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from sciml_bench.analysis.analysis import Analysis, RankedTable
 from sciml_bench.analysis.break_even import million_gradients_cost, price_of
+from sciml_bench.analysis.process_summary import PointSummary
 from sciml_bench.analysis.ranking import Standing
 from sciml_bench.analysis.rows import Comparison, Row, Target, Time
-from sciml_bench.analysis.summary import CellSummary, PointSummary
+from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.training import training_rows
 from sciml_bench.export.formats import Column, Kind, Value
 from sciml_bench.export.formats import Row as ExportRow

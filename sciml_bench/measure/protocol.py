@@ -15,6 +15,7 @@ from sciml_bench.record.codec import encode as plain
 from sciml_bench.record.codec import parse
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import PointResult, Trial
+from sciml_bench.record.process import WorkerFacts
 from sciml_bench.record.training import Trained
 
 
@@ -93,10 +94,7 @@ class End:
     outcome: Outcome
     phase: str | None = None
     message: str = ""
-    peak_rss_bytes: int | None = None
-    threads: dict[str, str] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-    compile_cache_hits: int | None = None
+    worker: WorkerFacts | None = None
     energy: dict[str, Any] | None = None
     displaced_per_s: float | None = None
 

@@ -18,6 +18,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sciml_bench.host.process import Clock, peak_rss_bytes
@@ -34,6 +35,7 @@ from sciml_bench.measure.protocol import (
     explain,
 )
 from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.process import WorkerFacts
 from sciml_bench.record.task import Task
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def measure(
     energy: dict[str, Any] | None = None
     displaced_per_s: float | None = None
     outcome, phase, message = Outcome.OK, None, ""
-    before_training: tuple[int, int | None] | None = None
+    before_training: WorkerFacts | None = None
     try:
         with _failing(phases, Outcome.IMPORT_ERROR), phases.phase("import"):
             build = _find(task.program)
@@ -79,7 +81,7 @@ def measure(
             measurer.run()
             if task.training is not None:
                 # What training imports, compiles and finds compiled is nothing that a gradient needs.
-                before_training = peak_rss_bytes(), _cache_hits(program)
+                before_training = _facts(program)
                 size = len(task.numbers.theta)
                 train(task.training, size, program, phases, lambda *told: send(TrainingDone(*told)), limit_s)
             limit_s = min(task.stability_s, limit_s)
@@ -87,9 +89,11 @@ def measure(
             energy, displaced_per_s = meter.report(), measurer.displacements.per_s
     except _Ended as ended:
         outcome, phase, message = ended.end
-    versions, threads = _settings(program)
-    peak_bytes, hits = before_training or (peak_rss_bytes(), _cache_hits(program))
-    send(End(outcome, phase, message, peak_bytes, threads, versions, hits, energy, displaced_per_s))
+    facts = _facts(program)
+    if before_training is not None:
+        peak_bytes, hits = before_training.peak_rss_bytes, before_training.compile_cache_hits
+        facts = replace(facts, peak_rss_bytes=peak_bytes, compile_cache_hits=hits)
+    send(End(outcome, phase, message, facts, energy, displaced_per_s))
 
 
 @contextmanager
@@ -113,8 +117,8 @@ def _find(program: str) -> Callable[[Task], Program]:
     return found
 
 
-def _settings(program: Program | None) -> tuple[dict[str, str], dict[str, str]]:
-    """Versions, and thread settings as read back in this process."""
+def _facts(program: Program | None) -> WorkerFacts:
+    """What is known of this process; thread settings are read back."""
     threads = {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ}
     if hasattr(os, "sched_getaffinity"):
         threads["affinity"] = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
@@ -129,7 +133,12 @@ def _settings(program: Program | None) -> tuple[dict[str, str], dict[str, str]]:
             told = {"program": f"unknown ({type(error).__name__} in versions())"}
         for name, value in told.items():
             (threads if name.startswith("threads_") else versions)[name] = str(value)
-    return versions, threads
+    return WorkerFacts(
+        peak_rss_bytes=peak_rss_bytes(),
+        threads=threads,
+        versions=versions,
+        compile_cache_hits=_cache_hits(program),
+    )
 
 
 def _cache_hits(program: Program | None) -> int | None:

@@ -94,7 +94,7 @@ class Half:
     def __post_init__(self) -> None:
         if self.steady is not None and self.steady["start"] < 0:
             raise ValueError(f"a steady loop cannot start at call {self.steady['start']}")
-        if self.inside and len(self.inside.get("ns", ())) != len(self.ns):
+        if self.inside and ("ns" not in self.inside or len(self.inside["ns"]) != len(self.ns)):
             raise ValueError(f"{len(self.ns)} calls were timed, inside them {len(self.inside.get('ns', ()))}")
 
     @property
@@ -107,10 +107,15 @@ class Half:
         """The samples that count."""
         return self.ns[self.counted_from :]
 
+    def without_samples(self) -> Half:
+        """The same as a plain half, without samples and scores: what summaries of large runs keep."""
+        plain = {name: getattr(self, name) for name in Half.__dataclass_fields__}
+        return Half(**plain | {"warm_up_ns": (), "ns": (), "inside": None, "scores": None})
+
     @property
     def bridge_ns(self) -> float | None:
         """What crossing the bridge cost a call: the median difference of each call's two times."""
-        if not self.inside:
+        if not self.inside or not self.ns:
             return None
         return statistics.median(outer - inner for outer, inner in zip(self.ns, self.inside["ns"], strict=True))
 

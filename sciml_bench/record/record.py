@@ -15,6 +15,7 @@ from sciml_bench.record.lines import DamagedLine, numbered_lines
 from sciml_bench.record.migration import SCHEMA, migrated, stamp
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult, Trial
+from sciml_bench.record.process import HostObservations, WorkerFacts
 from sciml_bench.record.task import Cell, Task
 from sciml_bench.record.training import Trained
 
@@ -41,7 +42,7 @@ class Placement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measurement:
+class Measurement(WorkerFacts, HostObservations):
     """One cell, measured once.
 
     ``outcome`` is ok when at least one point is; ``phase`` and ``message`` then tell what ended the worker early, if
@@ -52,34 +53,22 @@ class Measurement:
     names in ``framework_phases_ns``. ``time_to_first_gradient_ns`` counts to the end of the first gradient call, from
     the start of the process and from the built program, and is empty when there was no first gradient.
 
-    ``wall_s`` is how long the process lived, ``waited_s`` how much of that it waited while others of its group had
-    their turn. ``compile_cache_files`` are counted ``before`` and ``after``; ``fill_s`` is how long another worker took
-    to fill the caches. ``conditions`` are those ``before`` and ``after`` the worker and ``during`` it, ``noisy`` the
-    reasons why they count as disturbed. ``energy`` has joules and window, or ``not_measurable`` with the reason;
-    ``None`` when the worker did not get that far.
+    ``fill_s`` is how long another worker took to fill the caches. ``noisy`` are the reasons why the conditions count as
+    disturbed. ``energy`` has joules and window, or ``not_measurable`` with the reason; ``None`` when the worker did not
+    get that far.
     """
 
     outcome: Outcome
     phase: str | None
     message: str
     stderr_tail: str
-    started_at: str
-    wall_s: float
     phases_ns: dict[str, int]
     time_to_first_gradient_ns: dict[str, int]
     points: tuple[PointResult, ...]
-    peak_rss_bytes: int
-    threads: dict[str, str]
-    versions: dict[str, str]
-    compile_cache_files: dict[str, int] = field(default_factory=dict)
-    compile_cache_hits: int | None = None
     fill_s: float = 0.0
-    waited_s: float = 0.0
     framework_phases_ns: dict[str, int] = field(default_factory=dict)
-    conditions: dict[str, Any] = field(default_factory=dict)
     noisy: tuple[str, ...] = ()
     energy: dict[str, Any] | None = None
-    peak_device_bytes: int | None = None
     stability: tuple[Trial, ...] = ()
     training: Trained | None = None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.failures import one_line
-from sciml_bench.analysis.summary import reduce_record
+from sciml_bench.analysis.process_summary import reduce_record
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.run.executor import Silent, Step

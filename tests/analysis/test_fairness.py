@@ -63,6 +63,16 @@ def test_what_differs_fails_with_its_evidence(tmp_path, what, changes):
     assert item.evidence
 
 
+def test_blocks_may_lie_on_different_machines_but_not_the_two_sides_of_one(tmp_path):
+    """What is paired is within a block."""
+    apart = items(tmp_path / "a", lambda record: record | {"environment_hash": f"machine {record['block'] % 2}"})
+    assert apart["same hardware and software"].state is State.PASS
+    assert apart["same hardware and software"].evidence.endswith("2 environments over all blocks")
+    mixed = items(tmp_path / "b", lambda record: record | ({"environment_hash": "x"} if _last_of_scipy(record) else {}))
+    assert mixed["same hardware and software"].state is State.FAIL
+    assert mixed["same hardware and software"].evidence.endswith("they differ within block 3")
+
+
 @pytest.mark.parametrize(
     ("what", "changes"),
     [

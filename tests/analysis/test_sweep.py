@@ -15,7 +15,8 @@ from stubs import reported
 from stubs.points import changed
 
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.summary import PointSummary, RunSummary, summarise
+from sciml_bench.analysis.process_summary import PointSummary
+from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, axis_of, sweep_tables
 from sciml_bench.analysis.tables import sweep as sweep_text
 from sciml_bench.charts.kinds import across

@@ -7,7 +7,8 @@ import dataclasses
 from stubs.records import stub_record
 
 from sciml_bench.analysis import reliability as trials
-from sciml_bench.analysis.summary import CellSummary, reduce_record
+from sciml_bench.analysis.process_summary import reduce_record
+from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import Trial
 from sciml_bench.record.record import Record

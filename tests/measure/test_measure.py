@@ -16,6 +16,7 @@ from sciml_bench.measure.worker import measure
 from sciml_bench.record import codec
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import MAX_STORED_COMPONENTS, PointResult
+from sciml_bench.record.process import WorkerFacts
 from sciml_bench.record.task import Point, Sampling
 
 
@@ -30,6 +31,12 @@ def events_of(program: str, clock: Clock | None = None, limit_s: float = 60.0, *
 def end_of(events: list[Event]) -> End:
     assert isinstance(events[-1], End)
     return events[-1]
+
+
+def facts_of(events: list[Event]) -> WorkerFacts:
+    told = end_of(events).worker
+    assert told is not None
+    return told
 
 
 def points_of(events: list[Event]) -> list[PointResult]:
@@ -100,11 +107,10 @@ def test_good_program():
 
 
 def test_end_tells_memory_versions_and_threads():
-    end = end_of(events_of("good"))
-    assert end.peak_rss_bytes is not None
-    assert end.peak_rss_bytes > 10 * 2**20
-    assert end.versions["stub"] == "1.2.3"
-    assert end.threads["threads_stub"] == "1"
+    told = facts_of(events_of("good"))
+    assert told.peak_rss_bytes > 10 * 2**20
+    assert told.versions["stub"] == "1.2.3"
+    assert told.threads["threads_stub"] == "1"
 
 
 def test_scored_calls_are_unperturbed_and_loops_are_not(monkeypatch: pytest.MonkeyPatch):
@@ -231,7 +237,7 @@ def test_memory_that_grows_over_the_steady_loop_is_told():
 def test_versions_that_cannot_be_read_do_not_fail_the_cell(capsys: pytest.CaptureFixture[str]):
     events = events_of("TellsNoVersions")
     assert end_of(events).outcome is Outcome.OK
-    assert end_of(events).versions["program"] == "unknown (RuntimeError in versions())"
+    assert facts_of(events).versions["program"] == "unknown (RuntimeError in versions())"
     assert "no metadata" in capsys.readouterr().err
 
 
@@ -272,13 +278,13 @@ def test_a_framework_cannot_have_compiled_for_longer_than_the_call_took():
 
 
 def test_cache_hits_are_told_where_the_framework_does():
-    assert end_of(events_of("good")).compile_cache_hits is None
-    assert end_of(events_of("FindsCompiledCode")).compile_cache_hits == 0
+    assert facts_of(events_of("good")).compile_cache_hits is None
+    assert facts_of(events_of("FindsCompiledCode")).compile_cache_hits == 0
 
 
 def test_cache_hits_that_cannot_be_read_do_not_fail_the_cell(capsys: pytest.CaptureFixture[str]):
-    end = end_of(events_of("FailsToSayWhatItFound"))
-    assert (end.outcome, end.compile_cache_hits) == (Outcome.OK, None)
+    events = events_of("FailsToSayWhatItFound")
+    assert (end_of(events).outcome, facts_of(events).compile_cache_hits) == (Outcome.OK, None)
     assert "no counter" in capsys.readouterr().err
 
 

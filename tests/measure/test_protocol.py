@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -11,7 +12,10 @@ from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone
 from sciml_bench.record import codec
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
+from sciml_bench.record.process import WorkerFacts
 from sciml_bench.record.task import Point
+
+FACTS = WorkerFacts(peak_rss_bytes=12, threads={"affinity": "0"}, versions={"python": "3.11"})
 
 POINT = PointResult(
     1e-4,
@@ -38,8 +42,12 @@ POINT = PointResult(
         PhaseDone("solve", 5, 6, 1),
         PhaseDone("first_gradient", 5, 60, 0, {"gradient_trace": 20}),
         PointDone(0, POINT, complete=True),
-        End(Outcome.BUILD_ERROR, "build", "no", 12, {"affinity": "0"}, {"python": "3.11"}),
-        End(Outcome.OK, compile_cache_hits=3, energy={"joules": 3.5, "loops": [{"point": 0}]}),
+        End(Outcome.BUILD_ERROR, "build", "no", FACTS),
+        End(
+            Outcome.OK,
+            worker=dataclasses.replace(FACTS, compile_cache_hits=3),
+            energy={"joules": 3.5, "loops": [{"point": 0}]},
+        ),
     ],
 )
 def test_events_survive_their_line(event: Event):

@@ -19,6 +19,7 @@ from sciml_bench.record.lines import DamagedLine
 from sciml_bench.record.migration import SCHEMA, migrated
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf, Trajectories, Trial
+from sciml_bench.record.process import HostObservations, WorkerFacts
 from sciml_bench.record.record import Measurement, Placement, Record, read_records
 
 DATA = Path(__file__).parent / "data"
@@ -67,11 +68,8 @@ def test_file_holds_every_field_under_its_name():
 
 
 def test_each_field_is_stated_once():
-    stated = [
-        *vars(Measurement)["__annotations__"],
-        *vars(Placement)["__annotations__"],
-        *vars(Record)["__annotations__"],
-    ]
+    parts = (WorkerFacts, HostObservations, Measurement, Placement, Record)
+    stated = [name for part in parts for name in vars(part)["__annotations__"]]
     assert len(stated) == len(set(stated)) == len(dataclasses.fields(Record))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ def facts(loaded: LoadedRun, now: datetime.datetime) -> Iterator[tuple[str, str]
     environment, plan = loaded.environment, loaded.plan
     profile = plan["profile"]
     counts = account(loaded.summary)
-    yield "Machine", machine(environment)
+    yield "Machine", machines(environment, loaded.environments)
     yield "Measured", dates(loaded)
     processes = profile.get("processes", "?")
     each = "1 process for each cell: times are shown, not compared" if not profile["comparable"] else (
@@ -45,6 +45,15 @@ def facts(loaded: LoadedRun, now: datetime.datetime) -> Iterator[tuple[str, str]
 def _threads(plan: Mapping[str, Any]) -> str:
     threads = plan["settings"]["threads"]
     return f"{threads} thread{'s' * (threads != 1)} each, limit of {plan['settings']['timeout_s']:g} s a phase"
+
+
+def machines(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
+    """The machine of a run, or all those that blocks of it were measured on, each block on one of them."""
+    if not others:
+        return machine(own)
+    alike = Counter(map(machine, (own, *others)))
+    listed = "; ".join(f"{text} ({count} environments)" if count > 1 else text for text, count in alike.items())
+    return f"{1 + len(others)} environments, each block in one of them: {listed}"
 
 
 def machine(environment: Mapping[str, Any]) -> str:

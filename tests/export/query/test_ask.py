@@ -13,7 +13,7 @@ from stubs import drawn
 from stubs.points import changed, in_schema
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis.summary import reduce_record
+from sciml_bench.analysis.process_summary import reduce_record
 from sciml_bench.errors import UsageError
 from sciml_bench.export.query import VIEWS, ask, plain, text
 from sciml_bench.record.point import Trajectories

@@ -1,0 +1,276 @@
+"""What is kept of one record: medians of its loops, its errors, and what its process used; no raw samples."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sciml_bench.analysis.loops import Loop, joules_per_call, longest_loop, why_not_measured
+from sciml_bench.record.migration import SCORED_BY_COMPONENT
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import Drifts, Half, PointResult, Scores, Trajectories
+from sciml_bench.record.process import ProcessFacts
+from sciml_bench.record.record import Record
+from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
+from sciml_bench.record.training import Trained
+from sciml_bench.stats.centre import process_median
+from sciml_bench.stats.front import WorkPoint
+
+NO_HALF = Half()
+
+
+@dataclass(frozen=True)
+class HalfSummary:
+    """The solves, or the gradients, of one point of one process. Times are in seconds; ``None`` when it failed.
+
+    ``seconds`` is the median of the calls that count, ``first_s`` the first call by itself. ``digits`` are those of the
+    error that is held against the time: of a solution its mescd, of a gradient −log10 of its error;
+    ``below_reference`` says that the reference is no better. ``steady_class`` is that of its loop (see
+    ``measure.steady``), ``None`` where that was too short to judge. ``joules`` are per call, ``None`` where they were
+    not measurable. ``bridge_s`` is what crossing a bridge to the framework cost a call, ``None`` where there is none.
+    ``kept`` is the half of the record, without its samples.
+    """
+
+    seconds: float | None = None
+    first_s: float | None = None
+    digits: float | None = None
+    below_reference: bool = False
+    steady_class: str | None = None
+    joules: float | None = None
+    bridge_s: float | None = None
+    kept: Half = NO_HALF
+
+    @property
+    def counts(self) -> Mapping[str, float | None]:
+        """The solver's own counts."""
+        return self.kept.statistics
+
+    @property
+    def working_bytes(self) -> int | None:
+        """What one warm call holds at its peak beyond what the process held before."""
+        return self.kept.working_bytes
+
+    @cached_property
+    def work(self) -> WorkPoint | None:
+        """Digits against time, where both are known; an error below the reference's own is not known."""
+        if self.seconds is None or self.digits is None or self.below_reference:
+            return None
+        return WorkPoint(self.digits, self.seconds)
+
+
+@dataclass(frozen=True)
+class PointSummary:
+    """One point of one process.
+
+    ``scd`` is that at t1. ``mescd`` is taken over all saved times: at t1 alone it is flattered where a solution
+    decays or returns to where it was. ``memory_growth_bytes`` is that over its steady loops; ``batch`` is that of a
+    model, whose errors against its reference are ``parity``, also where they miss their bounds.
+    ``gradient_error`` is that of d loss / d log p, ``worst_component_error`` that of one component, of its own size.
+    ``unresolved`` and ``uncertified`` name components that are not judged by their own size, or not at all (see
+    ``measure.gradient_scoring``).
+    """
+
+    rtol: float
+    outcome: Outcome
+    phase: str | None = None
+    message: str = ""
+    solve: HalfSummary = HalfSummary()
+    gradient: HalfSummary = HalfSummary()
+    scd: float | None = None
+    gradient_error: float | None = None
+    memory_growth_bytes: int | None = None
+    trajectories: Trajectories | None = None
+    invariants: Drifts | None = None
+    batch: int | None = None
+    worst_component: str | None = None
+    worst_component_error: float | None = None
+    unresolved: tuple[str, ...] = ()
+    uncertified: tuple[str, ...] = ()
+    parity: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+
+    @property
+    def mescd(self) -> float | None:
+        """Digits of the solution."""
+        return self.solve.digits
+
+    @property
+    def unsteady(self) -> bool:
+        """Whether a loop of it was long enough to judge and never settled."""
+        return "none" in (self.solve.steady_class, self.gradient.steady_class)
+
+    def half(self, call: str) -> HalfSummary:
+        """The half of a call: ``gradient``, or the solves."""
+        return self.gradient if call == GRADIENT else self.solve
+
+
+@dataclass(frozen=True)
+class TrainingSummary:
+    """The training of one process. Times in seconds; ``step_s`` is the median of the steps after the first.
+
+    ``to_target_s`` is counted from the start of the first step, ``to_target_from_process_s`` from that of the process,
+    without what was measured between; both are ``None`` where the target was not reached.
+    """
+
+    outcome: Outcome
+    first_step_s: float | None
+    step_s: float | None
+    to_target_s: float | None
+    to_target_from_process_s: float | None
+
+
+@dataclass(frozen=True)
+class ProcessSummary:
+    """One record, reduced. Times in seconds. ``trials`` counts those of each kind, ``trials_at`` for each tolerance
+    and kind. ``earlier_scoring``: its gradients were scored before components were held against a bound. ``loop`` and
+    ``curve``, the training with its losses, are kept for the first process of a cell only."""
+
+    block: int
+    outcome: Outcome
+    phase: str | None
+    message: str
+    first_gradient_process_s: float | None
+    first_gradient_built_s: float | None
+    points: tuple[PointSummary, ...]
+    facts: ProcessFacts | None = None
+    wall_s: float = 0.0
+    phases_s: Mapping[str, float] = field(default_factory=dict[str, float])
+    noisy: tuple[str, ...] = ()
+    attempt: int = 0
+    trials: Mapping[str, int] = field(default_factory=Counter[str])
+    trials_at: Mapping[tuple[float, str], int] = field(default_factory=Counter[tuple[float, str]])
+    loop: Loop | None = None
+    no_energy: str = ""
+    training: TrainingSummary | None = None
+    curve: Trained | None = None
+    earlier_scoring: bool = False
+
+    @property
+    def peak_rss_bytes(self) -> int | None:
+        """The largest resident memory of the process."""
+        return None if self.facts is None else self.facts.worker.peak_rss_bytes
+
+    @property
+    def peak_device_bytes(self) -> int | None:
+        """The largest memory that the process had on the device."""
+        return None if self.facts is None else self.facts.host.peak_device_bytes
+
+
+def reduce_record(record: Record) -> ProcessSummary:
+    """One record without its raw samples."""
+    # A first gradient that missed its error bound was fast for nothing.
+    accurate = bool(record.points) and record.points[0].gradient.outcome is Outcome.OK
+    first = record.time_to_first_gradient_ns if accurate else {}
+    trials_at = _trials(record)
+    trials: Counter[str] = Counter()
+    for (_, kind), count in trials_at.items():
+        trials[kind] += count
+    return ProcessSummary(
+        block=record.block,
+        outcome=record.outcome,
+        phase=record.phase,
+        message=record.message,
+        first_gradient_process_s=_seconds(first.get("process")),
+        first_gradient_built_s=_seconds(first.get("built")),
+        facts=ProcessFacts.lean(record),
+        points=tuple(_reduce_point(point, place, record) for place, point in enumerate(record.points)),
+        wall_s=record.own_s,
+        phases_s={name: ns / 1e9 for name, ns in record.phases_ns.items()},
+        noisy=tuple(record.noisy),
+        attempt=record.attempt,
+        trials=trials,
+        trials_at=trials_at,
+        loop=longest_loop(record),
+        no_energy=why_not_measured(record.energy),
+        training=_training(record),
+        curve=record.training,
+        earlier_scoring=record.schema < SCORED_BY_COMPONENT,
+    )
+
+
+def _training(record: Record) -> TrainingSummary | None:
+    trained = record.training
+    if trained is None:
+        return None
+    reached = trained.target_step
+    to_target_ns = None if reached is None or reached >= len(trained.step_ns) else trained.ended_ns[reached]
+    before_ns = (trained.build_ns or 0) + sum(record.phases_ns.get(phase, 0) for phase in _BEFORE_TRAINING)
+    return TrainingSummary(
+        outcome=trained.outcome,
+        first_step_s=_seconds(trained.first_step_ns),
+        step_s=_seconds(process_median(trained.later_ns)),
+        to_target_s=_seconds(to_target_ns),
+        to_target_from_process_s=_seconds(None if to_target_ns is None else before_ns + to_target_ns),
+    )
+
+
+_BEFORE_TRAINING = ("spawn", "interpreter", "import", "build")
+"""What a process that only trains goes through before it makes its optimiser."""
+
+
+def _trials(record: Record) -> Counter[tuple[float, str]]:
+    """How many trials on perturbed parameters were of each kind at each tolerance; those of points that are not there
+    do not count."""
+    known = [trial for trial in record.stability if 0 <= trial.point < len(record.points)]
+    kinds = ((rtol := record.points[trial.point].rtol, trial.kind(rtol)) for trial in known)
+    return Counter((rtol, kind) for rtol, kind in kinds if kind is not None)
+
+
+def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummary:
+    # Times of a half that failed, or that is inaccurate, are kept in the record and not shown.
+    solved = point.solve.outcome is Outcome.OK
+    differentiated = point.gradient.outcome is Outcome.OK
+    solve, gradient = point.solve.scores or {}, point.gradient.scores or {}
+    error = _score(gradient, "error")
+    # Records of earlier schemas were accepted by the error of the raw gradient.
+    if error is not None and error > GRADIENT_ERROR_BOUND and not gradient.get("below_reference"):
+        differentiated = False
+    return PointSummary(
+        rtol=point.rtol,
+        outcome=point.outcome,
+        phase=point.phase,
+        message=point.message,
+        solve=_reduce_half(point.solve, solved, _score(solve, "trajectory_error"), record, (place, SOLVE)),
+        gradient=_reduce_half(point.gradient, differentiated, error, record, (place, GRADIENT)),
+        scd=_score(solve, "scd") if solved else None,
+        gradient_error=error if differentiated else None,
+        memory_growth_bytes=point.memory_growth_bytes,
+        trajectories=point.solve.trajectories,
+        invariants=point.solve.invariants if solved else None,
+        batch=point.batch,
+        worst_component=gradient.get("worst_component") if differentiated else None,
+        worst_component_error=_score(gradient, "worst_component_error") if differentiated else None,
+        unresolved=tuple(gradient.get("unresolved", ())),
+        uncertified=tuple(gradient.get("uncertified", ())),
+        parity={}
+        if point.batch is None
+        else {name: _score({**solve, **gradient}, name) for name in {**solve, **gradient}},
+    )
+
+
+def _reduce_half(half: Half, right: bool, error: float | None, record: Record, loop: tuple[int, str]) -> HalfSummary:
+    return HalfSummary(
+        seconds=_seconds(process_median(half.counted_ns)) if right else None,
+        first_s=_seconds(half.first_ns) if right else None,
+        digits=_digits(error) if right else None,
+        below_reference=bool((half.scores or {}).get("below_reference")),
+        steady_class=None if half.steady is None else half.steady["class"],
+        joules=joules_per_call(record.energy, *loop) if right else None,
+        bridge_s=_seconds(half.bridge_ns),
+        kept=half.without_samples(),
+    )
+
+
+def _score(scores: Scores, name: str) -> float | None:
+    value = scores.get(name)
+    return None if value is None else float(value)
+
+
+def _digits(error: float | None) -> float | None:
+    return -math.log10(error) if error else None
+
+
+def _seconds(ns: float | None) -> float | None:
+    return None if ns is None else ns / 1e9

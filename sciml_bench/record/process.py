@@ -1,0 +1,53 @@
+"""What is known of a worker's process as a whole: what it said itself, and what its engine saw from outside.
+
+A record has all of these as fields of its own. A new one is stated here and set where it is measured: the worker's in
+``measure/worker.py``, the engine's in ``engine/cell_session.py``; nothing between passes it on by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerFacts:
+    """What a worker says of its process at its end: its largest resident memory, the threads and processors that it
+    has, the versions of what it loaded, and how often a compiler found code in its cache."""
+
+    peak_rss_bytes: int
+    threads: dict[str, str]
+    versions: dict[str, str]
+    compile_cache_hits: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostObservations:
+    """What the engine saw of a worker.
+
+    ``wall_s`` is how long the process lived, ``waited_s`` how much of that it waited while others of its group had
+    their turn. ``compile_cache_files`` are counted ``before`` and ``after``. ``conditions`` are those ``before`` and
+    ``after`` the worker and ``during`` it.
+    """
+
+    started_at: str
+    wall_s: float
+    waited_s: float = 0.0
+    compile_cache_files: dict[str, int] = field(default_factory=dict)
+    conditions: dict[str, Any] = field(default_factory=dict)
+    peak_device_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class ProcessFacts:
+    """Both of one record. Summaries of large runs keep numbers and drop what is a table by itself."""
+
+    worker: WorkerFacts
+    host: HostObservations
+
+    @classmethod
+    def lean(cls, record: Any) -> ProcessFacts:
+        """Those of a measurement, without its tables."""
+        worker = WorkerFacts(**{item.name: getattr(record, item.name) for item in fields(WorkerFacts)})
+        host = HostObservations(**{item.name: getattr(record, item.name) for item in fields(HostObservations)})
+        return cls(replace(worker, threads={}, versions={}), replace(host, compile_cache_files={}, conditions={}))
