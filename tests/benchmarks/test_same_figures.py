@@ -79,7 +79,7 @@ def test_outputs_are_compared_whole(same: Any, monkeypatch: pytest.MonkeyPatch, 
         "output",
         lambda checkout, words, _: texts[words[0]] + ("x" if checkout != same.HERE and words[0] == "export" else ""),
     )
-    assert len(list(same.differences(tmp_path, tmp_path / "run"))) == 4
+    assert len(list(same.differences(tmp_path, tmp_path / "run"))) == 2
     monkeypatch.setattr(same, "RENAMED", {"old": "a"})
     monkeypatch.setattr(same, "output", lambda checkout, *_: '{"a": 1}' if checkout == same.HERE else '{"old": 1}')
     assert list(same.differences(tmp_path, tmp_path / "run")) == []
