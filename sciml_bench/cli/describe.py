@@ -115,7 +115,7 @@ def facts(problem: Problem) -> dict[str, Any]:
             "declared": [shown(t) for t in problem.switching.declared],
             "found": [{"time": shown(switch.time), "in": switch.origin} for switch in problem.switching.found],
         },
-        **_probed(problem),
+        **_seen(problem),
         "equations": dict(problem.equation_texts),
         "implicit": {name: str(terms) for name, terms in problem.implicit.items()},
         "n_states": problem.n_states,
@@ -141,14 +141,34 @@ def facts(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _probed(problem: Problem) -> dict[str, str | None]:
-    """What a probe finds, in words, and which methods are recommended for that."""
-    from sciml_bench.reference.probe import probed
+def _seen(problem: Problem) -> dict[str, Any]:
+    """What looking at a problem shows, in numbers and in words, and which methods are recommended for that."""
+    from sciml_bench.reference.character import character
 
-    found = probed(problem)
-    if found is None or found.suits_explicit is None:
-        return {"probe": None, "recommended": None}
-    return {"probe": found.told, "recommended": "explicit" if found.suits_explicit else "implicit"}
+    found = character(problem)
+    suits = None if found.probed is None else found.probed.suits_explicit
+    return {
+        "seen": list(found.lines),
+        "character": {
+            "jacobian_nonzeros": found.nonzeros,
+            "jacobian_band": found.band,
+            "decay_times_span": found.stiffness,
+            "growth_of_perturbations": found.growth,
+            "digits_in_double_precision": found.digits,
+        },
+        "probe": None if found.probed is None or suits is None else found.probed.told,
+        "recommended": None if suits is None else "explicit" if suits else "implicit",
+    }
+
+
+def _recommended(told: dict[str, Any]) -> str:
+    """Which kind of method is recommended; where the file's own label says another one, that is said."""
+    labelled = "implicit" if "stiff" in (told["suite"], *told["tags"]) else "explicit"
+    against = "" if labelled == told["recommended"] else f", although the file is {_LABEL[labelled]}"
+    return f"{told['recommended']} methods are recommended{against}"
+
+
+_LABEL = {"implicit": "labelled stiff", "explicit": "not labelled stiff"}
 
 
 def _print(problem: Problem) -> None:
@@ -164,8 +184,11 @@ def _print(problem: Problem) -> None:
         click.echo(f"  implicit-explicit methods take implicitly in d{name}/dt: {text}")
     times = told["time"]
     click.echo(f"\ntime: {times['t0']} to {times['t1']}, saved at {len(times['save_times'])} times")
-    if told["probe"] is not None:
-        click.echo(f"{told['recommended']} methods are recommended: {told['probe']}")
+    click.echo("\nseen in double precision")
+    for line in told["seen"]:
+        click.echo(f"  {line}")
+    if told["recommended"] is not None:
+        click.echo(f"  {_recommended(told)}")
     if times["breakpoints"]:
         click.echo(f"breakpoints: {_breakpoints(times)}")
     for item in told["data"]:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sciml_bench.problem import catalog
 from sciml_bench.record.probe import RTOL, Probed, factor
@@ -58,11 +58,11 @@ def probe(problem: Problem) -> Probed | None:
     cap = min(EXPLICIT, NUMBERS // problem.n_states)
     try:
         with np.errstate(all="ignore"):
-            spans = tuple(_spans(next(problem.trajectories())))
-            implicit = _work(Radau, spans, IMPLICIT) if problem.n_states <= DENSE else None
+            found = tuple(spans(next(problem.trajectories())))
+            implicit = _work(Radau, found, IMPLICIT) if problem.n_states <= DENSE else None
             enough = cap if implicit is None else int(factor(problem.n_states) * implicit)
             limit = min(cap, enough)
-            explicit = _work(RK45, spans, limit)
+            explicit = _work(RK45, found, limit)
     except Exception:
         # Whatever a strange equation does in doubles, a plan is made all the same: then its label decides.
         return None
@@ -70,8 +70,21 @@ def probe(problem: Problem) -> Probed | None:
     return Probed(explicit, implicit, limit, True if explicit is not None else None if undecided else False)
 
 
-def _spans(problem: Problem) -> Iterator[tuple[Callable[..., Any], float, float, Any, Any]]:
-    """The right-hand side on each stretch between breakpoints, its ends, the initial state and the tolerances."""
+class Span(NamedTuple):
+    """A stretch between breakpoints: the right-hand side of t and y, its ends, and of the whole problem the initial
+    state and the absolute tolerances. ``jacobian`` is (n_states, n_states), full or sparse; ``None`` where none is
+    emitted."""
+
+    rhs: Callable[..., Any]
+    jacobian: Callable[..., Any] | None
+    start: float
+    end: float
+    start_state: Any
+    atol: Any
+
+
+def spans(problem: Problem) -> Iterator[Span]:
+    """The equations of a single trajectory in doubles, stretch by stretch."""
     import numpy as np
 
     from sciml_bench.reference.double import emitted_numpy
@@ -96,16 +109,19 @@ def _spans(problem: Problem) -> Iterator[tuple[Callable[..., Any], float, float,
         def rhs(t: float, y: Any, low: float = low, high: float = high) -> Any:
             return functions["rhs"](min(max(t, low), high), y, *arguments)
 
-        yield rhs, start, end, y0, atol
+        def jacobian(t: float, y: Any, low: float = low, high: float = high) -> Any:
+            return functions["jacobian"](min(max(t, low), high), y, *arguments)
+
+        yield Span(rhs, jacobian if "jacobian" in functions else None, start, end, y0, atol)
 
 
-def _work(method: Any, spans: tuple[Any, ...], most: int) -> int | None:
+def _work(method: Any, found: tuple[Span, ...], most: int) -> int | None:
     """Evaluations of a method from the first to the last end; ``None`` where it fails or takes more than ``most``."""
     import numpy as np
 
-    y, work = spans[0][3], 0
-    for rhs, start, end, _, atol in spans:
-        solver = method(rhs, start, y, end, rtol=RTOL, atol=atol)
+    y, work = found[0].start_state, 0
+    for span in found:
+        solver = method(span.rhs, span.start, y, span.end, rtol=RTOL, atol=span.atol)
         while solver.status == "running":
             solver.step()
             if work + solver.nfev > most:

@@ -76,7 +76,7 @@ def test_what_cannot_be_evaluated_is_not_probed(tmp_path, monkeypatch):
     def broken(_problem):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(probing, "_spans", broken)
+    monkeypatch.setattr(probing, "spans", broken)
     assert probe(mine(tmp_path, "-k*y")) is None
 
 

@@ -1,0 +1,93 @@
+"""What is seen of a problem: against problems whose answers are known on paper."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from sciml_bench.problem import catalog
+from sciml_bench.problem.load import load_problem
+from sciml_bench.reference.character import Character, character
+
+DECAY = """\
+spec = 1
+name = "two-rates"
+title = "Two rates"
+
+[source]
+citation = "made up"
+
+[time]
+t0 = 0
+t1 = 2
+save = {{ spacing = "linear", count = 2 }}
+
+[parameters]
+k = {k}
+
+[states]
+x = {{ initial = 1, scale = 1 }}
+y = {{ initial = 1, scale = 1 }}
+
+[equations]
+x = "{x}"
+y = "{y}"
+"""
+
+
+def look(folder: Path, x: str, y: str, k: float = 3.0) -> Character:
+    path = folder / "two-rates.toml"
+    path.write_text(DECAY.format(x=x, y=y, k=k), encoding="utf-8")
+    return character(load_problem(path))
+
+
+def test_decay_times_span_and_structure_of_a_linear_problem(tmp_path):
+    found = look(tmp_path, "-k*x", "-1000*y + k*x")
+    assert found.stiffness == pytest.approx(2000.0, rel=1e-6)
+    assert (found.nonzeros, found.n_states, found.n_theta) == (3, 2, 1)
+    assert found.growth == pytest.approx(1.0, abs=1e-9), "nothing grows, and what decays had its largest size at first"
+    assert found.digits == pytest.approx(15.95)
+
+
+def test_growth_is_that_of_the_exact_tangent(tmp_path):
+    found = look(tmp_path, "k*x", "k*y")
+    assert found.growth == pytest.approx(math.exp(6.0), rel=1e-4)
+    assert found.stiffness == 0.0, "what grows is not stiff"
+    assert found.digits == pytest.approx(15.95 - 6.0 / math.log(10), abs=1e-3)
+
+
+def test_the_band_is_that_of_the_best_order():
+    """Two fields on a ring of 40 points: neighbours are 40 places apart as they are stored."""
+    found = character(catalog.load("brusselator-1d"))
+    assert (found.n_states, found.nonzeros) == (80, 320)
+    assert found.band is not None
+    assert found.band <= 6
+
+
+def test_chaos_bounds_the_digits_and_is_said(tmp_path):
+    path = tmp_path / "lorenz.toml"
+    path.write_text((catalog.folder() / "nonstiff" / "lorenz.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    short = character(load_problem(path))
+    assert short.growth is not None
+    path.write_text(DECAY.format(x="k*x", y="k*y", k=12.0), encoding="utf-8")
+    grown = character(load_problem(path))
+    assert grown.digits == pytest.approx(15.95 - 24.0 / math.log(10), abs=1e-2)
+    assert "at most 6 digits in double precision" in list(grown.lines)[1]
+    assert "digits in double precision" not in list(short.lines)[1]
+
+
+def test_what_cannot_be_integrated_is_told_as_such(tmp_path):
+    """A solution that ends before the span does."""
+    found = look(tmp_path, "k*x^2".replace("^", "**"), "-y")
+    assert found.growth is None
+    assert (found.nonzeros, found.n_states) == (2, 2), "what it is like until then"
+    assert next(iter(found.lines)).startswith("2 states, gradient of 1 component")
+
+
+@pytest.mark.parametrize("name", ["robertson", "hires", "heat", "kepler-e05", "spiral-node", "neural-cde"])
+def test_problems_of_every_kind_can_be_looked_at(name):
+    found = character(catalog.load(name))
+    assert found.growth is not None
+    assert len(list(found.lines)) == 2
