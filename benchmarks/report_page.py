@@ -30,7 +30,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.analysis import loaded_run as crew
+from sciml_bench.analysis import loaded_run as process_pool
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import Outcome
@@ -83,7 +83,7 @@ def main() -> int:
         size = run.records_path.stat().st_size
         print(f"{records} records, {size / 2**20:.0f} MiB of records.jsonl")
         before_s, started_s = time.process_time(), time.perf_counter()
-        text = report([run], datetime.datetime.now(datetime.UTC), processes=crew.available())
+        text = report([run], datetime.datetime.now(datetime.UTC), processes=process_pool.available())
         wall_s, cpu_s = time.perf_counter() - started_s, time.process_time() - before_s
         page = options.keep or Path(folder) / "report.html"
         page.write_text(text, encoding="utf-8")

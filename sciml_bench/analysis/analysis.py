@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sciml_bench.analysis.advice import Advice, advice
 from sciml_bench.analysis.comparable import why_not_comparable
-from sciml_bench.analysis.failures import CellTally, Failure, account, failures
+from sciml_bench.analysis.failures import CellTally, Failure, cell_tally, failures
 from sciml_bench.analysis.ranking import Lead, Standing, Standings, Tied, lead, standings
 from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, compare, tables
 from sciml_bench.analysis.summary import CellSummary, RunSummary
@@ -140,6 +140,6 @@ class Analysis:
         return failures(self.summary)
 
     @cached_property
-    def account(self) -> CellTally:
+    def cell_tally(self) -> CellTally:
         """How many cells were planned, measured, failed and skipped."""
-        return account(self.summary)
+        return cell_tally(self.summary)

@@ -40,7 +40,7 @@ class CellTally:
         return f"{text} + not run yet {self.not_run}" if self.not_run else text
 
 
-def account(summary: RunSummary) -> CellTally:
+def cell_tally(summary: RunSummary) -> CellTally:
     """Count every cell of a run once."""
     outcomes = [cell.outcome for cell in summary.cells.values()]
     failed = Counter(outcome for outcome in outcomes if outcome not in (None, Outcome.OK))

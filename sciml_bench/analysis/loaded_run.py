@@ -39,7 +39,7 @@ def available() -> int:
 
 
 @contextmanager
-def crew(processes: int) -> Iterator[ProcessPoolExecutor]:
+def process_pool(processes: int) -> Iterator[ProcessPoolExecutor]:
     """So many processes, which end with the block.
 
     Raises:
@@ -85,7 +85,7 @@ def read(path: Path, of_line: Callable[[int, bytes], Item], processes: int = 1) 
     if processes < 2 or not path.is_file() or path.stat().st_size < LONG_BYTES:
         yield from (of_line(number, line) for number, line in numbered_lines(path))
         return
-    with crew(processes) as pool:
+    with process_pool(processes) as pool:
         for found in pool.map(partial(_of_piece, path, of_line), tuple(pieces(path))):
             yield from found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sciml_bench.analysis import quantities
-from sciml_bench.analysis import reliability as trials
+from sciml_bench.analysis.reliability import shares
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend, Box
@@ -28,7 +28,7 @@ TRIALS: Mapping[str, tuple[str, str, str]] = {
 def _made(data: ProblemData) -> Iterator[Chart]:
     """One chart: a lane for each cell and a box for each tolerance, the most dependable cell of each division first."""
     groups = [(name, sorted(cells, key=_key)) for name, cells in data.divisions()]
-    cells = [cell for _, of_group in groups for cell in of_group if trials.shares(cell) is not None]
+    cells = [cell for _, of_group in groups for cell in of_group if shares(cell) is not None]
     if not cells:
         return
     yield Chart(
@@ -52,13 +52,13 @@ def _made(data: ProblemData) -> Iterator[Chart]:
 
 
 def _shares(cell: CellSummary) -> Stability:
-    found = trials.shares(cell)
+    found = shares(cell)
     assert found is not None, "cells without trials are left out before"
     return found
 
 
 def _key(cell: CellSummary) -> tuple[float, float]:
-    found = trials.shares(cell)
+    found = shares(cell)
     # What was not tried comes last.
     return (2.0, 0.0) if found is None else (found.silent.share, -found.right.share)
 
@@ -73,7 +73,7 @@ def _rtols(cells: Sequence[CellSummary]) -> list[float]:
 
 
 def _rows(division: str, cell: CellSummary) -> Iterator[tuple[object, ...]]:
-    if trials.shares(cell) is None:
+    if shares(cell) is None:
         yield (division, label(cell), None, 0, *(None,) * 5, places(cell))
     for rtol in _rtols([cell]):
         counts = _counts(cell, rtol)
@@ -113,7 +113,7 @@ def _draw(backend: Backend, data: ProblemData, groups: Sequence[tuple[str, Seque
     axes.x_axis(names, "relative tolerance", grid=False)
     boxes: dict[str, list[Box]] = {kind: [] for kind in (*TRIALS, "frame")}
     for cell, y in found:
-        if trials.shares(cell) is None:
+        if shares(cell) is None:
             axes.text(0.02, y + 0.115, f"not tried: {ending(cell)}", fontstyle="italic")
             continue
         for place, rtol in enumerate(rtols):

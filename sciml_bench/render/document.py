@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from sciml_bench.analysis import reliability as invariants
-from sciml_bench.analysis import reliability as trials
 from sciml_bench.analysis.analysis import Analysis, RankedTable
 from sciml_bench.analysis.break_even import choice
 from sciml_bench.analysis.comparable import disturbed
@@ -14,6 +12,7 @@ from sciml_bench.analysis.models import is_model, model_table
 from sciml_bench.analysis.phase_bars import stack
 from sciml_bench.analysis.quantities import finite
 from sciml_bench.analysis.ranking import QUANTITIES, Lead
+from sciml_bench.analysis.reliability import document, shares
 from sciml_bench.analysis.rows import Comparison, Row, RowTable, Time
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.tables import advice as advice_table
@@ -26,7 +25,7 @@ from sciml_bench.stats.centre import Spread
 
 def run_document(analysis: Analysis) -> dict[str, Any]:
     """Everything that the tables show. Times are seconds, sizes bytes."""
-    summary, counts, comparable = analysis.summary, analysis.account, analysis.comparable
+    summary, counts, comparable = analysis.summary, analysis.cell_tally, analysis.comparable
     return {
         "folder": str(analysis.folder),
         "profile": summary.plan["profile"]["name"],
@@ -37,7 +36,7 @@ def run_document(analysis: Analysis) -> dict[str, Any]:
         "problems": [
             {
                 **_problem(problem.comparison, [_table(ranked, comparable) for ranked in problem.tables]),
-                "invariants": invariants.document(problem.cells),
+                "invariants": document(problem.cells),
                 "training": training_document(training_rows(problem.cells)),
                 **_model(summary, problem.name),
             }
@@ -48,7 +47,7 @@ def run_document(analysis: Analysis) -> dict[str, Any]:
         "stability": [
             {"cell": cell.cell.label, **dataclasses.asdict(found)}
             for cell in summary.cells.values()
-            if cell.processes and (found := trials.shares(cell)) is not None
+            if cell.processes and (found := shares(cell)) is not None
         ],
         "failures": [dataclasses.asdict(failure) for failure in analysis.failures],
         "account": {**dataclasses.asdict(counts), "sentence": counts.sentence},

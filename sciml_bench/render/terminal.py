@@ -15,12 +15,12 @@ from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sciml_bench.analysis import notes as remarks
-from sciml_bench.analysis import phase_bars as stacks
+from sciml_bench.analysis import phase_bars
 from sciml_bench.analysis.advice import unadvised
 from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis
 from sciml_bench.analysis.failures import Failure
 from sciml_bench.analysis.models import is_model, model_table
+from sciml_bench.analysis.notes import best_choice, bridges, doubts, family, verdicts
 from sciml_bench.analysis.quantities import wrapped
 from sciml_bench.analysis.reliability import batch_lines, drift_lines, stability_table
 from sciml_bench.analysis.rows import Target
@@ -65,8 +65,8 @@ def print_run(analysis: Analysis, console: Console) -> None:
     else:
         _print_problems(analysis, console)
     print_failures(analysis.failures, console)
-    print_lines(remarks.bridges(summary), console)
-    print_lines(remarks.doubts(summary), console)
+    print_lines(bridges(summary), console)
+    print_lines(doubts(summary), console)
     print_account(analysis, console)
 
 
@@ -98,7 +98,7 @@ def _print_problems(analysis: Analysis, console: Console) -> None:
         print_problem(problem, analysis.comparable, console)
     _print_advice(analysis, console)
     if analysis.standings.family:
-        print_lines(remarks.family(analysis.standings), console)
+        print_lines(family(analysis.standings), console)
     if any(cell.timed for cell in summary.cells.values()):
         print_reading_help(summary, console)
 
@@ -116,8 +116,8 @@ def print_problem(problem: ProblemAnalysis, comparable: bool, console: Console) 
         rows = ranked.table.rows
         print_table(cell_table(ranked), console, apart=number > 0)
         if comparable:
-            print_lines(remarks.verdicts(ranked.standings, rows), console)
-            print_lines(remarks.best_choice(rows), console)
+            print_lines(verdicts(ranked.standings, rows), console)
+            print_lines(best_choice(rows), console)
     if comparison.rows:
         solve, gradient = comparison.solve_target, comparison.gradient_target
         targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
@@ -143,7 +143,7 @@ def _print_model(entry: Mapping[str, Any], problem: ProblemAnalysis, comparable:
         print_table(model_tables.times_table(table), console)
         if comparable:
             for ranked in problem.tables:
-                print_lines(remarks.verdicts(ranked.standings, ranked.table.rows), console)
+                print_lines(verdicts(ranked.standings, ranked.table.rows), console)
         print_lines(model_tables.checklist(entry, table), console)
     _print_stacks(problem.cells, console)
 
@@ -246,15 +246,15 @@ def _print_reading(text: str, console: Console) -> None:
 
 def _print_stacks(cells: Sequence[CellSummary], console: Console) -> None:
     """Print where the time of each cell went."""
-    found = [item for item in map(stacks.stack, cells) if item is not None]
+    found = [item for item in map(phase_bars.stack, cells) if item is not None]
     if not found:
         return
     _say(console, "")
     _say(console, "where the time of a process went (median over the processes)")
     if not console.is_terminal:
-        print_lines([stacks.plain(item) for item in found], console)
+        print_lines([phase_bars.plain(item) for item in found], console)
         return
-    print_lines(stacks.lines(found, console.width), console)
+    print_lines(phase_bars.lines(found, console.width), console)
 
 
 def print_lines(lines: Iterable[str], console: Console) -> None:
@@ -270,7 +270,7 @@ def print_reading_help(summary: RunSummary, console: Console) -> None:
     _say(console, "")
     problems = {entry["name"]: entry for entry in summary.plan["problems"]}
     of_equations = any(cell.timed and not is_model(problems[cell.cell.problem]) for cell in summary.cells.values())
-    for text in (*((_READING_HELP,) if of_equations else ()), stacks.legend()):
+    for text in (*((_READING_HELP,) if of_equations else ()), phase_bars.legend()):
         for line in wrapped(text, min(console.width, _WIDEST_TEXT)):
             _say(console, line, "dim")
 
@@ -315,7 +315,7 @@ def _print_failures(heading: str, found: Sequence[Failure], console: Console) ->
 
 def print_account(analysis: Analysis, console: Console) -> None:
     """Print the sum of all cells, why cells were skipped, and the run folder."""
-    counts = analysis.account
+    counts = analysis.cell_tally
     _say(console, "")
     _say(console, counts.sentence, "bold")
     for reason, count in counts.skipped.items():

@@ -26,7 +26,7 @@ def lines(verification: Verification, everything: bool = False) -> Iterator[str]
     for (rule, reason), count in verification.unchecked.items():
         yield f"not checked: {edition().rules[rule].title}, for {_counted(count, 'record')}: {reason}"
     yield _conclusion(verification)
-    yield verification.account
+    yield verification.cell_tally
 
 
 def _of_rule(breaches: list[Breach], everything: bool) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sciml_bench.analysis.failures import account
+from sciml_bench.analysis.failures import cell_tally
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
@@ -63,7 +63,7 @@ class Verification:
     judged: tuple[Judged, ...]
     breaches: tuple[Breach, ...]
     unchecked: Mapping[tuple[str, str], int]
-    account: str
+    cell_tally: str
     comparable: bool
 
     @property
@@ -149,14 +149,14 @@ def verify(
     findings = _Findings(Intent.of(plan, environments, lock_hashes or {}), known)
     # The sum needs outcomes only; points that are wrong must not stop it.
     ends = (dataclasses.replace(record, points=()) for record in map(findings.look_at, lines) if record is not None)
-    sum_of_cells = account(summarise(plan, ends)).sentence
+    sum_of_cells = cell_tally(summarise(plan, ends)).sentence
     findings.look_at_run()
     return Verification(
         edition=edition().name,
         judged=tuple(_judged(findings)),
         breaches=tuple(sorted(findings.breaches, key=lambda breach: (breach.line or 0, not breach.invalid))),
         unchecked=dict(findings.unchecked),
-        account=sum_of_cells,
+        cell_tally=sum_of_cells,
         comparable=plan["profile"]["comparable"],
     )
 
@@ -186,7 +186,7 @@ def verification_document(verification: Verification) -> dict[str, Any]:
         "edition": verification.edition,
         "valid": verification.valid,
         "comparable": verification.comparable,
-        "account": verification.account,
+        "account": verification.cell_tally,
         "records": [
             {
                 "line": item.line,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis.failures import account, broken, failures, one_line, rerun_command
+from sciml_bench.analysis.failures import broken, cell_tally, failures, one_line, rerun_command
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.endings import RESULTS
 from sciml_bench.record.outcome import Outcome
@@ -79,7 +79,7 @@ def test_a_plan_with_odd_paths_has_a_rerun_command():
 def test_no_cell_vanishes():
     cells = [cell("a"), cell("b"), cell("c"), cell("d")]
     made = plan(cells, skipped=["tier standard", "tier standard", "not installed"])
-    counts = account(summarise(made, [record(cells[0], OK), record(cells[1], failed()), record(cells[2], failed())]))
+    counts = cell_tally(summarise(made, [record(cells[0], OK), record(cells[1], failed()), record(cells[2], failed())]))
     assert counts.planned == 7
     assert counts.measured + sum(counts.failed.values()) + sum(counts.skipped.values()) + counts.not_run == 7
     assert counts.sentence == "planned 7 = measured 1 + failed 2 (timeout 2) + skipped 3 + not run yet 1"
@@ -90,7 +90,7 @@ def test_a_cell_that_failed_in_one_process_only_is_measured_and_its_failure_is_t
     which = cell()
     records = [record(which, OK, block=0), record(which, failed(Outcome.CRASH), block=1)]
     summary = summarise(plan([which]), records)
-    assert account(summary).measured == 1
+    assert cell_tally(summary).measured == 1
     assert [(f.outcome, f.points, f.of_points) for f in failures(summary)] == [(Outcome.CRASH, 2, 4)]
     assert broken(summary)
 

@@ -162,7 +162,7 @@ def test_an_analysis_names_winners_as_show_does(two: tuple[api.Run, api.Run]):
     (problem,) = analysis.problems
     assert problem.tables[0].standings
     assert analysis.failures == []
-    assert analysis.account.measured == 2
+    assert analysis.cell_tally.measured == 2
     (sentence,) = re.findall("<p>(.*? discrete jit: .*?)</p>", two[0]._repr_html_())
     assert "the same within 5 % as" in sentence
 

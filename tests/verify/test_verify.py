@@ -41,7 +41,7 @@ def test_an_untouched_run_is_valid(tmp_path: Path):
     assert len(result.judged) == 6
     assert all(item.valid for item in result.judged)
     assert told(result).startswith("VALID: 6 records by")
-    assert result.account == "planned 4 = measured 2 + failed 0 + skipped 2"
+    assert result.cell_tally == "planned 4 = measured 2 + failed 0 + skipped 2"
 
 
 def point(run: MadeRun, line: int = 1, index: int = 0) -> dict[str, Any]:
@@ -258,7 +258,7 @@ def test_a_resumed_run_whose_cell_failed_in_its_solver_is_complete(tmp_path: Pat
     run.records = [r for index, r in enumerate(run.records) if index == 0 or r["cell_id"] != label]
     result = run.verified(tmp_path)
     assert broken(result) == set()
-    assert result.account == "planned 4 = measured 1 + failed 1 (timeout 1) + skipped 2"
+    assert result.cell_tally == "planned 4 = measured 1 + failed 1 (timeout 1) + skipped 2"
 
 
 def test_what_failed_may_be_measured_again(tmp_path: Path):

@@ -21,8 +21,7 @@ import optimistix
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
 from sciml_bench.adapters.diffrax import solvers
-from sciml_bench.adapters.diffrax import solvers as failure
-from sciml_bench.adapters.diffrax.solvers import Gradients, Inputs
+from sciml_bench.adapters.diffrax.solvers import MAX_STEPS_REACHED, Gradients, Inputs, check, outcome, status
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
@@ -131,7 +130,7 @@ class DiffraxProgram(Program):
 
     def _ran_out(self, output: jax.Array) -> bool:
         """Whether a solve was ended by the bound on its steps."""
-        return bool(np.any(self._reports(np.asarray(output))[:, 0] == failure.MAX_STEPS_REACHED))
+        return bool(np.any(self._reports(np.asarray(output))[:, 0] == MAX_STEPS_REACHED))
 
     def _reports(self, values: FloatArray) -> FloatArray:
         return values[-N_REPORT * self._numbers.batch :].reshape(-1, N_REPORT)
@@ -145,7 +144,7 @@ class DiffraxProgram(Program):
         reports = self._reports(values)
         failed = reports[reports[:, 0] != 0]
         if len(failed):
-            failure.check(int(failed[0, 0]), int(failed[0, 1]), len(failed), _trajectories(reports))
+            check(int(failed[0, 0]), int(failed[0, 1]), len(failed), _trajectories(reports))
         return values[: -reports.size], reports
 
     def _by_time(self, values: FloatArray) -> FloatArray:
@@ -319,7 +318,7 @@ class DiffraxProgram(Program):
         )
         assert solution.ys is not None
         counts = (jnp.asarray(solution.stats[name]) for name in ("num_steps", "num_accepted_steps"))
-        report = jnp.stack([failure.status(solution.result), *counts])
+        report = jnp.stack([status(solution.result), *counts])
         return Solved(solution.ys, report.astype(self._dtype))
 
 
@@ -351,5 +350,5 @@ def _trajectories(reports: FloatArray) -> Trajectories | None:
     """What became of each trajectory of a batch."""
     if len(reports) == 1:
         return None
-    failed = tuple((int(index), failure.outcome(int(reports[index, 0]))) for index in np.flatnonzero(reports[:, 0]))
+    failed = tuple((int(index), outcome(int(reports[index, 0]))) for index in np.flatnonzero(reports[:, 0]))
     return Trajectories(len(reports), False, tuple(int(steps) for steps in reports[:, 1]), failed)

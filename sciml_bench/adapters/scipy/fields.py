@@ -14,9 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sciml_bench.adapters.scipy import newton as layout
 from sciml_bench.adapters.scipy.integrators import MAX_STEPS_OPTION, writing
-from sciml_bench.adapters.scipy.newton import Fill, Layout
+from sciml_bench.adapters.scipy.newton import Fill, Layout, banded_blocks, dense, sparse
 from sciml_bench.adapters.scipy.structure import Arrangement, Band, Parameters, Structure, arrangement, own_band
 from sciml_bench.adapters.scipy.system import EXPLICIT, LSODA, MANY_STATES, SPARSE_FROM, System, Systems, is_narrow
 from sciml_bench.record.outcome import SolverFailure
@@ -126,8 +125,8 @@ class FieldSystems(Systems):
             return None
         if self._method in LSODA:
             narrow = is_narrow(self._band.width, self._n)
-            return layout.banded_blocks(self._shape, 0, self._band) if narrow else layout.dense(self._shape, 0)
-        return (layout.sparse if self._n >= SPARSE_FROM else layout.dense)(self._shape, 0)
+            return banded_blocks(self._shape, 0, self._band) if narrow else dense(self._shape, 0)
+        return (sparse if self._n >= SPARSE_FROM else dense)(self._shape, 0)
 
     @property
     def _can_uncouple(self) -> bool:

@@ -14,14 +14,10 @@ from numpy.typing import NDArray
 from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
-from sciml_bench.adapters.scipy import fields as coupling
-from sciml_bench.adapters.scipy import integrators as failure
-from sciml_bench.adapters.scipy import integrators as odeint
-from sciml_bench.adapters.scipy import system as sensitivity
-from sciml_bench.adapters.scipy.fields import FieldSystems, has_fields
-from sciml_bench.adapters.scipy.integrators import Integrate, Result, by_solve_ivp
+from sciml_bench.adapters.scipy.fields import FieldSystems, cheaper, has_fields
+from sciml_bench.adapters.scipy.integrators import Integrate, Result, by_solve_ivp, integrate, raised, unfinished
 from sciml_bench.adapters.scipy.structure import Parameters
-from sciml_bench.adapters.scipy.system import System, Systems
+from sciml_bench.adapters.scipy.system import System, Systems, absolute_tolerance, initial
 from sciml_bench.adapters.time_grid import Segment, split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
@@ -77,7 +73,7 @@ class SciPyProgram(Program):
         self._source = load_source(task)
         self._method = task.cell.method
         solver = METHODS.get(self._method)
-        self._integrate_segment: Integrate = odeint.integrate if solver is None else by_solve_ivp(solver)
+        self._integrate_segment: Integrate = integrate if solver is None else by_solve_ivp(solver)
         self._segments = split(numbers)
         self._evaluate_at = [np.asarray(segment.times) for segment in self._segments]
         self._compiled = self._compile_times() if compiled else None
@@ -100,11 +96,11 @@ class SciPyProgram(Program):
         parameters = numbers.wrt == "parameters"
         p = self._parameters(values if parameters else np.asarray(numbers.p))
         y0 = np.asarray(numbers.y0) if parameters else values
-        start = sensitivity.initial(y0, self._n_theta, numbers.wrt)
+        start = initial(y0, self._n_theta, numbers.wrt)
         if self._given is not None:
             y0, start = self._start(p, self._given)
         atol = point.atol * self._scale
-        atol_of_all = sensitivity.absolute_tolerance(atol, values, numbers)
+        atol_of_all = absolute_tolerance(atol, values, numbers)
         return Inputs(
             p=p,
             state=self._systems.state(p, y0, point.rtol, atol),
@@ -137,7 +133,7 @@ class SciPyProgram(Program):
             return inputs.augmented
         near = round(2 * math.log10(without.rtol))
         if near not in self._is_uncoupled:
-            chosen = coupling.cheaper(inputs.augmented, without, lambda system: self._integrate(system).counts)
+            chosen = cheaper(inputs.augmented, without, lambda system: self._integrate(system).counts)
             self._is_uncoupled[near] = chosen[0] is without
         return [without] if self._is_uncoupled[near] else inputs.augmented
 
@@ -211,7 +207,7 @@ class SciPyProgram(Program):
         for segment, times in zip(self._segments, self._evaluate_at, strict=True):
             result = self._one_segment(system, segment, times, start)
             if result.status != 0:
-                raise failure.unfinished(result.message, [str(warning.message) for warning in said], segment.start)
+                raise unfinished(result.message, [str(warning.message) for warning in said], segment.start)
             start = result.y[:, -1]
             ys = result.y.T[: segment.n_saved]
             saved.append(ys if system.place is None else ys[:, system.place])
@@ -228,7 +224,7 @@ class SciPyProgram(Program):
         try:
             return self._integrate_segment(rhs, segment, times, start, system.rtol, system.atol, options, system.args)
         except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:
-            known = failure.raised(error)
+            known = raised(error)
             if known is None:
                 raise
             raise known from error

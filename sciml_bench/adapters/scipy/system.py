@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sciml_bench.adapters.scipy import newton
-from sciml_bench.adapters.scipy import newton as layout
 from sciml_bench.adapters.scipy.integrators import matrix, writing
 from sciml_bench.adapters.scipy.newton import Layout
 from sciml_bench.adapters.scipy.structure import (
@@ -187,7 +186,7 @@ class Systems:
         narrow = self._band if self._n >= BAND_FROM else own_band(self._shape)
         if not is_narrow(narrow.width, self._n * blocks):
             return None
-        chosen = layout.banded_blocks(self._shape, self._n_theta, narrow)
+        chosen = newton.banded_blocks(self._shape, self._n_theta, narrow)
         return self._with(slice(0, self._n_theta), p, start, rtol, atol, chosen)
 
     @property
@@ -261,18 +260,18 @@ class Systems:
             return None
         if self._is_compiled and not hasattr(self._source, "augmented_jacobian"):
             return None
-        return layout.banded_blocks(self._shape, 0, self._band)
+        return newton.banded_blocks(self._shape, 0, self._band)
 
     def _layout_with(self, n_columns: int) -> Layout:
         """Where the matrix of a system with so many sensitivities is stored."""
         shape, size = self._shape, self._n * (1 + n_columns)
         if self._method in LSODA:
             if self._n >= MANY_STATES and (size > DENSE_UP_TO or is_narrow(self._band.width, self._n)):
-                return layout.banded_blocks(shape, n_columns, self._band)
+                return newton.banded_blocks(shape, n_columns, self._band)
             if self._is_interleaved:
-                return layout.banded(shape, n_columns, self._band)
-            return layout.dense(shape, n_columns)
-        return layout.sparse(shape, n_columns) if size >= SPARSE_FROM else layout.dense(shape, n_columns)
+                return newton.banded(shape, n_columns, self._band)
+            return newton.dense(shape, n_columns)
+        return newton.sparse(shape, n_columns) if size >= SPARSE_FROM else newton.dense(shape, n_columns)
 
     @property
     def _is_interleaved(self) -> bool:

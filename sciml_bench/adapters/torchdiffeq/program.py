@@ -15,10 +15,10 @@ from sciml_bench.adapters.time_grid import fixed_steps, refuse_too_many, split
 from sciml_bench.adapters.torch.compiler import CompiledProgram, compiled_right_hand_side
 from sciml_bench.adapters.torch.optimisers import optimiser_of
 from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM, not_released
-from sciml_bench.adapters.torchdiffeq import solver as failure
 from sciml_bench.adapters.torchdiffeq import solver as grid
 from sciml_bench.adapters.torchdiffeq import solver as tableau
 from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation, as_function, depends_on_time, equation
+from sciml_bench.adapters.torchdiffeq.solver import typed
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task, Training
@@ -146,13 +146,13 @@ class TorchdiffeqProgram(CompiledProgram):
 
     def solve(self, inputs: Inputs) -> Solved:
         inputs.calls.restart()
-        with failure.typed(self._method.implicit), torch.no_grad():
+        with typed(self._method.implicit), torch.no_grad():
             ys = self._integrate(torchdiffeq.odeint, inputs, self._start(inputs)[0], {})
         return Solved(ys, self._counts(inputs.calls))
 
     def gradient(self, inputs: Inputs) -> Differentiated:
         inputs.calls.restart()
-        with failure.typed(self._method.implicit):
+        with typed(self._method.implicit):
             loss = self._loss(inputs)
             forward = inputs.calls.evaluations
             # A network whose input is differentiated does not use its last bias, whose gradient is zero.
@@ -184,7 +184,7 @@ class TorchdiffeqProgram(CompiledProgram):
 
         def backward() -> Differentiated:
             inputs.calls.restart()
-            with failure.typed(self._method.implicit):
+            with typed(self._method.implicit):
                 loss = self._loss(inputs)
                 loss.backward()
             gradient = tuple(leaf.grad for leaf in inputs.leaves if leaf.grad is not None)

@@ -10,7 +10,7 @@ from typing import Any
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.comparable import flat
-from sciml_bench.analysis.failures import account
+from sciml_bench.analysis.failures import cell_tally
 from sciml_bench.analysis.loaded_run import LoadedRun
 from sciml_bench.analysis.notes import doubts
 from sciml_bench.record.migration import SAME_CONTENT
@@ -24,7 +24,7 @@ def facts(loaded: LoadedRun, now: datetime.datetime) -> Iterator[tuple[str, str]
     """The head of a run as names and texts."""
     environment, plan = loaded.environment, loaded.plan
     profile = plan["profile"]
-    counts = account(loaded.summary)
+    counts = cell_tally(loaded.summary)
     yield "Machine", machines(environment, loaded.environments)
     yield "Measured", dates(loaded)
     processes = profile.get("processes", "?")
@@ -120,7 +120,7 @@ def selftest(loaded: LoadedRun, now: datetime.datetime) -> str:
 
 def unmeasured(loaded: LoadedRun) -> Iterator[str]:
     """What a reader may miss: told with its reason, so that nothing is silently absent."""
-    counts = account(loaded.summary)
+    counts = cell_tally(loaded.summary)
     for reason, count in counts.skipped.items():
         yield f"{count} {'cell was' if count == 1 else 'cells were'} skipped: {reason}"
     if counts.not_run:

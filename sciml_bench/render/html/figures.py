@@ -12,7 +12,7 @@ from itertools import chain, repeat
 
 from markupsafe import Markup
 
-from sciml_bench.analysis.loaded_run import crew
+from sciml_bench.analysis.loaded_run import process_pool
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.analysis.table import Column
 from sciml_bench.charts.backend import Backend
@@ -78,7 +78,7 @@ def drawing(
     if len(summary.cells) < MANY_CELLS or processes < 2:
         yield (_pictures(_only(summary, problem, budget), prefix, problem) for problem in (*problems, None))
         return
-    with crew(processes) as pool:
+    with process_pool(processes) as pool:
         drawn = pool.map(_pictures, (_only(summary, name, budget) for name in problems), repeat(prefix), problems)
         yield chain(drawn, (_pictures(summary, prefix, None) for _ in range(1)))
 

@@ -20,7 +20,7 @@ def run_html(analysis: Analysis) -> str:
 
 def _parts(analysis: Analysis) -> Iterator[str]:
     profile = analysis.summary.plan["profile"]["name"]
-    account = analysis.account.sentence
+    account = analysis.cell_tally.sentence
     yield f"<p><b>{escape(analysis.folder.name)}</b>, profile {escape(profile)}. {escape(account)}</p>"
     if analysis.why_not_comparable:
         yield f"<p>Not comparable: {escape(analysis.why_not_comparable)}.</p>"

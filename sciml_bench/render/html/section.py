@@ -104,7 +104,7 @@ def _section(
         across=tuple(figures(next(pictures), places, looks)),
         failures=failure_table(loaded, places),
         skipped=skipped_table(loaded, places.prefix),
-        account=analysis.account.sentence,
+        account=analysis.cell_tally.sentence,
         rule=" ".join(filter(None, family(analysis.standings))) if analysis.standings.family else "",
         environment=tuple(facts.environment_rows(loaded.environment)),
         records_file="records.jsonl",

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from stubs import compared
 
-from sciml_bench.analysis import loaded_run as crew
 from sciml_bench.analysis import loaded_run as pieces
+from sciml_bench.analysis import loaded_run as process_pool
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.render.html import figures as drawn
 from sciml_bench.render.html.page import report
@@ -88,11 +88,11 @@ def test_a_script_that_calls_the_command_unguarded_ends_with_a_message(run, tmp_
 
 
 def test_a_process_that_dies_is_told_in_one_line():
-    with pytest.raises(SciMLBenchError, match="memory is short"), crew.crew(1) as pool:
+    with pytest.raises(SciMLBenchError, match="memory is short"), process_pool.process_pool(1) as pool:
         pool.submit(os._exit, 1).result()
 
 
 def test_what_was_started_to_help_starts_nothing():
-    assert crew.available() >= 1
-    with crew.crew(1) as pool:
-        assert pool.submit(crew.available).result() == 1
+    assert process_pool.available() >= 1
+    with process_pool.process_pool(1) as pool:
+        assert pool.submit(process_pool.available).result() == 1
