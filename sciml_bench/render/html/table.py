@@ -47,8 +47,8 @@ class Table:
 
 
 def sentences(lines: Sequence[str]) -> str:
-    """Lines as sentences of one paragraph."""
-    return " ".join(f"{text[0].upper()}{text[1:].rstrip('.')}." for line in lines if (text := line.strip()))
+    """Lines as sentences of one paragraph; many begin with a name, which stays as it is written."""
+    return " ".join(f"{text.rstrip('.')}." for line in lines if (text := line.strip()))
 
 
 class Places:
