@@ -112,7 +112,7 @@ def of_run(folder: Path, plan: Mapping[str, Any]) -> tuple[Tested, ...]:
             claim = claims()[name]
             found.append(Tested(claim, changed(claim, path)))
         else:
-            found.append(Tested(load_claim(path)))
+            found.append(Tested(load_claim(path, measured=True)))
     return tuple(found)
 
 

@@ -53,8 +53,9 @@ AGAINST = "later"
 _LARGEST_RATIO = 1e9
 
 
-def load_claim(path: Path | str) -> Claim:
-    """Load and check a claim file.
+def load_claim(path: Path | str, *, measured: bool = False) -> Claim:
+    """Load and check a claim file. One that a run has ``measured`` names what was installed then, and is not held
+    against what is installed now.
 
     Raises:
         ProblemError: anything about the file is wrong; the message says what, in which line, and how to cure it.
@@ -68,7 +69,9 @@ def load_claim(path: Path | str) -> Claim:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,40}", name):
         raise document.error(f"'{name}' cannot be a claim's id.", "", "id", "Use letters, digits and hyphens.")
     needs, figure = _needs(document), _figure(document)
-    published, fair = (_setting(document, table, figure, needs.lacking) for table in ("published", "fair"))
+    published, fair = (
+        _setting(document, table, figure, needs.lacking, measured=measured) for table in ("published", "fair")
+    )
     return Claim(
         id=name,
         title=document.string(data, "title", ""),
@@ -186,7 +189,7 @@ def _needs(document: Document) -> Needs:
     return Needs(minutes, memory_gib, device, document.string(data, "lacking", "needs", ""))
 
 
-def _setting(document: Document, table: str, figure: Figure, lacking: str) -> Setting | None:
+def _setting(document: Document, table: str, figure: Figure, lacking: str, *, measured: bool) -> Setting | None:
     names = figure.sides
     if table in document.data and figure.kind in OF_SEVERAL:
         cure = f"Take [{table}] out and say in [needs] under 'lacking' what it would take, or claim the figure of one."
@@ -208,6 +211,9 @@ def _setting(document: Document, table: str, figure: Figure, lacking: str) -> Se
     if not isinstance(changes, dict):
         raise document.error("'set' must be a table of dotted names and values.", table, "set")
     sides = {name: _side(document, data, table, name) for name in names}
+    for name, side in sides.items():
+        if not measured:
+            _check_side(document, side, f"{table}.{name}")
     if len({side.words for side in sides.values()}) < len(sides):
         cure = "Two workloads cannot be held against each other, nor two tolerances of one cell."
         raise document.error(f"both sides of [{table}] are the same cell.", f"{table}.slow", "adapter", cure)
@@ -233,9 +239,7 @@ def _side(document: Document, setting: Mapping[str, Any], table: str, name: str)
     precision = document.string(data, "precision", place, "float64")
     note = document.string(data, "note", place, "")
     stands_for = document.string(data, "stands_for", place, "")
-    side = Side(adapter, method, sensitivity, mode, precision, rtol, atol, note, stands_for)
-    _check_side(document, side, place)
-    return side
+    return Side(adapter, method, sensitivity, mode, precision, rtol, atol, note, stands_for)
 
 
 def _check_side(document: Document, side: Side, place: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from sciml_bench.analysis.summary import summarise
 from sciml_bench.claims.claim import CONDITIONS, Claim, Figure
 from sciml_bench.claims.collection import find, keep, of_run
 from sciml_bench.claims.judging import Judged, Measurement, judged, untested
+from sciml_bench.claims.load import load_claim
 from sciml_bench.claims.ruling import Ruling
+from sciml_bench.errors import ProblemError
 from sciml_bench.plan.purpose import Claimed
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.render.claims import document, latex, markdown, ratio_text, remarks, row, table
@@ -374,3 +377,22 @@ def test_a_setting_that_changed_since_it_was_measured_has_no_ruling(tmp_path: Pa
     assert row(found)[3] == "not measured since its conditions changed"
     kept.write_text("claim = 1\n", encoding="utf-8")
     assert of_run(tmp_path, told)[0].changed == {"published", "fair"}
+
+
+def test_a_claim_of_ones_own_is_read_from_its_run_whatever_is_installed_now(tmp_path: Path):
+    """Its adapter was there when it was measured."""
+    mine = dataclasses.replace(find("C05"), id="MINE")
+    told = plan([FAIR_FAST, FAIR_SLOW]) | {"claimed": as_now([mine], {"fair.fast": FAIR_FAST.label})}
+    keep([mine], tmp_path)
+    kept = tmp_path / "claims" / "MINE.toml"
+    text = kept.read_text(encoding="utf-8").replace('id = "C05"', 'id = "MINE"')
+    kept.write_text(re.sub(r'adapter = "[a-z]+"', 'adapter = "gone"', text, count=1), encoding="utf-8")
+    with pytest.raises(ProblemError, match="there is no adapter 'gone'"):
+        load_claim(kept)
+    (tested,) = of_run(tmp_path, told)
+    assert "gone" in {
+        side.adapter
+        for setting in (tested.claim.published, tested.claim.fair)
+        if setting
+        for side in setting.sides.values()
+    }
