@@ -297,7 +297,7 @@ def test_the_page_has_it_with_links_to_the_records(tmp_path):
     start = text.index('<section id="r1-sweep"')
     section = text[start : text.index("</section>", start)]
     assert "Time per gradient against parameters" in section
-    assert "Gradient: forward is faster below 100 parameters" in section
+    assert "gradient: forward is faster below 100 parameters" in section
     links = re.findall(r'href="#(r1-c\d+)"', section)
     assert len(set(links)) == len(cells)
     assert all(f'id="{link}"' in text for link in links)
