@@ -58,7 +58,7 @@ class Chart:
         """The drawing, for notebooks."""
         return self.svg_file().partition("?>")[2].lstrip()
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write the drawing to a file; its suffix names the format: ``.png``, ``.svg`` or ``.pdf``. The same chart
         gives the same bytes every time.
 
@@ -66,6 +66,7 @@ class Chart:
             UsageError: the suffix names no format.
             StoreError: the file cannot be written.
         """
+        path = Path(path)
         suffix = path.suffix.lower()
         if suffix not in SUFFIXES:
             raise UsageError(f"{path}: figures are written as {', '.join(SUFFIXES)}; end the name with one of them")

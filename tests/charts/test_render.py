@@ -87,7 +87,7 @@ def test_the_same_bytes_twice(charts, tmp_path, suffix):
     chart = next(chart for chart in charts if chart.kind == "stability")
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
     chart.save(first)
-    chart.save(second)
+    chart.save(str(second))
     assert first.read_bytes() == second.read_bytes()
     assert first.stat().st_size > 1000
 
