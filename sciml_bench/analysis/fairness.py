@@ -7,7 +7,7 @@ in mode or method on purpose. It says what a reader may not conclude.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
@@ -280,8 +280,3 @@ def _settled(a: Side, b: Side) -> Item:
 def _listed(blocks: Sequence[int]) -> str:
     shown = ", ".join(map(str, blocks[:5]))
     return f"{shown} and {len(blocks) - 5} more" if len(blocks) > 5 else shown
-
-
-def unmet(items: Iterable[Item]) -> Iterator[Item]:
-    """The items that do not pass."""
-    return (item for item in items if item.state is not State.PASS)

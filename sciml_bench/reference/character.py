@@ -20,6 +20,7 @@ from scipy.sparse import csc_matrix, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from sciml_bench.problem.model import Problem
+from sciml_bench.record.probe import RTOL as PROBE_RTOL
 from sciml_bench.record.probe import Probed
 from sciml_bench.reference.probe import Span, probed, spans
 
@@ -36,6 +37,9 @@ _IMPLICIT = 130
 _RTOL = 1e-6
 #: The step of a central difference, relative to the size of a component: its error is about that of the rounding.
 _STEP = 6e-6
+#: The size of a component that stays about zero, in units of the probe's absolute tolerance for it: what the problem
+#: calls its scale.
+_SCALE = 1 / PROBE_RTOL
 _DIGITS = 15.95
 """−log10 of the unit roundoff of doubles."""
 
@@ -73,7 +77,7 @@ class Character:
         if self.nonzeros is not None:
             size.append(f"{self.nonzeros} of {self.n_states**2} entries of the Jacobian")
         if self.band is not None and 3 * self.band < self.n_states:
-            size.append(f"in a band of {_counted(self.band, 'diagonal')} on each side")
+            size.append(f"in a band of {_counted(self.band, 'diagonal')} on each side" if self.band else "all diagonal")
         if self.n_breakpoints:
             size.append(f"{_counted(self.n_breakpoints, 'time')} at which the equations jump")
         if self.invariants:
@@ -106,7 +110,7 @@ def character(problem: Problem) -> Character:
             found = tuple(spans(next(problem.trajectories())))
             method = LSODA if problem.n_states <= _IMPLICIT else RK45
             times, states, tangents, whole = _followed(found, problem.n_states, method)
-            growth = _growth(states, tangents) if whole else None
+            growth = _growth(states, tangents, np.asarray(found[0].atol)) if whole else None
             if problem.n_states <= DENSE:
                 matrices = [_jacobian(_at(found, t), t, y, states) for t, y in zip(times, states, strict=True)]
                 nonzeros, band = _structure(matrices)
@@ -135,7 +139,7 @@ def _followed(found: Sequence[Span], n: int, method: Any) -> tuple[Vector, Vecto
     """Times, states (n_times, n), and tangents (n_times, n_tangents, n) of length 1 at first, along the solution; and
     whether it was followed to its end."""
     y0 = np.asarray(found[0].start_state, dtype=float)
-    size = np.maximum(np.abs(y0), 1e6 * np.asarray(found[0].atol))
+    size = np.maximum(np.abs(y0), _SCALE * np.asarray(found[0].atol))
     random = np.random.default_rng(0)
     directions = random.choice([-1.0, 1.0], (min(n, _TANGENTS), n)) * size / math.sqrt(n)
     z, work = np.concatenate([y0, directions.ravel()]), 0
@@ -172,7 +176,7 @@ def _with_tangents(span: Span, n: int) -> Callable[[float, Vector], Vector]:
 
     def by_differences(t: float, y: Vector, tangent: Vector) -> Vector:
         # A step that moves no component by more than a small part of its size.
-        scale = np.max(np.abs(tangent) / np.maximum(np.abs(y), 1e6 * atol))
+        scale = np.max(np.abs(tangent) / np.maximum(np.abs(y), _SCALE * atol))
         step = _STEP / scale if scale > 0 else 0.0
         if not step:
             return np.zeros(n)
@@ -187,9 +191,10 @@ def _with_tangents(span: Span, n: int) -> Callable[[float, Vector], Vector]:
     return derivative
 
 
-def _growth(states: Vector, tangents: Vector) -> float:
+def _growth(states: Vector, tangents: Vector, atol: Vector) -> float:
     """The largest growth of a tangent, in units of the largest value that each component has anywhere."""
-    size = np.maximum(np.max(np.abs(states), axis=0), np.finfo(float).tiny)
+    largest = np.max(np.abs(states), axis=0)
+    size = np.where(largest > 0, largest, _SCALE * atol)
     lengths = np.linalg.norm(tangents / size, axis=2)
     return float(np.max(lengths / lengths[0]))
 

@@ -78,6 +78,18 @@ def test_chaos_bounds_the_digits_and_is_said(tmp_path):
     assert "digits in double precision" not in list(short.lines)[1]
 
 
+def test_a_state_that_stays_zero_has_a_growth_in_units_of_its_scale(tmp_path):
+    """Its own size is none: a perturbation of it would have grown by 0 / 0."""
+    path = tmp_path / "problem.toml"
+    text = DECAY.format(x="-k*x", y="k*y", k=1.0)
+    assert text.count("y = { initial = 1") == 1
+    path.write_text(text.replace("y = { initial = 1", "y = { initial = 0"), encoding="utf-8")
+    found = character(load_problem(path))
+    assert found.growth is not None
+    assert 1.0 < found.growth <= math.exp(2.0) * 1.001
+    assert "all diagonal" in next(iter(found.lines))
+
+
 def test_what_cannot_be_integrated_is_told_as_such(tmp_path):
     """A solution that ends before the span does."""
     found = look(tmp_path, "k*x^2".replace("^", "**"), "-y")
