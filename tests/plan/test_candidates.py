@@ -1,0 +1,67 @@
+"""Every way in which a problem can be solved here."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from sciml_bench.adapters.registry import adapters
+from sciml_bench.plan.candidates import candidates
+from sciml_bench.plan.plan import Settings, make_plan
+from sciml_bench.plan.problems import entries
+from sciml_bench.plan.profiles import profile_named
+from sciml_bench.plan.selection import Selection
+
+
+def entry_of(name):
+    return entries(Selection(problems=(name,)))[0]
+
+
+@pytest.fixture
+def installed():
+    """SciPy and torchdiffeq as if all that they need were there, Julia as if it were not."""
+    known = adapters()
+    there = {name: dataclasses.replace(known[name], packages={}, mode_extras={}) for name in ("scipy", "torchdiffeq")}
+    julia = dataclasses.replace(known["julia"], packages={"no_such_package": "no-such-package"})
+    return {**there, "julia": julia, "torch": known["torch"]}
+
+
+def test_whatever_a_profile_measures_is_a_candidate(installed):
+    entry = entry_of("robertson")
+    plan = make_plan(
+        Selection(problems=("robertson",)), {"scipy": installed["scipy"]}, profile_named("rigorous"), Settings()
+    )
+    cold = {item.cell for item in plan.planned if item.cell.caches == "cold"}
+    assert cold
+    assert cold <= set(candidates(entry, installed).cells)
+
+
+def test_there_are_more_than_a_profile_measures(installed):
+    """Explicit methods on a stiff problem, too: nothing is left out for what its label says."""
+    found = candidates(entry_of("robertson"), installed)
+    assert {("scipy", "dop853"), ("torchdiffeq", "dopri5")} <= {(cell.adapter, cell.method) for cell in found.cells}
+    assert len(set(found.cells)) == len(found.cells)
+
+
+def test_what_an_adapter_refuses_is_named_with_its_reason(installed):
+    found = candidates(entry_of("spiral-node"), installed)
+    assert not [cell for cell in found.cells if cell.adapter == "scipy"]
+    reasons = {reason for cell, reason in found.refused.items() if cell.adapter == "scipy"}
+    assert reasons
+    assert all(reasons)
+    assert not set(found.refused) & set(found.cells)
+
+
+def test_what_is_not_installed_is_named_once(installed):
+    found = candidates(entry_of("robertson"), installed)
+    assert set(found.absent) == {"julia"}
+    assert "no-such-package" in found.absent["julia"]
+    assert not [cell for cell in (*found.cells, *found.refused) if cell.adapter == "julia"]
+
+
+def test_only_adapters_that_are_named_and_of_the_track(installed):
+    entry = entry_of("robertson")
+    assert {cell.adapter for cell in candidates(entry, installed, ["scipy"]).cells} == {"scipy"}
+    assert candidates(entry, installed, ["scipy"]).absent == {}
+    assert not candidates(entry, installed, ["torch"]).cells, "it runs models"
