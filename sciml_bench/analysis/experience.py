@@ -1,0 +1,228 @@
+"""What was measured on other problems, and what it lets expect of a new one: which way to try first.
+
+A table of problems with a few features each, and of every way what it cost there at every accuracy. On a new problem a
+way is expected to cost, over the cheapest, what it cost over the cheapest on the problems most like it. This only puts
+ways in order: whatever it says, the race on the problem itself decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sciml_bench.adapters.base import Facts
+from sciml_bench.analysis.process_summary import ProcessSummary
+from sciml_bench.analysis.rows import work_points
+from sciml_bench.analysis.summary import CellSummary, summarise
+from sciml_bench.errors import StoreError
+from sciml_bench.record.codec import decode_json, encode_json
+from sciml_bench.record.lines import numbered_lines, write_whole
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.run_folder import Run
+from sciml_bench.record.task import Cell
+from sciml_bench.stats.breakeven import Cost
+from sciml_bench.stats.front import WorkPoint, pareto_front, time_at
+
+WORST = 100.0
+"""The factor over the cheapest that stands for a failure, and for everything slower."""
+
+_NEAR = 0.5
+"""Problems this much farther than the nearest count for 60 %; a decade in one feature is a distance of 1."""
+
+_UNDECIDED = 3.0
+"""An explicit method that did not get to the end would have taken at least so many times the evaluations it made."""
+
+Way = tuple[str, str, str, str]
+"""Adapter, method, sensitivity and mode."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """What decides which way is fast: sizes, and the evaluations of the probe (``None`` where it gave up)."""
+
+    n_states: int
+    n_theta: int
+    batch: int = 1
+    explicit: int | None = None
+    implicit: int | None = None
+    limit: int | None = None
+
+    @classmethod
+    def of(cls, facts: Facts) -> Features:
+        """Those of a problem."""
+        found = facts.probed
+        counts = (None, None, None) if found is None else (found.explicit, found.implicit, found.limit)
+        return cls(facts.n_states, facts.n_theta, facts.batch, *counts)
+
+    @classmethod
+    def of_entry(cls, entry: Mapping[str, Any]) -> Features:
+        """Those of a problem in a plan. ``KeyError`` where an older plan does not tell them."""
+        counts = entry["probe"] or {}
+        found = (counts.get(name) for name in ("explicit", "implicit", "limit"))
+        return cls(entry["n_states"], entry["n_theta"], entry["batch"], *found)
+
+    @property
+    def stiffness(self) -> float | None:
+        """Evaluations of an explicit method over those of an implicit one; ``None`` where neither count is known."""
+        if self.implicit is None:
+            return None
+        if self.explicit is not None:
+            return self.explicit / self.implicit
+        return None if self.limit is None else _UNDECIDED * self.limit / self.implicit
+
+    def distance(self, other: Features) -> float:
+        """How unlike two problems are, in decades over all features."""
+        pairs = [
+            (self.n_states, other.n_states),
+            (self.n_theta, other.n_theta),
+            (self.batch, other.batch),
+            (self.stiffness, other.stiffness),
+            (self.explicit or self.implicit, other.explicit or other.implicit),
+        ]
+        # What is known of one of them only says that they are unlike.
+        return math.hypot(*(_decades(a, b) for a, b in pairs))
+
+
+def _decades(a: float | None, b: float | None) -> float:
+    if a is None or b is None:
+        return 0.0 if a is b else 1.0
+    return abs(math.log10(max(a, 1e-3)) - math.log10(max(b, 1e-3)))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A way on a problem: seconds to the first gradient, and (digits, seconds) of its points; none where it failed."""
+
+    way: Way
+    outcome: Outcome
+    first_s: float | None
+    points: tuple[tuple[float, float], ...] = ()
+
+    def cost(self, digits: float) -> Cost | None:
+        """What it costs at this accuracy; ``None`` where it does not get there."""
+        each_s = time_at((WorkPoint(*point) for point in self.points), digits).time
+        return None if each_s is None or self.first_s is None else Cost(self.first_s, each_s)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A problem and the ways that were measured on it."""
+
+    problem: str
+    spec_hash: str
+    features: Features
+    ways: tuple[Measured, ...]
+
+    def factors(self, digits: float, gradients: int) -> dict[Way, float]:
+        """Each way's cost for so many gradients over that of the cheapest, at most :data:`WORST`; empty where none gets
+        there."""
+        costs = {item.way: item.cost(digits) for item in self.ways}
+        totals = {way: cost.total_s(gradients) for way, cost in costs.items() if cost is not None}
+        if not totals:
+            return {}
+        least = min(totals.values())
+        return {way: min(WORST, totals[way] / least) if way in totals else WORST for way in costs}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A way, its expected cost over that of the cheapest, and the problems that this was taken from."""
+
+    way: Way
+    factor: float
+    problems: tuple[str, ...]
+
+
+def expected(
+    features: Features, ways: Collection[Way], known: Iterable[Known], *, digits: float, gradients: int
+) -> list[Expected]:
+    """The ways in the order in which they should be tried, with what is expected of each.
+
+    A way that was never measured is taken to be as its method in other modes and sensitivities, or else as its
+    adapter, and is told by no problems.
+    """
+    near = [(item, features.distance(item.features)) for item in known]
+    factors = [(item, distance, found) for item, distance in near if (found := item.factors(digits, gradients))]
+    nearest = min((distance for _, distance, _ in factors), default=0.0)
+    weighted = [
+        (item.problem, math.exp(-((distance**2 - nearest**2) / (2 * _NEAR**2))), found)
+        for item, distance, found in factors
+    ]
+    result = [_expected(way, weighted) for way in ways]
+    return sorted(result, key=lambda item: item.factor)
+
+
+_Weighted = Sequence[tuple[str, float, Mapping[Way, float]]]
+
+
+def _expected(way: Way, weighted: _Weighted) -> Expected:
+    for alike in (lambda other: other == way, lambda other: other[:2] == way[:2], lambda other: other[:1] == way[:1]):
+        logs = [
+            (problem, weight, math.log(factor))
+            for problem, weight, found in weighted
+            for other, factor in found.items()
+            if alike(other)
+        ]
+        total = math.fsum(weight for _, weight, _ in logs)
+        if total > 0:
+            mean = math.fsum(weight * value for _, weight, value in logs) / total
+            exact = any(way in found for _, _, found in weighted)
+            return Expected(way, math.exp(mean), tuple(problem for problem, _, _ in logs) if exact else ())
+    return Expected(way, math.sqrt(WORST), ())
+
+
+# Runs as experience, and the file that keeps it: a problem a line.
+
+
+def of_run(run: Run) -> Iterator[Known]:
+    """What a run says of each of its problems. Models, and plans that do not tell features, say nothing."""
+    summary = summarise(run.plan, run.records(on_damage=lambda _: None))
+    for entry in run.plan["problems"]:
+        try:
+            features = Features.of_entry(entry)
+        except (KeyError, TypeError):
+            continue
+        ways = tuple(found for cell in summary.of_problem(entry["name"]) if (found := _measured(cell)) is not None)
+        if ways:
+            yield Known(entry["name"], entry["spec_hash"], features, ways)
+
+
+def way_of(cell: Cell) -> Way:
+    """A cell without its problem, precision and device."""
+    return cell.adapter, cell.method, cell.sensitivity, cell.mode
+
+
+def _measured(cell: CellSummary) -> Measured | None:
+    """The process of the lowest block; ``None`` where there is none."""
+    if not cell.processes or cell.cell.caches == "warm":
+        return None
+    process: ProcessSummary = min(cell.processes, key=lambda item: item.block)
+    front = pareto_front(work_points([process], lambda point: point.gradient.work))
+    points = tuple((round(point.digits, 2), float(f"{point.time:.4g}")) for point in front)
+    first_s = process.first_gradient_process_s
+    return Measured(way_of(cell.cell), process.outcome, None if first_s is None else float(f"{first_s:.4g}"), points)
+
+
+def read(path: Path) -> list[Known]:
+    """The problems of a file.
+
+    Raises:
+        StoreError: it cannot be read, or a line of it is damaged.
+    """
+    found: list[Known] = []
+    for number, line in numbered_lines(path):
+        try:
+            found.append(decode_json(Known, line))
+        except ValueError as error:
+            raise StoreError(f"{path}:{number}: {error}. Write the file anew from its runs.") from error
+    return found
+
+
+def write(path: Path, known: Iterable[Known]) -> None:
+    """Write a file anew; of problems with the same mathematics the last one counts. :class:`StoreError` on failure."""
+    newest = {item.spec_hash: item for item in known}
+    lines = (encode_json(item) for item in sorted(newest.values(), key=lambda item: item.problem))
+    write_whole(path, "".join(f"{line}\n" for line in lines))
