@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,8 @@ COMPARE_BITS = 256
 FULLY = 32.0
 #: Derivatives that cancel are this small against the loss, and have no digits in common at any settings.
 ROUNDING = 1e-18
+#: What of a solution is not certified, relative to the size of a component.
+_LAST_DIGITS = 1e-28
 
 
 def compare(a: Sequence[Sequence[arb]], b: Sequence[Sequence[arb]], negligible: FloatArray) -> FloatArray:
@@ -51,3 +54,27 @@ def directional_digits(case: Case, direction: Direction, value: arb, gradient: S
     if max(float(magnitude), abs(float(value))) <= ROUNDING * abs(float(loss)):
         return FULLY
     return min(matching_digits(sum(terms, arb(0)), value, float(magnitude)), FULLY)
+
+
+def slope_digits(case: Case, rows: Sequence[Sequence[arb]], largest: Sequence[float] | FloatArray) -> float:
+    """Digits of the loss's own derivatives that stay where the solution (n_times, n_states) moves in its last digits.
+
+    At the minimum of a loss all residuals are rounding, and so is the gradient, whose two computations may round alike:
+    how well they agree then says nothing. ``largest`` are the magnitudes of the components along the solution.
+    """
+    start, last = case.start, len(rows) - 1
+    if case.objective.direct(rows, start.p) is not None:
+        return FULLY
+    total = moved = arb(0)
+    for k, row in enumerate(rows):
+        sizes = [max(abs(float(y)), float(size)) for y, size in zip(row, largest, strict=True)]
+        near = [y + _LAST_DIGITS * size for y, size in zip(row, sizes, strict=True)]
+        here, there = (case.objective.slope(state, k, last, start.p) for state in (row, near))
+        if here is None or there is None:
+            continue
+        for a, b, size in zip(here, there, sizes, strict=True):
+            total += abs(a) * size
+            moved += abs(b - a) * size
+    if not moved > 0:
+        return FULLY
+    return max(0.0, min(FULLY, math.log10(float(total / moved)))) if total > 0 else 0.0

@@ -27,6 +27,7 @@ from sciml_bench.reference.agreement import (
     compare,
     directional_digits,
     gradient_digits,
+    slope_digits,
     theta_part,
 )
 from sciml_bench.reference.case import LARGE, Case
@@ -357,7 +358,8 @@ def _certified_gradient(
                 )
         if by_adjoint:
             evidence["by_the_adjoint_on_both_meshes_alone"] = by_adjoint
-        digits = _or_none(digits)
+        determined = slope_digits(case, b.trajectory.saved, b.trajectory.largest)
+        digits = _or_none(digits) if determined >= GRADIENT_DIGITS else np.zeros_like(digits)
         rounding = np.array([float(ROUNDING * abs(loss) / size) for size in case.theta_sizes])
         # One that is exactly zero on both meshes and has no digits is what was lost on the way.
         zero = (digits == 0) & [bool(0 < one <= least) for one, least in zip(largest, rounding, strict=True)]

@@ -7,16 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from flint import arb
 from stubs.small_problems import ORBIT, ROBERTSON, Load
 
 from sciml_bench.errors import StoreError
 from sciml_bench.problem import catalog, load_problem
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference import store
+from sciml_bench.reference.agreement import COMPARE_BITS, slope_digits
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify, opening_settings
 from sciml_bench.reference.check import _other_settings, check
 from sciml_bench.reference.making import SOLUTION_ONLY
+from sciml_bench.reference.numbers import precision
 from sciml_bench.reference.store import StoredReference, read, reference_path, stored_reference, write
 from sciml_bench.reference.watch import ReferenceFailure
 
@@ -208,3 +211,38 @@ def test_small_values_of_a_field_take_a_lower_floor_and_no_smaller_steps(load: L
     opening = opening_settings(Case(problem))
     assert all(run["floor"] < 1e-8 * first.floor for run, first in zip(runs, opening, strict=True))
     assert all(run["tail"] > 0.1 * first.tail for run, first in zip(runs, opening, strict=True))
+
+
+AT_MINIMUM = """\
+spec = 1
+name = "at-minimum"
+title = "The loss is zero"
+
+[time]
+t0 = 0
+t1 = 1
+save = { times = [1] }
+
+[parameters]
+k = 1
+
+[states]
+y = 0
+
+[equations]
+y = "k"
+
+[loss]
+target = TARGET
+"""
+
+
+@pytest.mark.parametrize(("target", "least", "most"), [("1", 0, 0), ("1.001", 20, 32), ("0.999", 20, 32)])
+def test_a_gradient_of_residuals_that_are_rounding_has_no_digits(tmp_path: Path, target: str, least: int, most: int):
+    """Both of its computations may round alike, and then agree to all digits on a number that means nothing."""
+    path = tmp_path / "problem.toml"
+    path.write_text(AT_MINIMUM.replace("TARGET", target))
+    case = Case(load_problem(path))
+    with precision(COMPARE_BITS):
+        found = slope_digits(case, [[1 + arb("1e-57").mid()]], [1.0])
+    assert least <= found <= most
