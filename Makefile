@@ -34,7 +34,7 @@ $(VENV)/.made:
 
 $(VENV)/.frameworks: $(VENV)/.made pyproject.toml constraints.txt
 	@echo "installing the frameworks into $(VENV); the first time takes some minutes"
-	$(PIP) -e ".[torch,jax,tensorflow,onnx]"
+	$(PIP) -e ".[torch,jax,tensorflow,onnx,numba,torchode]"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.frameworks

@@ -96,6 +96,11 @@ class Palette:
         """The colour of a framework."""
         return self._frameworks[adapter].colour
 
+    def library(self, adapter: str) -> Style:
+        """Return the style of a framework, whichever of its ways is drawn."""
+        names = list(self._frameworks)
+        return Style(self.colour(adapter), self._frameworks[adapter].markers[0], _LINES[names.index(adapter) % 5], True)
+
     def style(self, of: Configuration) -> Style:
         """The style of a configuration."""
         marker, filled = self._marker(of)

@@ -31,10 +31,10 @@ Examples:
 """
 )
 @click.argument("problem")
-@click.option("--code", metavar="ADAPTER[/MODE]", help="Print exactly the source that this adapter's workers run.")
+@click.option("--code", metavar="ADAPTER[/MODE]", help="Print equations and loss as this adapter receives them.")
 @json_option
 def describe(problem: str, code: str | None, as_json: bool) -> None:
-    """Describe a problem, or print the source that is run.
+    """Describe a problem, or print its equations as source code.
 
     PROBLEM is a name of the catalog or a problem file. Told are its equations, numbers, sizes and literature.
     """
@@ -46,7 +46,7 @@ def describe(problem: str, code: str | None, as_json: bool) -> None:
     if code is not None:
         text, program = _source(loaded, code)
         click.echo(text, nl=False)
-        click.echo(f"# This is the problem; {program} calls the solver on it.", err=True)
+        click.echo(f"# These are the equations and the loss; {program} adds solver, tolerances and gradient.", err=True)
     elif as_json:
         from sciml_bench.cli.options import print_json
 

@@ -55,7 +55,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Measure how often verdicts are wrong on this machine, and what slow-down they find.",
     ),
     "list": ("sciml_bench.cli.listing:listing", "List problems, adapters, suites or runs."),
-    "describe": ("sciml_bench.cli.describe:describe", "Describe a problem, or print the source that is run."),
+    "describe": ("sciml_bench.cli.describe:describe", "Describe a problem, or print its equations as source code."),
     "claims": ("sciml_bench.cli.claims:claims", "Published claims about speed: what was said, where, and what holds."),
     "schema": ("sciml_bench.cli.schema:schema", "Print the JSON Schema of problem files."),
     "adapter": ("sciml_bench.cli.adapter:adapter", "Check an adapter against the conformance suite."),

@@ -10,7 +10,8 @@ from sciml_bench.analysis.table import Table
 from sciml_bench.analysis.tables.cells import paper_tables
 from sciml_bench.charts.chart import clean
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&-])")
+# Brackets and hyphens inside a line are no markup once what they would belong to is escaped.
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&]|^[-+])")
 
 # GitHub shows a table of so many columns without scrolling; ``only`` takes them from the table of the report.
 _HEADINGS = (

@@ -75,8 +75,12 @@ class Profile:
         return self.shares[-1] if self.shares else 0.0
 
 
-def performance_profile(costs: Mapping[Solver, Mapping[Problem, float | None]]) -> dict[Solver, Profile]:
+def performance_profile(
+    costs: Mapping[Solver, Mapping[Problem, float | None]], least: Mapping[Problem, float | None] | None = None
+) -> dict[Solver, Profile]:
     """Performance profiles; a cost of ``None`` is a failure and its ratio is never reached.
+
+    ``least`` is the least cost of each problem, if solvers without a profile count too.
 
     Dolan & Moré 2002 (Mathematical Programming 91, 201–213, §2): each cost is divided by the least cost of any solver
     on that problem, and ρ(τ) is the share of problems with a ratio of at most τ. A problem that nobody solves stays
@@ -85,7 +89,7 @@ def performance_profile(costs: Mapping[Solver, Mapping[Problem, float | None]]) 
 
     Raises:
         ValueError: there is no problem, the solvers do not name the same problems, or a cost is not positive and
-            finite.
+            finite, or below the least.
     """
     problems = list(dict.fromkeys(problem for of in costs.values() for problem in of))
     if not problems:
@@ -94,8 +98,10 @@ def performance_profile(costs: Mapping[Solver, Mapping[Problem, float | None]]) 
         if lacking := [problem for problem in problems if problem not in of]:
             raise ValueError(f"{solver} has no entry for {lacking[0]}; give None for a failure")
     table = np.array([[_cost(of[problem]) for problem in problems] for of in costs.values()])
-    least = table.min(axis=0)
-    ratios = np.divide(table, least, out=np.full_like(table, math.inf), where=np.isfinite(table))
+    lowest = table.min(axis=0) if least is None else np.array([_cost(least[problem]) for problem in problems])
+    if np.any(table < lowest):
+        raise ValueError("a cost is below the least cost of its problem")
+    ratios = np.divide(table, lowest, out=np.full_like(table, math.inf), where=np.isfinite(table))
     return {solver: _steps(row[np.isfinite(row)], len(problems)) for solver, row in zip(costs, ratios, strict=True)}
 
 

@@ -7,12 +7,14 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from stubs import drawn
 from stubs.points import in_schema
 from stubs.reported import cell, plan, point, record
 
+from sciml_bench import api
 from sciml_bench.analysis.break_even import choice
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import summarise
@@ -21,12 +23,17 @@ from sciml_bench.charts.kind import ProblemKind
 from sciml_bench.charts.kinds import KINDS, across, of_problem
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
+from sciml_bench.record.task import Cell
 
 HOSTILE = "<script>alert('$x_1$')</script>\n&amp;\x1b[31m\u202e{$}"
 
 
 def of_kind(charts, kind):
     return [chart for chart in charts if chart.kind == kind]
+
+
+def of(which):
+    return summarise(drawn.plan_of(which), drawn.records(which))
 
 
 def table(chart):
@@ -186,25 +193,72 @@ def test_memory_tells_peak_and_growth(charts):
 
 def test_profile_counts_failures_as_failures(charts):
     chart = of_kind(charts, "profile")[0]
-    rows = [row for row in table(chart) if row["set"] == "idiomatic"]
-    assert {row["solver"]: row["ratio_to_least"] for row in rows if row["problem"] == "robertson"} == {
-        "scipy radau forward eager": pytest.approx(4, rel=0.1),
-        "diffrax kvaerno5 checkpointed compiled": 1.0,
-        "tensorflow bdf backsolve xla": pytest.approx(9, rel=0.1),
-        "torchdiffeq dopri5 discrete eager": None,
+    assert {row["library"]: row["ratio_to_least"] for row in table(chart) if row["problem"] == "robertson"} == {
+        "scipy": pytest.approx(4, rel=0.1),
+        "diffrax": 1.0,
+        "tensorflow": pytest.approx(9, rel=0.1),
+        "torchdiffeq": None,
+        "third-party": pytest.approx(2, rel=0.1),
     }
-    assert "fastest on 100 %" in chart.alt
+    assert "The least time of all measured ways: diffrax on 100 %" in chart.alt
 
 
-def test_a_profile_compares_only_what_was_measured_on_the_same_problems(summary):
-    """A solver that was planned for half of the problems only is named, and has not failed on the others."""
-    which = drawn.cells()
-    which = {c: way for c, way in which.items() if c.adapter != "tensorflow" or c.problem == "robertson"}
-    made = summarise(drawn.plan_of(which), drawn.records(which))
-    chart = next(across(made, ("profile",)))
-    assert "tensorflow" not in {str(row["solver"]).partition(" ")[0] for row in table(chart)}
-    assert "Not shown" in chart.alt
-    assert "tensorflow bdf backsolve xla" in chart.alt
+def test_a_profile_compares_only_what_was_measured_on_the_same_problems():
+    """A library that was planned for half of the problems only is named, and has not failed on the others."""
+    which = {c: way for c, way in drawn.cells().items() if c.adapter != "tensorflow" or c.problem == "robertson"}
+    chart = next(across(of(which), ("profile",)))
+    assert "tensorflow" not in {row["library"] for row in table(chart)}
+    assert "Not shown, since not measured on all of these problems: tensorflow" in chart.alt
+
+
+def test_a_profile_takes_the_best_way_of_a_library_on_each_problem():
+    """A library that wins by another method on each problem is the fastest on all of them."""
+    which = {
+        Cell(problem, adapter, method, "forward", "compiled"): ("idiomatic", "", slow)
+        for problem, fast in (("robertson", "kvaerno5"), ("oregonator", "tsit5"))
+        for adapter, method, slow in (("diffrax", fast, 1.0), ("scipy", "odeint", 2.0))
+    }
+    chart = next(across(of(which), ("profile",)))
+    ratios = {(row["library"], row["problem"]): row["ratio_to_least"] for row in table(chart)}
+    assert {ratio for (library, _), ratio in ratios.items() if library == "diffrax"} == {1.0}
+    assert ratios["scipy", "robertson"] == pytest.approx(2, rel=0.1)
+
+
+def test_a_library_that_is_not_shown_still_has_the_least_time():
+    """Nobody is the fastest for want of the winner, which was measured on one problem only."""
+    which = drawn.cells(("robertson", "oregonator"))
+    which[Cell("robertson", "numbalsoda", "lsoda", "forward", "compiled")] = ("other", "", 0.1)
+    chart = next(across(of(which), ("profile",)))
+    ratios = {(row["library"], row["problem"]): row["ratio_to_least"] for row in table(chart)}
+    assert ratios["diffrax", "robertson"] == pytest.approx(10, rel=0.1)
+    assert ratios["diffrax", "oregonator"] == 1.0
+    assert "diffrax on 50 %" in chart.alt
+
+
+STORED = sorted(path.parent for path in (Path(__file__).parents[2] / "results").rglob("plan.json"))
+
+
+@pytest.mark.parametrize("folder", STORED, ids=lambda path: path.name)
+def test_shares_of_a_stored_profile_are_shares_of_problems_with_the_least_time(folder):
+    run = api.load(folder)
+    for chart in run.charts("profile"):
+        quantity = chart.columns[4].removesuffix("_s")
+        best = [row for row in table(chart) if row["panel"] == "best way"]
+        problems = {row["problem"] for row in best}
+        winners = {}
+        for problem in problems:
+            rows = compare(problem, run.analysis.summary.of_problem(problem)).rows
+            times = {row.summary.cell.adapter: row for row in sorted(rows, key=lambda row: -time_of(row, quantity))}
+            winners[problem] = min(times, key=lambda adapter: time_of(times[adapter], quantity))
+        for library in {row["library"] for row in best}:
+            share = sum(winner == library for winner in winners.values()) / len(problems)
+            won = [row["ratio_to_least"] for row in best if row["library"] == library]
+            assert sum(ratio == 1.0 for ratio in won) / len(problems) == share
+
+
+def time_of(row, quantity):
+    time = row.gradient if quantity == "gradient" else row.solve
+    return time.seconds.median if time.seconds else float("inf")
 
 
 def test_forest_ratios_lie_where_the_times_were_put(charts):

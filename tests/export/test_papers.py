@@ -131,8 +131,9 @@ def test_markdown_of_strangers_is_no_markup():
     assert not re.search(r"(?<!\\)<b>|(?<!\\)`c|[^\\]\[", text)
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line.startswith("| ")} == {9}
     assert md.escaped("@someone #1 https://x.y [a](b)\n# b") == (
-        "@\u200bsomeone \\#1 https:\u200b//x.y \\[a\\]\\(b\\) \\# b"
+        "@\u200bsomeone \\#1 https:\u200b//x.y \\[a\\](b) \\# b"
     )
+    assert md.escaped("- a-b (c) 7.9e-10") == "\\- a-b (c) 7.9e-10"
 
 
 def test_an_empty_run_has_no_tables():

@@ -134,3 +134,13 @@ def test_a_profile_needs_a_problem():
     for empty in ({}, {"a": {}}):
         with pytest.raises(ValueError, match="at least one problem"):
             performance_profile(empty)
+
+
+def test_the_least_cost_may_be_that_of_a_solver_without_a_profile():
+    result = performance_profile({"a": {"p": 2.0, "q": 4.0}}, {"p": 1.0, "q": 4.0})
+    assert result["a"] == Profile((1.0, 2.0), (0.5, 1.0))
+
+
+def test_no_cost_is_below_the_least():
+    with pytest.raises(ValueError, match="below the least cost"):
+        performance_profile({"a": {"p": 1.0}}, {"p": 2.0})

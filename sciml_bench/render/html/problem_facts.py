@@ -91,7 +91,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Code:
-    """The source that an adapter's workers run; ``note`` says whether the records of this run have the same."""
+    """The equations as an adapter receives them; ``note`` says whether the records of this run solved the same."""
 
     adapter: str
     target: str
@@ -236,7 +236,8 @@ def _codes(
             except (KeyError, SciMLBenchError) as error:
                 yield Code(name, target, "", f"Its code cannot be emitted here: {error}")
                 continue
-            yield Code(adapter.title, target, text, _run_or_not(text, found))
+            title = f"{adapter.title}, as {target} code," if len(hashes) > 1 else adapter.title
+            yield Code(title, target, text, _run_or_not(text, found))
 
 
 def _run_or_not(text: str, found: Sequence[str]) -> str:
@@ -246,5 +247,8 @@ def _run_or_not(text: str, found: Sequence[str]) -> str:
     if not found:
         return "Nothing was measured with it in this run."
     if same == len(found):
-        return f"Exactly this text was run in all {same} records that count (SHA-256 {hashed[:12]}…)."
-    return f"NOT what was run: {len(found) - same} of {len(found)} records have another source."
+        return (
+            f"All {same} records that count solved exactly these equations (SHA-256 {hashed[:12]}…). The adapter adds "
+            "solver, tolerances and gradient."
+        )
+    return f"NOT what was solved: {len(found) - same} of {len(found)} records have other equations."

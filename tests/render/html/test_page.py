@@ -102,8 +102,8 @@ def test_every_problem_has_its_equations_its_code_and_its_figures(page):
     _, text, reader = page
     assert text.count('<math display="block">') >= 3 + 2
     assert "def rhs(t, y, p):" in text
-    assert "Exactly this text was run in all 12 records that count" in reader.words
-    assert "NOT what was run" not in reader.words
+    assert "All 12 records that count solved exactly these equations" in reader.words
+    assert "NOT what was solved" not in reader.words
     assert "has changed since it was measured" not in reader.words
     for name in ("robertson", "van-der-pol-stiff"):
         assert re.search(rf'<svg[^>]*id="r1-[a-z-]*precision-{name}', text)

@@ -1,0 +1,52 @@
+"""Print the figures of README.md from the stored runs that they are read from, or write them into it.
+
+A block of README between ``<!-- from results/NAME -->`` and ``<!-- end -->`` holds what this prints for that run.
+
+    python benchmarks/readme.py [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from sciml_bench import api
+from sciml_bench.analysis.tables.cells import paper_tables
+from sciml_bench.render.markdown import table_lines
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+BLOCK = re.compile(r"(<!-- from (?P<run>\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_HEADINGS = ("1st gradient", "solve", "gradient", "gradient error", "verdict")
+
+
+def figures(folder: Path) -> str:
+    """Return the tables of a run: each library's best way and its default, fastest gradient first."""
+    analysis = api.load(folder).analysis
+    lines: list[str] = []
+    for problem in analysis.problems:
+        of_problem = (table for name, table in paper_tables(analysis) if name == problem.name)
+        table = next(table for table in of_problem if table.caption == "idiomatic")
+        lines += table_lines(problem.title, table.only(_HEADINGS).named())
+    return "\n".join(lines)
+
+
+def filled(text: str) -> str:
+    """Return ``text`` with every block made again from its run."""
+    return BLOCK.sub(lambda block: f"{block[1]}{figures(ROOT / block['run'])}{block[3]}", text)
+
+
+def main() -> None:
+    """Print README.md with its figures made again, or write it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write README.md instead of printing it")
+    text = filled(README.read_text(encoding="utf-8"))
+    if parser.parse_args().write:
+        README.write_text(text, encoding="utf-8")
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
