@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
-import sys
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
@@ -72,24 +73,30 @@ def test_the_extras_are_told():
     assert all(f"`{registry.adapter(name).extra}`" in TEXT for name in registry.names() if registry.adapter(name).extra)
 
 
-sys.path.insert(0, str(README.parent / "benchmarks"))
+def readme() -> ModuleType:
+    """The script that fills README."""
+    path = README.parent / "benchmarks" / "readme.py"
+    spec = importlib.util.spec_from_file_location("readme", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 MEASURED = re.compile(r"\d ?(ns|µs|ms|s|min|h|[KMG]iB)\b|\d ?(%|×)|\d times as")
 # Constants of the method, each from the script that the sentence names.
 CONSTANTS = ("benchmarks/", "slices of 20 ms", "within ±5 %", "95 % interval", "`--timeout` seconds")
 
 
 def test_its_figures_are_those_of_the_stored_runs():
-    import readme
-
-    assert readme.filled(TEXT) == TEXT, "run: python benchmarks/readme.py --write"
+    assert readme().filled(TEXT) == TEXT, "run: python benchmarks/readme.py --write"
 
 
 def test_its_runs_may_be_compared():
-    import readme
-
     from sciml_bench import api
 
-    runs = {block["run"] for block in readme.BLOCK.finditer(TEXT)}
+    runs = {block["run"] for block in readme().BLOCK.finditer(TEXT)}
     assert runs
     for run in runs:
         assert not api.load(README.parent / run).analysis.why_not_comparable
@@ -97,9 +104,7 @@ def test_its_runs_may_be_compared():
 
 def test_no_figure_stands_outside_a_stored_run():
     """A figure that somebody typed goes stale: every one is in a block that a run fills, or names its script."""
-    import readme
-
-    text = re.sub(r"```.*?```", "", readme.BLOCK.sub("", TEXT), flags=re.DOTALL)
+    text = re.sub(r"```.*?```", "", readme().BLOCK.sub("", TEXT), flags=re.DOTALL)
     sentences = re.split(r"(?<=[.:;]) (?=[A-Z*`])|\n\n|\n- |\n\\|", text)
     typed = [one for one in sentences if MEASURED.search(one) and not any(word in one for word in CONSTANTS)]
     assert typed == []

@@ -116,13 +116,16 @@ class Facts:
 DEFAULT = "default"
 """The role of a recipe that is what a library does unless it is told otherwise, where its best way is another."""
 
+OTHER_KIND = "other kind"
+"""The role of a recipe of the other kind of method, explicit or implicit, if no probe decided which kind suits."""
+
 
 @dataclass(frozen=True)
 class Recipe:
     """A recommended cell of the idiomatic division: what this library's documentation tells its users to take.
 
-    The first of an adapter's recipes is its best way. ``role`` is ``DEFAULT`` for the library's default, ``note`` what
-    has to be said of it.
+    The first of an adapter's recipes is its best way. ``role`` is ``DEFAULT`` for the library's default, ``OTHER_KIND``
+    for a method planned because nothing decided between the kinds; ``note`` is what users should know of it.
     """
 
     method: str

@@ -4,9 +4,9 @@ An adapter names what its library has, in the order of that library's own docume
 problem, these functions decide, for all libraries alike.
 
 - **Methods.** Explicit ones where a probe succeeds with one, implicit ones where it does not
-  (:mod:`sciml_bench.record.probe`). The label ``stiff`` decides only where the probe cannot tell. Where probe and label
-  contradict each other, the first method of the other kind is recommended as well, after the rest, so that the
-  difference can be seen.
+  (:mod:`sciml_bench.record.probe`). If the probe decides nothing, the label ``stiff`` says which kind comes first, and
+  the other kind is planned too, in every profile. If probe and label contradict each other, the first method of the
+  other kind is recommended as well, after the rest, so that the difference can be seen.
 - **Gradients.** Forward sensitivities up to ``FEW`` components of state and theta together, adjoints and
   back-propagation beyond. Ma, Dixit, Innes, Guo and Rackauckas, "A Comparison of Automatic Differentiation and
   Continuous Sensitivity Analysis for Derivatives of Differential Equation Solutions" (arXiv 1812.01892): forward
@@ -31,7 +31,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
-from sciml_bench.adapters.base import DEFAULT, Facts, Recipe, Recipes
+from sciml_bench.adapters.base import DEFAULT, OTHER_KIND, Facts, Recipe, Recipes
 from sciml_bench.host.processors import lacks_bfloat16
 from sciml_bench.record.task import Cell
 
@@ -62,6 +62,16 @@ def contradicted(facts: Facts) -> bool:
     return takes_explicit(facts) == facts.stiff
 
 
+def undecided(facts: Facts) -> bool:
+    """Return whether a problem was probed and neither kind of method was found to suit it."""
+    return facts.probed is not None and facts.probed.suits_explicit is None
+
+
+def takes_both(facts: Facts) -> bool:
+    """Return whether methods of both kinds are planned."""
+    return contradicted(facts) or undecided(facts)
+
+
 def is_small(facts: Facts) -> bool:
     """Whether gradients are taken forward."""
     return facts.n_states + facts.n_theta <= FEW
@@ -77,9 +87,11 @@ def by_size(facts: Facts, few: Value, many: Value) -> Value:
     return few if is_small(facts) else many
 
 
-def contradicting(facts: Facts, explicit: Recipe, implicit: Recipe) -> tuple[Recipe, ...]:
-    """The first recipe of the other kind of method, where the probe contradicts the label."""
-    return (by_work(facts, implicit, explicit),) if contradicted(facts) else ()
+def other_kind(facts: Facts, explicit: Recipe, implicit: Recipe) -> tuple[Recipe, ...]:
+    """Return the first recipe of the kind of method that is not the best one's, if both kinds are planned."""
+    if not takes_both(facts):
+        return ()
+    return (replace(by_work(facts, implicit, explicit), role=OTHER_KIND if undecided(facts) else ""),)
 
 
 def default(method: str, sensitivity: str, mode: str, note: str = "") -> Recipe:

@@ -34,6 +34,7 @@ PARTS = (
     Part("steady", "=", ("steady",)),
     Part("training", "T", PHASES),
     Part("stability", "?", ("stability",)),
+    Part("check", "d", ("check",)),
 )
 
 REST = Part("rest", ".", ())

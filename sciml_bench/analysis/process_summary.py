@@ -11,7 +11,7 @@ from functools import cached_property
 from sciml_bench.analysis.loops import Loop, joules_per_call, longest_loop, why_not_measured
 from sciml_bench.record.migration import SCORED_BY_COMPONENT
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import Drifts, Half, PointResult, Scores, Trajectories
+from sciml_bench.record.point import Drifts, GradientHalf, Half, PointResult, Scores, Trajectories
 from sciml_bench.record.process import ProcessFacts
 from sciml_bench.record.record import Record
 from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
@@ -161,7 +161,7 @@ class ProcessSummary:
 def reduce_record(record: Record) -> ProcessSummary:
     """One record without its raw samples."""
     # A first gradient that missed its error bound was fast for nothing.
-    accurate = bool(record.points) and record.points[0].gradient.outcome is Outcome.OK
+    accurate = bool(record.points) and is_right(record.points[0].gradient, record.points[0].batch)
     first = record.time_to_first_gradient_ns if accurate else {}
     trials_at = _trials(record)
     trials: Counter[str] = Counter()
@@ -221,15 +221,13 @@ def _trials(record: Record) -> Counter[tuple[float, str]]:
 def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummary:
     # Times of a half that failed, or that is inaccurate, are kept in the record and not shown.
     solved = point.solve.outcome is Outcome.OK
-    differentiated = point.gradient.outcome is Outcome.OK
+    differentiated = is_right(point.gradient, point.batch)
     solve, gradient = point.solve.scores or {}, point.gradient.scores or {}
     error = _score(gradient, "error")
-    # Records of earlier schemas were accepted by the error of the raw gradient.
-    if error is not None and error > GRADIENT_ERROR_BOUND and not gradient.get("below_reference"):
-        differentiated = False
+    unchecked = point.outcome is Outcome.OK and is_unchecked(point.gradient, point.batch)
     return PointSummary(
         rtol=point.rtol,
-        outcome=point.outcome,
+        outcome=Outcome.UNCHECKED if unchecked else point.outcome,
         phase=point.phase,
         message=point.message,
         solve=_reduce_half(point.solve, solved, _score(solve, "trajectory_error"), record, (place, SOLVE)),
@@ -248,6 +246,24 @@ def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummar
         if point.batch is None
         else {name: _score({**solve, **gradient}, name) for name in {**solve, **gradient}},
     )
+
+
+def is_right(gradient: GradientHalf, batch: int | None) -> bool:
+    """Return whether a gradient was checked and found right; ``batch`` is the point's, ``None`` for equations."""
+    if gradient.outcome is not Outcome.OK or is_unchecked(gradient, batch):
+        return False
+    # Records of earlier schemas were accepted by the error of the raw gradient.
+    scores = gradient.scores or {}
+    error = _score(scores, "error")
+    return error is None or error <= GRADIENT_ERROR_BOUND or bool(scores.get("below_reference"))
+
+
+def is_unchecked(gradient: GradientHalf, batch: int | None) -> bool:
+    """Return whether a gradient passed because nothing judged it, as earlier versions let it."""
+    if batch is not None or gradient.outcome is not Outcome.OK:
+        return False
+    scores = gradient.scores or {}
+    return "error" not in scores and "difference_error" not in scores
 
 
 def _reduce_half(half: Half, right: bool, error: float | None, record: Record, loop: tuple[int, str]) -> HalfSummary:

@@ -114,6 +114,7 @@ def facts(problem: Problem) -> dict[str, Any]:
             "breakpoints": [shown(t) for t in problem.breakpoints],
             "declared": [shown(t) for t in problem.switching.declared],
             "found": [{"time": shown(switch.time), "in": switch.origin} for switch in problem.switching.found],
+            "moving": [moving.sentence for moving in problem.switching.unsettled],
         },
         **_seen(problem),
         "equations": dict(problem.equation_texts),
@@ -163,6 +164,8 @@ def _seen(problem: Problem) -> dict[str, Any]:
 
 def _recommended(told: dict[str, Any]) -> str:
     """Which kind of method is recommended; where the file's own label says another one, that is said."""
+    if told["recommended"] is None:
+        return "undecided whether explicit or implicit methods suit it: both kinds are planned"
     labelled = "implicit" if "stiff" in (told["suite"], *told["tags"]) else "explicit"
     against = "" if labelled == told["recommended"] else f", although the file is {_LABEL[labelled]}"
     return f"{told['recommended']} methods are recommended{against}"
@@ -187,8 +190,9 @@ def _print(problem: Problem) -> None:
     click.echo("\nseen in double precision")
     for line in told["seen"]:
         click.echo(f"  {line}")
-    if told["recommended"] is not None:
-        click.echo(f"  {_recommended(told)}")
+    click.echo(f"  {_recommended(told)}")
+    for text in times["moving"]:
+        click.echo(f"  {text}")
     if times["breakpoints"]:
         click.echo(f"breakpoints: {_breakpoints(times)}")
     for item in told["data"]:

@@ -87,7 +87,7 @@ def _struct(fields: Mapping[str, str]) -> str:
 # Each half as records have it, and its fields where schemas before 4 have them: these call the values ``gradient``.
 _OF_POINT = {
     "rtol": "DOUBLE", "atol": "DOUBLE", "outcome": "VARCHAR", "phase": "VARCHAR", "message": "VARCHAR",
-    "memory_growth_bytes": "BIGINT", "truncated": "BOOLEAN",
+    "batch": "BIGINT", "memory_growth_bytes": "BIGINT", "truncated": "BOOLEAN",
     SOLVE: _struct(_SOLVE), GRADIENT: "JSON",
     **{PLACES_OF_3[half][name]: kind for half, fields in _HALVES.items() for name, kind in fields.items()},
 }  # fmt: skip
@@ -202,7 +202,8 @@ FROM (
 # Under its first name in records of the schemas before 3 (record.migration).
 _GRADIENT_ERROR = "coalesce(gradient.scores.error, gradient.scores.log_relative_error)"
 _GRADIENT_RIGHT = (
-    f"gradient.outcome = 'ok' AND (coalesce({_GRADIENT_ERROR}, 0) <= {GRADIENT_ERROR_BOUND} "
+    "gradient.outcome = 'ok' AND (p.batch IS NOT NULL OR gradient.scores IS NOT NULL) "
+    f"AND (coalesce({_GRADIENT_ERROR}, 0) <= {GRADIENT_ERROR_BOUND} "
     "OR coalesce(gradient.scores.below_reference, false))"
 )
 

@@ -22,6 +22,7 @@ import numpy as np
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Varied
 from sciml_bench.host.energy import EnergyMeter
 from sciml_bench.host.process import Displacements, rss_bytes, working_bytes
+from sciml_bench.measure import gradient_check
 from sciml_bench.measure.gradient_scoring import gradient_scores
 from sciml_bench.measure.protocol import Event, Phases, PointDone, TurnToken, explain
 from sciml_bench.measure.sampling import (
@@ -128,7 +129,8 @@ H = TypeVar("H", SolveHalf, GradientHalf)
 class HalfLog(Generic[H]):
     """What is known of the solves, or the gradients, of one point while it is measured.
 
-    ``found`` is what the scored call gave. The first failure is the one that counts.
+    ``found`` is what the scored call gave. The first failure is the one that counts. ``unchecked`` is set while no
+    reference has judged the gradient.
     """
 
     found: H
@@ -141,6 +143,7 @@ class HalfLog(Generic[H]):
     memory_growth_bytes: int = 0
     working_bytes: int | None = None
     settled: Steady | None = None
+    unchecked: bool = False
 
     def fail(self, outcome: Outcome, phase: str | None, message: str) -> None:
         """Keep a failure, unless there is one."""
@@ -235,14 +238,56 @@ class CellMeasurer:
         self._scorer = scorer_of(task)
         self._invariants = Invariants(task) if task.invariants else None
         self._succeeded: set[str] = set()
+        self._unchecked = bool(gradient_check.unchecked_components(task))
+        self._gradients: dict[int, FloatArray] = {}
+        self._logs: list[PointLog] = []
 
     def run(self) -> None:
-        """Measure the points in order, telling of each as it goes."""
+        """Measure the points in order, reporting each; then check gradients that no reference certifies."""
         for index, point in enumerate(self._task.points):
             self._measure(index, point)
+        if self._unchecked:
+            self._check_gradients()
+
+    def _check_gradients(self) -> None:
+        """Judge the gradients by differences of the loss at the tightest tolerance that has one, and report again."""
+        timed_well = {index: self._gradients[index] for index, log in enumerate(self._logs) if log.gradient.unchecked}
+        if not timed_well:
+            return
+        tightest = max(timed_well)
+        try:
+            found = gradient_check.judged(self._task, timed_well, self._slopes(tightest))
+        except BaseException as error:
+            reason = f"differences of the loss failed: {explain(error, Outcome.CRASH)[1]}"
+            found = {index: gradient_check.Checked(Outcome.UNCHECKED, reason, {}) for index in timed_well}
+        for index, checked in found.items():
+            half = self._logs[index].gradient
+            half.outcome, half.phase, half.message = checked.outcome, None, checked.message
+            half.found = dataclasses.replace(half.found, scores={**(half.found.scores or {}), **checked.scores})
+            if checked.outcome is not Outcome.OK:
+                half.phase = gradient_check.PHASE
+            self._send(PointDone(index, self._logs[index].result(), complete=True))
+
+    def _slopes(self, index: int) -> list[gradient_check.Slope]:
+        task, point = self._task, self._task.points[index]
+        call = gradient_call(self._program, task, point)
+        until_ns = self._phases.clock.now_ns() + int(self._limit_s * 1e9)
+
+        def loss(theta: FloatArray) -> float:
+            if self._phases.clock.now_ns() > until_ns:
+                raise SolverFailure(Outcome.TIMEOUT, f"they take longer than the limit of {self._limit_s:.0f} s")
+            with self._phases.phase(gradient_check.PHASE, index):
+                return timed(call, theta, self._phases.clock)[0].loss
+
+        value = self._logs[index].gradient.found.loss or 0.0
+        return [
+            gradient_check.slope(loss, task, name, direction, point.rtol, value)
+            for name, direction in gradient_check.directions(task)
+        ]
 
     def _measure(self, index: int, point: Point) -> None:
         log = PointLog(point)
+        self._logs.append(log)
         solve = solve_call(self._program, self._task, point)
         gradient = gradient_call(self._program, self._task, point)
         solves, differentiates = (kind in self._task.calls for kind in (SOLVE, GRADIENT))
@@ -303,6 +348,8 @@ class CellMeasurer:
         slopes = self._scorer.slopes(gradient)
         kept = None if slopes is None else tuple(map(finite, slopes))
         log.gradient.found = dataclasses.replace(found, scores=scores, slopes=kept)
+        log.gradient.unchecked = self._unchecked and not reason
+        self._gradients[self._logs.index(log)] = values
         return reason
 
     def _sample(self, half: HalfLog[Any], call: Call, index: int) -> None:
@@ -323,7 +370,9 @@ class CellMeasurer:
             if not half.steady.truncated:
                 inputs = call.prepare(next(self._thetas(call, index, _MEMORY)))
                 half.working_bytes = working_bytes(lambda: call.synchronise(call.run(inputs)))
-        if half.outcome is None:
+        if half.outcome is None and half.unchecked:
+            half.fail(Outcome.UNCHECKED, gradient_check.PHASE, "the reference has no gradient")
+        elif half.outcome is None:
             half.outcome = Outcome.OK
 
     def _warm(self, loop: Loop, call: Call, index: int) -> None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from sciml_bench.adapters.base import DEFAULT, WITHOUT_GRADIENTS, Adapter, Recipe
-from sciml_bench.adapters.recipes import contradicted, takes_explicit
+from sciml_bench.adapters.base import WITHOUT_GRADIENTS, Adapter, Recipe
+from sciml_bench.adapters.recipes import takes_both, takes_explicit
 from sciml_bench.adapters.registry import missing
 from sciml_bench.plan.problems import PlannedProblem
 from sciml_bench.plan.profiles import Profile
@@ -221,11 +221,11 @@ def _breadth(entry: PlannedProblem, profile: Profile) -> str:
 
 
 def _taken(adapter: Adapter, entry: PlannedProblem, profile: Profile) -> tuple[Recipe, ...]:
-    """The recommended cells that a profile measures on a problem: the best one and the default, or all."""
+    """Recommended cells that a profile measures: the best one, the default and an undecided other kind, or all."""
     recipes = recipes_of(adapter, entry)
     if _breadth(entry, profile) not in ("first", "matched"):
         return recipes
-    return tuple(recipe for place, recipe in enumerate(recipes) if place == 0 or recipe.role == DEFAULT)
+    return tuple(recipe for place, recipe in enumerate(recipes) if place == 0 or recipe.role)
 
 
 def _in_breadth(cell: Cell, entry: PlannedProblem, adapter: Adapter, selection: Selection, profile: Profile) -> bool:
@@ -242,9 +242,9 @@ def _in_breadth(cell: Cell, entry: PlannedProblem, adapter: Adapter, selection: 
 
 
 def _suited(cell: Cell, entry: PlannedProblem, adapter: Adapter) -> bool:
-    """Whether a method is of the kind that a problem takes; of both, where the probe contradicts the label."""
+    """Whether a method is of a kind that a problem takes."""
     method = adapter.method(cell.method)
-    return method.adaptive and (contradicted(entry.facts) or method.stiff != takes_explicit(entry.facts))
+    return method.adaptive and (takes_both(entry.facts) or method.stiff != takes_explicit(entry.facts))
 
 
 def _follows(cell: Cell, recipe: Recipe, free: tuple[bool, bool, bool]) -> bool:

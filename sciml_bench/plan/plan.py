@@ -14,7 +14,7 @@ from typing import Any
 from sciml_bench import __version__
 from sciml_bench.adapters.base import Adapter, Facts, Method
 from sciml_bench.adapters.declared import Declared
-from sciml_bench.adapters.recipes import contradicted, takes_explicit
+from sciml_bench.adapters.recipes import contradicted, takes_explicit, undecided
 from sciml_bench.plan.cells import Planned, Skipped, Slot, blocks, choose, products
 from sciml_bench.plan.cost import estimate_s, hopeless
 from sciml_bench.plan.problems import PlannedProblem, entries
@@ -275,11 +275,13 @@ def _model(entry: PlannedProblem) -> dict[str, Any]:
 
 
 def notes(plan: Plan) -> Iterator[str]:
-    """One line for each problem whose label is contradicted, then one for each thing said of recommended cells."""
+    """One line for each problem whose label is contradicted or not confirmed, then notes on recommended cells."""
     planned = {item.cell.problem for item in plan.planned}
     for entry in plan.entries:
         if entry.name in planned and entry.track == SOLVERS and contradicted(entry.facts):
             yield f"{entry.name}: {contradiction(entry.facts)}"
+        elif entry.name in planned and entry.track == SOLVERS and undecided(entry.facts):
+            yield f"{entry.name}: it is undecided whether explicit or implicit methods suit it, so both are planned"
     for cell, note in dict.fromkeys((f"{i.cell.adapter} {i.cell.method}", i.note) for i in plan.planned if i.note):
         yield f"{cell}: {note}"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from sciml_bench.problem.expression import Typed, number
 from sciml_bench.problem.keys import A_NUMBER, TEXT, Choice, Key, Table, Whole, number_key
 from sciml_bench.problem.latent import checked, load_encoding, load_given
 from sciml_bench.problem.loss import load_loss, load_published, load_published_gradients
-from sciml_bench.problem.model import Problem, Source, symbol
+from sciml_bench.problem.model import Parameter, Problem, Source, symbol
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.networks import load_networks
 from sciml_bench.problem.operators import Node
@@ -81,7 +83,7 @@ def load_problem(path: Path | str) -> Problem:
     given = load_given(reader)
     encoding = load_encoding(reader)
     states = load_states(reader, grids)
-    t0, t1, save_times, breakpoints = _time(reader)
+    t0, t1, save_times, breakpoints = _time(reader, parameters)
     controls = load_controls(reader, t0, t1)
     # Solvers stop where a path goes over to another polynomial.
     declared = breakpoints
@@ -120,8 +122,6 @@ def load_problem(path: Path | str) -> Problem:
 
 
 def _with_published(reader: Reader, problem: Problem) -> Problem:
-    from dataclasses import replace
-
     return replace(
         problem,
         published=load_published(reader, problem),
@@ -149,7 +149,7 @@ def _source(document: Document) -> Source:
     return Source(*(document.string(data, key, "source", "") for key in SOURCE.names))
 
 
-def _time(reader: Reader) -> tuple[Node, Node, tuple[Node, ...], tuple[Node, ...]]:
+def _time(reader: Reader, parameters: Sequence[Parameter]) -> tuple[Node, Node, tuple[Node, ...], tuple[Node, ...]]:
     document = reader.document
     data = document.table("time", True)
     TIME.check(document, data, "time")
@@ -161,10 +161,22 @@ def _time(reader: Reader) -> tuple[Node, Node, tuple[Node, ...], tuple[Node, ...
     given = data.get("breakpoints", [])
     if not isinstance(given, list):
         raise document.error("'breakpoints' must be a list.", "time", "breakpoints")
-    breakpoints = reader.constants(given, "time", "breakpoints")
+    breakpoints = tuple(_breakpoint(reader, value, parameters) for value in given)
     if any(not a < b for a, b in zip((t0, *breakpoints), (*breakpoints, t1), strict=True)):
         raise document.error("'breakpoints' must increase and lie inside (t0, t1).", "time", "breakpoints")
     return t0, t1, _save_times(reader, data.get("save", {"spacing": "linear", "count": 20}), t0, t1), breakpoints
+
+
+def _breakpoint(reader: Reader, value: Any, parameters: Sequence[Parameter]) -> Node:
+    """A time at which the equations are not smooth, with the values of the parameters that it depends on."""
+    scalars = {item.name: item for item in parameters if not item.shape}
+    scope = reader.constants_scope(**{name: reader.scope.names[name] for name in scalars})
+    used = set(scope.used)
+    typed = reader.expression(value, "time", "breakpoints", scope)
+    # A parameter that only a breakpoint names has no part in the equations.
+    scope.used.difference_update(scalars.keys() - used)
+    known = {symbol(name): item.values[0] for name, item in scalars.items()}
+    return reader.constant_of(replace(typed, expr=typed.expr.xreplace(known)), "time", "breakpoints")
 
 
 def _save_times(reader: Reader, save: Any, t0: Node, t1: Node) -> tuple[Node, ...]:

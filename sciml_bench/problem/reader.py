@@ -168,7 +168,10 @@ class Reader:
 
     def constant(self, value: Any, table: str, key: str, scope: Scope | None = None) -> Node:
         """An exact real number, given as a number or as an expression of constants."""
-        typed = self.expression(value, table, key, self.constants_scope() if scope is None else scope)
+        return self.constant_of(self.expression(value, table, key, scope or self.constants_scope()), table, key)
+
+    def constant_of(self, typed: Typed, table: str, key: str) -> Node:
+        """The exact real number that an expression is."""
         if typed.shape or not typed.expr.is_number:
             raise self.document.error(f"'{key}' must be a single number.", table, key)
         if not typed.expr.is_real or not typed.expr.is_finite:

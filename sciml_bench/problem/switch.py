@@ -27,6 +27,17 @@ class Unsettled:
     names: tuple[str, ...]
     of_states: bool
 
+    @property
+    def sentence(self) -> str:
+        """What a moving switch means for gradients, in one line."""
+        names = ", ".join(self.names)
+        if self.of_states:
+            return f"switches when a state does ('{self.text}' depends on {names}): solvers get no time to step on"
+        return (
+            f"switches at a time that depends on {names} ('{self.text}'): automatic differentiation misses how the "
+            "switch moves, so gradients are checked by differences"
+        )
+
     def __str__(self) -> str:
         return f"{self.place}: the condition in '{self.text}' depends on {', '.join(self.names)}"
 

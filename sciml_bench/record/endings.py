@@ -19,6 +19,7 @@ RESULTS = frozenset(
         Outcome.STEP_UNDERFLOW,
         Outcome.NONFINITE,
         Outcome.INACCURATE,
+        Outcome.UNCHECKED,
     }
 )
 

@@ -10,7 +10,8 @@ relative error of d loss / d log p was kept beside it and is read as ``error``. 
 each weight of a network was measured by its own magnitude, and components of theta that are zero did not count.
 
 Schema 4 (from 3): the solves and the gradients of a point have one form, under ``solve`` and ``gradient``; before, each
-of their fields stood beside its twin, as ``solve_ns`` and ``gradient_ns``. Nothing else has changed.
+of their fields had its own name, ``solve_ns`` and ``gradient_ns``. Gradients without a reference are checked by
+differences of the loss, or ``unchecked``; before, they were ``ok``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ SAME_CONTENT = 3
 
 SCORED_BY_COMPONENT = 3
 """The first schema whose gradients were held against their bound component by component."""
+
+
+CHECKED_WITHOUT_REFERENCE = 4
+"""The first schema in which a gradient is ok only if something checked it."""
 
 
 def migrated(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class Outcome(StrEnum):
     STEP_UNDERFLOW = "step_underflow"
     NONFINITE = "nonfinite"
     INACCURATE = "inaccurate"
+    UNCHECKED = "unchecked"
     RECOMPILED = "recompiled"
     CRASH = "crash"
 
@@ -49,6 +50,7 @@ _SENTENCES = {
     Outcome.STEP_UNDERFLOW: "the step size fell below what the precision can represent, or the nonlinear solve failed",
     Outcome.NONFINITE: "the solution or the gradient is not finite",
     Outcome.INACCURATE: "success was reported, but the error is past its bound",
+    Outcome.UNCHECKED: "a gradient was returned, but nothing says whether it is right, so it has no time",
     Outcome.RECOMPILED: "the framework traced or compiled again inside a timed loop",
     Outcome.CRASH: "the worker process died",
 }
@@ -58,6 +60,7 @@ _CURES = {
     Outcome.BUSY_TIMEOUT: "measure again when `sciml-bench doctor` finds the machine quiet",
     Outcome.OUT_OF_MEMORY: "raise --memory-limit",
     Outcome.MAX_STEPS: "an implicit method usually needs fewer steps on a stiff problem",
+    Outcome.UNCHECKED: "compute a certified reference with `sciml-bench reference compute`, or tighten the tolerance",
     Outcome.STEP_UNDERFLOW: "an implicit method, double precision or a looser tolerance may help",
 }
 

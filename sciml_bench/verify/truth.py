@@ -16,7 +16,7 @@ from sciml_bench.adapters.declared import Declared, declarations
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.measure.gradient_scoring import gradient_scores
 from sciml_bench.measure.scoring import solve_scores
-from sciml_bench.record.migration import SCORED_BY_COMPONENT
+from sciml_bench.record.migration import CHECKED_WITHOUT_REFERENCE, SCORED_BY_COMPONENT
 from sciml_bench.record.model_task import ModelTruth
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult, Scores
@@ -110,10 +110,12 @@ _ERROR_TOLERANCE = 1e-2
 
 def accuracy(record: Record, intent: Intent) -> Iterator[str]:
     """Halves that are ok have scores within their bounds, where there is a reference."""
-    if record.reference_kind is None:
-        return
     if record.points and record.points[0].batch is not None:
-        yield from of_model.accuracy(record)
+        if record.reference_kind is not None:
+            yield from of_model.accuracy(record)
+        return
+    yield from _checked(record)
+    if record.reference_kind is None:
         return
     bound = _error_bound(record, intent)
     for point in record.points:
@@ -121,6 +123,21 @@ def accuracy(record: Record, intent: Intent) -> Iterator[str]:
             yield from _within(point, "solution", point.solve.scores, _solution_error(point.solve.scores), bound)
         if point.gradient.outcome is Outcome.OK and point.gradient.scores is not None:
             yield from _gradient_within(point, point.gradient.scores, record.schema)
+
+
+def _checked(record: Record) -> Iterator[str]:
+    """Gradients without a reference are ok only after differences of the loss; earlier schemas did not take any."""
+    if record.schema < CHECKED_WITHOUT_REFERENCE:
+        return
+    for point in record.points:
+        scores = point.gradient.scores or {}
+        if point.gradient.outcome is not Outcome.OK or "error" in scores:
+            continue
+        error = scores.get("tightest_error")
+        if "difference_error" not in scores:
+            yield f"at rtol {point.rtol:g} the gradient is ok, but nothing has checked it"
+        elif not isinstance(error, int | float) or error > GRADIENT_ERROR_BOUND:
+            yield f"at rtol {point.rtol:g} the gradient is ok, {error} off the one at the tightest tolerance"
 
 
 def scores(record: Record, intent: Intent, known: KnownProblem) -> Iterator[str]:
@@ -178,6 +195,8 @@ def _within(point: PointResult, what: str, given: Scores | None, error: object, 
 
 def _gradient_within(point: PointResult, given: Scores, schema: int) -> Iterator[str]:
     error = given.get("error")
+    if "error" not in given and "difference_error" in given:
+        return
     # Nothing to be relative to: no component is resolved, or, in earlier schemas, all of theta is zero.
     if error is None and (
         schema < SCORED_BY_COMPONENT or given.get("unresolved_count") or given.get("uncertified_count")

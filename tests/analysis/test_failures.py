@@ -107,5 +107,6 @@ def test_only_what_breaks_the_measurement_is_broken(outcome):
     summary = summarise(plan([cell()]), [record(cell(), OK, training=trained)])
     assert broken(summary) == (outcome not in RESULTS)
     assert (outcome in RESULTS) == (
-        outcome in {"ok", "unsupported", "timeout", "max_steps", "step_underflow", "nonfinite", "inaccurate"}
+        outcome
+        in {"ok", "unsupported", "timeout", "max_steps", "step_underflow", "nonfinite", "inaccurate", "unchecked"}
     )

@@ -139,3 +139,23 @@ def test_the_time_to_a_wrong_first_gradient_is_not_shown():
     wrong = changed(ladder()[0], outcome=Outcome.INACCURATE, gradient=half)
     row = compared(record(cell(), [wrong, ladder()[1]])).rows[0]
     assert row.summary.first_gradient_process is None
+
+
+def test_a_gradient_that_nothing_checked_has_no_time_and_no_rank():
+    """Records of earlier versions call it ok."""
+    unscored = [changed(item, gradient={"scores": None}) for item in ladder()]
+    fast, checked = record(cell("tsit5"), unscored), record(cell(), ladder())
+    comparison = compared(fast, checked)
+    rows = {row.summary.cell.method: row for row in comparison.rows}
+    assert rows["tsit5"].gradient.seconds is None
+    assert rows["tsit5"].solve.seconds is not None
+    assert rows["tsit5"].summary.first_gradient_process is None
+    assert rows["tsit5"].summary.point_outcomes == {Outcome.UNCHECKED: 2}
+    assert rows[cell().method].gradient.seconds is not None
+
+
+def test_a_gradient_checked_by_differences_is_compared_at_equal_tolerance():
+    checked = [point(1e-4, gradient_error=None), point(1e-8, gradient_ms=7.0, gradient_error=None)]
+    comparison = compared(record(cell(), checked))
+    assert comparison.gradient_target.rtol == 1e-8
+    assert spread_of(comparison.rows[0].gradient).median == pytest.approx(7e-3)

@@ -247,7 +247,7 @@ def test_shares_of_a_stored_profile_are_shares_of_problems_with_the_least_time(f
         problems = {row["problem"] for row in best}
         winners = {}
         for problem in problems:
-            rows = compare(problem, run.analysis.summary.of_problem(problem)).rows
+            rows = compare(str(problem), run.analysis.summary.of_problem(str(problem))).rows
             times = {row.summary.cell.adapter: row for row in sorted(rows, key=lambda row: -time_of(row, quantity))}
             winners[problem] = min(times, key=lambda adapter: time_of(times[adapter], quantity))
         for library in {row["library"] for row in best}:

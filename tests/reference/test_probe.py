@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sciml_bench.problem import catalog, load_problem
-from sciml_bench.record.probe import factor
+from sciml_bench.record.probe import Probed, factor
 from sciml_bench.reference import probe as probing
 from sciml_bench.reference.probe import EXPLICIT, FILE, probe, probed
 
@@ -72,12 +72,12 @@ def test_a_solution_without_an_end_is_undecided(tmp_path):
     assert found.suits_explicit is None
 
 
-def test_what_cannot_be_evaluated_is_not_probed(tmp_path, monkeypatch):
+def test_what_cannot_be_evaluated_is_undecided(tmp_path, monkeypatch):
     def broken(_problem):
         raise ZeroDivisionError
 
     monkeypatch.setattr(probing, "spans", broken)
-    assert probe(mine(tmp_path, "-k*y")) is None
+    assert probe(mine(tmp_path, "-k*y")) == Probed(None, None, 0, None)
 
 
 def test_a_jump_is_stepped_to(tmp_path):
@@ -89,6 +89,62 @@ def test_a_jump_is_stepped_to(tmp_path):
     assert smooth.explicit is not None
     assert jump.explicit is not None
     assert jump.explicit <= 2 * smooth.explicit
+
+
+def test_of_a_batch_the_hardest_trajectory_counts(tmp_path):
+    """Rates that differ by decades: the first trajectory is gentle, another one is stiff."""
+    path = tmp_path / "spread.toml"
+    path.write_text(SPREAD, encoding="utf-8")
+    problem = load_problem(path)
+    assert probe(problem).suits_explicit is False
+    assert probe(next(problem.trajectories())).suits_explicit is True
+
+
+def test_the_implicit_work_of_a_large_field_is_counted_with_a_sparse_jacobian(tmp_path):
+    """What a step costs with hundreds of states hangs on the library, so that this may stay undecided."""
+    path = tmp_path / "field.toml"
+    path.write_text(FIELD, encoding="utf-8")
+    found = probe(load_problem(path))
+    assert found.implicit is not None
+    assert found.explicit is None
+    assert found.suits_explicit is not True
+
+
+def test_bdf_takes_over_where_radau_ends_early(tmp_path, monkeypatch):
+    monkeypatch.setattr(probing, "IMPLICIT", 10)
+    found = probe(mine(tmp_path, "-k*(y - cos(t))", k="1e6"))
+    assert found.suits_explicit is False
+    assert found.implicit is not None
+
+
+SPREAD = """
+spec = 1
+name = "spread"
+title = "Rates that differ by decades"
+time = { t0 = 0, t1 = 10, save = { spacing = "linear", count = 10 } }
+parameters = { k = 1 }
+equations = { y = "-k*exp(lam)*(y - cos(t))", lam = "0" }
+batch = { size = 8, spread = 1, drawn = ["lam"], seed = 3 }
+[states]
+y = { initial = 1, scale = 1 }
+lam = { initial = 4, scale = 4 }
+"""
+
+FIELD = """
+spec = 1
+name = "field"
+title = "Heat on 600 points"
+time = { t0 = 0, t1 = 0.05, save = { spacing = "linear", count = 10 } }
+parameters = { D = 1 }
+equations = { y = "D*laplacian(y)" }
+[grids.x]
+points = 600
+first = "1/601"
+last = "600/601"
+boundary = "dirichlet"
+[states]
+y = { grid = ["x"], initial = 1 }
+"""
 
 
 def test_a_finding_is_kept_and_a_changed_one_is_found_again(tmp_path, monkeypatch):

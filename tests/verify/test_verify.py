@@ -119,6 +119,7 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
         "a failed cell is called ok": ("outcome", lambda: first["gradient"].update(outcome="max_steps")),
         "the outcome of a half is invented": ("outcome", lambda: first["solve"].update(outcome="excellent")),
         "an ok point has no score": ("accuracy", lambda: first["solve"].update(scores=None)),
+        "an ok gradient was never checked": ("accuracy", lambda: first["gradient"].update(scores=None)),
         "an inaccurate point is called ok": (
             "accuracy",
             lambda: first["gradient"]["scores"].update(error=0.9),
@@ -193,6 +194,7 @@ ALSO = {
     "an ok point has no score": {"scores"},
     "an inaccurate point is called ok": {"scores"},
     "a schema of the future": {"complete"},
+    "an ok gradient was never checked": {"scores"},
     "a field of the wrong kind": {"complete"},
     "a field is gone": {"complete"},
 }

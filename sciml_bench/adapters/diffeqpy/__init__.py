@@ -9,7 +9,7 @@ from pathlib import Path
 from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Facts, Method, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import ManifestError, absence, direct_dependencies
-from sciml_bench.adapters.recipes import by_work, contradicting, default, distinct
+from sciml_bench.adapters.recipes import by_work, default, distinct, other_kind
 from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
@@ -61,7 +61,7 @@ def recipes(facts: Facts) -> tuple[Recipe, ...]:
     """SciML's guides as for Julia itself, with a Julia function first; by default its users write a Python one."""
     explicit, implicit = (Recipe(method, NO_GRADIENT, "compiled") for method in ("tsit5", "rodas5p"))
     best = by_work(facts, explicit, implicit)
-    return distinct(best, *contradicting(facts, explicit, implicit), default(best.method, NO_GRADIENT, "eager"))
+    return distinct(best, *other_kind(facts, explicit, implicit), default(best.method, NO_GRADIENT, "eager"))
 
 
 ADAPTER = Adapter(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
-from sciml_bench.adapters.recipes import by_size, by_work, contradicting, default, distinct
+from sciml_bench.adapters.recipes import by_size, by_work, default, distinct, other_kind
 from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
@@ -77,7 +77,7 @@ def recipes(facts: Facts) -> tuple[Recipe, ...]:
     )
     best = by_work(facts, explicit, implicit)
     other = by_work(facts, noisy or (accurate,), (Recipe("kvaerno5-chord", "checkpointed", "compiled"),))
-    return distinct(best, *other, *contradicting(facts, explicit, implicit), usual)
+    return distinct(best, *other, *other_kind(facts, explicit, implicit), usual)
 
 
 ADAPTER = Adapter(

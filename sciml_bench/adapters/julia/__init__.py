@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
 from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.recipes import by_size, by_work, contradicting, distinct
+from sciml_bench.adapters.recipes import by_size, by_work, distinct, other_kind
 from sciml_bench.record.task import Cell
 
 # What the Julia side can do. Imports nothing of Julia.
@@ -73,7 +73,7 @@ def recipes(facts: Facts) -> tuple[Recipe, ...]:
     stiff = (Recipe("fbdf" if small else "rodas5p", gradient, "compiled"), replace(implicit, sensitivity=further))
     networks = (replace(explicit, sensitivity=further),) if facts.n_weights else ()
     best, others = by_work(facts, (explicit, (*accurate, *networks)), (implicit, stiff))
-    return distinct(best, *others, *contradicting(facts, explicit, implicit))
+    return distinct(best, *others, *other_kind(facts, explicit, implicit))
 
 
 ADAPTER = Adapter(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
-from sciml_bench.adapters.recipes import by_size, by_work, contradicting, default, distinct
+from sciml_bench.adapters.recipes import by_size, by_work, default, distinct, other_kind
 from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
@@ -49,7 +49,7 @@ def recipes(facts: Facts) -> tuple[Recipe, ...]:
     gradient = by_size(facts, FORWARD, BACKSOLVE)
     explicit, implicit = (Recipe(method.name, gradient, "xla") for method in (DORMAND_PRINCE, BDF))
     best = by_work(facts, explicit, implicit)
-    return distinct(best, *contradicting(facts, explicit, implicit), default(best.method, BACKSOLVE, "graph"))
+    return distinct(best, *other_kind(facts, explicit, implicit), default(best.method, BACKSOLVE, "graph"))
 
 
 ADAPTER = Adapter(

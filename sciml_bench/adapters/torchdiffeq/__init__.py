@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 
 from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
-from sciml_bench.adapters.recipes import contradicted, default, distinct, takes_explicit
+from sciml_bench.adapters.recipes import contradicted, default, distinct, other_kind, takes_explicit
 from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
@@ -93,15 +93,16 @@ def recipes(facts: Facts) -> tuple[Recipe, ...]:
     none. There are no forward sensitivities.
     """
     usual = default("dopri5", "discrete", "eager")
+    implicit, accurate = Recipe("radauIIA5", "discrete", "eager"), Recipe("dopri8", "discrete", "eager")
     if not takes_explicit(facts):
-        return distinct(Recipe("radauIIA5", "discrete", "eager"), usual)
-    accurate = Recipe("dopri8", "discrete", "eager")
+        return distinct(implicit, usual)
     limited = contradicted(facts) or facts.n_weights > 0
     return distinct(
         *((usual, accurate) if limited else (accurate, usual)),
         Recipe("dopri5", "discrete", "compiled"),
         Recipe("dopri5", "backsolve", "eager"),
         Recipe("dopri5", "backsolve", "compiled"),
+        *other_kind(facts, accurate, implicit),
     )
 
 
