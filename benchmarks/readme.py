@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sciml_bench import api
 from sciml_bench.analysis.tables.cells import paper_tables
-from sciml_bench.render.markdown import table_lines
+from sciml_bench.render.markdown import escaped, table_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -22,13 +22,14 @@ _HEADINGS = ("1st gradient", "solve", "gradient", "gradient error", "verdict")
 
 
 def figures(folder: Path) -> str:
-    """Return the tables of a run: each library's best way and its default, fastest gradient first."""
+    """Return the answer of each problem, and its recommended ways, fastest gradient first."""
     analysis = api.load(folder).analysis
     lines: list[str] = []
     for problem in analysis.problems:
         of_problem = (table for name, table in paper_tables(analysis) if name == problem.name)
         table = next(table for table in of_problem if table.caption == "idiomatic")
-        lines += table_lines(problem.title, table.only(_HEADINGS).named())
+        heading, blank, *rows = table_lines(problem.title, table.only(_HEADINGS).named())
+        lines += [heading, blank, *map(escaped, problem.answer.sentences), blank, *rows]
     return "\n".join(lines)
 
 

@@ -73,11 +73,6 @@ class Advice:
     alone: Mapping[str, str]
     failed: tuple[str, ...]
 
-    @property
-    def few(self) -> bool:
-        """Whether there are too few problems to tell much of others."""
-        return len(self.problems) < FEWEST
-
 
 def kind_of(entry: Mapping[str, object]) -> str:
     """The kind of a differential equation, by its entry in a plan; empty for plans that do not tell."""
@@ -89,24 +84,25 @@ def kind_of(entry: Mapping[str, object]) -> str:
     return "stiff" if entry["stiff"] else "large" if max(n_states, n_theta) * batch >= LARGE else "small"
 
 
-def advice(plan: Mapping[str, Any], tables: Sequence[RowTable]) -> tuple[Advice, ...]:
+def advice(plan: Mapping[str, Any], tables: Sequence[RowTable], fewest: int = FEWEST) -> tuple[Advice, ...]:
     """What to take for the problems of each kind, of the recommended ways of all libraries.
 
-    Nothing is said of a kind that fewer than two ways were to run, or of which none has costs on all problems.
+    Nothing is said of a kind with fewer than ``fewest`` problems, which say nothing of others, that fewer
+    than two ways were to run, or of which none has costs on all problems.
     """
     rows = {table.problem: table.rows for table in tables if table.name == "idiomatic"}
-    fields = [_field(plan, kind, rows) for kind in KINDS]
+    fields = [field for kind in KINDS if len((field := _field(plan, kind, rows)).problems) >= fewest]
     judged = judge({key: ratio for field in fields for key, ratio in _family(field)}, level=LEVEL)
     return tuple(
         item for field in fields for gradients in GRADIENTS if (item := _advice(field, gradients, judged)) is not None
     )
 
 
-def unadvised(plan: Mapping[str, Any], found: Sequence[Advice]) -> dict[str, tuple[str, ...]]:
+def unadvised(plan: Mapping[str, Any], found: Sequence[Advice], fewest: int = FEWEST) -> dict[str, tuple[str, ...]]:
     """The kinds of which nothing can be said though two ways or more were to run them, with their problems."""
     told = {item.kind for item in found}
-    silent = [kind for kind in KINDS if kind not in told and len(_planned(plan, _problems(plan, kind))) > 1]
-    return {kind: _problems(plan, kind) for kind in silent}
+    of_kind = {kind: _problems(plan, kind) for kind in KINDS if kind not in told}
+    return {kind: names for kind, names in of_kind.items() if len(names) >= fewest and len(_planned(plan, names)) > 1}
 
 
 def _problems(plan: Mapping[str, Any], kind: str) -> tuple[str, ...]:

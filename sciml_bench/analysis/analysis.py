@@ -11,61 +11,55 @@ from functools import cached_property
 from pathlib import Path
 
 from sciml_bench.analysis.advice import Advice, advice
+from sciml_bench.analysis.answer import Answer
+from sciml_bench.analysis.break_even import choice
 from sciml_bench.analysis.comparable import why_not_comparable
 from sciml_bench.analysis.failures import CellTally, Failure, cell_tally, failures
-from sciml_bench.analysis.ranking import Lead, Standing, Standings, Tied, lead, standings
+from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, Ranking, Standing, ranking
 from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, compare, tables
 from sciml_bench.analysis.summary import CellSummary, RunSummary
-from sciml_bench.stats.verdict import Verdict
 
 
 @dataclass(frozen=True)
 class RankedTable:
-    """A table of rows that may be set against each other, and how each stands against the fastest of them.
+    """A table of rows, and the rankings that its words come from.
 
-    ``standings`` are empty where no winner may be named.
+    A matched table has rankings of its own: who is fastest within the group. All others have those of the problem, in
+    which every row of every table takes part, so that no two tables name two winners of one question.
     """
 
     table: RowTable
-    standings: tuple[Standing, ...]
+    rankings: Mapping[str, Ranking]
 
-    def lead(self, quantity: str) -> tuple[Lead, tuple[Tied, ...]]:
-        """Whether the row with the least time is the fastest beyond chance, and which others may be as fast."""
-        return lead(self.table.rows, self.standings, quantity)
-
-    def fastest(self, quantity: str) -> Row | None:
-        """The row with the least time, against which the others are judged; ``None`` where nothing is judged."""
-        return next((item.fastest for item in self.standings if item.quantity == quantity), None)
+    @property
+    def within_group(self) -> bool:
+        """Whether the rankings are those of a group of matched rows."""
+        return self.table.name.startswith("matched")
 
     def standing(self, quantity: str, row: Row) -> Standing | None:
-        """How a row stands against the one with the least time; ``None`` of that row itself."""
-        return next((item for item in self.standings if item.quantity == quantity and item.row is row), None)
+        """How a row stands against the fastest; ``None`` for the fastest itself and for rows that are not judged."""
+        return self.rankings[quantity].standing(row) if quantity in self.rankings else None
 
     def verdict(self, quantity: str, row: Row) -> str:
-        """The word that says how a row stands against the one with the least time; of that row itself ``fastest``, or
-        ``same`` or ``undecided`` where others may be as fast. Empty where it is not judged."""
-        if self.fastest(quantity) is row:
-            word = self.lead(quantity)[0]
-            return "fastest" if word is Lead.CLEAR else word.value
-        found = self.standing(quantity, row)
-        return "" if found is None else found.judgement.verdict.value
+        """The word on a row; empty if it is not judged."""
+        return self.rankings[quantity].verdict(row) if quantity in self.rankings else ""
 
     def is_best(self, quantity: str, row: Row) -> bool:
         """Whether a row is judged faster than every other one that has a time."""
-        against = [item for item in self.standings if item.quantity == quantity]
-        slower = all(item.judgement.verdict is Verdict.SLOWER for item in against)
-        return bool(against) and slower and self.fastest(quantity) is row
+        found = self.rankings.get(quantity)
+        return found is not None and found.lead is Lead.CLEAR and found.fastest is row
 
 
 @dataclass(frozen=True)
 class ProblemAnalysis:
-    """One problem: its cells, those of them that have a time as rows, and the tables of these."""
+    """One problem: its cells, those of them that have a time as rows, the tables of these, and the answer."""
 
     name: str
     title: str
     cells: tuple[CellSummary, ...]
     comparison: Comparison
     tables: tuple[RankedTable, ...]
+    answer: Answer
 
     @property
     def untimed(self) -> dict[str, list[CellSummary]]:
@@ -112,9 +106,9 @@ class Analysis:
         return [table for of_problem in self._tables.values() for table in of_problem]
 
     @cached_property
-    def standings(self) -> Standings:
-        """The verdicts within all tables, judged together as one family; none where no winner may be named."""
-        return standings(self.row_tables if self.comparable else [])
+    def judged(self) -> Judged | None:
+        """The verdicts on all pairs of rows, judged together as one family; ``None`` if no winner may be named."""
+        return Judged(self.comparisons) if self.comparable else None
 
     @cached_property
     def problems(self) -> tuple[ProblemAnalysis, ...]:
@@ -123,11 +117,21 @@ class Analysis:
 
     def _problems(self) -> Iterator[ProblemAnalysis]:
         titles = {entry["name"]: entry["title"] for entry in self.summary.plan["problems"]}
-        of_table = iter(self.standings.of_table)
         for name, comparison in self.comparisons.items():
-            ranked = tuple(RankedTable(table, next(of_table, ())) for table in self._tables[name])
+            found = self._rankings(comparison.rows)
+            ranked = tuple(
+                RankedTable(table, self._rankings(table.rows) if table.name.startswith("matched") else found)
+                for table in self._tables[name]
+            )
+            chosen = choice(comparison.rows) if self.comparable else None
+            answer = Answer(name, comparison, found, chosen, self.why_not_comparable)
             cells = tuple(self.summary.of_problem(name))
-            yield ProblemAnalysis(name, titles.get(name, ""), cells, comparison, ranked)
+            yield ProblemAnalysis(name, titles.get(name, ""), cells, comparison, ranked, answer)
+
+    def _rankings(self, rows: Sequence[Row]) -> dict[str, Ranking]:
+        disturbed = self.summary.plan["profile"]["comparable"] and not self.comparable
+        found = {quantity: ranking(rows, quantity, self.judged, disturbed=disturbed) for quantity in QUANTITIES}
+        return {quantity: item for quantity, item in found.items() if item is not None}
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:

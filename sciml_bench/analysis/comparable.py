@@ -83,8 +83,8 @@ def why_not_comparable(summary: RunSummary) -> str:
     found = disturbed(summary.cells.values())
     if found.all:
         return (
-            f"other work on the machine disturbed all {found.total} processes, so no winner is named; measure again "
-            "when `sciml-bench doctor` finds the machine quiet"
+            f"other work on the machine disturbed all {found.total} processes, so a winner is at most provisional; "
+            "measure again when `sciml-bench doctor` finds the machine quiet"
         )
     return ""
 

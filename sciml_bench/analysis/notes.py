@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sciml_bench.analysis import quantities
-from sciml_bench.analysis.break_even import Best, Overtaking, choice
+from sciml_bench.analysis.answer import cheapest, count_text, more
+from sciml_bench.analysis.break_even import Best, Choice, Overtaking
 from sciml_bench.analysis.comparable import disturbed
-from sciml_bench.analysis.ranking import QUANTITIES, Lead, Standing, Standings, lead
+from sciml_bench.analysis.ranking import Judged, Lead, Ranking
 from sciml_bench.analysis.rows import Row
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.record.point import MAX_STORED_COMPONENTS
-from sciml_bench.stats.verdict import Held, Judgement, Verdict
 
 # How gradients of a run were scored: components that were not judged like the others, and points of old rules.
 
@@ -74,18 +74,19 @@ ONE_BY_ONE = (
 )
 
 
-def verdicts(found: Sequence[Standing], rows: Sequence[Row]) -> Iterator[str]:
-    """Each row of a table against the one with the least time, for gradients and for solves."""
-    for quantity in QUANTITIES:
-        of_quantity = [item for item in found if item.quantity == quantity]
-        if of_quantity:
-            word, _ = lead(rows, of_quantity, quantity)
-            yield f"{quantity}: {_LEADS[word]} {of_quantity[0].fastest.name}; against it"
-        for item in of_quantity:
+def verdicts(rankings: Iterable[Ranking], within: str = "") -> Iterator[str]:
+    """Each row against the one with the least time, for gradients and for solves; ``within`` names a group of rows."""
+    where = f" within {within}" if within else ""
+    for found in rankings:
+        if not found.standings:
+            continue
+        yield f"{found.quantity}{where}: {_LEADS[found.lead]} {found.fastest.name}; against it"
+        for item in found.standings:
             ratio = item.judgement.ratio
             interval = f"[{quantities.ratio(ratio.low)}, {quantities.ratio(ratio.high)}]"
             measured = f"{quantities.ratio(ratio.estimate):>5} {interval:<14}"
-            why = f"{more(item.judgement)}{_mark(item.fastest, item.row)}"
+            reason = more(item.judgement)
+            why = f"{f' ({reason})' if reason else ''}{_mark(item.fastest, item.row)}"
             yield f"  {item.judgement.verdict:<9} {measured}  {item.row.name}{why}"
 
 
@@ -96,13 +97,13 @@ _LEADS = {
 }
 
 
-def family(judged: Standings) -> Iterator[str]:
-    """By which rule the verdicts were reached."""
+def family(judged: Judged) -> Iterator[str]:
+    """The rule by which the verdicts were reached."""
     yield ""
     yield (
         "verdicts: time over that of the fastest, with its 95 % interval, paired by block, with what other tolerances "
         "would change where cells take different steps; p below 5 % by "
-        f"Benjamini–Hochberg over all {judged.family} pairs of rows of these tables, below a factor of 2 with what "
+        f"Benjamini–Hochberg over all {judged.family} pairs of rows of each problem, below a factor of 2 with what "
         "neighbouring blocks may have in common; same: within ±5 %"
     )
 
@@ -146,34 +147,16 @@ def bridges(summary: RunSummary) -> Iterator[str]:
             yield f"the bridge to {adapter} costs {', '.join(told)}: a call's time less what it took inside, medians"
 
 
-def best_choice(rows: Sequence[Row]) -> Iterator[str]:
-    """The cheapest for 10, 1000 and 100 000 gradients from nothing, and who overtakes whom."""
-    found = choice(rows)
-    if found is None:
-        return
+def best_choice(found: Choice, rows: Sequence[Row] = ()) -> Iterator[str]:
+    """The cheapest of these rows for 10, 1000 and 100 000 gradients from nothing, and who overtakes whom."""
     yield (
         "cheapest from process start, the first gradient and all after it; verdicts by Benjamini–Hochberg over "
         f"{found.family} pairs"
     )
     for item in found.best:
-        yield f"  for {_count(item.gradients):>7} gradients {_total(item):>8}  {cheapest(item)}{_mark(*rows)}"
+        yield f"  for {count_text(item.gradients):>7} gradients {_total(item):>8}  {cheapest(item)}{_mark(*rows)}"
     for item in found.overtakings:
         yield f"  {overtaking(item)}{_mark(item.early, item.late)}"
-
-
-_NAMED = 3
-
-
-def cheapest(item: Best) -> str:
-    """Which row is the cheapest, the same as others, or that this is undecided and between which rows."""
-    names = [tied.row.name for tied in item.tied[:_NAMED]]
-    if len(item.tied) > _NAMED:
-        names.append(f"{len(item.tied) - _NAMED} more")
-    if item.lead is Lead.CLEAR:
-        return item.row.name
-    if item.lead is Lead.SAME:
-        return f"{item.row.name} (the same within 5 %: {', '.join(names)})"
-    return f"undecided: {item.row.name}, or {', or '.join(names)}"
 
 
 def _mark(*rows: Row) -> str:
@@ -182,33 +165,16 @@ def _mark(*rows: Row) -> str:
 
 def overtaking(item: Overtaking) -> str:
     """From how many gradients on a row costs less than another, with the range in which that is not certain."""
-    text = f"{item.late.name} overtakes {item.early.name} from {_count(item.gradients)} gradients on"
+    text = f"{item.late.name} overtakes {item.early.name} from {count_text(item.gradients)} gradients on"
     if item.low is None or item.high is None:
         return text
     level = f"{100 * item.confidence:g} %"
     if not item.decided:
         return f"undecided whether {text}: not told apart at any number"
     if math.isinf(item.high):
-        return f"{text} ({level}: from {_count(item.low)}, or never)"
-    return f"{text} ({level}: {_count(item.low)} to {_count(item.high)})"
+        return f"{text} ({level}: from {count_text(item.low)}, or never)"
+    return f"{text} ({level}: {count_text(item.low)} to {count_text(item.high)})"
 
 
 def _total(item: Best) -> str:
     return quantities.duration(item.total_s) if item.total_s < _EXACT_S else quantities.rough_duration(item.total_s)
-
-
-def _count(number: float) -> str:
-    return f"{number:,.0f}".replace(",", " ")
-
-
-def more(judgement: Judgement) -> str:
-    """Why a comparison is undecided, and what would decide it."""
-    if judgement.verdict is not Verdict.UNDECIDED:
-        return ""
-    if judgement.held is Held.BOUND:
-        return " (known from above only)"
-    count = judgement.more_processes
-    would = f"{count} more processes would decide" if count else ""
-    why = str(judgement.held) if judgement.held in (Held.ALIKE, Held.RUN) else ""
-    told = "; ".join(part for part in (why, would) if part)
-    return f" ({told})" if told else ""

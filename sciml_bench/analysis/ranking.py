@@ -1,4 +1,4 @@
-"""Whether the row with the least time leads beyond chance: its standing against all the others in one word."""
+"""Which row of a problem is the fastest beyond chance: all rows with a time against the one with the least."""
 
 from __future__ import annotations
 
@@ -9,19 +9,46 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 
-from sciml_bench.analysis.rows import Row, RowTable, Time
+from sciml_bench.analysis.rows import Comparison, Row, Time
 from sciml_bench.stats.front import on_axis
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
 from sciml_bench.stats.verdict import Judgement, Verdict, judge, with_bound
 
-# Verdicts between the rows of a table: every row against its fastest one.
-
 QUANTITIES = ("gradient", "solve")
+
+APART = 2.0
+"""A provisional winner took less than the others by this factor in every block, even its slowest against their
+fastest."""
+FEWEST_BLOCKS = 3
+"""So many blocks a provisional winner needs."""
+
+
+class Lead(StrEnum):
+    """What is said of the row with the least time.
+
+    It is faster than all others (``clear``), the same as some, undecided, or the only one with a time (``alone``). In a
+    run that other work disturbed it may be ``provisional``; in one that names no winner it is only ``shown``.
+    """
+
+    CLEAR = "clear"
+    SAME = "same"
+    UNDECIDED = "undecided"
+    ALONE = "alone"
+    PROVISIONAL = "provisional"
+    SHOWN = "shown"
+
+
+@dataclass(frozen=True)
+class Tied:
+    """A row that is not judged slower than the one with the least time; without a common block it is not judged."""
+
+    row: Row
+    judgement: Judgement | None
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One row against the fastest row of its table; the ratio is its time over that of the fastest."""
+    """One row against the fastest; the ratio is its time over that of the fastest."""
 
     quantity: str
     fastest: Row
@@ -31,112 +58,122 @@ class Standing:
     @property
     def row_bound(self) -> bool:
         """Whether a time is known from above only, so that not every verdict can be said."""
-        return _time(self.row, self.quantity).at_most or _time(self.fastest, self.quantity).at_most
+        return time_of(self.row, self.quantity).at_most or time_of(self.fastest, self.quantity).at_most
 
 
 @dataclass(frozen=True)
-class Standings:
-    """The standings of each table, in its order, and the number of comparisons that they were judged among."""
+class Ranking:
+    """Rows with a time, the least first, and how the others stand against the first.
 
-    of_table: tuple[tuple[Standing, ...], ...]
-    family: int
+    ``standings`` are empty if no winner may be named. ``tied`` are the rows that may be as fast as the first.
+    """
 
+    quantity: str
+    rows: tuple[Row, ...]
+    standings: tuple[Standing, ...]
+    lead: Lead
+    tied: tuple[Tied, ...]
 
-def standings(tables: Sequence[RowTable]) -> Standings:
-    """Judge the rows of all tables of a run together."""
-    judged = judged_pairs(tables)
-    found: list[tuple[Standing, ...]] = []
-    for number, table in enumerate(tables):
-        of_table: list[Standing] = []
-        for quantity in QUANTITIES:
-            fastest = _fastest(table, quantity)
-            if fastest is None:
-                continue
-            for other in range(len(table.rows)):
-                judgement = between(judged, tables, (number, quantity, fastest, other))
-                if judgement is not None:
-                    of_table.append(Standing(quantity, table.rows[fastest], table.rows[other], judgement))
-        found.append(tuple(of_table))
-    return Standings(tuple(found), sum(judgement.ratio.n > 1 for judgement in judged.values()))
+    @property
+    def fastest(self) -> Row:
+        """The row with the least time."""
+        return self.rows[0]
 
+    def standing(self, row: Row) -> Standing | None:
+        """How a row stands against the fastest; ``None`` for the fastest itself and for rows that are not judged."""
+        return next((item for item in self.standings if item.row is row), None)
 
-Pair = tuple[int, str, int, int]
-"""The number of a table, a quantity, and the places of two of its rows: the base and the other."""
-
-
-def judged_pairs(tables: Sequence[RowTable]) -> dict[Pair, Judgement]:
-    """All pairs of rows of all tables of a run that have a block in common, the earlier row as the base."""
-    family: dict[Pair, Ratio] = {}
-    for number, table in enumerate(tables):
-        for quantity in QUANTITIES:
-            for first, second in combinations(range(len(table.rows)), 2):
-                ratio = _ratio(_time(table.rows[first], quantity), _time(table.rows[second], quantity))
-                if ratio is not None:
-                    family[number, quantity, first, second] = ratio
-    return judge(family, independent=_independent(tables))
+    def verdict(self, row: Row) -> str:
+        """The word on a row, empty if it is not judged. On the fastest: ``fastest``, or why it is not called so."""
+        if row is self.fastest:
+            judged = self.standings or self.lead is Lead.PROVISIONAL
+            return "" if not judged else "fastest" if self.lead is Lead.CLEAR else self.lead.value
+        found = self.standing(row)
+        return "" if found is None else found.judgement.verdict.value
 
 
-def _independent(tables: Sequence[RowTable]) -> int:
-    """How many of the comparisons are independent of each other: on each problem one less than it has cells, taking a
-    cell's solves and gradients as one."""
-    cells: dict[str, set[str]] = {}
-    for table in tables:
-        cells.setdefault(table.problem, set()).update(row.summary.cell.label for row in table.rows)
-    return sum(len(of_problem) - 1 for of_problem in cells.values())
+class Judged:
+    """The judgements on all pairs of rows of each problem that have a block in common: one family for a run."""
+
+    def __init__(self, comparisons: Mapping[str, Comparison]):
+        family: dict[_Pair, Ratio] = {}
+        for problem, comparison in comparisons.items():
+            for quantity in QUANTITIES:
+                for first, second in combinations(comparison.rows, 2):
+                    ratio = _ratio(time_of(first, quantity), time_of(second, quantity))
+                    if ratio is not None:
+                        family[problem, quantity, first.summary.cell_id, second.summary.cell_id] = ratio
+        self._judged = judge(family, independent=_independent(comparisons))
+        self.family = sum(judgement.ratio.n > 1 for judgement in self._judged.values())
+
+    def between(self, quantity: str, base: Row, other: Row) -> Judgement | None:
+        """The judgement on two rows of a problem, of ``other`` over ``base``; ``None`` if they have none."""
+        problem, first, second = base.summary.cell.problem, base.summary.cell_id, other.summary.cell_id
+        found = self._judged.get((problem, quantity, first, second))
+        if found is None:
+            reverse = self._judged.get((problem, quantity, second, first))
+            if reverse is None:
+                return None
+            found = turned(reverse)
+        return with_bound(found, time_of(base, quantity).at_most, time_of(other, quantity).at_most)
 
 
-def between(judged: Mapping[Pair, Judgement], tables: Sequence[RowTable], pair: Pair) -> Judgement | None:
-    """The judgement on a pair of rows in either order; ``None`` when it has none."""
-    number, quantity, base, other = pair
-    found = judged.get((number, quantity, min(base, other), max(base, other)))
-    if found is None or base == other:
+_Pair = tuple[str, str, str, str]
+"""A problem, a quantity, and the cell ids of two rows: the base and the other."""
+
+
+def ranking(rows: Sequence[Row], quantity: str, judged: Judged | None, *, disturbed: bool = False) -> Ranking | None:
+    """Rank rows of one problem; ``None`` if none has a time.
+
+    Without judgements no winner is named, except a provisional one if the run is ``disturbed``.
+    """
+    timed = tuple(sorted(_timed(rows, quantity), key=lambda row: _median(row, quantity)))
+    if not timed:
         return None
-    rows = tables[number].rows
-    judgement = found if base < other else turned(found)
-    return with_bound(judgement, _time(rows[base], quantity).at_most, _time(rows[other], quantity).at_most)
+    first, others = timed[0], timed[1:]
+    if judged is None:
+        provisional = disturbed and others and all(_apart(first, other, quantity) for other in others)
+        return Ranking(quantity, timed, (), Lead.PROVISIONAL if provisional else Lead.SHOWN, ())
+    against = [(row, judged.between(quantity, first, row)) for row in others]
+    standings = tuple(Standing(quantity, first, row, found) for row, found in against if found is not None)
+    lead, tied = of_lead(against) if others else (Lead.ALONE, ())
+    return Ranking(quantity, timed, standings, lead, tied)
 
 
-def lead(rows: Sequence[Row], found: Sequence[Standing], quantity: str) -> tuple[Lead, tuple[Tied, ...]]:
-    """Whether the row of a table with the least time is the fastest beyond chance, and which others may be as fast."""
-    timed = [row for row in rows if _time(row, quantity).seconds is not None]
-    least = min(timed, key=lambda row: _median(row, quantity), default=None)
-    judged = {item.row.summary.cell_id: item.judgement for item in found if item.quantity == quantity}
-    return of_lead([(row, judged.get(row.summary.cell_id)) for row in timed if row is not least])
+def _apart(first: Row, other: Row, quantity: str) -> bool:
+    """Whether the slowest block of a row is faster than the fastest of another by the factor ``APART``."""
+    fast, slow = (
+        [time for time in time_of(row, quantity).blocks.values() if time is not None] for row in (first, other)
+    )
+    bounded = time_of(other, quantity).at_most
+    return min(len(fast), len(slow)) >= FEWEST_BLOCKS and APART * max(fast) <= min(slow) and not bounded
 
 
-def _time(row: Row, quantity: str) -> Time:
+def _independent(comparisons: Mapping[str, Comparison]) -> int:
+    """How many of the comparisons are independent of each other: on each problem one less than it has rows, taking a
+    row's solves and gradients as one."""
+    return sum(max(0, len(comparison.rows) - 1) for comparison in comparisons.values())
+
+
+def time_of(row: Row, quantity: str) -> Time:
+    """The time of a row for a quantity."""
     return row.gradient if quantity == "gradient" else row.solve
 
 
-def _ratio(base: Time, new: Time) -> Ratio | None:
-    pairs = pair(base.blocks, new.blocks)
-    return on_axis(paired_ratio(pairs.base, pairs.new), base.axis, new.axis) if pairs.blocks else None
-
-
-def _fastest(table: RowTable, quantity: str) -> int | None:
-    timed = [index for index, row in enumerate(table.rows) if _time(row, quantity).seconds is not None]
-    return min(timed, key=lambda index: _median(table.rows[index], quantity), default=None)
+def _timed(rows: Sequence[Row], quantity: str) -> list[Row]:
+    return [row for row in rows if time_of(row, quantity).seconds is not None]
 
 
 def _median(row: Row, quantity: str) -> float:
-    seconds = _time(row, quantity).seconds
+    seconds = time_of(row, quantity).seconds
     return math.inf if seconds is None else seconds.median
 
 
-class Lead(StrEnum):
-    """What is said of the row with the least time: it is faster than all others, the same as some, or undecided."""
-
-    CLEAR = "clear"
-    SAME = "same"
-    UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True)
-class Tied:
-    """A row that is not judged slower than the one with the least time; without a common block it is not judged."""
-
-    row: Row
-    judgement: Judgement | None
+def _ratio(base: Time, new: Time) -> Ratio | None:
+    if base.seconds is None or new.seconds is None:
+        return None
+    pairs = pair(base.blocks, new.blocks)
+    return on_axis(paired_ratio(pairs.base, pairs.new), base.axis, new.axis) if pairs.blocks else None
 
 
 def of_lead(against: Sequence[tuple[Row, Judgement | None]]) -> tuple[Lead, tuple[Tied, ...]]:

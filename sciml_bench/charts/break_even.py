@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,9 +15,9 @@ from sciml_bench.charts import scales
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import Panel, ProblemData, Section, ending, label, places
+from sciml_bench.charts.data import ProblemData, ending, label, places
 from sciml_bench.charts.kind import ProblemKind
-from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, joined, title
+from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, title
 from sciml_bench.stats.breakeven import Cost
 
 NUMBERS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
@@ -25,56 +25,60 @@ NUMBERS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
 @dataclass(frozen=True)
-class CostPanel:
-    """One panel: its cells that have a cost, the others with the reason, and from how many gradients on which cell
-    is the cheapest, as the rows of the tables say it."""
+class Costs:
+    """Recommended cells that have a cost, and any other that is ever the cheapest; the rest with the reason.
 
-    panel: Panel
+    ``cheapest`` says from how many gradients on which cell is the cheapest of all that ran.
+    """
+
     costs: tuple[tuple[CellSummary, Cost], ...]
     without: tuple[tuple[CellSummary, str], ...]
     cheapest: tuple[tuple[int, CellSummary], ...]
 
 
 def _made(data: ProblemData) -> Iterator[Chart]:
-    """A chart for each division with at least two cells that have both a first and a steady gradient."""
-    rows = {row.summary.cell_id: row for row in data.comparison.rows}
-    for section in data.sections():
-        panels = tuple(_cost_panel(panel, rows) for panel in section.panels)
-        if any(len(shown.costs) > 1 for shown in panels):
-            yield _chart(data, section, panels)
+    """A chart of a problem with at least two cells that have both a first and a steady gradient."""
+    shown = _costs(data)
+    if len(shown.costs) > 1:
+        yield _chart(data, shown)
 
 
-def _chart(data: ProblemData, section: Section, panels: Sequence[CostPanel]) -> Chart:
+def _chart(data: ProblemData, shown: Costs) -> Chart:
     return Chart(
         kind="break-even",
-        name=chart_name("break-even", data.problem, "" if section.name == "idiomatic" else section.name),
-        title=f"{data.title}: total time against the number of gradients, {section.name}",
-        alt=_alt(data, section, panels),
+        name=chart_name("break-even", data.problem),
+        title=f"{data.title}: total time against the number of gradients",
+        alt=_alt(data, shown),
         method=(
             "The total for n gradients is the median time from process start to the first gradient plus n − 1 times "
-            f"the median time per gradient in the steady state, {_target(data)}, over {data.processes}. The "
-            "bar below the curves shows which cell is the cheapest."
+            f"the median time per gradient in the steady state, {_target(data)}, over {data.processes}. Drawn are the "
+            "recommended ways and those that are the cheapest for any n. The bar below the curves shows which of all "
+            "measured ways is the cheapest."
         ),
-        columns=("division", "cell", "first_gradient_s", "each_further_s", *(f"total_{n}_s" for n in NUMBERS),
+        columns=("cell", "first_gradient_s", "each_further_s", *(f"total_{n}_s" for n in NUMBERS),
                  "cheapest_from", "why_not", "records"),
-        rows=tuple(row for shown in panels for row in _rows(section, shown)),
-        draw=lambda backend: _draw(backend, data, section, panels),
+        rows=tuple(_rows(shown)),
+        draw=lambda backend: _draw(backend, data, shown),
     )  # fmt: skip
 
 
-def _cost_panel(panel: Panel, rows: dict[str, Row]) -> CostPanel:
-    of_panel = [rows[cell.cell_id] for cell in panel.cells if cell.cell_id in rows]
-    known = [(row.summary, of_row) for row in of_panel if (of_row := cost(row)) is not None]
-    having = {cell.cell_id for cell, _ in known}
-    without = [(cell, _reason(cell, rows.get(cell.cell_id))) for cell in panel.cells if cell.cell_id not in having]
-    chosen = choice(of_panel)
+def _costs(data: ProblemData) -> Costs:
+    rows = {row.summary.cell_id: row for row in data.comparison.rows}
+    known = {cell_id: of_row for cell_id, row in rows.items() if (of_row := cost(row)) is not None}
+    chosen = choice(data.comparison.rows)
     cheapest: list[tuple[int, CellSummary]] = []
     if chosen is not None:
-        first = min(known, key=lambda item: item[1].first_s)[0]
+        first = rows[min(known, key=lambda cell_id: known[cell_id].first_s)].summary
         overtakings = chosen.overtakings
         cheapest = [(1, overtakings[0].early.summary if overtakings else first)]
         cheapest += [(item.gradients, item.late.summary) for item in overtakings]
-    return CostPanel(panel, tuple(known), tuple(without), tuple(cheapest))
+    winners = {cell.cell_id for _, cell in cheapest}
+    drawn = [cell for cell in data.cells if cell.division == "idiomatic" or cell.cell_id in winners]
+    return Costs(
+        costs=tuple((cell, known[cell.cell_id]) for cell in drawn if cell.cell_id in known),
+        without=tuple((cell, _reason(cell, rows.get(cell.cell_id))) for cell in drawn if cell.cell_id not in known),
+        cheapest=tuple(cheapest),
+    )
 
 
 def _reason(cell: CellSummary, row: Row | None) -> str:
@@ -90,62 +94,49 @@ def _target(data: ProblemData) -> str:
     return f"at a relative tolerance of {quantities.tolerance(target.rtol)}" if target.rtol is not None else "measured"
 
 
-def _rows(section: Section, shown: CostPanel) -> Iterator[tuple[object, ...]]:
-    division = f"{section.name}: {shown.panel.title}" if shown.panel.title else section.name
+def _rows(shown: Costs) -> Iterator[tuple[object, ...]]:
     cheapest = {cell.cell_id: gradients for gradients, cell in shown.cheapest}
     for cell, of_cell in shown.costs:
         totals = [of_cell.total_s(n) for n in NUMBERS]
         from_n = cheapest.get(cell.cell_id)
-        yield (division, label(cell), of_cell.first_s, of_cell.each_s, *totals, from_n, None, places(cell))
+        yield (label(cell), of_cell.first_s, of_cell.each_s, *totals, from_n, None, places(cell))
     for cell, reason in shown.without:
-        yield (division, label(cell), *(None,) * (len(NUMBERS) + 3), reason, places(cell))
+        yield (label(cell), *(None,) * (len(NUMBERS) + 3), reason, places(cell))
 
 
-def _alt(data: ProblemData, section: Section, panels: Sequence[CostPanel]) -> str:
-    said = [f"Total time against the number of gradients of {data.title} ({section.name}: {section.meaning})."]
-    for shown in panels:
-        told = [f"{label(cell)} from {quantities.count(gradients)} on" for gradients, cell in shown.cheapest[1:]]
-        if shown.cheapest:
-            where = f"In {shown.panel.title} t" if shown.panel.title else "T"
-            first = f"{where}he cheapest is {label(shown.cheapest[0][1])} from the first gradient on"
-            said.append(f"{'; '.join([first, *told])}.")
+def _alt(data: ProblemData, shown: Costs) -> str:
+    said = [f"Total time against the number of gradients of {data.title}."]
+    if shown.cheapest:
+        first = f"The cheapest is {label(shown.cheapest[0][1])} from the first gradient on"
+        later = [f"{label(cell)} from {quantities.count(gradients)} on" for gradients, cell in shown.cheapest[1:]]
+        said.append(f"{'; '.join([first, *later])}.")
     return " ".join(said)
 
 
-def _furthest(panels: Sequence[CostPanel]) -> float:
+def _furthest(shown: Costs) -> float:
     """log10 of the largest number of gradients that is drawn: well past the last overtaking."""
-    last = max((gradients for shown in panels for gradients, _ in shown.cheapest), default=1)
+    last = max((gradients for gradients, _ in shown.cheapest), default=1)
     return min(max(4.0, math.ceil(math.log10(last)) + 1.0), 9.0)
 
 
-def _draw(backend: Backend, data: ProblemData, section: Section, panels: Sequence[CostPanel]) -> None:
-    legend = Legend(
-        [
-            LegendLine(data.style(cell), label(cell) + (f": {reason}" if reason else ""))
-            for shown in panels
-            for cell, reason in (*((cell, "") for cell, _ in shown.costs), *shown.without)
-        ]
-    )
-    grid = Grid(len(panels), legend.height_in, cautioned=bool(data.caution))
+def _draw(backend: Backend, data: ProblemData, shown: Costs) -> None:
+    cells = (*((cell, "") for cell, _ in shown.costs), *shown.without)
+    legend = Legend([LegendLine(data.style(cell), label(cell) + (f": {why}" if why else "")) for cell, why in cells])
+    grid = Grid(1, legend.height_in, cautioned=bool(data.caution))
     grid.open(backend)
-    only = panels[0].panel.title if grid.single else ""
-    title(backend, joined(f"{data.title}: {section.name}", only), data.caution)
-    last = _furthest(panels)
-    every = [of_cell for shown in panels for _, of_cell in shown.costs]
-    low, high = scales.log_limits([math.log10(c.total_s(round(10**n))) for c in every for n in (0.0, last)])
+    title(backend, f"{data.title}: total time against the number of gradients", data.caution)
+    last = _furthest(shown)
+    low, high = scales.log_limits([math.log10(c.total_s(round(10**n))) for _, c in shown.costs for n in (0.0, last)])
     x_limits, y_limits = (-0.05, last), (low - 0.06 * (high - low), high)
-    for place, shown in enumerate(panels):
-        axes = grid.axes(backend, place)
-        axes.limits(x=x_limits, y=y_limits)
-        grid.title(axes, shown.panel.title)
-        axes.x_axis(scales.named_ticks(x_limits, scales.count_tick), "gradients")
-        y_label = "total time" if grid.leftmost(place) else ""
-        axes.y_axis(scales.named_ticks(y_limits, scales.duration_tick), y_label)
-        _draw_panel(axes, data, shown)
+    axes = grid.axes(backend, 0)
+    axes.limits(x=x_limits, y=y_limits)
+    axes.x_axis(scales.named_ticks(x_limits, scales.count_tick), "gradients")
+    axes.y_axis(scales.named_ticks(y_limits, scales.duration_tick), "total time")
+    _draw_panel(axes, data, shown)
     legend.draw(backend)
 
 
-def _draw_panel(axes: Axes, data: ProblemData, shown: CostPanel) -> None:
+def _draw_panel(axes: Axes, data: ProblemData, shown: Costs) -> None:
     last = axes.x_limits[1]
     numbers = [last * step / 24 for step in range(25)]
     for cell, of_cell in shown.costs:

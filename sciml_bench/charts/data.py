@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sciml_bench.analysis.process_summary import ProcessSummary
-from sciml_bench.analysis.ranking import Pair, between, judged_pairs
-from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, Time, compare, tables
+from sciml_bench.analysis.ranking import Judged
+from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, Time, compare
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.charts.chart import clean
 from sciml_bench.charts.style import Configuration, Palette, Style, configuration
@@ -195,25 +195,11 @@ class RunData:
                         yield name, data.problem, Measured(cell, rows.get(cell.cell_id))
 
     @cached_property
-    def _tables(self) -> list[RowTable]:
-        return [table for data in self.problems for table in tables(data.comparison)]
+    def _judged(self) -> Judged:
+        return Judged({data.problem: data.comparison for data in self.problems})
 
-    @cached_property
-    def _judged(self) -> dict[Pair, Judgement]:
-        return judged_pairs(self._tables)
-
-    @cached_property
-    def _places(self) -> dict[tuple[str, str], tuple[int, int]]:
-        """The table and the place of each row, by the name of the contest and the row's cell."""
-        return {
-            (table.name, row.summary.cell_id): (number, place)
-            for number, table in enumerate(self._tables)
-            for place, row in enumerate(table.rows)
-        }
-
-    def judgement(self, contest: Contest, quantity: str, base: Measured, other: Measured) -> Judgement | None:
+    def judgement(self, quantity: str, base: Measured, other: Measured) -> Judgement | None:
         """The judgement on two cells of one problem, in the family of all comparisons of the run."""
-        places = [self._places.get((contest.name, entry.cell.cell_id)) for entry in (base, other)]
-        if places[0] is None or places[1] is None:
+        if base.row is None or other.row is None:
             return None
-        return between(self._judged, self._tables, (places[0][0], quantity, places[0][1], places[1][1]))
+        return self._judged.between(quantity, base.row, other.row)

@@ -98,7 +98,7 @@ def _opponent(
         of_other = contest.solvers[other].get(problem)
         if of_other is None:
             continue
-        judgement = data.judgement(contest, quantity, of_base, of_other)
+        judgement = data.judgement(quantity, of_base, of_other)
         if judgement is not None:
             ratios.append(Ratio(problem, of_base, of_other, judgement))
     if len(ratios) < 2:

@@ -23,6 +23,7 @@ Views:
   points     a row for each tolerance of a process: median times, errors, outcomes, counts
   samples    a row for each call: solve or gradient; first, warm_up or steady; seconds; counted
   trainings  a row for each step of a training: step, seconds, loss, and how the training ended
+  answers    a row for each problem: which way is fastest, the next one, what is cheapest for how many gradients
   cells      a row for each cell of each table, as in `export --summary`: times at equal accuracy, verdicts
 
 \b
@@ -30,8 +31,7 @@ Which columns there are: sciml-bench query "describe points"
 
 \b
 Examples:
-  sciml-bench query "select problem, adapter, method, gradient_s from cells
-      where comparison = 'idiomatic' order by problem, gradient_s"
+  sciml-bench query "select problem, verdict, adapter, method, seconds, next_ratio from answers"
   sciml-bench query "select adapter, outcome, count(*) as points from points
       where counts group by all order by all" results/old results/new
   sciml-bench query "select record_id, quantile_cont(seconds, 0.99) / median(seconds) as tail

@@ -10,16 +10,17 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.errors import UsageError
-from sciml_bench.export.cells import COLUMNS, cell_rows
-from sciml_bench.export.formats import Kind
+from sciml_bench.export import answers, cells
+from sciml_bench.export.formats import Column, Kind, Row
 from sciml_bench.record.migration import PLACES_OF_3, SCHEMA
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
@@ -268,7 +269,7 @@ OF_POINTS = (_UNNESTED, _POINTS, _SAMPLES)
 """The views that need the points of the records, in the order in which they are made."""
 
 
-VIEWS = ("records", "points", "samples", "trainings", "cells")
+VIEWS = ("records", "points", "samples", "trainings", "cells", "answers")
 """What may be asked of."""
 
 _TYPES = {Kind.TEXT: "VARCHAR", Kind.INTEGER: "BIGINT", Kind.NUMBER: "DOUBLE", Kind.TRUTH: "BOOLEAN"}
@@ -329,7 +330,7 @@ def _load(connection: DuckDBPyConnection, question: str, runs: Sequence[Run]) ->
     insert = insert_raw(with_points, "trainings" in named)
     connection.execute(CREATE_RAW)
     left_out = 0
-    if named - {"cells"}:
+    if named - _ANALYSED.keys():
         for run in runs:
             if run.records_path.is_file():
                 path = str(run.records_path.resolve())
@@ -337,8 +338,8 @@ def _load(connection: DuckDBPyConnection, question: str, runs: Sequence[Run]) ->
                 left_out += _lines(run) - read
     for view in (*OF_RECORDS, *(OF_POINTS if with_points else ())):
         connection.execute(view)
-    if "cells" in named:
-        left_out = max(left_out, _load_cells(connection, runs))
+    if named & _ANALYSED.keys():
+        left_out = max(left_out, _load_analysed(connection, named & _ANALYSED.keys(), runs))
     return left_out
 
 
@@ -349,14 +350,23 @@ def _lines(run: Run) -> int:
     return sum(1 for _, line in numbered_lines(run.records_path) if line.strip())
 
 
-def _load_cells(connection: DuckDBPyConnection, runs: Sequence[Run]) -> int:
-    columns = ", ".join(f'"{column.name}" {_TYPES[column.kind]}' for column in COLUMNS)
-    connection.execute(f"CREATE TABLE cells ({columns})")
+_ANALYSED: Mapping[str, tuple[tuple[Column, ...], Callable[[Analysis], Iterable[Row]]]] = {
+    "cells": (cells.COLUMNS, cells.cell_rows),
+    "answers": (answers.COLUMNS, answers.answer_rows),
+}
+"""The tables that the analysis of a run fills."""
+
+
+def _load_analysed(connection: DuckDBPyConnection, names: Iterable[str], runs: Sequence[Run]) -> int:
     damaged: list[object] = []
-    for run in runs:
-        rows = list(cell_rows(Analysis(summarise(run.plan, run.records(damaged.append)), run.folder)))
+    analyses = [Analysis(summarise(run.plan, run.records(damaged.append)), run.folder) for run in runs]
+    for name in names:
+        columns, rows_of = _ANALYSED[name]
+        declared = ", ".join(f'"{column.name}" {_TYPES[column.kind]}' for column in columns)
+        connection.execute(f"CREATE TABLE {name} ({declared})")
+        rows = [row for analysis in analyses for row in rows_of(analysis)]
         if rows:
-            connection.executemany(f"INSERT INTO cells VALUES ({', '.join('?' * len(COLUMNS))})", rows)
+            connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})", rows)
     return len(damaged)
 
 
@@ -373,6 +383,11 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _shortened(error: Exception) -> str:
-    """The first lines of what DuckDB says: what is wrong, and where."""
+    """The first lines of what DuckDB says: what is wrong, and where; of an unknown table which ones there are."""
     lines = [line for line in str(error).splitlines() if line.strip()]
+    unknown = re.match(r"Catalog Error: Table with name (\S+) does not exist", lines[0]) if lines else None
+    if unknown:
+        close = get_close_matches(unknown[1], VIEWS, n=1)
+        hint = f"Did you mean '{close[0]}'? " if close else ""
+        return f"there is no table '{unknown[1]}'. {hint}There are {', '.join(VIEWS)}."
     return "\n".join(lines[:4])

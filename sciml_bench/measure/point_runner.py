@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, V
 from sciml_bench.host.energy import EnergyMeter
 from sciml_bench.host.process import Displacements, rss_bytes, working_bytes
 from sciml_bench.measure import gradient_check
-from sciml_bench.measure.gradient_scoring import gradient_scores
 from sciml_bench.measure.protocol import Event, Phases, PointDone, TurnToken, explain
 from sciml_bench.measure.sampling import (
     Call,
@@ -35,85 +34,19 @@ from sciml_bench.measure.sampling import (
     steady_rule,
     timed,
 )
-from sciml_bench.measure.scoring import BOUNDS, Invariants, gradient_parity, output_scores, slopes_of, solve_scores
+from sciml_bench.measure.scorer import scorer_of
+from sciml_bench.measure.scoring import Invariants
 from sciml_bench.measure.steady import WarmUp, steady_state
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import (
     MAX_STORED_COMPONENTS,
     GradientHalf,
     PointResult,
-    Scores,
     SolveHalf,
     Steady,
     finite,
 )
-from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task, Theta
-
-# Scores of a task's first calls: of a solver against its reference, of a model against its own.
-
-Judged = tuple[Scores | None, str]
-"""Scores, ``None`` without a reference, and the reason why they miss their bound, empty where they do not."""
-
-
-class Scorer(Protocol):
-    """Judges the result of a scored call at a point."""
-
-    def solve(self, ys: FloatArray, point: Point) -> Judged:
-        """Of a solution (n_times, n_states), or of a model's outputs (batch, n_outputs)."""
-        ...
-
-    def gradient(self, gradient: Gradient, point: Point) -> Judged:
-        """Of a loss and its gradient."""
-        ...
-
-    def slopes(self, gradient: Gradient) -> FloatArray | None:
-        """What a model's gradient is judged by and a record keeps of it: its products with the truth's directions."""
-        ...
-
-
-def scorer_of(task: Task) -> Scorer:
-    """The scorer of a task."""
-    return _SolverScorer(task) if task.learning is None else _ModelScorer(task)
-
-
-class _SolverScorer:
-    def __init__(self, task: Task):
-        self._task = task
-
-    def solve(self, ys: FloatArray, point: Point) -> Judged:
-        task = self._task
-        if task.reference is None:
-            return None, ""
-        return solve_scores(ys, task.reference, task.numbers.atol_scale, task.error_bound)
-
-    def gradient(self, gradient: Gradient, point: Point) -> Judged:
-        task = self._task
-        if task.reference is None:
-            return None, ""
-        theta = task.theta or Theta.unnamed(task.numbers.theta)
-        precision, bound = task.cell.precision, task.gradient_error_bound
-        return gradient_scores(gradient.gradient, theta, task.reference, point, precision, bound)
-
-    def slopes(self, gradient: Gradient) -> FloatArray | None:
-        return None
-
-
-class _ModelScorer:
-    def __init__(self, task: Task):
-        self._truth = None if task.learning is None else task.learning.truth
-        self._bound = BOUNDS[task.cell.precision]
-
-    def solve(self, ys: FloatArray, point: Point) -> Judged:
-        return (None, "") if self._truth is None else output_scores(ys, self._truth, self._bound)
-
-    def gradient(self, gradient: Gradient, point: Point) -> Judged:
-        if self._truth is None:
-            return None, ""
-        return gradient_parity(gradient.loss, gradient.gradient, point.batch or 1, self._truth, self._bound)
-
-    def slopes(self, gradient: Gradient) -> FloatArray | None:
-        return None if self._truth is None else slopes_of(gradient.gradient, self._truth)
-
+from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task
 
 _STREAMS = {"solve": 0, "gradient": 1}
 _WARM_UP, _STEADY, _BLOCKING, _MEMORY = range(4)

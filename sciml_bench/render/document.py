@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from sciml_bench.analysis.analysis import Analysis, RankedTable
-from sciml_bench.analysis.break_even import choice
+from sciml_bench.analysis.answer import Answer
+from sciml_bench.analysis.break_even import Choice
 from sciml_bench.analysis.comparable import disturbed
 from sciml_bench.analysis.models import is_model, model_table
 from sciml_bench.analysis.phase_bars import stack
 from sciml_bench.analysis.quantities import finite
-from sciml_bench.analysis.ranking import QUANTITIES, Lead
+from sciml_bench.analysis.ranking import QUANTITIES, Lead, Ranking
 from sciml_bench.analysis.reliability import document, shares
-from sciml_bench.analysis.rows import Comparison, Row, RowTable, Time
+from sciml_bench.analysis.rows import Comparison, Row, Time
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.tables import advice as advice_table
 from sciml_bench.analysis.tables.models import model_document
@@ -32,10 +34,11 @@ def run_document(analysis: Analysis) -> dict[str, Any]:
         "comparable": comparable,
         "not_comparable": analysis.why_not_comparable or None,
         "disturbed_processes": disturbed(summary.cells.values()).count,
-        "comparisons_in_family": analysis.standings.family,
+        "comparisons_in_family": 0 if analysis.judged is None else analysis.judged.family,
         "problems": [
             {
-                **_problem(problem.comparison, [_table(ranked, comparable) for ranked in problem.tables]),
+                **_problem(problem.comparison, [_table(ranked) for ranked in problem.tables]),
+                "answer": _answer(problem.answer),
                 "invariants": document(problem.cells),
                 "training": training_document(training_rows(problem.cells)),
                 **_model(summary, problem.name),
@@ -70,17 +73,33 @@ def _problem(comparison: Comparison, of_tables: list[dict[str, Any]]) -> dict[st
     }
 
 
-def _table(ranked: RankedTable, comparable: bool) -> dict[str, Any]:
-    """One table: its cells, the verdicts between them, and the best choice among them."""
+def _table(ranked: RankedTable) -> dict[str, Any]:
+    """One table: its cells, and of a group of matched cells the ranking within it."""
     table = ranked.table
+    within = {} if not ranked.within_group else {"within_group": _rankings(ranked.rankings)}
+    return {"name": table.name, "cells": [_label(row) for row in table.rows], **within}
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    """What was found of a problem: sentences, rankings of all of its cells, and the cheapest."""
     return {
-        "name": table.name,
-        "cells": [_label(row) for row in table.rows],
-        "fastest": {quantity: _lead(ranked, quantity) for quantity in QUANTITIES} if comparable else None,
-        "verdicts": [
+        "sentences": list(answer.sentences),
+        **_rankings(answer.rankings),
+        "cheapest": None if answer.choice is None else _choice(answer.choice),
+    }
+
+
+def _rankings(rankings: Mapping[str, Ranking]) -> dict[str, Any]:
+    return {quantity: _ranking(rankings[quantity]) if quantity in rankings else None for quantity in QUANTITIES}
+
+
+def _ranking(found: Ranking) -> dict[str, Any]:
+    return {
+        "verdict": "fastest" if found.lead is Lead.CLEAR else found.lead.value,
+        "cell": _label(found.fastest),
+        "not_slower": [_label(item.row) for item in found.tied],
+        "against": [
             {
-                "quantity": item.quantity,
-                "fastest": _label(item.fastest),
                 "cell": _label(item.row),
                 "verdict": item.judgement.verdict.value,
                 "ratio": finite(dataclasses.asdict(item.judgement.ratio)),
@@ -89,32 +108,15 @@ def _table(ranked: RankedTable, comparable: bool) -> dict[str, Any]:
                 "held": item.judgement.held,
                 "disturbed_processes": disturbed((item.fastest.summary, item.row.summary)).count,
             }
-            for item in ranked.standings
+            for item in found.standings
         ],
-        "best_choice": _choice(table) if comparable else None,
-    }
-
-
-def _lead(ranked: RankedTable, quantity: str) -> dict[str, Any] | None:
-    """Whether there is a fastest row, and which others may be as fast."""
-    of_quantity = [item for item in ranked.standings if item.quantity == quantity]
-    if not of_quantity:
-        return None
-    word, tied = ranked.lead(quantity)
-    return {
-        "verdict": "fastest" if word is Lead.CLEAR else word.value,
-        "cell": _label(of_quantity[0].fastest),
-        "not_slower": [_label(item.row) for item in tied],
     }
 
 
 _LEADS = {Lead.CLEAR: "cheapest", Lead.SAME: "same", Lead.UNDECIDED: "undecided"}
 
 
-def _choice(table: RowTable) -> dict[str, Any] | None:
-    found = choice(table.rows)
-    if found is None:
-        return None
+def _choice(found: Choice) -> dict[str, Any]:
     return {
         "best": [
             {

@@ -68,6 +68,18 @@ def print_run(analysis: Analysis, console: Console) -> None:
     print_lines(bridges(summary), console)
     print_lines(doubts(summary), console)
     print_account(analysis, console)
+    if axis_of(summary.plan) is None:
+        print_answers(analysis, console)
+
+
+def print_answers(analysis: Analysis, console: Console) -> None:
+    """Print the answer of each problem, at the end, where it is seen first."""
+    for problem in analysis.problems:
+        sentences = list(problem.answer.sentences)
+        if sentences:
+            _say(console, "")
+            _say(console, problem.name, "bold")
+            print_lines(sentences, console)
 
 
 def _print_sweep(summary: RunSummary, console: Console) -> None:
@@ -93,17 +105,17 @@ def _print_problems(analysis: Analysis, console: Console) -> None:
     models = {entry["name"]: entry for entry in summary.plan["problems"] if is_model(entry)}
     for problem in analysis.problems:
         if problem.name in models:
-            _print_model(models[problem.name], problem, analysis.comparable, console)
+            _print_model(models[problem.name], problem, console)
             continue
-        print_problem(problem, analysis.comparable, console)
+        print_problem(problem, console)
     _print_advice(analysis, console)
-    if analysis.standings.family:
-        print_lines(family(analysis.standings), console)
+    if analysis.judged is not None and analysis.judged.family:
+        print_lines(family(analysis.judged), console)
     if any(cell.timed for cell in summary.cells.values()):
         print_reading_help(summary, console)
 
 
-def print_problem(problem: ProblemAnalysis, comparable: bool, console: Console) -> None:
+def print_problem(problem: ProblemAnalysis, console: Console) -> None:
     """Print the tables of one problem with what follows from them, and how to read them."""
     cells, comparison = problem.cells, problem.comparison
     if not any(cell.processes for cell in cells):
@@ -113,15 +125,16 @@ def print_problem(problem: ProblemAnalysis, comparable: bool, console: Console) 
     if not comparison.rows:
         _say(console, "no cell has a time to show; see the failures below")
     for number, ranked in enumerate(problem.tables):
-        rows = ranked.table.rows
         print_table(cell_table(ranked), console, apart=number > 0)
-        if comparable:
-            print_lines(verdicts(ranked.standings, rows), console)
-            print_lines(best_choice(rows), console)
+        if ranked.within_group:
+            print_lines(verdicts(ranked.rankings.values(), ranked.table.name.partition(": ")[2]), console)
     if comparison.rows:
         solve, gradient = comparison.solve_target, comparison.gradient_target
         targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
         _say(console, targets, "dim")
+    print_lines(verdicts(problem.answer.rankings.values()), console)
+    if problem.answer.choice is not None:
+        print_lines(best_choice(problem.answer.choice, comparison.rows), console)
     print_lines(batch_lines(cells), console)
     print_lines(drift_lines(cells), console)
     if trained := training_rows(cells):
@@ -131,7 +144,7 @@ def print_problem(problem: ProblemAnalysis, comparable: bool, console: Console) 
     _print_stacks(cells, console)
 
 
-def _print_model(entry: Mapping[str, Any], problem: ProblemAnalysis, comparable: bool, console: Console) -> None:
+def _print_model(entry: Mapping[str, Any], problem: ProblemAnalysis, console: Console) -> None:
     """Print the tables of a model: parity before times. ``entry`` is what the plan says of it."""
     table = model_table(problem.name, problem.cells)
     if not table.parity:
@@ -141,16 +154,14 @@ def _print_model(entry: Mapping[str, Any], problem: ProblemAnalysis, comparable:
     print_table(model_tables.parity_table(table.parity), console, apart=False)
     if table.rows:
         print_table(model_tables.times_table(table), console)
-        if comparable:
-            for ranked in problem.tables:
-                print_lines(verdicts(ranked.standings, ranked.table.rows), console)
+        print_lines(verdicts(problem.answer.rankings.values()), console)
         print_lines(model_tables.checklist(entry, table), console)
     _print_stacks(problem.cells, console)
 
 
 def _print_advice(analysis: Analysis, console: Console) -> None:
     """Print what to take for the problems of each kind, where the run has several and compares."""
-    if not analysis.comparable or len(analysis.problems) < 2:
+    if not analysis.comparable:
         return
     advised = analysis.advice
     silent = unadvised(analysis.summary.plan, advised)

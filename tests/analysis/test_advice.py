@@ -58,7 +58,7 @@ def _cell(problem: str, method: str) -> Cell:
 
 def advised(made: RunSummary) -> dict[tuple[str, int], Advice]:
     shown = [table for name in made.problems for table in tables(compare(name, made.of_problem(name)))]
-    return {(item.kind, item.gradients): item for item in advice(made.plan, shown)}
+    return {(item.kind, item.gradients): item for item in advice(made.plan, shown, fewest=1)}
 
 
 BOTH: Costs = {
@@ -117,12 +117,12 @@ def test_a_quick_start_is_advised_for_few_gradients_and_a_quick_gradient_for_man
     (rival,) = few.even
     assert rival.judgement.ratio.estimate == pytest.approx((20.01 * 20.04 / (2.08 * 3.08)) ** 0.5, rel=0.02)
     assert rival.judgement.ratio.n == 2
-    assert (few.lead, few.few, few.next) == (Lead.UNDECIDED, True, None)
+    assert (few.lead, few.next) == (Lead.UNDECIDED, None)
 
 
 def test_many_problems_that_agree_name_the_one_to_take():
     for item in advised(summary(many(BOTH_WAYS))).values():
-        assert (item.lead, item.few, item.even) == (Lead.CLEAR, False, ())
+        assert (item.lead, item.even) == (Lead.CLEAR, ())
         assert item.next is not None
         assert item.next.judgement.ratio.n == len(SMALL)
 
@@ -145,8 +145,9 @@ def test_problems_that_disagree_leave_it_undecided_however_many_blocks_there_are
 def test_one_problem_says_nothing_of_others():
     made = summary(BOTH | {("flame", "quick"): (1.0, 1.0), ("flame", "steady"): (90.0, 9.0)}, blocks=10)
     stiff = advised(made)["stiff", 1000]
-    assert (stiff.lead, stiff.few) == (Lead.UNDECIDED, True)
-    assert "one problem: too few to say much of others of the kind" in printed(made)
+    assert stiff.lead is Lead.UNDECIDED
+    assert advice_table.CAPTION not in printed(made)
+    assert Analysis(made).advice == ()
 
 
 def test_the_mean_is_geometric_and_the_factor_says_what_one_answer_costs():
@@ -166,7 +167,7 @@ def test_one_that_fails_on_a_problem_of_the_kind_is_left_out_and_named():
     for item in advised(summary(costs)).values():
         assert item.solver.split()[1] != "fails"
         assert [(solver.split()[1], problems) for solver, problems in item.missed.items()] == [("fails", ("swing",))]
-    assert "is left out: no gradient of that accuracy on swing" in printed(summary(costs))
+    assert "is left out: no gradient of that accuracy on swing" in noted(summary(costs))
 
 
 def test_a_problem_that_one_library_alone_can_run_is_no_contest():
@@ -179,7 +180,7 @@ def test_a_problem_that_one_library_alone_can_run_is_no_contest():
     few = advised(summary(costs))["small", 10]
     assert few.solver.startswith("torch other ")
     assert (few.problems, few.alone) == (("spiral", "swing"), {"noise": "diffrax"})
-    assert "noise is left out: only diffrax runs it" in printed(summary(costs))
+    assert "noise is left out: only diffrax runs it" in noted(summary(costs))
 
 
 def test_a_library_that_failed_on_a_problem_is_no_reason_to_drop_it():
@@ -192,8 +193,8 @@ def test_a_library_that_failed_on_a_problem_is_no_reason_to_drop_it():
 def test_a_kind_of_which_nothing_can_be_said_is_told_with_the_reason():
     costs = BOTH | {("flame", "stalls"): None, ("flame", "fails"): None}
     made = summary(costs)
-    assert unadvised(made.plan, tuple(advised(made).values())) == {"stiff": ("flame",)}
-    text = " ".join(printed(made).split())
+    assert unadvised(made.plan, tuple(advised(made).values()), fewest=1) == {"stiff": ("flame",)}
+    text = " ".join(noted(made).split())
     assert "stiff: nothing to advise, as no way has a gradient of that accuracy on all" in text
     assert "large: nothing" not in text
 
@@ -203,15 +204,15 @@ def test_the_only_way_that_works_is_the_one_to_take():
     only = advised(made)["stiff", 1000]
     assert (only.solver.split()[1], only.factor, only.even, only.next) == ("steady", 1.0, (), None)
     assert [(solver.split()[1], problems) for solver, problems in only.missed.items()] == [("fails", ("flame",))]
-    assert unadvised(made.plan, tuple(advised(made).values())) == {}
-    assert "diffrax fails checkpointed compiled is left out: no gradient of that accuracy on flame" in printed(made)
+    assert unadvised(made.plan, tuple(advised(made).values()), fewest=1) == {}
+    assert "diffrax fails checkpointed compiled is left out: no gradient of that accuracy on flame" in noted(made)
 
 
 def test_a_problem_on_which_everything_failed_is_left_out_and_named():
     costs = BOTH | {("noise", "quick"): None, ("noise", "steady"): None}
     for item in advised(summary(costs)).values():
         assert (item.problems, item.failed) == (("spiral", "swing"), ("noise",))
-    assert "noise is left out: nothing has a gradient of that accuracy there" in printed(summary(costs))
+    assert "noise is left out: nothing has a gradient of that accuracy there" in noted(summary(costs))
 
 
 def test_rivals_within_the_band_are_not_told_apart():
@@ -239,13 +240,19 @@ def printed(made: RunSummary) -> str:
     return stream.getvalue()
 
 
-def test_the_table_stands_below_the_problems_of_a_run_that_compares():
-    text = printed(summary(BOTH))
+def noted(made: RunSummary) -> str:
+    """What is said of kinds of any number of problems."""
+    found = tuple(advised(made).values())
+    silent = advice_table.silence(unadvised(made.plan, found, fewest=1))
+    return "\n".join([*advice_table.advice_table(found).notes, *silent])
+
+
+def test_the_table_stands_below_five_problems_of_a_kind_and_more():
+    text = printed(summary(many(BOTH_WAYS)))
     assert advice_table.CAPTION in text
-    assert "small: spiral, swing" in text
-    assert advice_table.CAPTION not in printed(summary(BOTH, profile="smoke", blocks=1))
-    alone = {key: cost for key, cost in BOTH.items() if key[0] == "spiral"}
-    assert advice_table.CAPTION not in printed(summary(alone))
+    assert f"small: {', '.join(SMALL)}" in text
+    assert advice_table.CAPTION not in printed(summary(many(BOTH_WAYS), profile="smoke", blocks=1))
+    assert advice_table.CAPTION not in printed(summary(BOTH))
 
 
 def test_it_is_in_the_json_document():
@@ -253,5 +260,4 @@ def test_it_is_in_the_json_document():
     assert [item["gradients"] for item in told] == [10, 1000, 100_000]
     assert told[0]["take"] == "diffrax quick checkpointed compiled"
     assert told[0]["verdict"] == "cheapest"
-    assert told[0]["too_few_problems"] is False
     assert told[0]["next"]["verdict"] == "slower"

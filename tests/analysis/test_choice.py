@@ -72,7 +72,7 @@ def test_those_that_are_the_same_are_named():
     assert found is not None
     assert found.best[0].lead is Lead.SAME
     assert [method(item.row) for item in found.best[0].tied] == ["b"]
-    lines = remarks.best_choice(rows({"a": (1.0, 100.0), "b": (1.01, 100.0)}))
+    lines = remarks.best_choice(found)
     assert any("(the same within 5 %: diffrax b discrete jit)" in line for line in lines)
 
 
@@ -82,7 +82,7 @@ def test_three_blocks_do_not_tell_apart_what_is_30_percent_apart():
     assert found is not None
     assert {item.lead for item in found.best} == {Lead.UNDECIDED}
     assert [method(item.row) for item in found.best[0].tied] == ["b"]
-    lines = list(remarks.best_choice(rows({"a": (1.0, 100.0), "b": (1.3, 130.0)})))
+    lines = list(remarks.best_choice(found))
     assert lines[1].endswith("undecided: diffrax a discrete jit, or diffrax b discrete jit")
 
 
@@ -120,11 +120,12 @@ def test_cells_without_a_common_block_are_not_judged():
 @pytest.mark.parametrize("costs", [{}, {"a": (1.0, 1.0)}])
 def test_without_two_cells_there_is_no_choice(costs):
     assert choice(rows(costs)) is None
-    assert list(remarks.best_choice(rows(costs))) == []
 
 
 def test_sentences():
-    lines = list(remarks.best_choice(rows({"eager": (1.0, 100.0), "compiled": (11.0, 1.0)})))
+    found = choice(rows({"eager": (1.0, 100.0), "compiled": (11.0, 1.0)}))
+    assert found is not None
+    lines = list(remarks.best_choice(found))
     assert lines[1] == "  for      10 gradients   1.99 s  diffrax eager discrete jit"
     assert lines[3] == "  for 100 000 gradients    2 min  diffrax compiled discrete jit"
     assert lines[4] == (

@@ -22,7 +22,7 @@ _READING = (
     f"large: {LARGE} or more components of the state or of theta, times the trajectories. factor: the geometric mean "
     "over the problems of its cost over the least of any cell there. take: judged over the problems, which stand for "
     "others of their kind; where it says undecided, take any of those that are not told apart. In brackets: the 95 % "
-    f"interval over the problems, from {FEWEST} on resampled too; fewer name one to take only from a factor of 2 on."
+    f"interval over the problems, also resampled. A kind has at least {FEWEST} problems."
 )
 
 _VERDICTS = {Lead.CLEAR: "cheapest", Lead.SAME: "same", Lead.UNDECIDED: "undecided"}
@@ -50,9 +50,6 @@ def _notes(found: Sequence[Advice]) -> Iterator[str]:
     for kind in dict.fromkeys(item.kind for item in found):
         of = next(item for item in found if item.kind == kind)
         yield f"{kind}: {', '.join(of.problems)}"
-        if of.few:
-            count = "one problem" if len(of.problems) == 1 else f"{len(of.problems)} problems"
-            yield f"  {count}: too few to say much of others of the kind"
         for problem, adapter in of.alone.items():
             yield f"  {problem} is left out: only {adapter} runs it"
         for problem in of.failed:
@@ -77,7 +74,6 @@ def document(found: Sequence[Advice]) -> list[dict[str, Any]]:
             "gradients": item.gradients,
             "take": item.solver,
             "verdict": _VERDICTS[item.lead],
-            "too_few_problems": item.few,
             "factor": item.factor,
             "not_told_apart": [_rival(rival) for rival in item.even],
             "next": None if item.next is None else _rival(item.next),

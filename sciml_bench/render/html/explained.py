@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.fairness import Item, Side, State, checklist, tally
-from sciml_bench.analysis.ranking import Standing
+from sciml_bench.analysis.ranking import Ranking, Standing, time_of
 from sciml_bench.analysis.rows import Comparison, Row, compare
 from sciml_bench.analysis.slowdown import Gap, gap
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.render.html.table import Entry, Places
-from sciml_bench.render.html.verdicts import Win, time_of
 from sciml_bench.stats.verdict import Verdict
 
 # Which cells a page draws and explains one by one, where there are more than a page can hold.
@@ -97,32 +96,31 @@ class Explained:
 
 
 def explained(
-    win: Win,
-    found: Sequence[Standing],
+    found: Ranking,
+    rows: Sequence[Row],
     comparison: Comparison,
     places: Places,
     budget: PageBudget,
 ) -> Iterator[Explained]:
-    """The comparisons of a table with its fastest row, of the cells that the limit leaves."""
-    target = comparison.gradient_target if win.quantity == "gradient" else comparison.solve_target
-    judged = {item.row.summary.cell_id: item for item in found if item.quantity == win.quantity}
+    """Compare the rows of a table with the fastest row of a ranking, as far as the page has room."""
+    target = comparison.gradient_target if found.quantity == "gradient" else comparison.solve_target
 
     def side(row: Row) -> Side:
         return Side(row, places.traces.get(row.summary.cell_id, ()))
 
-    for row in win.table.rows:
-        if not budget.draws(row.summary) or row is win.row or time_of(row, win.quantity).seconds is None:
+    for row in rows:
+        if not budget.draws(row.summary) or row is found.fastest or time_of(row, found.quantity).seconds is None:
             continue
-        standing = judged.get(row.summary.cell_id)
-        between = gap(win.row, row, target, win.quantity)
+        standing = found.standing(row)
+        between = gap(found.fastest, row, target, found.quantity)
         yield Explained(
             name=row.name,
             headline=_headline(between, standing),
             verdict=standing.judgement.verdict.value if standing else "",
             measured=_measured(standing),
             gap=between,
-            items=checklist(side(win.row), side(row), target, win.quantity),
-            places=(places.entry(win.row.summary.cell_id), places.entry(row.summary.cell_id)),
+            items=checklist(side(found.fastest), side(row), target, found.quantity),
+            places=(places.entry(found.fastest.summary.cell_id), places.entry(row.summary.cell_id)),
         )
 
 

@@ -7,8 +7,8 @@ from html import escape
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis, RankedTable
+from sciml_bench.analysis.answer import time_text
 from sciml_bench.analysis.rows import Row
-from sciml_bench.render.html.verdicts import sentences, target_text, time_text, win
 
 _HEADINGS = ("way", "gradient", "solve", "1st gradient", "gradient error", "mescd", "points", "memory")
 
@@ -26,37 +26,32 @@ def _parts(analysis: Analysis) -> Iterator[str]:
         yield f"<p>Not comparable: {escape(analysis.why_not_comparable)}.</p>"
     for problem in analysis.problems:
         if any(cell.processes for cell in problem.cells):
-            yield from _problem(problem, analysis.comparable)
+            yield from _problem(problem)
     failed = analysis.failures
     if failed:
         items = "".join(f"<li>{escape(f'{item.label}: {item.outcome}, {item.reason}')}</li>" for item in failed)
         yield f"<details><summary>{len(failed)} failed</summary><ul>{items}</ul></details>"
 
 
-def _problem(problem: ProblemAnalysis, comparable: bool) -> Iterator[str]:
+def _problem(problem: ProblemAnalysis) -> Iterator[str]:
     yield f"<h4>{escape(problem.name)}: {escape(problem.title)}</h4>"
     if not problem.tables:
         yield "<p>No cell has a time to show.</p>"
         return
+    yield f"<p>{escape(' '.join(problem.answer.sentences))}</p>"
     for ranked in problem.tables:
-        yield from _table(problem, ranked, comparable)
-    solve = target_text(problem.comparison.solve_target, "solve")
-    gradient = target_text(problem.comparison.gradient_target, "gradient")
+        yield from _table(ranked)
+    solve, gradient = problem.answer.at("solve"), problem.answer.at("gradient")
     yield f"<p>Solves at {escape(solve)}, gradients at {escape(gradient)}.</p>"
 
 
-def _table(problem: ProblemAnalysis, ranked: RankedTable, comparable: bool) -> Iterator[str]:
+def _table(ranked: RankedTable) -> Iterator[str]:
     heads = "".join(f"<th>{heading}</th>" for heading in _HEADINGS)
     rows = "".join(
         f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in _texts(row))}</tr>" for row in ranked.table.rows
     )
     yield f"<table><caption>{escape(ranked.table.heading)}</caption><thead><tr>{heads}</tr></thead>"
     yield f"<tbody>{rows}</tbody></table>"
-    won = win(ranked.table, ranked.standings, problem.comparison, comparable)
-    if won is not None and comparable:
-        answer, *rest = sentences(won)
-        first = f"{won.row.name}: {answer[0].lower()}{answer[1:]}"
-        yield f"<p>{escape(' '.join([first, *rest]))}</p>"
 
 
 def _texts(row: Row) -> tuple[str, ...]:
@@ -65,8 +60,8 @@ def _texts(row: Row) -> tuple[str, ...]:
     ok = sum(point.outcome.value == "ok" for point in cell.points)
     return (
         row.name,
-        time_text(row.gradient),
-        time_text(row.solve),
+        time_text(row, "gradient"),
+        time_text(row, "solve"),
         quantities.duration(None if first is None else first.median),
         quantities.error(row.gradient_error),
         quantities.digits(row.mescd),

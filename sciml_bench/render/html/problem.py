@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.analysis.analysis import ProblemAnalysis, RankedTable
+from sciml_bench.analysis.answer import fastest_sentence
 from sciml_bench.analysis.fairness import Item
 from sciml_bench.analysis.loaded_run import LoadedRun, Trace
 from sciml_bench.analysis.notes import best_choice
+from sciml_bench.analysis.ranking import time_of
 from sciml_bench.analysis.reliability import drift_lines, stability_table
 from sciml_bench.analysis.rows import Comparison
 from sciml_bench.analysis.summary import CellSummary
@@ -19,34 +21,38 @@ from sciml_bench.render.html.explained import Explained, PageBudget, explained
 from sciml_bench.render.html.figures import Figure, Looks, Picture, figures
 from sciml_bench.render.html.problem_facts import ModelView, ProblemFacts, model_view, problem_facts
 from sciml_bench.render.html.table import Places, Table
-from sciml_bench.render.html.verdicts import Win, sentences, target_text, time_text, win
 
 
 @dataclass(frozen=True)
 class Division:
-    """One table of a problem with what follows from it."""
+    """One table of a problem with what explains its gaps. ``within`` says who is fastest in a group of matched rows."""
 
     id: str
     name: str
     meaning: str
     table: Table
-    win: Win | None
-    winner: str
-    time: str
-    answer: tuple[str, ...]
-    choices: tuple[str, ...]
+    within: str
+    quantity: str
+    fastest: str
     comparisons: tuple[Explained, ...]
     shared: tuple[Item, ...]
 
 
 @dataclass(frozen=True)
 class ProblemView:
-    """A section of the page. ``why`` are the reasons to believe its numbers, ``kept`` tells of invariants."""
+    """A section of the page.
+
+    ``answer`` says which way is fastest and cheapest, and ``lead`` in one word how sure the first is; ``why`` are the
+    reasons to believe the numbers, ``kept`` is about invariants.
+    """
 
     id: str
     name: str
     title: str
     facts: ProblemFacts
+    answer: tuple[str, ...]
+    choices: tuple[str, ...]
+    lead: str
     divisions: tuple[Division, ...]
     targets: str
     why: tuple[str, ...]
@@ -76,20 +82,21 @@ def problem_view(
     entry = next((entry for entry in loaded.plan["problems"] if entry["name"] == name), {"name": name, "title": ""})
     traces = [trace for cell in cells for trace in places.traces.get(cell.cell_id, ())]
     id_ = f"{places.prefix}p{loaded.summary.problems.index(name) + 1}"
+    chosen = problem.answer.choice
     trained, stability = training_rows(cells), stability_table(cells)
     return ProblemView(
         id=id_,
         name=name,
         title=str(entry["title"]),
         facts=problem_facts(entry, traces, (cell.cell.adapter for cell in cells), loaded.summary.declared),
+        answer=tuple(problem.answer.sentences),
+        choices=() if chosen is None else tuple(line.strip() for line in best_choice(chosen, comparison.rows)),
+        lead=problem.answer.ranking.lead.value if problem.answer.ranking else "",
         divisions=tuple(
             _division(f"{id_}t{number}", ranked, comparison, loaded, places, budget)
             for number, ranked in enumerate(problem.tables, start=1)
         ),
-        targets=(
-            f"Solves are compared at {target_text(comparison.solve_target, 'solve')}, gradients at "
-            f"{target_text(comparison.gradient_target, 'gradient')}."
-        ),
+        targets=(f"Solves are compared at {problem.answer.at('solve')}, gradients at {problem.answer.at('gradient')}."),
         why=tuple(_why(loaded, traces)),
         figures=tuple(figures(pictures, places, looks)),
         model=model_view(id_, entry, cells, places),
@@ -117,18 +124,19 @@ def _division(
     budget: PageBudget,
 ) -> Division:
     table = ranked.table
-    won = win(table, ranked.standings, comparison, loaded.comparable)
-    comparisons = tuple(explained(won, ranked.standings, comparison, places, budget)) if won else ()
+    found = ranked.rankings.get("gradient") or ranked.rankings.get("solve")
+    timed = found is not None and any(time_of(row, found.quantity).seconds is not None for row in table.rows)
+    comparisons = tuple(explained(found, table.rows, comparison, places, budget)) if found and timed else ()
     return Division(
         id=id_,
         name=table.name,
         meaning=table.meaning,
         table=places.table(id_, cell_table(ranked), f"Times, errors and memory of {comparison.problem}, {table.name}"),
-        win=won,
-        winner=won.row.name if won else "",
-        time=time_text(won.time) if won else "",
-        answer=tuple(sentences(won)) if won else (),
-        choices=tuple(line.strip() for line in best_choice(table.rows)) if loaded.comparable else (),
+        within=fastest_sentence(found, comparison, loaded.analysis.why_not_comparable)
+        if found and ranked.within_group
+        else "",
+        quantity=found.quantity if found else "",
+        fastest=found.fastest.name if found else "",
         comparisons=comparisons,
         shared=tuple(_shared(comparisons)),
     )

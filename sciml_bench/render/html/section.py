@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from sciml_bench.analysis.answer import certainty, cheapest, time_text
+from sciml_bench.analysis.break_even import GRADIENTS
 from sciml_bench.analysis.loaded_run import LoadedRun
-from sciml_bench.analysis.notes import cheapest, family
+from sciml_bench.analysis.notes import family
+from sciml_bench.analysis.ranking import Lead, time_of
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.sweep import sweep_tables
 from sciml_bench.analysis.table import Column
@@ -17,10 +21,9 @@ from sciml_bench.render.html import facts
 from sciml_bench.render.html.claim import Tested, under_test
 from sciml_bench.render.html.explained import PageBudget, page_budget
 from sciml_bench.render.html.figures import Figure, Looks, Picture, drawing, figures
-from sciml_bench.render.html.problem import Division, ProblemView, problem_view
+from sciml_bench.render.html.problem import ProblemView, problem_view
 from sciml_bench.render.html.records import CellRecords, cell_records, failure_table, skipped_table
 from sciml_bench.render.html.table import Entry, Places, Table
-from sciml_bench.render.html.verdicts import standing_text
 
 
 def _sweep_tables(summary: RunSummary, prefix: str, places: Places) -> Iterator[Table]:
@@ -46,7 +49,6 @@ class Section:
     headline: tuple[str, ...]
     tested: tuple[Tested, ...]
     wins: Table | None
-    more_wins: Table | None
     advice: Table | None
     unmeasured: tuple[str, ...]
     sweep: tuple[Table, ...]
@@ -87,16 +89,15 @@ def _section(
         say(problem.name)
         problems.append(problem_view(loaded, problem, places, next(pictures), looks, budget))
     say("across problems")
-    advised = analysis.advice if len(problems) > 1 else ()
+    advised = analysis.advice
     return Section(
         id=f"r{number}",
         name=loaded.name,
         facts=tuple(facts.facts(loaded, now)),
         warnings=tuple(_warnings(loaded)),
-        headline=tuple(_headline(problems, loaded)),
+        headline=tuple(_headline(loaded)),
         tested=under_test(loaded, f"r{number}", places),
-        wins=_wins(problems, f"r{number}-wins", places, first=True),
-        more_wins=_wins(problems, f"r{number}-more-wins", places, first=False),
+        wins=_wins(problems, loaded, f"r{number}-wins", places),
         advice=places.table(f"r{number}-advice", advice_table(advised)) if advised else None,
         unmeasured=tuple(facts.unmeasured(loaded)),
         sweep=tuple(_sweep_tables(summary, f"r{number}-sweep", places)),
@@ -105,7 +106,7 @@ def _section(
         failures=failure_table(loaded, places),
         skipped=skipped_table(loaded, places.prefix),
         account=analysis.cell_tally.sentence,
-        rule=" ".join(filter(None, family(analysis.standings))) if analysis.standings.family else "",
+        rule=" ".join(filter(None, family(analysis.judged))) if analysis.judged and analysis.judged.family else "",
         environment=tuple(facts.environment_rows(loaded.environment)),
         records_file="records.jsonl",
         records=tuple(cell_records(loaded, places)),
@@ -126,68 +127,54 @@ def _warnings(loaded: LoadedRun) -> Iterator[str]:
         yield f"Not comparable: {why}."
 
 
-def _divisions(problems: list[ProblemView]) -> Iterator[tuple[ProblemView, Division, bool]]:
-    """The tables with a winner; the first of each problem, which is that of recommended ways, is told apart."""
-    for problem in problems:
-        for number, division in enumerate(item for item in problem.divisions if item.win is not None):
-            yield problem, division, number == 0
-
-
-def _headline(problems: list[ProblemView], loaded: LoadedRun) -> Iterator[str]:
-    """The verdicts in numbers, and how often each cell wins."""
-    words = [division.win.word for _, division, first in _divisions(problems) if first and division.win]
-    if not words or not loaded.comparable:
+def _headline(loaded: LoadedRun) -> Iterator[str]:
+    """How often there is a winner, and which way wins how often."""
+    found = [problem.answer.ranking for problem in loaded.analysis.problems if problem.answer.ranking is not None]
+    if not found or not loaded.comparable:
         return
-    clear, shared, alone = (words.count(word) for word in ("fastest", "shared", "alone"))
     told = (
-        (clear, "one cell is faster than all others"),
-        (
-            shared,
-            "no cell is faster than all others: the table names the shortest time, and which others may be as fast",
-        ),
-        (alone, "only one reaches the accuracy"),
+        (Lead.CLEAR, "one way is faster than all others"),
+        (Lead.SAME, "the fastest ways are the same within 5 %"),
+        (Lead.UNDECIDED, "it is undecided which way is fastest"),
+        (Lead.ALONE, "only one way reaches the accuracy"),
     )
-    parts = [f"on {count} of {len(words)} problems {what}" for count, what in told if count]
-    text = "; ".join(parts)
-    yield f"{text[0].upper()}{text[1:]}." if text else ""
-    wins: dict[str, int] = {}
-    for _, division, first in _divisions(problems):
-        if first and division.win and division.win.word == "fastest":
-            wins[division.winner] = wins.get(division.winner, 0) + 1
-    if len(words) > 1 and wins:
-        listed = ", ".join(f"{name} on {count}" for name, count in sorted(wins.items(), key=lambda item: -item[1]))
-        yield f"Clear wins: {listed}."
+    counts = {lead: sum(item.lead is lead for item in found) for lead, _ in told}
+    parts = [f"on {counts[lead]} of {len(found)} problems {what}" for lead, what in told if counts[lead]]
+    yield f"{'; '.join(parts)}.".capitalize()
+    wins = Counter(item.fastest.name for item in found if item.lead is Lead.CLEAR)
+    if len(found) > 1 and wins:
+        yield f"Clear wins: {', '.join(f'{name} on {count}' for name, count in wins.most_common())}."
 
 
 _CHEAPEST = "the cheapest for so many gradients, from the start of the process"
 _HEADINGS = (
     Column("problem"), Column("fastest"), Column("time", True), Column("at"),
-    Column("how sure", wide=True), *(Column(f"best for {n}", meaning=_CHEAPEST) for n in ("10", "1\u00a0000", "10⁵")),
+    Column("against the others", wide=True),
+    *(Column(f"best for {n}", meaning=_CHEAPEST) for n in ("10", "1\u00a0000", "10⁵")),
     Column("records"),
 )  # fmt: skip
 
 
-def _wins(problems: list[ProblemView], id_: str, places: Places, *, first: bool) -> Table | None:
+def _wins(problems: list[ProblemView], loaded: LoadedRun, id_: str, places: Places) -> Table | None:
+    """The answer of each problem in one row."""
     rows: list[tuple[Entry, ...]] = []
-    for problem, division, leads in _divisions(problems):
-        found = division.win
-        if found is None or leads is not first:
+    for view, problem in zip(problems, loaded.analysis.problems, strict=True):
+        answer, found = problem.answer, problem.answer.ranking
+        if found is None:
             continue
-        best = {item.gradients: cheapest(item) for item in found.choice.best} if found.choice else {}
-        seconds = found.time.seconds
+        best = {item.gradients: cheapest(item) for item in answer.choice.best} if answer.choice else {}
+        seconds = time_of(found.fastest, found.quantity).seconds
+        text = time_text(found.fastest, found.quantity)
         rows.append(
             (
-                Entry(problem.name, division.name, link=division.id if not first else problem.id),
-                Entry(division.winner, mark=found.word),
-                Entry(division.time, f"a {found.quantity}", value=seconds.median if seconds else None),
+                Entry(problem.name, link=view.id),
+                Entry(found.fastest.name, mark=found.lead.value),
+                Entry(text, f"a {found.quantity}", value=seconds.median if seconds else None),
                 # Between words a line may end, but not in the middle of 1e-7.
-                Entry(found.at.replace("-", "-\u2060")),
-                Entry(standing_text(found), mark=found.word),
-                *(Entry(best.get(gradients, "–")) for gradients in (10, 1_000, 100_000)),
-                places.entry(found.row.summary.cell_id),
+                Entry(answer.at(found.quantity).replace("-", "-\u2060")),
+                Entry(certainty(found, answer.why_not), mark=found.lead.value),
+                *(Entry(best.get(gradients, "–")) for gradients in GRADIENTS),
+                places.entry(found.fastest.summary.cell_id),
             )
         )
-    if not rows:
-        return None
-    caption = "Who wins where" if first else "Who wins in the other tables: matched groups, and further combinations"
-    return Table(id_, caption, _HEADINGS, tuple(rows))
+    return Table(id_, "Which way is fastest, problem by problem", _HEADINGS, tuple(rows)) if rows else None
