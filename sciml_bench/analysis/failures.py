@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sciml_bench.analysis.next_way import next_way
 from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.plan.cells import count
@@ -64,7 +65,11 @@ _LONGEST_REASON = 160
 
 @dataclass(frozen=True)
 class Failure:
-    """Points of one cell that failed alike. ``whole_cell`` when the cell has no point that is ok."""
+    """Points of one cell that failed alike. ``whole_cell`` when the cell has no point that is ok.
+
+    ``rerun`` is the command that measures the cell again, ``next_command`` one that tries the next way, and
+    ``next_reason`` why that one; both are empty if no other way is known.
+    """
 
     label: str
     outcome: Outcome
@@ -74,11 +79,13 @@ class Failure:
     of_points: int
     whole_cell: bool
     rerun: str
+    next_reason: str = ""
+    next_command: str = ""
 
 
 def failures(summary: RunSummary) -> list[Failure]:
     """Every failure, cells that failed altogether first."""
-    found = [failure for cell in summary.cells.values() for failure in _of_cell(cell, summary.plan)]
+    found = [failure for cell in summary.cells.values() for failure in _of_cell(cell, summary)]
     return sorted(found, key=lambda failure: not failure.whole_cell)
 
 
@@ -96,7 +103,8 @@ def _of_training(process: ProcessSummary) -> tuple[Outcome, ...]:
     return () if process.training is None else (process.training.outcome,)
 
 
-def _of_cell(cell: CellSummary, plan: Mapping[str, Any]) -> list[Failure]:
+def _of_cell(cell: CellSummary, summary: RunSummary) -> list[Failure]:
+    plan = summary.plan
     counts: dict[tuple[Outcome, str | None], int] = {}
     messages: dict[tuple[Outcome, str | None], str] = {}
     total = 0
@@ -109,6 +117,7 @@ def _of_cell(cell: CellSummary, plan: Mapping[str, Any]) -> list[Failure]:
                 key = (end.outcome, end.phase.removeprefix("first_") if end.phase else None)
                 counts[key] = counts.get(key, 0) + 1
                 messages.setdefault(key, end.message)
+    nexts = {key: next_way(cell, *key, summary) for key in counts}
     return [
         Failure(
             label=cell.cell.label,
@@ -119,6 +128,8 @@ def _of_cell(cell: CellSummary, plan: Mapping[str, Any]) -> list[Failure]:
             of_points=total,
             whole_cell=not cell.measured,
             rerun=rerun_command(cell.cell.label, plan),
+            next_reason=found.why if (found := nexts[outcome, phase]) else "",
+            next_command=rerun_command(found.label, plan) if found else "",
         )
         for (outcome, phase), count in counts.items()
     ]

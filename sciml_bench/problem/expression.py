@@ -17,6 +17,7 @@ import sympy
 from sympy import Symbol
 from sympy.core.parameters import distribute
 
+from sciml_bench.problem import foreign
 from sciml_bench.problem.operators import At, Item, Node, Shape, Where, broadcast, describe
 
 MAX_LENGTH = 20_000
@@ -99,7 +100,7 @@ def parse(text: str, scope: Scope, free_indices: tuple[str, ...] = ()) -> Typed:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise ExpressionError(f"'{_shorten(text)}' cannot be read: {reason}") from None
+        raise ExpressionError(f"'{_shorten(text)}' cannot be read: {foreign.syntax_hint(text) or reason}") from None
     with distribute(False):
         return Parser(text.strip(), scope, free_indices).visit(tree.body)
 
@@ -178,16 +179,22 @@ class Parser:
                 case ast.Compare() | ast.BoolOp():
                     raise ExpressionError(f"'{self._piece(node)}': comparisons belong in where(condition, a, b)")
                 case _:
-                    raise ExpressionError(f"'{self._piece(node)}' is not part of the expression language")
+                    raise ExpressionError(self._foreign(node))
         finally:
             self._depth -= 1
+
+    def _foreign(self, node: ast.AST) -> str:
+        """What is said of a form that is not part of the language."""
+        hint = foreign.operator_hint(node)
+        return f"'{self._piece(node)}': {hint or 'this is not part of the expression language'}"
 
     def _piece(self, node: ast.AST) -> str:
         return _shorten(ast.get_source_segment(self.text, node) or type(node).__name__)
 
     def _literal(self, node: ast.Constant) -> Node:
         if isinstance(node.value, bool) or not isinstance(node.value, int | float):
-            raise ExpressionError(f"'{self._piece(node)}' is not a number")
+            hint = foreign.literal_hint(self._piece(node)) or "this is not a number"
+            raise ExpressionError(f"'{self._piece(node)}': {hint}")
         try:
             return number(Decimal((ast.get_source_segment(self.text, node) or "").replace("_", "")))
         except InvalidOperation:
@@ -204,6 +211,8 @@ class Parser:
         return meaning
 
     def _binary(self, node: ast.BinOp) -> Typed:
+        if foreign.operator_hint(node):
+            raise ExpressionError(self._foreign(node))
         left, right = self.visit(node.left), self.visit(node.right)
         try:
             shape = broadcast(left.shape, right.shape)
@@ -223,7 +232,7 @@ class Parser:
             case ast.Pow():
                 return Typed(self._power(node, left.expr, right.expr), shape)
             case _:
-                raise ExpressionError(f"'{self._piece(node)}': the operator is not part of the expression language")
+                raise ExpressionError(self._foreign(node))
 
     def _power(self, node: ast.BinOp, base: Node, exponent: Node) -> Node:
         if exponent.is_number and (not exponent.is_real or abs(exponent) > MAX_EXPONENT):
@@ -287,7 +296,10 @@ class Parser:
                 # Comparisons are turned around one by one, so that no target has to negate a condition.
                 return sympy.to_nnf(sympy.Not(inner), simplify=False), shape
             case _:
-                raise ExpressionError(f"'{self._piece(node)}' is not a condition (use <, <=, >, >=, and, or, not)")
+                hint = foreign.operator_hint(node)
+                raise ExpressionError(
+                    f"'{self._piece(node)}' is not a condition: {hint or 'use <, <=, >, >=, and, or, not'}"
+                )
 
     def _compared(self, node: ast.expr, how: type[ast.cmpop], left: Node, right: Node) -> Node:
         try:
@@ -297,8 +309,12 @@ class Parser:
 
     def _call(self, node: ast.Call) -> Typed:
         if not isinstance(node.func, ast.Name):
-            raise ExpressionError(f"'{self._piece(node)}' is not part of the expression language")
+            raise ExpressionError(self._foreign(node.func))
         name = node.func.id
+        if name in self.scope.names:
+            raise ExpressionError(
+                f"'{self._piece(node)}': {name} is not a function; a product needs *, and {foreign.FUNCTIONS['delay']}"
+            )
         keywords = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg is not None}
         if len(keywords) != len(node.keywords) or any(isinstance(a, ast.Starred) for a in node.args):
             raise ExpressionError(f"'{self._piece(node)}': argument lists cannot be unpacked")
@@ -311,6 +327,8 @@ class Parser:
 
     def _function(self, node: ast.Call, name: str, args: list[ast.expr], keywords: dict[str, ast.expr]) -> Typed:
         known = (*FUNCTION_NAMES, *self.scope.operators)
+        if name not in FUNCTION_NAMES and name.lower() in foreign.FUNCTIONS:
+            raise ExpressionError(foreign.FUNCTIONS[name.lower()])
         if name not in FUNCTION_NAMES:
             close = get_close_matches(name, known, n=1)
             hint = f", did you mean '{close[0]}'?" if close else f"; known functions: {', '.join(known)}"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import ProblemError
+from sciml_bench.problem import foreign
 from sciml_bench.problem.expression import ExpressionError, Scope, Typed, number, parse
 from sciml_bench.problem.model import symbol
 from sciml_bench.problem.operators import Node, Shape, describe
@@ -83,6 +84,8 @@ class Document:
     def known_keys(self, data: dict[str, Any], known: tuple[str, ...], table: str) -> None:
         """Refuse keys that mean nothing, with a suggestion."""
         for key in data:
+            if key not in known and key.lower() in foreign.KEYS:
+                raise self.error(f"{foreign.KEYS[key.lower()]}.", table, key)
             if key not in known:
                 close = get_close_matches(key, known, n=1)
                 hint = f"Did you mean '{close[0]}'?" if close else f"Known keys: {', '.join(known)}."

@@ -309,9 +309,14 @@ class _March:
         grown = max(abs(float(value)) for value in self.y) > _GROWN * max(self.first.max(), self.start.scale.max())
         raise ReferenceFailure(
             f"the reference solution stops at t = {here:.12g}: the step size fell to {h:.2g} because {self.cause};"
-            f" the state there is ({sizes}{more})."
-            + (" The solution blows up." if grown else " The solution is singular there.")
+            f" the state there is ({sizes}{more})." + (" The solution blows up." if grown else f" {_STUCK}")
         )
+
+
+_STUCK = (
+    "The state does not grow there: look for a formula that is 0/0, a kink, or a change that is too fast for the time "
+    "span."
+)
 
 
 def _doubles(matrix: arb_mat) -> FloatArray:

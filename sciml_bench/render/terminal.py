@@ -322,6 +322,8 @@ def _print_failures(heading: str, found: Sequence[Failure], console: Console) ->
         phase = f" in {failure.phase}" if failure.phase else ""
         _say(console, f"  {failure.label}  {failure.outcome}{phase}{share}: {failure.reason}")
         _say(console, f"    rerun: {failure.rerun}", "dim")
+        if failure.next_command:
+            _say(console, f"    try next ({failure.next_reason}): {failure.next_command}")
 
 
 def print_account(analysis: Analysis, console: Console) -> None:

@@ -121,7 +121,7 @@ def test_the_hash_is_of_the_mathematics(load: Load, decay: str) -> None:
         ('a = "-k*a"\n', "", 15, "the state 'a' has no equation"),
         ('a = "-k*a"', 'a = "-k*a"\nc = "1"', 17, "'c' is not a state"),
         ('a = "-k*a"', 'a = "-k*aa"', 16, "unknown name 'aa', did you mean 'a'"),
-        ('a = "-k*a"', 'a = "-k*a.real"', 16, "not part of the expression language"),
+        ('a = "-k*a"', 'a = "-k*a.real"', 16, "functions have plain names"),
         ('a = "-k*a"', "a = true", 16, "must be a number or an expression"),
         ("[equations]", "[loss]\ntarget = [1, 2, 3]\n[equations]", 16, "'target' must be one number, or 2"),
         ("[equations]", '[invariants]\nmass = "a + c"\n[equations]', 16, "unknown name 'c'"),

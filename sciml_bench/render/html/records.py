@@ -69,6 +69,7 @@ def failure_table(loaded: LoadedRun, places: Places) -> Table | None:
         Column("points", number=True),
         Column("message", wide=True),
         Column("to run it again"),
+        Column("to try next"),
         Column("records"),
     )
     rows = tuple(
@@ -79,6 +80,7 @@ def failure_table(loaded: LoadedRun, places: Places) -> Table | None:
             Entry(f"{item.points} of {item.of_points}", "the whole cell" if item.whole_cell else "", item.points),
             Entry(item.reason),
             Entry(item.rerun, mark="code"),
+            Entry(item.next_command, item.next_reason, mark="code"),
             places.entry(cell_ids[item.label]),
         )
         for item in found

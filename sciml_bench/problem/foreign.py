@@ -1,0 +1,110 @@
+"""Features of other languages that problem files do not have: one sentence each, with the nearest way."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+FUNCTIONS = {
+    "expm1": "expm1 is missing: write exp(x) - 1, or 2*exp(x/2)*sinh(x/2), which keeps its digits near zero",
+    "log1p": "log1p is missing: write log(1 + x)",
+    "log10": "log10 is missing: write log(x)/log(10)",
+    "log2": "log2 is missing: write log(x)/log(2)",
+    "ln": "the natural logarithm is written log(x)",
+    "pow": "a power is written x**n",
+    "power": "a power is written x**n",
+    "cbrt": "a cube root is written x**(1/3)",
+    "atan2": "atan2 is missing: write 2*atan(y/(sqrt(x**2 + y**2) + x))",
+    "floor": "floor is missing: steps in time are conditions, as in where(t >= 5, 1, 0)",
+    "ceil": "ceil is missing: steps in time are conditions, as in where(t >= 5, 1, 0)",
+    "round": "round is missing: steps in time are conditions, as in where(t >= 5, 1, 0)",
+    "mod": "mod is missing: a condition that repeats is one of a sine, as in where(sin(2*pi*t/period) > 0, 1, 0)",
+    "heaviside": "a step is written where(t >= 5, 1, 0)",
+    "piecewise": "a choice is written where(condition, a, b), and several are nested",
+    "ifelse": "a choice is written where(condition, a, b)",
+    "cond": "a choice is written where(condition, a, b)",
+    "select": "a choice is written where(condition, a, b), and several are nested",
+    "dirac": "impulses are missing: write a short pulse, where(t >= a and t < b, 1/(b - a), 0)",
+    "interp": "interpolation in a table is missing: fit a formula, or nest where(t < t1, line1, …)",
+    "interpolate": "interpolation in a table is missing: fit a formula, or nest where(t < t1, line1, …)",
+    "erf": "erf is missing: tanh(x*(1.1283792 + 0.1010947*x**2)) is right to 4e-4",
+    "gamma": "the gamma function is missing: put its values into [constants]",
+    "exprel": "exprel is missing: write where(abs(x) < 1e-3, 1 + x/2 + x**2/6, (exp(x) - 1)/x)",
+    "sinc": "sinc is missing: write where(abs(x) < 1e-3, 1 - x**2/6, sin(x)/x)",
+    "real": "complex numbers are missing: make the real and the imaginary part two states",
+    "imag": "complex numbers are missing: make the real and the imaginary part two states",
+    "conj": "complex numbers are missing: make the real and the imaginary part two states",
+    "random": "random numbers in an equation are missing: a Brownian path is declared in a table [control.W]",
+    "normal": "random numbers in an equation are missing: a Brownian path is declared in a table [control.W]",
+    "inv": "the inverse of a matrix is missing: write the solved equations, or use solve_tridiagonal",
+    "solve": "of linear solves there is only solve_tridiagonal(lower, diagonal, upper, b)",
+    "array": "a vector with entries of parameters is written entry by entry, one state for each",
+    "delay": "delays are missing: every right-hand side depends on the present state only",
+}
+"""What is said of a function that is not part of the expression language."""
+
+KEYS = {
+    "events": "events are missing: a change at a known time is where(t >= 5, a, b), a dose a short pulse of a rate",
+    "event": "events are missing: a change at a known time is where(t >= 5, a, b), a dose a short pulse of a rate",
+    "callbacks": "events are missing: a change at a known time is where(t >= 5, a, b), a dose a short pulse of a rate",
+    "doses": "doses are missing: write each as a short pulse of a rate, where(t >= a and t < b, dose/(b - a), 0)",
+    "dosing": "doses are missing: write each as a short pulse of a rate, where(t >= a and t < b, dose/(b - a), 0)",
+    "delays": "delays are missing: every right-hand side depends on the present state only",
+    "lags": "delays are missing: every right-hand side depends on the present state only",
+    "history": "delays are missing: every right-hand side depends on the present state only",
+    "mass_matrix": "mass matrices are missing: solve for the derivatives, so that each state has d/dt = …",
+    "algebraic": "algebraic equations are missing: solve them, or put what they give into [definitions]",
+    "constraints": "algebraic equations are missing: solve them; what a solution keeps is declared in [invariants]",
+    "units": "units are missing: convert to one system, and say so in 'description'",
+    "noise": "noise is a table [control.W] with brownian = { channels = …, steps = …, seed = … }",
+    "diffusion": "noise is a table [control.W] with brownian = { channels = …, steps = …, seed = … }",
+    "observables": "several observables are missing: 'of' in [loss] is one expression, in which they are summed",
+    "observable": "what is observed is 'of' in [loss]",
+    "priors": "priors are missing: a penalty of parameters is 'penalty' in [loss]",
+    "bounds": "bounds on parameters are missing: write p = exp(log_p), and take log_p as the parameter",
+    "functions": "function definitions are missing: name their values in [definitions]",
+    "imports": "problem files import nothing: every formula is in the file",
+    "reactions": "reactions are missing: write the rates of each species in [equations]",
+    "jacobian": "Jacobians are derived from [equations], for every framework",
+    "solver": "solvers are chosen by the command: sciml-bench run FILE --method …",
+    "tolerances": "tolerances are those of the profile: sciml-bench run FILE --profile …",
+    "rtol": "tolerances are those of the profile: sciml-bench run FILE --profile …",
+    "atol": "absolute tolerances follow from the 'scale' of each state: x = { initial = 1, scale = 1e-6 }",
+}
+"""What is said of a key that a problem file does not have."""
+
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.BitXor: "a power is written **, not ^",
+    ast.Mod: FUNCTIONS["mod"],
+    ast.FloorDiv: FUNCTIONS["floor"],
+    ast.MatMult: "a product with a matrix is matmul(M, y), with M in [constants]",
+    ast.IfExp: "a choice is written where(condition, a, b)",
+    ast.List: "matrices of numbers are named in [constants]; with parameters in them, write each state's equation",
+    ast.Tuple: "an expression is one number or one field: give each component a state of its own",
+    ast.Lambda: KEYS["functions"],
+    ast.BitAnd: "conditions are joined by 'and', not &",
+    ast.BitOr: "conditions are joined by 'or', not |",
+    ast.Attribute: "functions have plain names, without a module: exp(x), not np.exp(x)",
+}
+
+
+def operator_hint(node: ast.AST) -> str:
+    """Return what is said of an operator or a form that is not part of the expression language; may be empty."""
+    found = node.op if isinstance(node, ast.BinOp) else node
+    return _OPERATORS.get(type(found), "")
+
+
+def literal_hint(text: str) -> str:
+    """Return what is said of a literal that is not a real number; may be empty."""
+    return "complex numbers are missing: make the real and the imaginary part two states" if text[-1:] in "jJ" else ""
+
+
+def syntax_hint(text: str) -> str:
+    """Return what is said of a text that cannot be parsed; may be empty."""
+    if re.search(r"\d\s*[A-Za-z_]\w*\s*$|\d\s*\(|\d [A-Za-z]", text):
+        return "products need *, and numbers have no units"
+    if re.search(r"\bif\b.*\bthen\b|\?", text):
+        return _OPERATORS[ast.IfExp]
+    if re.search(r"[A-Za-z_]\w*'", text):
+        return "derivatives of states are not available on the right-hand side: repeat their expression"
+    return ""
