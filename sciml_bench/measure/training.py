@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sciml_bench.adapters.base import Program, Trainer
+from sciml_bench.adapters.base import FloatArray, Program, Trainer
 from sciml_bench.host.process import Clock
 from sciml_bench.measure.patience import MOST_WALL, Patience, patience_of_this_process
 from sciml_bench.measure.protocol import Phases, explain
@@ -28,6 +28,11 @@ TOLD_EVERY_S = 2.0
 
 # All that is known is told each time, so a long training tells of itself less often.
 _TOLD_EVERY_SHARE = 0.02
+
+DIVERGED = 100.0
+"""A training whose theta has grown by this factor, from a norm of 1 at least, has diverged."""
+EXPLODED = 1e6
+"""So has one whose loss is this many times the first."""
 
 Tell = Callable[[Trained, bool], object]
 """Takes the training so far, and whether it is over."""
@@ -48,6 +53,7 @@ def train(settings: Training, size: int, program: Program, phases: Phases, tell:
             start_ns = phases.clock.now_ns()
             trainer = program.trainer(settings)
             curve.build_ns = phases.clock.now_ns() - start_ns
+        curve.start(trainer)
         # What the import and tracing left must not be collected inside a step.
         gc.collect()
         with phases.phase(FIRST):
@@ -91,6 +97,7 @@ class _Curve:
         self.step_ns: list[int] = []
         self.evaluations: list[Evaluation] = []
         self._whole = False
+        self._size: float | None = None
 
     def step(self, trainer: Trainer) -> None:
         """One step, timed until its loss and the new theta are computed; a failed one is no part of the curve."""
@@ -109,6 +116,29 @@ class _Curve:
         if not np.isfinite(loss):
             raise SolverFailure(Outcome.NONFINITE, f"the loss of step {len(self.losses)} is not finite")
         self._whole = True
+        self._refuse_diverged(trainer)
+
+    def start(self, trainer: Trainer) -> None:
+        """Keep the size of theta before the first step; of models, whose weights are many, nothing is kept."""
+        if self._settings.every is None:
+            self._size = _norm(trainer.theta())
+
+    def _refuse_diverged(self, trainer: Trainer) -> None:
+        """Raise when a step has thrown theta so far that the next solve says nothing of the solver."""
+        if self._size is None:
+            return
+        first, last = self.losses[0], self.losses[-1]
+        if first is not None and last is not None and last > EXPLODED * abs(first):
+            raise SolverFailure(
+                Outcome.DIVERGED,
+                f"the loss of step {len(self.losses)} is {last:.1e}, that of the first was {first:.1e}",
+            )
+        size = _norm(trainer.theta())
+        if not size <= DIVERGED * max(self._size, 1.0):
+            raise SolverFailure(
+                Outcome.DIVERGED,
+                f"after step {len(self.losses)} the norm of theta is {size:.1e}, at the start it was {self._size:.1e}",
+            )
 
     def evaluate(self, trainer: Trainer) -> None:
         """Look at held-out samples after the first step, after every so many, and after the last; never timed."""
@@ -171,6 +201,11 @@ class _Curve:
             self._settings, outcome, phase, message, self.build_ns, tuple(self.losses), tuple(self.step_ns), theta,
             theta_size, tuple(self.evaluations),
         )  # fmt: skip
+
+
+def _norm(theta: FloatArray) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(np.asarray(theta, dtype=np.float64)))
 
 
 def _refuse_retraced(count: int, steps: int) -> None:

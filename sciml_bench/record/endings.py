@@ -20,6 +20,7 @@ RESULTS = frozenset(
         Outcome.NONFINITE,
         Outcome.INACCURATE,
         Outcome.UNCHECKED,
+        Outcome.DIVERGED,
     }
 )
 

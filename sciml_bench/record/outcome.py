@@ -24,6 +24,7 @@ class Outcome(StrEnum):
     NONFINITE = "nonfinite"
     INACCURATE = "inaccurate"
     UNCHECKED = "unchecked"
+    DIVERGED = "diverged"
     RECOMPILED = "recompiled"
     CRASH = "crash"
 
@@ -51,6 +52,7 @@ _SENTENCES = {
     Outcome.NONFINITE: "the solution or the gradient is not finite",
     Outcome.INACCURATE: "success was reported, but the error is past its bound",
     Outcome.UNCHECKED: "a gradient was returned, but nothing says whether it is right, so it has no time",
+    Outcome.DIVERGED: "the training threw its parameters far away",
     Outcome.RECOMPILED: "the framework traced or compiled again inside a timed loop",
     Outcome.CRASH: "the worker process died",
 }
@@ -61,6 +63,7 @@ _CURES = {
     Outcome.OUT_OF_MEMORY: "raise --memory-limit",
     Outcome.MAX_STEPS: "an implicit method usually needs fewer steps on a stiff problem",
     Outcome.UNCHECKED: "compute a certified reference with `sciml-bench reference compute`, or tighten the tolerance",
+    Outcome.DIVERGED: "a smaller learning_rate in [training]",
     Outcome.STEP_UNDERFLOW: "an implicit method, double precision or a looser tolerance may help",
 }
 

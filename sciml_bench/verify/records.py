@@ -18,7 +18,7 @@ from sciml_bench.verify.evidence import Intent
 # The check of a record's training: what was planned, whole, and ended as it says.
 
 # These may be found out when every step was taken.
-_AFTER_ALL = (Outcome.OK, Outcome.RECOMPILED, Outcome.BUILD_ERROR, Outcome.CRASH, Outcome.NONFINITE)
+_AFTER_ALL = (Outcome.OK, Outcome.RECOMPILED, Outcome.BUILD_ERROR, Outcome.CRASH, Outcome.NONFINITE, Outcome.DIVERGED)
 
 
 def training(record: Record, intent: Intent) -> Iterator[str]:

@@ -81,6 +81,17 @@ def test_divergence_is_an_outcome_and_the_curve_stays(program, outcome, kept):
     assert (found.theta, found.theta_size) == ((), 0)
 
 
+@pytest.mark.parametrize(
+    ("program", "said"), [("ThrowsThetaAway", "the norm of theta is"), ("Explodes", "the loss of step 3 is")]
+)
+def test_a_training_that_explodes_has_diverged_before_the_next_solve(program, said):
+    found = training_of(program)
+    assert (found.outcome, found.phase) == (Outcome.DIVERGED, STEPS)
+    assert said in found.message
+    assert len(found.losses) == BAD_STEP
+    assert found.theta_size
+
+
 def test_the_time_limit_ends_it_between_two_steps():
     found = training_of("Trains", step_ns=10**9, limit_s=12.0)
     assert (found.outcome, found.phase) == (Outcome.TIMEOUT, STEPS)

@@ -55,6 +55,29 @@ class Trains(Decay):
         return self.made(self, self.first_theta, training)
 
 
+class _ThrowsThetaAway(Descent):
+    """Its loss is finite, but the next solve would take for ever."""
+
+    def step(self) -> Any:
+        loss = super().step()
+        if self.steps == BAD_STEP:
+            self.values = self.values * 1e6
+        return loss
+
+
+class ThrowsThetaAway(Trains):
+    made = _ThrowsThetaAway
+
+
+class _Explodes(Descent):
+    def read_loss(self, output: Any) -> float:
+        return float(output) * (1e9 if self.steps == BAD_STEP else 1.0)
+
+
+class Explodes(Trains):
+    made = _Explodes
+
+
 class _Diverges(Descent):
     def read_loss(self, output: Any) -> float:
         if self.steps > BAD_STEP:
