@@ -213,16 +213,14 @@ class Parser:
     def _binary(self, node: ast.BinOp) -> Typed:
         if foreign.operator_hint(node):
             raise ExpressionError(self._foreign(node))
+        if isinstance(node.op, ast.Add | ast.Sub):
+            return self._sum(node)
         left, right = self.visit(node.left), self.visit(node.right)
         try:
             shape = broadcast(left.shape, right.shape)
         except ValueError as error:
             raise ExpressionError(f"'{self._piece(node)}': {error}") from None
         match node.op:
-            case ast.Add():
-                return Typed(left.expr + right.expr, shape)
-            case ast.Sub():
-                return Typed(left.expr - right.expr, shape)
             case ast.Mult():
                 return Typed(left.expr * right.expr, shape)
             case ast.Div():
@@ -233,6 +231,24 @@ class Parser:
                 return Typed(self._power(node, left.expr, right.expr), shape)
             case _:
                 raise ExpressionError(self._foreign(node))
+
+    def _sum(self, node: ast.BinOp) -> Typed:
+        """A chain of additions and subtractions at once: one after the other, each would sort all terms so far."""
+        chain: list[ast.BinOp] = []
+        first: ast.expr = node
+        while isinstance(first, ast.BinOp) and isinstance(first.op, ast.Add | ast.Sub):
+            chain.append(first)
+            first = first.left
+        left = self.visit(first)
+        terms, shape = [left.expr], left.shape
+        for link in reversed(chain):
+            right = self.visit(link.right)
+            try:
+                shape = broadcast(shape, right.shape)
+            except ValueError as error:
+                raise ExpressionError(f"'{self._piece(link)}': {error}") from None
+            terms.append(-right.expr if isinstance(link.op, ast.Sub) else right.expr)
+        return Typed(sympy.Add(*terms), shape)
 
     def _power(self, node: ast.BinOp, base: Node, exponent: Node) -> Node:
         if exponent.is_number and (not exponent.is_real or abs(exponent) > MAX_EXPONENT):

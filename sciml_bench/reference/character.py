@@ -104,6 +104,7 @@ def character(problem: Problem) -> Character:
     """Look at a problem; of a batch at its first trajectory. What a strange equation does in doubles is no error."""
     numbers = problem.numbers()
     nonzeros = band = stiffness = growth = None
+    found: tuple[Span, ...] | None = None
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -127,7 +128,7 @@ def character(problem: Problem) -> Character:
         band=band,
         stiffness=stiffness,
         growth=growth,
-        probed=probed(problem),
+        probed=probed(problem, found),
     )
 
 

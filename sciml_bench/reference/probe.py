@@ -35,8 +35,10 @@ FILE = "probes.json"
 _NAMES = ("explicit", "implicit", "limit", "suits_explicit")
 
 
-def probed(problem: Problem) -> Probed | None:
+def probed(problem: Problem, first: tuple[Span, ...] | None = None) -> Probed | None:
     """Return what is known of a problem, or is found now and kept; ``None`` if it has nothing to probe.
+
+    ``first`` are the spans of its first trajectory, if they are at hand.
 
     Of a batch the first trajectory and the one of fastest decay are probed, and the harder one counts.
     """
@@ -49,12 +51,12 @@ def probed(problem: Problem) -> Probed | None:
         return _read(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    found = probe(problem)
+    found = probe(problem, first)
     _keep(path, found)
     return found
 
 
-def probe(problem: Problem) -> Probed:
+def probe(problem: Problem, first: tuple[Span, ...] | None = None) -> Probed:
     """Count the work of both methods; nothing is decided where the equation cannot be evaluated by itself."""
     # Imported when something is probed: most plans find all that they need in the file.
     import numpy as np
@@ -64,7 +66,7 @@ def probe(problem: Problem) -> Probed:
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return max((_probed(found, problem.n_states, cap) for found in _hardest(problem)), key=_hardness)
+            return max((_probed(found, problem.n_states, cap) for found in _hardest(problem, first)), key=_hardness)
     except Exception:
         # Whatever a strange equation does in doubles, a plan is made all the same, with both kinds of method.
         return undecided
@@ -100,8 +102,11 @@ def _implicit_work(found: tuple[Span, ...], n_states: int) -> int | None:
     return work if work is not None else _work(BDF, found, BDF_EVALUATIONS, jacobian=n_states > DENSE)
 
 
-def _hardest(problem: Problem) -> Iterator[tuple[Span, ...]]:
+def _hardest(problem: Problem, first: tuple[Span, ...] | None) -> Iterator[tuple[Span, ...]]:
     """The first trajectory, and of a batch the one whose fastest decay at the start is the fastest of all."""
+    if problem.batch.size == 1:
+        yield first or tuple(spans(next(problem.trajectories())))
+        return
     trajectories = list(problem.trajectories())
     step = -(-len(trajectories) // TRAJECTORIES)
     found = [tuple(spans(trajectory)) for trajectory in trajectories[::step]]
