@@ -181,4 +181,5 @@ def _after_j(i: int) -> str:
 
 
 def _function(head: str, lines: Sequence[str]) -> str:
-    return "\n".join([_COMPILED, f"def {head}:", *lines]) + "\n"
+    # Equations that no state is part of have a Jacobian without entries.
+    return "\n".join([_COMPILED, f"def {head}:", *(lines or ["    pass"])]) + "\n"

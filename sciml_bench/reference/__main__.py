@@ -14,7 +14,7 @@ from sciml_bench.reference.store import write
 def main(problem_file: str, output: str, limit_s: str) -> int:
     """Compute, certify, write; 1 and a message when that fails, 0 and a message where the gradient is missing."""
     try:
-        stored, missing = make(load_problem(problem_file), limit_s=float(limit_s))
+        stored, missing = make(load_problem(problem_file), _say, float(limit_s))
         write(stored, Path(output))
     except SciMLBenchError as error:
         print(error, file=sys.stderr)
@@ -22,6 +22,11 @@ def main(problem_file: str, output: str, limit_s: str) -> int:
     if missing:
         print(missing, file=sys.stderr)
     return 0
+
+
+def _say(line: str) -> None:
+    """Report progress to the process that waits; the last line on standard error is a complaint."""
+    print(line, flush=True)
 
 
 if __name__ == "__main__":

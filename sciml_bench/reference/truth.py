@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,10 @@ AFFORDABLE_S = 60.0
 _GENEROUS = 10.0
 #: Limit of the double-precision solution that stands in where it would, in processor time.
 DOUBLE_S = 60.0
+#: A computation is also given up at this multiple of what was announced, but not before what is affordable anyway.
+_MOST_OVER = 30.0
+#: A line of progress comes this often.
+_EVERY_S = 10.0
 _EXACT_DIGITS = 30.0
 
 Announce = Callable[[str], object]
@@ -90,25 +95,45 @@ def _computed(problem: Problem, affordable_s: float, announce: Announce) -> Refe
         return None
     about = "its cost is not known" if cost_s is None else describe_s(cost_s)
     announce(f"reference of {problem.name}: computing a certified one, {about}")
-    limit_s = affordable_s if cost_s is None else _GENEROUS * affordable_s
-    complaint = compute_apart(problem, cache_path(problem), limit_s)
+    limit_s = affordable_s if cost_s is None else min(_GENEROUS * affordable_s, max(affordable_s, _MOST_OVER * cost_s))
+    complaint = compute_apart(
+        problem, cache_path(problem), limit_s, lambda line: announce(f"reference of {problem.name}: {line}")
+    )
     if complaint:
         announce(f"reference of {problem.name}: {complaint}")
     stored = find(problem)
     return None if stored is None else from_stored(stored)
 
 
-def compute_apart(problem: Problem, path: Path, limit_s: float) -> str:
-    """Compute a reference in a process of its own, which has one thread; what went wrong, empty when nothing did.
+def compute_apart(
+    problem: Problem,
+    path: Path,
+    limit_s: float,
+    announce: Announce = lambda _line: None,
+    now_s: Callable[[], float] = time.monotonic,
+) -> str:
+    """Compute a reference in its own process, which has one thread; return what went wrong, empty if nothing did.
 
-    ``limit_s`` is processor time. A gradient that cannot be certified goes wrong, and the solution is written without.
+    ``limit_s`` is processor time; ``announce`` gets how far the computation is, at most every ten seconds. A gradient
+    that cannot be certified goes wrong, and the solution is written without.
     """
     environment = {**os.environ, **ONE_THREAD}
     command = [sys.executable, "-m", "sciml_bench.reference", problem.path, str(path), str(limit_s)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode == 0 and not done.stderr.strip():
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as complaints,
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=complaints, text=True) as process,
+    ):
+        last_s = now_s()
+        for line in process.stdout or ():
+            if now_s() - last_s >= _EVERY_S:
+                last_s = now_s()
+                announce(f"{line.strip()}, at most {limit_s:.0f} s of processor time")
+        code = process.wait()
+        complaints.seek(0)
+        told = complaints.read().strip()
+    if code == 0 and not told:
         return ""
-    return (done.stderr.strip().splitlines() or ["the engine ended without a word"])[-1]
+    return (told.splitlines() or ["the engine exited without reporting a result"])[-1]
 
 
 def _exact(problem: Problem) -> Reference | None:

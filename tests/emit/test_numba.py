@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from needs import skip_without
 
 from sciml_bench.emit import source
 from sciml_bench.errors import UsageError
-from sciml_bench.problem import catalog
+from sciml_bench.problem import catalog, load_problem
 
 skip_without("numba")
 
@@ -41,6 +42,37 @@ def test_numba_says_what_numpy_says(name: str) -> None:
     ys = np.stack([y, 2 * y])
     assert theirs["loss"](ys) == ours["loss"](ys)
     np.testing.assert_array_equal(theirs["loss_gradient"](ys), ours["loss_gradient"](ys))
+
+
+def test_a_jacobian_without_entries_compiles(tmp_path: Path) -> None:
+    """No state is part of the right-hand side of a quadrature."""
+    path = tmp_path / "quadrature.toml"
+    path.write_text(QUADRATURE, encoding="utf-8")
+    namespace: dict[str, Any] = {}
+    exec(compile(source(load_problem(path), "numba"), "quadrature", "exec"), namespace)
+    y, p, out = np.ones(1), np.array([2.0]), np.zeros(2)
+    namespace["jacobian"](0.5, y, out, p)
+    assert not out.any()
+    namespace["augmented"](0.5, np.zeros(2), out, p, 0)
+    np.testing.assert_allclose(out, [np.cos(1.0), -0.5 * np.sin(1.0)], rtol=1e-15)
+    places = np.zeros((0, 0), dtype=np.int64)
+    namespace["augmented_jacobian"](0.5, np.zeros(2), out, p, 0, places, places)
+
+
+QUADRATURE = """
+spec = 1
+name = "quadrature"
+title = "An integral"
+[time]
+t0 = 0
+t1 = 1
+[parameters]
+a = 2
+[states]
+y = 0
+[equations]
+y = "cos(a*t)"
+"""
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -200,7 +200,20 @@ def test_an_engine_that_dies_is_reported(orbit: Problem, monkeypatch: pytest.Mon
     found = truth(orbit, announce=said.append)
     assert found is not None
     assert found.kind == "exact"
-    assert "without a word" in said[-1]
+    assert "without reporting a result" in said[-1]
+
+
+def test_a_computation_that_takes_long_says_how_far_it_is(orbit: Problem, monkeypatch: pytest.MonkeyPatch, tmp_path):
+    """A line at most every ten seconds, whatever the engine says."""
+    talker = tmp_path / "talker"
+    talker.write_text("#!/bin/sh\nfor k in 1 2 3 4; do echo t = $k; done\necho given up >&2\n", encoding="utf-8")
+    talker.chmod(0o755)
+    monkeypatch.setattr(module.sys, "executable", str(talker))
+    ticks = itertools.count(0.0, 4.0)
+    said: list[str] = []
+    complaint = module.compute_apart(orbit, tmp_path / "x.json", 60.0, said.append, lambda: next(ticks))
+    assert complaint == "given up"
+    assert said == ["t = 3, at most 60 s of processor time"]
 
 
 def test_a_problem_of_the_catalog_without_a_reference_says_why():
