@@ -189,6 +189,8 @@ class CellMeasurer:
             return
         tightest = max(timed_well)
         try:
+            if self._task.unresolved:
+                raise SolverFailure(Outcome.UNCHECKED, self._task.unresolved)
             found = gradient_check.judged(self._task, timed_well, self._slopes(tightest))
         except BaseException as error:
             reason = f"differences of the loss failed: {explain(error, Outcome.CRASH)[1]}"

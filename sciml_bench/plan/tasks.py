@@ -54,6 +54,7 @@ class TaskFactory:
     _invariants: dict[str, str] = field(default_factory=dict[str, str])
     _numbers: dict[str, Numbers] = field(default_factory=dict[str, Numbers])
     _truths: dict[str, Reference | None] = field(default_factory=dict[str, Reference | None])
+    _unresolved: dict[str, str] = field(default_factory=dict[str, str])
     _model_truths: dict[str, ModelTruth] = field(default_factory=dict[str, ModelTruth])
     _draws: dict[str, tuple[Draw, ...]] = field(default_factory=dict[str, tuple[Draw, ...]])
 
@@ -97,6 +98,7 @@ class TaskFactory:
             invariants=self._invariants_of(cell.problem),
             calls=self.calls(cell),
             theta=self.entries[cell.problem].problem.theta,
+            unresolved=self._unresolved.get(cell.problem, ""),
         )
 
     def _model_task(self, cell: Cell, block: int) -> Task:
@@ -165,9 +167,13 @@ class TaskFactory:
     def _truth_of(self, name: str) -> Reference | None:
         if name not in self._truths:
             # Imported when a task is made: printing a plan needs no reference engine.
+            from sciml_bench.reference.cancellation import Unresolved
             from sciml_bench.reference.truth import truth
 
-            self._truths[name] = truth(self.entries[name].problem)
+            try:
+                self._truths[name] = truth(self.entries[name].problem)
+            except Unresolved as error:
+                self._truths[name], self._unresolved[name] = None, str(error)
         return self._truths[name]
 
     def _model_truth_of(self, name: str) -> ModelTruth:

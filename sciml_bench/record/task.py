@@ -251,6 +251,7 @@ class Task:
     """Everything one worker needs to measure one cell once.
 
     ``draws`` are solved once at every point, in at most ``stability_s`` seconds, to see how dependable the solver is.
+    ``unresolved`` says why double precision cannot evaluate the equations, so that no gradient in it can be checked.
     With ``training``, theta is trained after the points. ``learning`` is there for models of the conventional track.
     ``invariants`` is the NumPy source of what the exact solution keeps, see ``measure.invariants``. ``calls`` are the
     kinds of calls that are measured: a cell of which only the solves are wanted never takes a gradient. ``theta`` names
@@ -276,6 +277,7 @@ class Task:
     calls: tuple[str, ...] = CALLS
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
     theta: Theta | None = None
+    unresolved: str = ""
 
     @property
     def reference_kind(self) -> str | None:

@@ -45,6 +45,7 @@ def truth(problem: Problem, affordable_s: float = AFFORDABLE_S, announce: Announ
 
     Raises:
         StoreError: there is a reference file, but it is stale or was changed.
+        Unresolved: double precision cannot evaluate the equations, and there is no better reference.
     """
     stored = find(problem)
     if stored is not None:
@@ -176,6 +177,7 @@ def _published(problem: Problem) -> Reference | None:
 
 def _double(problem: Problem, announce: Announce) -> Reference | None:
     """Every trajectory twice in double precision, and what agrees."""
+    from sciml_bench.reference.cancellation import Unresolved, cancellation
     from sciml_bench.reference.double import double_solution
 
     announce(
@@ -187,6 +189,10 @@ def _double(problem: Problem, announce: Announce) -> Reference | None:
     except ReferenceFailure as failure:
         announce(f"reference of {problem.name}: {failure}; its errors are not scored")
         return None
+    lost = cancellation(next(problem.trajectories()), found[0].rows)
+    if lost is not None:
+        announce(f"reference of {problem.name}: {lost}; solvers that agree on it prove nothing")
+        raise Unresolved(str(lost))
     rows = np.concatenate([part.rows for part in found], axis=1)
     digits = np.concatenate([part.digits for part in found])
     announce(f"reference of {problem.name}: {found[0].compared} agree to {digits.min():.1f} digits; no gradient")

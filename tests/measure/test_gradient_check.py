@@ -134,3 +134,10 @@ def test_uncertainty_covers_the_error_of_a_difference(noise):
 def test_a_jump_of_the_loss_is_no_slope():
     found = slope_of(stub_task(), lambda theta: float(theta[0] > 0.5))
     assert found.uncertainty > 0.5 * abs(found.value)
+
+
+def test_no_difference_confirms_what_double_precision_cannot_evaluate():
+    points, events = measured("good", unresolved="the equation of y has 0 correct digits")
+    assert {point.gradient.outcome for point in points} == {Outcome.UNCHECKED}
+    assert "the equation of y has 0 correct digits" in points[0].message
+    assert gradient_check.PHASE not in {event.name for event in events if isinstance(event, Enter)}
