@@ -52,7 +52,7 @@ class Character:
     above the main one they need, in the best order found. ``stiffness`` is the largest |λ| of an eigenvalue of negative
     real part along the solution, as far as it could be followed, times the length of the time span. ``growth`` is the
     largest factor by which a small perturbation of the initial state has grown at any time, each component in units of
-    its own size.
+    its own size. ``undefined`` are the states whose derivative is not finite at the start.
     """
 
     n_states: int
@@ -64,6 +64,7 @@ class Character:
     stiffness: float | None
     growth: float | None
     probed: Probed | None
+    undefined: tuple[str, ...] = ()
 
     @property
     def digits(self) -> float | None:
@@ -72,7 +73,13 @@ class Character:
 
     @property
     def lines(self) -> Iterator[str]:
-        """What was seen, in two lines: the size of the problem, and what it asks of a solver."""
+        """What was seen, in two lines: the size of the problem, and what it asks of a solver; first what is broken."""
+        if self.undefined:
+            shown = ", ".join(self.undefined[:_FEW_NAMED]) + (", …" if len(self.undefined) > _FEW_NAMED else "")
+            yield (
+                f"NOT DEFINED at the start: the derivative of {shown} is not finite there; look for 0/0 and for log or "
+                "sqrt of a negative number, and write a limit with where(…)"
+            )
         size = [_counted(self.n_states, "state"), f"gradient of {_counted(self.n_theta, 'component')}"]
         if self.nonzeros is not None:
             size.append(f"{self.nonzeros} of {self.n_states**2} entries of the Jacobian")
@@ -84,7 +91,7 @@ class Character:
             size.append(f"constant along the solution: {', '.join(self.invariants)}")
         yield ", ".join(size)
         asks = [] if self.stiffness is None else [f"fastest decay × time span = {self.stiffness:.2g}"]
-        if self.probed is not None:
+        if self.probed is not None and self.probed.limit:
             asks.append(self.probed.told)
         if self.growth is not None and self.digits is not None:
             bound = f": at most {self.digits:.0f} digits in double precision" if self.digits < _FEW_DIGITS else ""
@@ -93,7 +100,7 @@ class Character:
         yield "; ".join(asks) or "nothing could be found by integrating it in double precision"
 
 
-_FEW_DIGITS, _GROWS = 12.0, 1.2
+_FEW_DIGITS, _GROWS, _FEW_NAMED = 12.0, 1.2, 4
 
 
 def _counted(count: int, noun: str) -> str:
@@ -105,10 +112,13 @@ def character(problem: Problem) -> Character:
     numbers = problem.numbers()
     nonzeros = band = stiffness = growth = None
     found: tuple[Span, ...] | None = None
+    undefined: tuple[str, ...] = ()
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = tuple(spans(next(problem.trajectories())))
+            slopes = np.asarray(found[0].rhs(found[0].start, np.asarray(found[0].start_state, dtype=float)))
+            undefined = tuple(problem.state_labels[i] for i in np.flatnonzero(~np.isfinite(slopes)))
             method = LSODA if problem.n_states <= _IMPLICIT else RK45
             times, states, tangents, whole = _followed(found, problem.n_states, method)
             growth = _growth(states, tangents, np.asarray(found[0].atol)) if whole else None
@@ -129,6 +139,7 @@ def character(problem: Problem) -> Character:
         stiffness=stiffness,
         growth=growth,
         probed=probed(problem, found),
+        undefined=undefined,
     )
 
 

@@ -98,6 +98,17 @@ def test_what_cannot_be_integrated_is_told_as_such(tmp_path):
     assert next(iter(found.lines)).startswith("2 states, gradient of 1 component")
 
 
+def test_an_equation_that_is_not_defined_at_the_start_is_named(tmp_path):
+    """0/0 at a removable point, and a logarithm of a negative number."""
+    found = look(tmp_path, "(1 - exp(x - 1))/(x - 1)", "-k*y")
+    assert found.undefined == ("x",)
+    first, *_ = found.lines
+    assert first.startswith("NOT DEFINED at the start: the derivative of x is not finite there")
+    assert "more than 0 evaluations" not in " ".join(found.lines)
+    assert look(tmp_path, "-k*x", "log(y - 2)").undefined == ("y",)
+    assert look(tmp_path, "-k*x", "-y").undefined == ()
+
+
 @pytest.mark.parametrize("name", ["robertson", "hires", "heat", "kepler-e05", "spiral-node", "neural-cde"])
 def test_problems_of_every_kind_can_be_looked_at(name):
     found = character(catalog.load(name))
