@@ -86,6 +86,17 @@ class LazyGroup(click.Group):
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
         return getattr(importlib.import_module(module), attribute)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; for an unknown name suggest the closest."""
+        from difflib import get_close_matches
+
+        close = get_close_matches(args[0], COMMANDS, n=1) if args else []
+        if close and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"No such command '{args[0]}'. Did you mean '{close[0]}'?", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The command list of the help, from the table above alone."""
         with formatter.section("Commands"):

@@ -17,7 +17,9 @@ SMOKE = ("--profile", "smoke")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("stif",), "No such command 'stif'"),
+        (("stif",), "No such command 'stif'. Did you mean 'stiff'?"),
+        (("claim", "list"), "No such command 'claim'. Did you mean 'claims'?"),
+        (("zzz",), "No such command 'zzz'."),
         (("run", "--problem", "dekay"), "there is no problem 'dekay'; did you mean decay?"),
         (("run", "--suite", "stif"), "there is no suite 'stif'; did you mean stiff"),
         (("run", "--adapter", "alfa"), "there is no adapter 'alfa'; did you mean alpha?"),
