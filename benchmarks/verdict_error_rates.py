@@ -27,6 +27,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ from sciml_bench.analysis.break_even import choice
 from sciml_bench.analysis.comparison.compare import compare_runs
 from sciml_bench.analysis.comparison.sides import Side
 from sciml_bench.analysis.process_summary import HalfSummary, PointSummary, ProcessSummary
-from sciml_bench.analysis.ranking import Lead, judged_pairs, lead, standings
+from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, ranking
 from sciml_bench.analysis.rows import RowTable, compare, tables
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.record.outcome import Outcome
@@ -208,12 +209,13 @@ def tables_row(null: str, noise: Noise, blocks: int, cells: int, trials: int, ra
     scale = np.array([FIRST_S, GRADIENT_S, SOLVE_S])[:, None, None]
     for logs in noise(random, (trials, 3, cells, blocks)):
         table = table_of("p", scale * np.exp(logs))
-        judged = list(judged_pairs([table]).values())
-        row.counts["verdict"].add(any(map(is_winner, judged)), any(map(is_held, judged)))
-        (found,) = standings([table]).of_table
-        leads = [lead(table.rows, found, quantity)[0] for quantity in ("gradient", "solve")]
-        against = [item.judgement for item in found]
-        row.counts["fastest"].add(Lead.CLEAR in leads, any(map(is_held, against)))
+        judged = Judged({"p": compare("p", [item.summary for item in table.rows])})
+        pairs = [judged.between(of, *pair) for of in QUANTITIES for pair in combinations(table.rows, 2)]
+        known = [judgement for judgement in pairs if judgement is not None]
+        row.counts["verdict"].add(any(map(is_winner, known)), any(map(is_held, known)))
+        rankings = [item for of in QUANTITIES if (item := ranking(table.rows, of, judged)) is not None]
+        against = [item.judgement for found in rankings for item in found.standings]
+        row.counts["fastest"].add(any(found.lead is Lead.CLEAR for found in rankings), any(map(is_held, against)))
         chosen = choice(table.rows)
         assert chosen is not None
         tied = [item.judgement for best in chosen.best for item in best.tied if item.judgement is not None]
@@ -232,7 +234,9 @@ def advice_row(
     of_problem = random.normal(0, apart, (trials, problems, 1, 3, 1))
     for logs in of_problem + noise(random, (trials, problems, 3, 3, blocks)):
         shown = [table_of(name, scale * np.exp(each)) for name, each in zip(names, logs, strict=True)]
-        rivals = [rival.judgement for item in advice(made, shown) for rival in (*item.even, item.next) if rival]
+        rivals = [
+            rival.judgement for item in advice(made, shown, fewest=2) for rival in (*item.even, item.next) if rival
+        ]
         row.counts["advice"].add(any(map(is_winner, rivals)), any(map(is_held, rivals)))
     return row
 

@@ -102,13 +102,13 @@ class Judged:
                 for first, second in combinations(comparison.rows, 2):
                     ratio = _ratio(time_of(first, quantity), time_of(second, quantity))
                     if ratio is not None:
-                        family[problem, quantity, first.summary.cell_id, second.summary.cell_id] = ratio
+                        family[problem, quantity, first.summary.cell.label, second.summary.cell.label] = ratio
         self._judged = judge(family, independent=_independent(comparisons))
         self.family = sum(judgement.ratio.n > 1 for judgement in self._judged.values())
 
     def between(self, quantity: str, base: Row, other: Row) -> Judgement | None:
         """The judgement on two rows of a problem, of ``other`` over ``base``; ``None`` if they have none."""
-        problem, first, second = base.summary.cell.problem, base.summary.cell_id, other.summary.cell_id
+        problem, first, second = base.summary.cell.problem, base.summary.cell.label, other.summary.cell.label
         found = self._judged.get((problem, quantity, first, second))
         if found is None:
             reverse = self._judged.get((problem, quantity, second, first))
@@ -119,7 +119,7 @@ class Judged:
 
 
 _Pair = tuple[str, str, str, str]
-"""A problem, a quantity, and the cell ids of two rows: the base and the other."""
+"""A problem, a quantity, and the cells of two rows by their labels: the base and the other."""
 
 
 def ranking(rows: Sequence[Row], quantity: str, judged: Judged | None, *, disturbed: bool = False) -> Ranking | None:

@@ -153,7 +153,7 @@ def test_a_finding_is_kept_and_a_changed_one_is_found_again(tmp_path, monkeypatc
     first = probed(problem)
     (kept,) = (tmp_path / "cache").rglob("*.json")
     calls = []
-    monkeypatch.setattr(probing, "probe", lambda problem: calls.append(problem))
+    monkeypatch.setattr(probing, "probe", lambda problem, _first: calls.append(problem))
     assert probed(problem) == first
     assert not calls
     for broken in ("", "[]", "{}", json.dumps({**json.loads(kept.read_text()), "suits_explicit": False})):
