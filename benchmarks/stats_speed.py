@@ -5,8 +5,8 @@
 
 Everything that a report and a comparison compute is timed, each step once: reducing every record to its median and
 variation, a centre with its interval for each cell, paired ratios of one half of the cells to the other, the two-level
-bootstrap of every one of them, verdicts over the family, Tukey's labels of every record, variance components of 100
-pilots, a geometric mean and performance profiles. All of it runs on one thread. Exit code 1 when its processor time is
+bootstrap of every one of them, verdicts over the family, variance components of 100 pilots, a geometric mean and
+performance profiles. All of it runs on one thread. Exit code 1 when its processor time is
 above the bound; the wall time beside it also holds what else the machine was doing.
 """
 
@@ -24,7 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.stats import across, bootstrap, centre, outliers, ratio, verdict
+from sciml_bench.stats import across, bootstrap, centre, ratio, verdict
 from sciml_bench.stats import centre as processes
 
 BOUND_S = 5.0
@@ -94,7 +94,6 @@ def study(cells: list[list[list[float]]], timed: Steps) -> None:
     found = timed("paired ratios", lambda: {key: ratio.paired_ratio(*pair) for key, pair in enumerate(pairs)})
     timed("two-level bootstrap, 10 000 resamples each", lambda: [*map(bootstrap.hierarchical_ratio, base, new)])
     judged = timed("verdicts over the family", lambda: verdict.judge(found))
-    timed("Tukey's labels of records", lambda: [outliers.count(process) for cell in cells for process in cell])
     timed("geometric mean of all ratios", lambda: across.geometric_mean(each.estimate for each in found.values()))
     costs = {solver: dict(enumerate(each[0] for each in medians[solver::SOLVERS])) for solver in range(SOLVERS)}
     fewest = min(map(len, costs.values()))
