@@ -55,11 +55,6 @@ class Standing:
     row: Row
     judgement: Judgement
 
-    @property
-    def row_bound(self) -> bool:
-        """Whether a time is known from above only, so that not every verdict can be said."""
-        return time_of(self.row, self.quantity).at_most or time_of(self.fastest, self.quantity).at_most
-
 
 @dataclass(frozen=True)
 class Ranking:

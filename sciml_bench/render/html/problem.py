@@ -42,8 +42,8 @@ class Division:
 class ProblemView:
     """A section of the page.
 
-    ``answer`` says which way is fastest and cheapest, and ``lead`` in one word how sure the first is; ``why`` are the
-    reasons to believe the numbers, ``kept`` is about invariants.
+    ``answer`` says which way is fastest and cheapest; ``why`` are the reasons to believe the numbers, ``kept`` is about
+    invariants.
     """
 
     id: str
@@ -52,7 +52,6 @@ class ProblemView:
     facts: ProblemFacts
     answer: tuple[str, ...]
     choices: tuple[str, ...]
-    lead: str
     divisions: tuple[Division, ...]
     targets: str
     why: tuple[str, ...]
@@ -91,7 +90,6 @@ def problem_view(
         facts=problem_facts(entry, traces, (cell.cell.adapter for cell in cells), loaded.summary.declared),
         answer=tuple(problem.answer.sentences),
         choices=() if chosen is None else tuple(line.strip() for line in best_choice(chosen, comparison.rows)),
-        lead=problem.answer.ranking.lead.value if problem.answer.ranking else "",
         divisions=tuple(
             _division(f"{id_}t{number}", ranked, comparison, loaded, places, budget)
             for number, ranked in enumerate(problem.tables, start=1)
