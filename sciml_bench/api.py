@@ -148,6 +148,7 @@ def plan(
     methods: Words = (),
     sensitivities: Words = (),
     modes: Words = (),
+    savings: Words = (),
     keyword: str = "",
     rtols: Sequence[float] = (),
     threads: int = 1,
@@ -184,6 +185,7 @@ def plan(
         methods=_words(methods),
         sensitivities=_words(sensitivities),
         modes=_words(modes),
+        savings=_words(savings),
         keyword=keyword,
     )
     return planned(

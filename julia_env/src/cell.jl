@@ -50,13 +50,13 @@ struct Cell{F, S, G, L, R, A, D, W, B, Y, P, X, O}
 end
 
 """
-    build(source, method, sensitivity, mode, wrt, y0, p, atol_scale, spans, times)
+    build(source, method, sensitivity, mode, wrt, y0, p, atol_scale, spans, times, lands = false)
 
 Build a cell from emitted source. A longer `y0` than the equations have states holds those of a batch. `spans` has a row
 for each segment: start, stop, the bounds of `t`, and how many of its times are saved ones; `times` are all segments'
-times, among them their stops.
+times, among them their stops. If it `lands`, steps of solves and forward sensitivities end at all of them.
 """
-function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, spans, times)
+function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, spans, times, lands = false)
     collect_warnings()
     emitted = equations(source)
     form = chosen_form(emitted, method, sensitivity_name, mode)
@@ -65,7 +65,8 @@ function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, s
     how = sensitivity(sensitivity_name, emitted.has_branches, form)
     divided = division(sensitivity_name, method)
     # The packages above were loaded after this method was compiled.
-    return Base.invokelatest(assemble, emitted, form, pattern, divided, solver, how, wrt, y0, p, atol_scale, spans, times)
+    numbers = (y0, p, atol_scale, spans, times)
+    return Base.invokelatest(assemble, emitted, form, pattern, divided, solver, how, wrt, numbers, Val(lands))
 end
 
 """
@@ -95,7 +96,8 @@ function chosen_form(emitted::Equations, method, sensitivity_name, mode)
     return InPlace()
 end
 
-function assemble(emitted, form, pattern, divided, solver, how, wrt, y0, p, atol_scale, spans, times)
+function assemble(emitted, form, pattern, divided, solver, how, wrt, numbers, lands)
+    y0, p, atol_scale, spans, times = numbers
     of_parameters = wrt == "parameters"
     order = places(form, length(p))
     values = parameters(form, arranged(order, collect(Float64, p)))
@@ -103,7 +105,7 @@ function assemble(emitted, form, pattern, divided, solver, how, wrt, y0, p, atol
     starts = split_states(Val(batch), form, collect(Float64, y0))
     first_start = batch == 1 ? starts : starts[1]
     equation, initial = (form, emitted, pattern), (first_start, values)
-    of_solves = segments(equation, initial, collect(Float64, spans), collect(Float64, times))
+    of_solves = segments(equation, initial, collect(Float64, spans), collect(Float64, times), lands)
     return Cell(
         form,
         of_solves,
@@ -137,23 +139,23 @@ function tolerance_scale(solver, form, each)
     return states(form, each)
 end
 
-function segments(equation, (y0, p), spans, times)
+function segments(equation, (y0, p), spans, times, lands)
     _, emitted, _ = equation
     if emitted.controls !== nothing
         return map(emitted.given) do given
             along(span, bounds) = ODEFunction{false, FullSpecialize}(driven(emitted, given, span, bounds))
-            segments(along, (y0, p), spans, times)
+            segments(along, (y0, p), spans, times, lands)
         end
     end
     of_all(_, bounds) = right_hand_side(equation..., bounds...)
-    return Tuple(segments(of_all, (y0, p), spans, times))
+    return Tuple(segments(of_all, (y0, p), spans, times, lands))
 end
 
-function segments(make::Function, (y0, p), spans, times)
+function segments(make::Function, (y0, p), spans, times, lands)
     return map(eachrow(spans)) do (start, stop, low, high, n_saved)
         problem = ODEProblem(make((start, stop), (low, high)), y0, (start, stop), p)
         inside = filter(time -> start < time <= stop, times)
-        Segment(problem, inside, Int(n_saved), nothing)
+        Segment(problem, inside, Int(n_saved), nothing, lands)
     end
 end
 

@@ -3,14 +3,20 @@ A part of the time span in which the right-hand side is smooth.
 
 `times` end with the segment; the first `n_saved` of them are saved times. The right-hand side of `problem` sees `t` inside
 the segment's open ends, so that a jump at one of them is taken from the right side. `breaks`, the last of which is the
-segment's end, part the interval of a quadrature; `nothing` where there is none.
+segment's end, part the interval of a quadrature; `nothing` where there is none. With `lands` as `Val(true)` steps end at
+every one of the `times`.
 """
-struct Segment{Q, B}
+struct Segment{Q, B, L}
     problem::Q
     times::Vector{Float64}
     n_saved::Int
     breaks::B
+    lands::L
 end
+
+"""What `solve` takes to end steps at the times of a segment; nothing where they are interpolated."""
+stops(segment::Segment{Q, B, Val{true}}) where {Q, B} = (; tstops = segment.times)
+stops(_) = (;)
 
 # Gauss-Kronrod's first nodes lie at 0.4 % of an interval: what falls off within a hundredth of it is seen.
 const BREAK_RATIO = 0.01
@@ -47,7 +53,7 @@ function pieces(segment::Segment, parts)
     whole, times = segment.problem, segment.times
     return map(eachindex(times), [whole.tspan[1]; times[1:(end - 1)]], times) do k, from, to
         problem = ODEProblem(counted_from(to, whole.f), whole.u0, (from - to, 0.0), whole.p)
-        Segment(problem, [0.0], Int(k <= segment.n_saved), parts(from - to))
+        Segment(problem, [0.0], Int(k <= segment.n_saved), parts(from - to), Val(false))
     end
 end
 

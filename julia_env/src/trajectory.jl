@@ -91,7 +91,7 @@ end
 
 function solution_of(cell, segment, y, p, settings)
     problem = ODEProblem(segment.problem.f, y, segment.problem.tspan, p)
-    return solve(problem, cell.algorithm; saveat = segment.times, maxiters = MAX_STEPS, settings...)
+    return solve(problem, cell.algorithm; saveat = segment.times, maxiters = MAX_STEPS, stops(segment)..., settings...)
 end
 
 segments_of(cell::Cell, _, i) = segments_of(cell.segments, i)

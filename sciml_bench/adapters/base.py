@@ -6,14 +6,10 @@ The declaration (:class:`Adapter`) imports no framework. The program (:class:`Pr
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +19,17 @@ from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
 from sciml_bench.record.probe import Probed
-from sciml_bench.record.task import CALLS, SOLVE, SOLVERS, WARM, Cell, Point, Task, Training
+from sciml_bench.record.task import (
+    CALLS,
+    DEFAULT_SAVING,
+    LANDING,
+    SOLVE,
+    SOLVERS,
+    WARM,
+    Cell,
+    Point,
+    Training,
+)
 
 if TYPE_CHECKING:
     from sciml_bench.models.model import Layer
@@ -41,7 +47,7 @@ class Method:
 
     ``family`` is a field term (``esdirk``, ``bdf``, ``rosenbrock``, ``radau``, ``explicit_rk``, ``multistep``,
     ``implicit_rk`` …); ``adaptive`` is false for fixed-step methods, whose number of steps then takes the place of
-    the tolerance.
+    the tolerance. ``lands`` is true if its steps can be made to end at the saved times, instead of being interpolated.
     """
 
     name: str
@@ -50,14 +56,18 @@ class Method:
     implicit: bool
     adaptive: bool = True
     stiff: bool = False
+    lands: bool = False
+
+    @property
+    def savings(self) -> tuple[str, ...]:
+        """The ways of saving that its cells can have."""
+        return (DEFAULT_SAVING, LANDING) if self.lands else (DEFAULT_SAVING,)
 
 
 INFERENCE = "inference"
 """The sensitivity of a framework that runs models and takes no gradients; its cells are measured without."""
 
-NO_GRADIENT = "none"
-"""The same of a library that only solves."""
-
+NO_GRADIENT = "none"  # The sensitivity of a library that only solves.
 WITHOUT_GRADIENTS = (INFERENCE, NO_GRADIENT)
 
 
@@ -78,13 +88,14 @@ class Facts:
     """What the plan must know of a problem to ask an adapter whether it can run it.
 
     ``split`` tells that the problem says which terms are to be taken implicitly. ``n_weights`` of the parameters are
-    weights of networks. ``batch`` is the number of trajectories. ``input_derivatives``
-    tells that the right-hand side differentiates a network, ``latent`` that initial values or the loss are computed of
-    theta, or of data of the trajectories, ``controlled`` that paths drive the equation, through such data or of a
-    Brownian motion, ``stochastic`` that its drift and the matrix of its noise are known apart, ``arrays`` that states
-    or what is defined of them are vectors or fields, and ``not_local`` why such are not computed point by point of near
-    points (empty where they are, or there are none). ``layers`` are those of a model. ``stiff`` is the problem's label,
-    ``probed`` what a probe finds, ``None`` where there is none; which methods suit, ``recipes.takes_explicit`` says.
+    weights of networks. ``batch`` is the number of trajectories, ``n_saved`` that of the saved times.
+    ``input_derivatives`` tells that the right-hand side differentiates a network, ``latent`` that initial values or the
+    loss are computed of theta, or of data of the trajectories, ``controlled`` that paths drive the equation, through
+    such data or of a Brownian motion, ``stochastic`` that its drift and the matrix of its noise are known apart,
+    ``arrays`` that states or what is defined of them are vectors or fields, and ``not_local`` why such are not computed
+    point by point of near points (empty where they are, or there are none). ``layers`` are those of a model. ``stiff``
+    is the problem's label, ``probed`` what a probe finds, ``None`` where there is none; which methods suit,
+    ``recipes.takes_explicit`` says.
     """
 
     name: str
@@ -106,6 +117,7 @@ class Facts:
     not_local: str = ""
     layers: tuple[Layer, ...] = ()
     probed: Probed | None = None
+    n_saved: int = 1
 
     @property
     def n_theta(self) -> int:
@@ -133,6 +145,7 @@ class Recipe:
     mode: str
     role: str = field(default="", compare=False)
     note: str = field(default="", compare=False)
+    saving: str = DEFAULT_SAVING
 
 
 Recipes = Callable[[Facts], tuple[Recipe, ...]]
@@ -143,11 +156,7 @@ def _no_recipes(_facts: Facts) -> tuple[Recipe, ...]:
     return ()
 
 
-def _accept_all(_cell: Cell, _facts: Facts) -> str | None:
-    return None
-
-
-def _lacks_nothing() -> str | None:
+def _nothing(*_asked: object) -> str | None:
     return None
 
 
@@ -213,10 +222,10 @@ class Adapter:
     precisions: tuple[str, ...] = ("float64",)
     devices: tuple[str, ...] = ("cpu",)
     recipes: Recipes = _no_recipes
-    refusal: Callable[[Cell, Facts], str | None] = _accept_all
+    refusal: Callable[[Cell, Facts], str | None] = _nothing
     cached_modes: tuple[str, ...] = ()
     variables: Callable[[], dict[str, str]] = dict[str, str]
-    lacking: Callable[[], str | None] = _lacks_nothing
+    lacking: Callable[[], str | None] = _nothing
     track: str = SOLVERS
     mode_targets: dict[str, str] = field(default_factory=dict[str, str])
     mode_extras: dict[str, str] = field(default_factory=dict[str, str])
@@ -233,6 +242,12 @@ class Adapter:
     def cell_modes(self) -> tuple[str, ...]:
         """The modes of cells: each mode, and those with a warm compile cache."""
         return (*self.modes, *(f"{mode}{WARM}" for mode in self.cached_modes))
+
+    def why_not(self, cell: Cell, facts: Facts) -> str | None:
+        """Return why a cell cannot run on a problem with these facts; ``None`` if it can."""
+        if cell.saving == LANDING and facts.n_saved == 1:
+            return "the only saved time is the end of the solve, where the last step ends in any case"
+        return self.refusal(cell, facts)
 
     def method(self, name: str) -> Method:
         """The method of this name; ``KeyError`` when the adapter has none."""
@@ -380,20 +395,3 @@ class Program(ABC):
     def versions(self) -> dict[str, str]:
         """Versions and thread settings read back from the framework."""
         return {}
-
-
-def load_source(task: Task) -> ModuleType:
-    """Import the task's emitted source from a real file, so that tracebacks and source-reading compilers find it.
-
-    The source comes from our own emitters, never from a problem file: its text is printed from a checked expression
-    tree, and no string of a file reaches it.
-    """
-    folder = Path(tempfile.mkdtemp(prefix="sciml_bench_source_"))
-    path = folder / "problem_source.py"
-    path.write_text(task.source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("problem_source", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"cannot import {path}")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sciml_bench.adapters.base import Method
@@ -77,10 +78,12 @@ def _left_out(cell: Cell, summary: RunSummary) -> Iterator[Cell]:
         if not str(entry["reason"]).startswith("not in profile"):
             continue
         for label in labels(entry["cells"]):
-            parts = label.split("/")
-            if len(parts) == 7 and parts[0] == cell.problem:
-                other = Cell(*parts)
-                if other.caches == "cold" and (other.precision, other.device) == (cell.precision, cell.device):
+            if label.partition("/")[0] != cell.problem:
+                continue
+            with suppress(ValueError):
+                other = Cell.from_label(label)
+                here = (cell.precision, cell.device, cell.saving)
+                if other.caches == "cold" and (other.precision, other.device, other.saving) == here:
                     yield other
 
 

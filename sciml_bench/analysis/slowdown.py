@@ -111,6 +111,7 @@ def _settings(fast: Row, slow: Row) -> Iterator[Difference]:
     yield _chosen("compile caches", a.caches, b.caches)
     yield _chosen("precision", a.precision, b.precision)
     yield _chosen("device", a.device, b.device)
+    yield _chosen("values at saved times", a.saving, b.saving)
 
 
 def _chosen(what: str, fast: str, slow: str) -> Difference:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -54,8 +55,8 @@ Configuration = tuple[str, ...]
 
 
 def configuration(cell: Cell) -> Configuration:
-    """A cell without its problem: adapter, method, sensitivity, mode, precision, device."""
-    return (cell.adapter, cell.method, cell.sensitivity, cell.mode, cell.precision, cell.device)
+    """A cell without its problem: adapter, method, sensitivity, mode, precision, device, saving."""
+    return dataclasses.astuple(cell)[1:]
 
 
 class Palette:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.problem.reader import Document
-from sciml_bench.record.task import CALLS, SOLVE, Point
+from sciml_bench.record.task import CALLS, DEFAULT_SAVING, SOLVE, USUAL, Point
 
 # The conditions of a claim beside ours: what the source did, what is measured here, and what a difference does.
 
@@ -257,6 +257,7 @@ class Side:
     atol: float | None = None
     note: str = ""
     stands_for: str = ""
+    saving: str = DEFAULT_SAVING
 
     @property
     def tolerances(self) -> Point:
@@ -272,7 +273,7 @@ class Side:
     @property
     def words(self) -> str:
         """In one line."""
-        unusual = [] if self.precision == "float64" else [self.precision]
+        unusual = [word for word in (self.precision, self.saving) if word not in USUAL]
         return " ".join([self.adapter, self.method, self.sensitivity, self.mode, *unusual])
 
     def name(self, calls: tuple[str, ...]) -> str:

@@ -34,6 +34,7 @@ from sciml_bench.claims.claim import (
 )
 from sciml_bench.problem import catalog
 from sciml_bench.problem.reader import Document
+from sciml_bench.record.task import DEFAULT_SAVING
 
 SPEC = 1
 TOP_KEYS = (
@@ -46,7 +47,7 @@ FIGURE_KEYS = (
 SOURCE_KEYS = ("citation", "url", "version", "read")
 NEEDS_KEYS = ("minutes", "memory_gib", "device", "lacking")
 SETTING_KEYS = ("problem", "set", "note", "notes")
-SIDE_KEYS = ("adapter", "method", "sensitivity", "mode", "precision", "rtol", "atol", "note", "stands_for")
+SIDE_KEYS = ("adapter", "method", "sensitivity", "mode", "precision", "saving", "rtol", "atol", "note", "stands_for")
 DRIFT_KEYS = ("where", "quotes", "source_says")
 DEVICES = ("cpu", "cuda")
 AGAINST = "later"
@@ -237,9 +238,10 @@ def _side(document: Document, setting: Mapping[str, Any], table: str, name: str)
         if value is not None and not 0 < value < 1:
             raise document.error(f"'{key}' must lie between 0 and 1.", place, key)
     precision = document.string(data, "precision", place, "float64")
+    saving = document.string(data, "saving", place, DEFAULT_SAVING)
     note = document.string(data, "note", place, "")
     stands_for = document.string(data, "stands_for", place, "")
-    return Side(adapter, method, sensitivity, mode, precision, rtol, atol, note, stands_for)
+    return Side(adapter, method, sensitivity, mode, precision, rtol, atol, note, stands_for, saving)
 
 
 def _check_side(document: Document, side: Side, place: str) -> None:
@@ -252,6 +254,7 @@ def _check_side(document: Document, side: Side, place: str) -> None:
         "sensitivity": adapter.sensitivities,
         "mode": adapter.cell_modes,
         "precision": adapter.precisions,
+        "saving": tuple(dict.fromkeys(saving for method in adapter.methods for saving in method.savings)),
     }
     for key, names in known.items():
         if getattr(side, key) not in names:

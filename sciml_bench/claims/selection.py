@@ -288,4 +288,4 @@ def _loosest_first(points: Sequence[Point]) -> tuple[Point, ...]:
 
 
 def _cell(problem: str, side: Side) -> Cell:
-    return Cell(problem, side.adapter, side.method, side.sensitivity, side.mode, side.precision)
+    return Cell(problem, side.adapter, side.method, side.sensitivity, side.mode, side.precision, saving=side.saving)

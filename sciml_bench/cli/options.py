@@ -112,6 +112,7 @@ def selection_options(*, suite: bool = True, problem: bool = True) -> Callable[[
         ("--method", "methods", "Only these methods, whatever the profile includes."),
         ("--sensitivity", "sensitivities", "Only these kinds of gradient, whatever the profile includes."),
         ("--mode", "modes", "Only these modes, whatever the profile includes."),
+        ("--saving", "savings", "Only these ways of saving: default, or landing, with steps that end at saved times."),
         ("--cell", "cells", "Only the cell with this label, whatever the profile includes."),
     ]
     if problem:

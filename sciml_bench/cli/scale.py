@@ -165,7 +165,7 @@ def _of_gradients(selection: dict[str, Any], made: Family) -> dict[str, Any]:
             continue
         modes = selection["modes"] or (recipes[0].mode,)
         labels += [
-            Cell(variant.name, name, recipes[0].method, sensitivity, mode).label
+            Cell(variant.name, name, recipes[0].method, sensitivity, mode, saving=recipes[0].saving).label
             for variant in made.variants
             for sensitivity in adapter.sensitivities
             for mode in modes

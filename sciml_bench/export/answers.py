@@ -18,7 +18,7 @@ COLUMNS = (
     Column("verdict", Kind.TEXT, "fastest, same, undecided, alone, provisional or shown (not compared)"),
     *(
         Column(name, Kind.TEXT, "of the cell with the least time")
-        for name in ("adapter", "method", "sensitivity", "mode", "precision", "device")
+        for name in ("adapter", "method", "sensitivity", "mode", "precision", "device", "saving")
     ),
     Column("seconds", Kind.NUMBER, "its time per call"),
     Column("next", Kind.TEXT, "the closest other cell"),
@@ -63,7 +63,7 @@ def _row(run: str, answer: Answer) -> Row | None:
         found.quantity,
         answer.at(found.quantity),
         _word(found.lead, "fastest"),
-        *(cell.adapter, cell.method, cell.sensitivity, cell.mode, cell.precision, cell.device),
+        *(cell.adapter, cell.method, cell.sensitivity, cell.mode, cell.precision, cell.device, cell.saving),
         None if seconds is None else seconds.median,
         None if second is None else second.row.name,
         *((None, None, None) if ratio is None else (ratio.estimate, ratio.low, ratio.high)),

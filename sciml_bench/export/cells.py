@@ -185,7 +185,7 @@ def _cost_column(name: str, meaning: str, get: _Get) -> tuple[Column, _Get]:
 
 
 def _cell_columns() -> Iterator[tuple[Column, _Get]]:
-    axes = ("adapter", "method", "sensitivity", "mode", "precision", "device")
+    axes = ("adapter", "method", "sensitivity", "mode", "precision", "device", "saving")
     yield _column("run", _TEXT, "the run's folder", lambda line: line.run)
     yield _column("comparison", _TEXT, "with what: a division, or a group of the matched one", lambda line: line.table)
     yield _column("problem", _TEXT, "the problem", lambda line: line.problem)

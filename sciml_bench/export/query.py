@@ -62,7 +62,7 @@ def text(value: Any) -> str:
 # The views that a question may use, as SQL over the lines of a run's file.
 
 _CELL = "STRUCT(problem VARCHAR, adapter VARCHAR, method VARCHAR, sensitivity VARCHAR, mode VARCHAR, \
-precision VARCHAR, device VARCHAR)"
+precision VARCHAR, device VARCHAR, saving VARCHAR)"
 _STEADY = 'STRUCT("class" VARCHAR, "start" BIGINT)'
 _INSIDE = "STRUCT(ns BIGINT[], gc_ns BIGINT[], compile_ns BIGINT[])"
 _HALF = {
@@ -151,7 +151,8 @@ WHERE record_id IS NOT NULL AND cell IS NOT NULL AND "schema" BETWEEN 1 AND {SCH
 
 
 _CELL_COLUMNS = """cell.problem AS problem, cell.adapter AS adapter, cell.method AS method,
-    cell.sensitivity AS sensitivity, cell.mode AS mode, cell.precision AS precision, cell.device AS device"""
+    cell.sensitivity AS sensitivity, cell.mode AS mode, cell.precision AS precision, cell.device AS device,
+    coalesce(cell.saving, 'default') AS saving"""
 
 # The record that counts: of the highest attempt, and of equal ones the later line (store.counting).
 _COUNTED = """

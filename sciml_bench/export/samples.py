@@ -32,6 +32,7 @@ COLUMNS = (
     Column("mode", _TEXT, "how the framework is run"),
     Column("precision", _TEXT, "the precision"),
     Column("device", _TEXT, "the device"),
+    Column("saving", _TEXT, "default, or landing if steps end at the saved times"),
     Column("division", _TEXT, "idiomatic, matched or other"),
     Column("profile", _TEXT, "how much was measured"),
     Column("outcome", _TEXT, "how the process ended"),
@@ -106,9 +107,9 @@ def _of_record(run: str, record: Record, counts: bool) -> Iterator[Row]:
     first_ns = record.time_to_first_gradient_ns.get("process")
     head: Row = (
         run, record.record_id, record.cell_id, record.block, record.attempt, counts, cell.problem, cell.adapter,
-        cell.method, cell.sensitivity, cell.mode, cell.precision, cell.device, record.division, record.profile,
-        record.outcome.value, "; ".join(record.noisy) or None, None if first_ns is None else first_ns / 1e9,
-        record.peak_rss_bytes,
+        cell.method, cell.sensitivity, cell.mode, cell.precision, cell.device, cell.saving, record.division,
+        record.profile, record.outcome.value, "; ".join(record.noisy) or None,
+        None if first_ns is None else first_ns / 1e9, record.peak_rss_bytes,
     )  # fmt: skip
     if not record.points:
         yield (*head, *(None,) * 4, record.message or None, *(None,) * 12)

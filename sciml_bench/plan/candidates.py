@@ -23,8 +23,8 @@ class Candidates:
 
 
 def candidates(entry: PlannedProblem, adapters: Mapping[str, Adapter], names: Sequence[str] = ()) -> Candidates:
-    """All methods, sensitivities and modes of these adapters (of all of its track, where none is named), in the
-    problem's main precision on the CPU, with empty compile caches."""
+    """Return every cell of these adapters (if none is named, of all of its track) in the problem's main precision on
+    the CPU, with empty compile caches."""
     cells: list[Cell] = []
     refused: dict[Cell, str] = {}
     absent: dict[str, str] = {}
@@ -39,7 +39,7 @@ def candidates(entry: PlannedProblem, adapters: Mapping[str, Adapter], names: Se
         for cell in _cells(entry, adapter):
             if cell.mode in lacking:
                 continue
-            reason = adapter.refusal(cell, entry.facts)
+            reason = adapter.why_not(cell, entry.facts)
             if reason is None:
                 cells.append(cell)
             else:
@@ -49,4 +49,5 @@ def candidates(entry: PlannedProblem, adapters: Mapping[str, Adapter], names: Se
 
 def _cells(entry: PlannedProblem, adapter: Adapter) -> Iterator[Cell]:
     for method, sensitivity, mode in product(adapter.methods, adapter.sensitivities, adapter.modes):
-        yield Cell(entry.name, adapter.name, method.name, sensitivity, mode, entry.precisions[0])
+        for saving in method.savings:
+            yield Cell(entry.name, adapter.name, method.name, sensitivity, mode, entry.precisions[0], saving=saving)

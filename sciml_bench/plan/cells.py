@@ -136,7 +136,7 @@ def _verdicts(
                 yield cell, Skipped(cell, None, f"not in profile {profile.name} ({reason})")
                 continue
             absent = lacking[cell.mode]
-            refusal = absent.reason if absent else adapter.refusal(_cold(cell), entry.facts)
+            refusal = absent.reason if absent else adapter.why_not(_cold(cell), entry.facts)
             if refusal:
                 yield cell, Skipped(cell, Outcome.UNSUPPORTED, refusal)
             elif _recipe(cell) in recipes_of(adapter, entry):
@@ -148,7 +148,8 @@ def _verdicts(
 def _all_cells(entry: PlannedProblem, adapter: Adapter) -> Iterator[Cell]:
     axes = product(adapter.methods, adapter.sensitivities, adapter.cell_modes, adapter.precisions, adapter.devices)
     for method, sensitivity, mode, precision, device in axes:
-        yield Cell(entry.name, adapter.name, method.name, sensitivity, mode, precision, device)
+        for saving in method.savings:
+            yield Cell(entry.name, adapter.name, method.name, sensitivity, mode, precision, device, saving)
 
 
 def recipes_of(adapter: Adapter, entry: PlannedProblem) -> tuple[Recipe, ...]:
@@ -162,8 +163,9 @@ def recipes_of(adapter: Adapter, entry: PlannedProblem) -> tuple[Recipe, ...]:
 
 
 def _runs(recipe: Recipe, adapter: Adapter, entry: PlannedProblem) -> bool:
-    cell = Cell(entry.name, adapter.name, recipe.method, recipe.sensitivity, recipe.mode, entry.precisions[0])
-    return not missing(adapter, cell.mode) and not adapter.refusal(cell, entry.facts)
+    axes = (recipe.method, recipe.sensitivity, recipe.mode, entry.precisions[0])
+    cell = Cell(entry.name, adapter.name, *axes, saving=recipe.saving)
+    return not missing(adapter, cell.mode) and not adapter.why_not(cell, entry.facts)
 
 
 def _with_role(planned: Planned, entry: PlannedProblem, adapter: Adapter) -> Planned:
@@ -175,7 +177,7 @@ def _with_role(planned: Planned, entry: PlannedProblem, adapter: Adapter) -> Pla
 
 
 def _recipe(cell: Cell) -> Recipe:
-    return Recipe(cell.method, cell.sensitivity, cell.mode)
+    return Recipe(cell.method, cell.sensitivity, cell.mode, saving=cell.saving)
 
 
 def trains(cell: Cell, entry: PlannedProblem, adapter: Adapter) -> bool:
@@ -230,7 +232,7 @@ def _taken(adapter: Adapter, entry: PlannedProblem, profile: Profile) -> tuple[R
 
 def _in_breadth(cell: Cell, entry: PlannedProblem, adapter: Adapter, selection: Selection, profile: Profile) -> bool:
     """Whether the profile measures this cell. An axis that the user names is free; the others follow a recipe."""
-    free = (bool(selection.methods), bool(selection.sensitivities), bool(selection.modes))
+    free = tuple(map(bool, (selection.methods, selection.sensitivities, selection.modes, selection.savings)))
     recipes = recipes_of(adapter, entry) if any(free) else _taken(adapter, entry, profile)
     if any(_follows(cell, recipe, free) for recipe in recipes):
         return True
@@ -247,11 +249,12 @@ def _suited(cell: Cell, entry: PlannedProblem, adapter: Adapter) -> bool:
     return method.adaptive and (takes_both(entry.facts) or method.stiff != takes_explicit(entry.facts))
 
 
-def _follows(cell: Cell, recipe: Recipe, free: tuple[bool, bool, bool]) -> bool:
+def _follows(cell: Cell, recipe: Recipe, free: tuple[bool, ...]) -> bool:
     axes = (
         (cell.method, recipe.method),
         (cell.sensitivity, recipe.sensitivity),
         (cell.mode, recipe.mode),
+        (cell.saving, recipe.saving),
     )
     return all(is_free or mine == theirs for (mine, theirs), is_free in zip(axes, free, strict=True))
 

@@ -129,6 +129,7 @@ class PlannedProblem:
             arrays=not problem.all_scalar,
             not_local=_not_local(problem),
             probed=_probed(problem),
+            n_saved=len(problem.numbers().save_times),
         )
 
     def _facts_of_model(self) -> Facts:

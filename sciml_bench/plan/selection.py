@@ -123,6 +123,7 @@ class Selection:
     methods: tuple[str, ...] = ()
     sensitivities: tuple[str, ...] = ()
     modes: tuple[str, ...] = ()
+    savings: tuple[str, ...] = ()
     keyword: str = ""
     cells: tuple[str, ...] = ()
 
@@ -139,6 +140,7 @@ class Selection:
             (self.methods, cell.method),
             (self.sensitivities, cell.sensitivity),
             (self.modes, cell.mode),
+            (self.savings, cell.saving),
         )
         return all(not names or value in names for names, value in axes) and self._matches_keyword(cell.label)
 
@@ -154,6 +156,7 @@ class Selection:
         check_names("method", self.methods, {m.name for a in chosen for m in a.methods}, see)
         check_names("sensitivity", self.sensitivities, {s for a in chosen for s in a.sensitivities}, see)
         check_names("mode", self.modes, {m for a in chosen for m in a.cell_modes}, see)
+        check_names("way of saving", self.savings, {s for a in chosen for m in a.methods for s in m.savings}, see)
         for label in self.cells:
             _check_label(label, adapters)
         _ = self._matches_keyword
@@ -174,13 +177,13 @@ def check_names(what: str, wanted: Iterable[str], known: Iterable[str], see: str
 
 
 def _check_label(label: str, adapters: Mapping[str, Adapter]) -> None:
-    parts = label.split("/")
-    if len(parts) != 7:
+    try:
+        cell = Cell.from_label(label)
+    except ValueError:
         raise UsageError(
             f"--cell '{label}' is not a cell; write problem/adapter/method/sensitivity/mode/precision/device, "
             "as the failures of a run and `sciml-bench plan` print it"
-        )
-    cell = Cell(*parts)
+        ) from None
     see = "sciml-bench list adapters"
     check_names("adapter", [cell.adapter], adapters, see)
     adapter = adapters[cell.adapter]
@@ -189,3 +192,4 @@ def _check_label(label: str, adapters: Mapping[str, Adapter]) -> None:
     check_names(f"mode of {adapter.name}", [cell.mode], adapter.cell_modes, see)
     check_names(f"precision of {adapter.name}", [cell.precision], adapter.precisions, see)
     check_names(f"device of {adapter.name}", [cell.device], adapter.devices, see)
+    check_names(f"way of saving of {cell.method}", [cell.saving], adapter.method(cell.method).savings, see)

@@ -38,16 +38,24 @@ CALLS = (GRADIENT, SOLVE)
 """What a worker calls at every point, unless its task asks for less."""
 
 
-USUAL = ("float64", "cpu")
-"""The precision and the device that go without saying."""
+DEFAULT_SAVING, LANDING = "default", "landing"
+"""How a solver gets its values at the saved times: as it does by default (adaptive methods step over them and
+interpolate, the grids of fixed steps contain them), or with steps that end at every one of them."""
+
+USUAL = ("float64", "cpu", DEFAULT_SAVING)
+"""The precision, the device and the way of saving that go without saying."""
+
+
+LABEL_PARTS = 7
+"""The parts of a label without its way of saving."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What is measured: problem × adapter × method × sensitivity × mode × precision × device.
+    """What is measured: problem × adapter × method × sensitivity × mode × precision × device × saving.
 
     A mode that ends with :data:`WARM` is measured on a compile cache that another process filled before; every other
-    mode starts with an empty one.
+    mode starts with an empty one. ``saving`` is :data:`DEFAULT_SAVING` or :data:`LANDING`.
     """
 
     problem: str
@@ -57,16 +65,26 @@ class Cell:
     mode: str
     precision: str = "float64"
     device: str = "cpu"
+    saving: str = DEFAULT_SAVING
 
     @property
     def label(self) -> str:
-        """One greppable word: ``problem/adapter/method/sensitivity/mode/precision/device``."""
-        return "/".join(dataclasses.astuple(self))
+        """One greppable word: ``problem/adapter/method/sensitivity/mode/precision/device``, and ``/landing`` if so."""
+        *parts, saving = dataclasses.astuple(self)
+        return "/".join(parts if saving == DEFAULT_SAVING else (*parts, saving))
+
+    @classmethod
+    def from_label(cls, label: str) -> Cell:
+        """Inverse of :attr:`label`. ``ValueError`` if the label has another number of parts."""
+        parts = label.split("/")
+        if len(parts) not in (LABEL_PARTS, LABEL_PARTS + 1):
+            raise ValueError(f"'{label}' is not the label of a cell")
+        return cls(*parts)
 
     @property
     def words(self) -> tuple[str, str, str, str]:
         """What it is called beside its problem: adapter, method, sensitivity, and mode with what is unusual."""
-        unusual = [word for word in (self.precision, self.device) if word not in USUAL]
+        unusual = [word for word in (self.precision, self.device, self.saving) if word not in USUAL]
         return self.adapter, self.method, self.sensitivity, " ".join([self.mode, *unusual])
 
     @property

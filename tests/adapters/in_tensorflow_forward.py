@@ -49,7 +49,7 @@ def matrices(problem: str, coupled: bool) -> dict[str, float]:
     blocks of the diagonal, below the first one, and anywhere else."""
     import tensorflow as tf
 
-    from sciml_bench.adapters.base import load_source
+    from sciml_bench.adapters.emitted_source import load_source
     from sciml_bench.adapters.tensorflow import forward
 
     task = catalog_task(problem, "tensorflow", "bdf", "forward", "xla")

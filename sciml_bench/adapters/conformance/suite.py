@@ -16,7 +16,7 @@ from sciml_bench.adapters.conformance import problems
 from sciml_bench.adapters.conformance.checks import Check, Status
 from sciml_bench.adapters.conformance.problems import Expected, KnownProblem
 from sciml_bench.adapters.registry import missing
-from sciml_bench.record.task import Cell, Numbers, Point, Reference, Sampling, Task
+from sciml_bench.record.task import DEFAULT_SAVING, Cell, Numbers, Point, Reference, Sampling, Task
 
 TIMEOUT_S = 300.0
 #: Fixed-step methods get about so many steps a time span, whatever their order.
@@ -39,17 +39,22 @@ class Case:
 
 
 def cells(adapter: Adapter, everything: bool = False) -> tuple[Cell, ...]:
-    """The cells that are checked: every method once and, with the first method, every sensitivity and mode.
+    """Return the cells that are checked: every method once, the first of each family that lands on saved times with
+    that too, and, with the first method, every sensitivity and mode.
 
     ``everything`` asks for all combinations, single precision excepted.
     """
     first = (adapter.sensitivities[0], adapter.modes[0])
+    landing = {method.family: method for method in reversed(adapter.methods) if method.lands}
     pairs = [(sensitivity, mode) for sensitivity in adapter.sensitivities for mode in adapter.modes]
     return tuple(
-        Cell("conformance", adapter.name, method.name, sensitivity, mode)
+        Cell("conformance", adapter.name, method.name, sensitivity, mode, saving=saving)
         for index, method in enumerate(adapter.methods)
         for sensitivity, mode in pairs
-        if everything or index == 0 or (sensitivity, mode) == first
+        for saving in method.savings
+        if everything
+        or (saving == DEFAULT_SAVING and (index == 0 or (sensitivity, mode) == first))
+        or (saving != DEFAULT_SAVING and (sensitivity, mode) == first and landing[method.family] is method)
     )
 
 
@@ -74,7 +79,7 @@ def case(adapter: Adapter, cell: Cell, threads: int = 1) -> Case:
     tasks = {name: _task(adapter, cell, _PROBLEMS[name], max(rtol, 1e-8), threads) for name in names}
     if absent := missing(adapter, cell.mode):
         return Case(cell, tasks, absent.reason)
-    refusals = (adapter.refusal(cell, _facts(name, task, method.stiff)) for name, task in tasks.items())
+    refusals = (adapter.why_not(cell, _facts(name, task, method.stiff)) for name, task in tasks.items())
     return Case(cell, tasks, next((reason for reason in refusals if reason), None))
 
 
@@ -123,11 +128,13 @@ def _facts(name: str, task: Task, stiff: bool) -> Facts:
         wrt=numbers.wrt,
         stiff=stiff and name == "stiff",
         split=True,
+        n_saved=len(numbers.save_times),
     )
 
 
 def _run(one: Case, variables: Mapping[str, str], timeout_s: float) -> Iterator[Check]:
-    label = "/".join((one.cell.method, one.cell.sensitivity, one.cell.mode))
+    landing = [one.cell.saving] * (one.cell.saving != DEFAULT_SAVING)
+    label = "/".join((one.cell.method, one.cell.sensitivity, one.cell.mode, *landing))
     if one.refusal is not None:
         yield Check(label, "refusal", Status.REFUSED, one.refusal)
         return

@@ -72,9 +72,9 @@ ADAPTER = Adapter(
     target="python",
     program="sciml_bench.adapters.diffeqpy.program:build",
     methods=(
-        Method("tsit5", family="explicit_rk", order=5, implicit=False),
-        Method("vern9", family="explicit_rk", order=9, implicit=False),
-        Method("rodas5p", family="rosenbrock", order=5, implicit=True, stiff=True),
+        Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True),
+        Method("vern9", family="explicit_rk", order=9, implicit=False, lands=True),
+        Method("rodas5p", family="rosenbrock", order=5, implicit=True, stiff=True, lands=True),
     ),
     sensitivities=(NO_GRADIENT,),
     modes=("eager", "compiled"),

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import juliacall
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.julia.calls import project_fingerprint
 from sciml_bench.adapters.julia.setting_up import package_folder
 from sciml_bench.adapters.time_grid import Segment, split
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.task import Point, Task
+from sciml_bench.record.task import LANDING, Point, Task
 
 # Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
 
@@ -74,6 +75,7 @@ class DiffeqpyProgram(Program):
         clip = _clipped_python if self._python else _clipped_julia
         self._functions = [clip(function, segment) if segment.clipped else function for segment in self._segments]
         self._times = [_vector(segment.times) for segment in self._segments]
+        self._lands = task.cell.saving == LANDING
         self._method = METHODS[task.cell.method](self._python)
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
@@ -93,7 +95,7 @@ class DiffeqpyProgram(Program):
                     problem = self._problem(number, solutions[-1].u[-1], inputs.p)
                 solution = ode.solve(
                     problem, self._method, reltol=inputs.rtol, abstol=inputs.atol, saveat=times,
-                    save_everystep=False, dense=False, maxiters=MAX_STEPS,
+                    save_everystep=False, dense=False, maxiters=MAX_STEPS, **({"tstops": times} if self._lands else {}),
                 )  # fmt: skip
                 solutions.append(solution)
                 if not _succeeded(solution):

@@ -19,9 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 import optimistix
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer
 from sciml_bench.adapters.diffrax import solvers
 from sciml_bench.adapters.diffrax.solvers import MAX_STEPS_REACHED, Gradients, Inputs, check, outcome, status
+from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
@@ -311,7 +312,7 @@ class DiffraxProgram(Program):
             y0=values.y0,
             args=(*self._rhs_arguments(values.p), *values.controls),
             saveat=diffrax.SaveAt(ts=jnp.asarray(numbers.save_times)),
-            stepsize_controller=solvers.controller(self._cell.method, numbers, values.rtol, atol),
+            stepsize_controller=solvers.controller(self._cell.method, numbers, values.rtol, atol, self._cell.saving),
             adjoint=adjoint,
             max_steps=max_steps,
             throw=False,

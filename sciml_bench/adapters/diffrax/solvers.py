@@ -30,7 +30,7 @@ import optimistix
 from sciml_bench.adapters.diffrax import ADAPTER
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
-from sciml_bench.record.task import Numbers
+from sciml_bench.record.task import DEFAULT_SAVING, LANDING, Numbers
 
 # What Diffrax says when a solve fails, as typed outcomes.
 
@@ -148,8 +148,15 @@ def step(method: str, numbers: Numbers, rtol: jax.Array) -> jax.Array | None:
     return (numbers.t1 - numbers.t0) / given * 2.0**-halvings
 
 
-def controller(method: str, numbers: Numbers, rtol: jax.Array, atol: jax.Array) -> diffrax.AbstractStepSizeController:
-    """The step size controller; it steps to just before and goes on just after each breakpoint."""
+def controller(
+    method: str, numbers: Numbers, rtol: jax.Array, atol: jax.Array, saving: str = DEFAULT_SAVING
+) -> diffrax.AbstractStepSizeController:
+    """The step size controller; it steps to just before and goes on just after each breakpoint.
+
+    "Stepping exactly to certain times can be useful if you want to ensure that your solution is highly accurate at that
+    exact time point -- by default Diffrax will adaptively step wherever it likes, and then interpolate": so its page on
+    ``ClipStepSizeController``, which does that for the saved times if the cell lands on them.
+    """
     if is_stochastic(method):
         return diffrax.ConstantStepSize()
     if ADAPTER.method(method).implicit:
@@ -157,9 +164,11 @@ def controller(method: str, numbers: Numbers, rtol: jax.Array, atol: jax.Array) 
         pid = diffrax.PIDController(rtol, atol, pcoeff=0.3, icoeff=0.4, dtmin=smallest, force_dtmin=False)
     else:
         pid = diffrax.PIDController(rtol, atol)
-    if numbers.breakpoints:
-        return diffrax.ClipStepSizeController(pid, jump_ts=jnp.asarray(numbers.breakpoints))
-    return pid
+    step_ts = jnp.asarray(numbers.save_times) if saving == LANDING else None
+    jump_ts = jnp.asarray(numbers.breakpoints) if numbers.breakpoints else None
+    if step_ts is None and jump_ts is None:
+        return pid
+    return diffrax.ClipStepSizeController(pid, step_ts=step_ts, jump_ts=jump_ts)
 
 
 def bounds(sensitivity: str, numbers: Numbers) -> tuple[int, ...]:

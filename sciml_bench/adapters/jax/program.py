@@ -12,7 +12,8 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
-from sciml_bench.adapters.base import FloatArray, Trainer, load_source
+from sciml_bench.adapters.base import FloatArray, Trainer
+from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
 from sciml_bench.adapters.jax.optimisers import optimiser_of
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer

@@ -11,7 +11,7 @@ from dataclasses import replace
 from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.recipes import by_size, by_work, distinct, other_kind
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import LANDING, Cell
 
 # What the Julia side can do. Imports nothing of Julia.
 
@@ -36,6 +36,10 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
         return "CVODE_BDF takes functions that write into arrays only: mode in-place"
     if cell.sensitivity.endswith("-zygote") and facts.n_states > _LARGEST_FOR_ZYGOTE and not named:
         return "ZygoteVJP differentiates no right-hand side that writes into arrays, as those of fields do"
+    if cell.saving == LANDING and cell.sensitivity != "forward":
+        return (
+            "adjoints go back from one saved time to the next in any case: landing on them is for sensitivity forward"
+        )
     return next((reason for part in _parts(cell) if (reason := installation.refused_part(part))), None)
 
 
@@ -84,17 +88,17 @@ ADAPTER = Adapter(
     target="julia",
     program="sciml_bench.adapters.julia.program:build",
     methods=(
-        Method("tsit5", family="explicit_rk", order=5, implicit=False),
-        Method("vern7", family="explicit_rk", order=7, implicit=False),
-        Method("vern9", family="explicit_rk", order=9, implicit=False),
-        Method("rodas5p", family="rosenbrock", order=5, implicit=True, stiff=True),
-        Method("rosenbrock23", family="rosenbrock", order=2, implicit=True, stiff=True),
-        Method("kencarp47", family="esdirk", order=4, implicit=True, stiff=True),
-        Method("trbdf2", family="esdirk", order=2, implicit=True, stiff=True),
-        Method("fbdf", family="bdf", order=5, implicit=True, stiff=True),
-        Method("qndf", family="bdf", order=5, implicit=True, stiff=True),
-        Method("radauiia5", family="radau", order=5, implicit=True, stiff=True),
-        Method("cvode_bdf", family="bdf", order=5, implicit=True, stiff=True),
+        Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True),
+        Method("vern7", family="explicit_rk", order=7, implicit=False, lands=True),
+        Method("vern9", family="explicit_rk", order=9, implicit=False, lands=True),
+        Method("rodas5p", family="rosenbrock", order=5, implicit=True, stiff=True, lands=True),
+        Method("rosenbrock23", family="rosenbrock", order=2, implicit=True, stiff=True, lands=True),
+        Method("kencarp47", family="esdirk", order=4, implicit=True, stiff=True, lands=True),
+        Method("trbdf2", family="esdirk", order=2, implicit=True, stiff=True, lands=True),
+        Method("fbdf", family="bdf", order=5, implicit=True, stiff=True, lands=True),
+        Method("qndf", family="bdf", order=5, implicit=True, stiff=True, lands=True),
+        Method("radauiia5", family="radau", order=5, implicit=True, stiff=True, lands=True),
+        Method("cvode_bdf", family="bdf", order=5, implicit=True, stiff=True, lands=True),
     ),
     sensitivities=("forward", *(f"{adjoint}-{product}" for adjoint in ADJOINTS for product in PRODUCTS), "enzyme"),
     modes=("compiled", "in-place"),

@@ -14,7 +14,7 @@ from sciml_bench.adapters.julia.training import JuliaTrainer, optimiser_numbers
 from sciml_bench.adapters.time_grid import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
-from sciml_bench.record.task import Point, Task, Training
+from sciml_bench.record.task import LANDING, Point, Task, Training
 
 # Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
 
@@ -39,7 +39,7 @@ class JuliaProgram(Bridged):
         try:
             self._cell = bench.build(
                 task.source, cell.method, cell.sensitivity, cell.framework_mode, numbers.wrt,
-                *(np.array(values, dtype=np.float64) for values in vectors),
+                *(np.array(values, dtype=np.float64) for values in vectors), cell.saving == LANDING,
             )  # fmt: skip
         except juliacall.JuliaError as error:
             raise raised(bench.failure(error.exception)) from error

@@ -14,7 +14,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from sciml_bench.adapters.base import FloatArray, Trainer, load_source
+from sciml_bench.adapters.base import FloatArray, Trainer
+from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.keras.optimisers import optimiser_of
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes

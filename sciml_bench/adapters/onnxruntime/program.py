@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from sciml_bench.adapters.base import load_source
+from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.models import ModelProgram
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Task

@@ -58,14 +58,14 @@ ADAPTER = Adapter(
     target="numpy",
     program="sciml_bench.adapters.scipy.program:build",
     methods=(
-        Method("rk45", family="explicit_rk", order=5, implicit=False),
-        Method("dop853", family="explicit_rk", order=8, implicit=False),
-        Method("radau", family="radau", order=5, implicit=True, stiff=True),
-        Method("bdf", family="bdf", order=5, implicit=True, stiff=True),
+        Method("rk45", family="explicit_rk", order=5, implicit=False, lands=True),
+        Method("dop853", family="explicit_rk", order=8, implicit=False, lands=True),
+        Method("radau", family="radau", order=5, implicit=True, stiff=True, lands=True),
+        Method("bdf", family="bdf", order=5, implicit=True, stiff=True, lands=True),
         # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5 by itself.
         Method("lsoda", family="multistep", order=5, implicit=True, stiff=True),
         # The same in the older interface, whose loop is compiled as a whole; "for new code, use solve_ivp".
-        Method("odeint", family="multistep", order=5, implicit=True, stiff=True),
+        Method("odeint", family="multistep", order=5, implicit=True, stiff=True, lands=True),
     ),
     sensitivities=("forward",),
     # Compiled: the right-hand side and its Jacobians by Numba, the solver's own loop stays Python or Fortran.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,9 +133,11 @@ the right-hand side and the Jacobian take besides."""
 
 
 class StepCounter(OdeSolver):
-    """What a counting solver is besides: ``steps`` are those that it has taken since it was set to 0."""
+    """What a counting solver is besides: ``steps`` are those that it has taken since it was set to 0, ``ends`` the
+    times where a step must end, the last one first."""
 
     steps: int
+    ends: list[float]
 
 
 def counting_steps(solver: type[OdeSolver]) -> type[StepCounter]:
@@ -143,11 +146,17 @@ def counting_steps(solver: type[OdeSolver]) -> type[StepCounter]:
     class Counting(solver):
         steps = 0
         standing = 0
+        ends: ClassVar[list[float]] = []
 
         def step(self) -> str | None:
             Counting.steps += 1
             before = self.t
+            if Counting.ends:
+                self.t_bound = Counting.ends[-1]
             message = super().step()
+            if self.status == "finished" and len(Counting.ends) > 1:
+                Counting.ends.pop()
+                self.status = "running"
             if self.t != before:
                 self.standing = 0
             elif (standing := self.standing + 1) > STALLED_AFTER:
@@ -159,8 +168,8 @@ def counting_steps(solver: type[OdeSolver]) -> type[StepCounter]:
     return Counting  # pyright: ignore[reportReturnType]
 
 
-def by_solve_ivp(solver: type[OdeSolver]) -> Integrate:
-    """``solve_ivp`` with one of its solvers."""
+def by_solve_ivp(solver: type[OdeSolver], lands: bool) -> Integrate:
+    """``solve_ivp`` with one of its solvers, whose steps end at every time if it ``lands``."""
     # The stubs of SciPy name methods only.
     counting: Any = counting_steps(solver)
 
@@ -168,7 +177,7 @@ def by_solve_ivp(solver: type[OdeSolver]) -> Integrate:
         rhs: Callable[..., Any], segment: Segment, times: Vector, start: Vector, rtol: float, atol: Vector,
         options: Mapping[str, Any], args: tuple[Any, ...],
     ) -> Result:  # fmt: skip
-        counting.steps = 0
+        counting.steps, counting.ends = 0, times[::-1].tolist() if lands else []
         found: Any = solve_ivp(
             rhs, (segment.start, segment.end), start, method=counting, t_eval=times, rtol=rtol, atol=atol,
             args=args or None, **options,
@@ -188,6 +197,11 @@ MAX_STEPS_OPTION = "max_steps"
 _DONE = "Integration successful."
 
 
+def by_odeint(lands: bool) -> Integrate:
+    """``odeint``, whose steps end at every time if it ``lands``."""
+    return partial(integrate, lands=lands)
+
+
 def integrate(
     rhs: Callable[..., Any],
     segment: Segment,
@@ -197,12 +211,14 @@ def integrate(
     atol: Vector,
     options: Mapping[str, Any],
     args: tuple[Any, ...],
+    lands: bool = False,
 ) -> Result:
     """One segment. ``options`` are those of ``solve_ivp`` with LSODA: ``jac``, and ``lband`` and ``uband`` of a band;
     and :data:`MAX_STEPS_OPTION`.
 
-    Where the equation jumps at an end of the segment no step goes past it.
+    Where the equation jumps at an end of the segment no step goes past it, nor past any time if steps land on them.
     """
+    critical = times if lands else [segment.end] if segment.clipped else None
     grid = np.concatenate([[segment.start], times])
     with warnings.catch_warnings():
         # What it warns of is in its message, too.
@@ -211,7 +227,7 @@ def integrate(
             rhs, start, grid, args, tfirst=True, full_output=True, rtol=rtol, atol=atol,
             mxstep=options.get(MAX_STEPS_OPTION, MAX_STEPS),
             Dfun=options.get("jac"), ml=options.get("lband"), mu=options.get("uband"),
-            tcrit=[segment.end] if segment.clipped else None,
+            tcrit=critical,
         )  # fmt: skip
     ys, told = found
     done = told["message"] == _DONE

@@ -13,14 +13,15 @@ import scipy
 from numpy.typing import NDArray
 from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.scipy.fields import FieldSystems, cheaper, has_fields
-from sciml_bench.adapters.scipy.integrators import Integrate, Result, by_solve_ivp, integrate, raised, unfinished
+from sciml_bench.adapters.scipy.integrators import Integrate, Result, by_odeint, by_solve_ivp, raised, unfinished
 from sciml_bench.adapters.scipy.structure import Parameters
 from sciml_bench.adapters.scipy.system import System, Systems, absolute_tolerance, initial
 from sciml_bench.adapters.time_grid import Segment, split
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.task import Point, Task
+from sciml_bench.record.task import LANDING, Point, Task
 
 if TYPE_CHECKING:
     from sciml_bench.adapters.numba import CompileTimes
@@ -73,7 +74,8 @@ class SciPyProgram(Program):
         self._source = load_source(task)
         self._method = task.cell.method
         solver = METHODS.get(self._method)
-        self._integrate_segment: Integrate = integrate if solver is None else by_solve_ivp(solver)
+        lands = task.cell.saving == LANDING
+        self._integrate_segment: Integrate = by_odeint(lands) if solver is None else by_solve_ivp(solver, lands)
         self._segments = split(numbers)
         self._evaluate_at = [np.asarray(segment.times) for segment in self._segments]
         self._compiled = self._compile_times() if compiled else None

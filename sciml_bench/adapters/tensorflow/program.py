@@ -15,7 +15,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer, load_source
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer
+from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4, UNROLLED, forward, solvers
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
 from sciml_bench.adapters.tensorflow.solvers import RungeKutta4

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sciml_bench.adapters.base import FloatArray, Trainer, load_source
+from sciml_bench.adapters.base import FloatArray, Trainer
+from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
 from sciml_bench.adapters.torch.compiler import CompiledProgram, compiled_model
 from sciml_bench.adapters.torch.optimisers import optimiser_of

@@ -19,12 +19,12 @@ SEMINORM = "backsolve-seminorm"
 (Kidger, Chen and Lyons, arXiv 2009.09457)."""
 
 ADAPTIVE = (
-    Method("dopri5", family="explicit_rk", order=5, implicit=False),
-    Method("dopri8", family="explicit_rk", order=8, implicit=False),
-    Method("tsit5", family="explicit_rk", order=5, implicit=False),
-    Method("bosh3", family="explicit_rk", order=3, implicit=False),
-    Method("fehlberg2", family="explicit_rk", order=2, implicit=False),
-    Method("adaptive_heun", family="explicit_rk", order=2, implicit=False),
+    Method("dopri5", family="explicit_rk", order=5, implicit=False, lands=True),
+    Method("dopri8", family="explicit_rk", order=8, implicit=False, lands=True),
+    Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True),
+    Method("bosh3", family="explicit_rk", order=3, implicit=False, lands=True),
+    Method("fehlberg2", family="explicit_rk", order=2, implicit=False, lands=True),
+    Method("adaptive_heun", family="explicit_rk", order=2, implicit=False, lands=True),
 )
 FIXED = (
     Method("rk4", family="explicit_rk", order=4, implicit=False, adaptive=False),

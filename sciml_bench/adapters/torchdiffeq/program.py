@@ -10,7 +10,8 @@ import torch
 import torchdiffeq
 from torch import Tensor
 
-from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, FloatArray, Gradient, Solution, Trainer, load_source
+from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, FloatArray, Gradient, Solution, Trainer
+from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.time_grid import fixed_steps, refuse_too_many, split
 from sciml_bench.adapters.torch.compiler import CompiledProgram, compiled_right_hand_side
 from sciml_bench.adapters.torch.optimisers import optimiser_of
@@ -21,7 +22,7 @@ from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation
 from sciml_bench.adapters.torchdiffeq.solver import typed
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
-from sciml_bench.record.task import Point, Task, Training
+from sciml_bench.record.task import LANDING, Point, Task, Training
 
 # Training with ``torch.optim``: the loop that PyTorch's users write, over the leaves of the program's own equation.
 
@@ -241,10 +242,18 @@ class TorchdiffeqProgram(CompiledProgram):
         y, saved = y0, []
         for segment, times, module in zip(self._segments, self._times, inputs.equations, strict=True):
             module.arguments = arguments
-            ys = integrate(module, y, times, **inputs.tolerances, **adjoint)
+            ys = integrate(module, y, times, **self._landing(times, inputs.tolerances | adjoint))
             saved.append(ys[1 : 1 + segment.n_saved])
             y = ys[-1]
         return saved[0] if len(saved) == 1 else torch.cat(saved)
+
+    def _landing(self, times: Tensor, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Arguments of a solve whose steps, forward and backward in time, end at these times if the cell lands."""
+        if self._cell.saving != LANDING:
+            return arguments
+        landing = {"step_t": times[1:]}
+        own = {name: arguments[name] | landing for name in ("options", "adjoint_options") if name in arguments}
+        return arguments | own
 
     def _arguments(self, p: Tensor) -> Arguments:
         """The parameters as leaves: the named ones in one tensor, the weights of networks in their modules."""

@@ -10,7 +10,8 @@ import torch
 import torchode
 from torch import Tensor
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, load_source
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.time_grid import Segment, split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories

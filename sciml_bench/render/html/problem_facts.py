@@ -229,7 +229,7 @@ def _codes(
         hashes: dict[str, list[str]] = {}
         for trace in traces:
             if trace.adapter == name:
-                hashes.setdefault(adapter.target_of(Cell(*trace.label.split("/"))), []).append(trace.source_hash)
+                hashes.setdefault(adapter.target_of(Cell.from_label(trace.label)), []).append(trace.source_hash)
         for target, found in hashes.items() or [(adapter.target, [])]:
             try:
                 text = source_of(problem, target)
