@@ -18,7 +18,7 @@ from sciml_bench.adapters.conformance.checks import Status, perform
 from sciml_bench.adapters.conformance.suite import case
 from sciml_bench.adapters.scipy.program import build
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.task import Cell, Task
+from sciml_bench.record.task import LANDING, Cell, Task
 
 SCIPY = registry.adapter("scipy")
 RK45 = Cell("conformance", "scipy", "rk45", "forward", "eager")
@@ -266,7 +266,10 @@ def test_cells_cover_every_method_sensitivity_and_mode():
     assert {(cell.sensitivity, cell.mode) for cell in chosen} == {
         (sensitivity, mode) for sensitivity in torch.sensitivities for mode in torch.modes
     }
-    assert len(cells(torch, everything=True)) == len(torch.methods) * len(torch.sensitivities) * len(torch.modes)
+    landing = [cell.method for cell in chosen if cell.saving == LANDING]
+    assert landing == [next(method.name for method in torch.methods if method.lands)]
+    ways = sum(len(method.savings) for method in torch.methods)
+    assert len(cells(torch, everything=True)) == ways * len(torch.sensitivities) * len(torch.modes)
 
 
 def test_implicit_methods_get_the_stiff_problem_and_fixed_ones_no_pole():
