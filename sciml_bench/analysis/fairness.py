@@ -67,6 +67,7 @@ def checklist(a: Side, b: Side, target: Target, quantity: str) -> tuple[Item, ..
         _methods(a, b),
         _chosen("same sensitivity", a.row.summary.cell.sensitivity, b.row.summary.cell.sensitivity),
         _chosen("same compile mode", a.row.summary.cell.framework_mode, b.row.summary.cell.framework_mode),
+        _chosen("same values at saved times", a.row.summary.cell.saving, b.row.summary.cell.saving),
         _caches(a, b),
         _nothing_compiled(a, b),
         _source(a),

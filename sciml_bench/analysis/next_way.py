@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 
 from sciml_bench.adapters.base import Method
@@ -74,17 +73,19 @@ def _forward(other: Cell, cell: Cell) -> bool:
 
 def _left_out(cell: Cell, summary: RunSummary) -> Iterator[Cell]:
     """The cells of a problem that only the profile left out, with the same precision and device."""
+    here = (cell.precision, cell.device, cell.saving)
     for entry in summary.plan["skipped"]:
         if not str(entry["reason"]).startswith("not in profile"):
             continue
         for label in labels(entry["cells"]):
             if label.partition("/")[0] != cell.problem:
                 continue
-            with suppress(ValueError):
+            try:
                 other = Cell.from_label(label)
-                here = (cell.precision, cell.device, cell.saving)
-                if other.caches == "cold" and (other.precision, other.device, other.saving) == here:
-                    yield other
+            except ValueError:
+                continue
+            if other.caches == "cold" and (other.precision, other.device, other.saving) == here:
+                yield other
 
 
 def _method(cell: Cell) -> Method | None:

@@ -94,7 +94,7 @@ def _in_division(solver: Solver, name: str) -> bool:
 
 
 def _method(cell: Cell) -> tuple[str, ...]:
-    return (cell.adapter, cell.method, cell.mode, cell.precision, cell.device)
+    return (cell.adapter, cell.method, cell.mode, cell.precision, cell.device, cell.saving)
 
 
 Size = float

@@ -16,7 +16,7 @@ from sciml_bench.plan.problems import PlannedProblem
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.selection import Selection
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.task import SOLVERS, Cell
+from sciml_bench.record.task import DEFAULT_SAVING, SOLVERS, Cell
 
 # Labels of cells in few words: most of those that a plan skips are products of methods, sensitivities and modes.
 
@@ -236,7 +236,8 @@ def _in_breadth(cell: Cell, entry: PlannedProblem, adapter: Adapter, selection: 
     recipes = recipes_of(adapter, entry) if any(free) else _taken(adapter, entry, profile)
     if any(_follows(cell, recipe, free) for recipe in recipes):
         return True
-    if _breadth(entry, profile) != "suited":
+    # Where no recipe lands, landing would double what the broadest profile measures.
+    if _breadth(entry, profile) != "suited" or cell.saving != DEFAULT_SAVING:
         return False
     if any(cell.method == recipe.method for recipe in recipes):
         return True

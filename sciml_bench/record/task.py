@@ -75,9 +75,9 @@ class Cell:
 
     @classmethod
     def from_label(cls, label: str) -> Cell:
-        """Inverse of :attr:`label`. ``ValueError`` if the label has another number of parts."""
+        """Inverse of :attr:`label`. ``ValueError`` if the text is not the label of a cell."""
         parts = label.split("/")
-        if len(parts) not in (LABEL_PARTS, LABEL_PARTS + 1):
+        if len(parts) < LABEL_PARTS or parts[LABEL_PARTS:] not in ([], [LANDING]):
             raise ValueError(f"'{label}' is not the label of a cell")
         return cls(*parts)
 

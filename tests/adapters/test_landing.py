@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy.integrate import BDF, DOP853, RK45, Radau
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.registry import adapter
-from sciml_bench.adapters.scipy.integrators import Integrate, by_odeint, by_solve_ivp
+from sciml_bench.adapters.scipy.integrators import Integrate, by_solve_ivp, integrate
 from sciml_bench.adapters.time_grid import Segment
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.selection import Selection
@@ -28,6 +29,8 @@ def test_the_label_names_the_landing_and_leads_back_to_the_cell():
     assert [Cell.from_label(cell.label) for cell in (CELL, usual)] == [CELL, usual]
     with pytest.raises(ValueError, match="not the label"):
         Cell.from_label("robertson/diffrax")
+    with pytest.raises(ValueError, match="not the label"):
+        Cell.from_label(f"{usual.label}/default")
 
 
 def test_one_saved_time_refuses_the_landing():
@@ -47,8 +50,12 @@ def test_a_selection_takes_one_way_of_saving():
         Selection(cells=("robertson/scipy/lsoda/forward/eager/float64/cpu/landing",)).check({"scipy": adapter("scipy")})
 
 
+def _by_odeint(lands: bool) -> Integrate:
+    return partial(integrate, lands=lands)
+
+
 @pytest.mark.parametrize("make", [
-    *(lambda lands, solver=solver: by_solve_ivp(solver, lands) for solver in (RK45, DOP853, Radau, BDF)), by_odeint,
+    *(lambda lands, solver=solver: by_solve_ivp(solver, lands) for solver in (RK45, DOP853, Radau, BDF)), _by_odeint,
 ])  # fmt: skip
 def test_scipy_steps_end_at_every_saved_time(make):
     times = np.linspace(0.01, 1.0, 100)

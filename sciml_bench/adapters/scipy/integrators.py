@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -195,11 +194,6 @@ MAX_STEPS_OPTION = "max_steps"
 
 # What ``odeint`` tells when it got to the end.
 _DONE = "Integration successful."
-
-
-def by_odeint(lands: bool) -> Integrate:
-    """``odeint``, whose steps end at every time if it ``lands``."""
-    return partial(integrate, lands=lands)
 
 
 def integrate(

@@ -6,6 +6,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.scipy.fields import FieldSystems, cheaper, has_fields
-from sciml_bench.adapters.scipy.integrators import Integrate, Result, by_odeint, by_solve_ivp, raised, unfinished
+from sciml_bench.adapters.scipy.integrators import Integrate, Result, by_solve_ivp, integrate, raised, unfinished
 from sciml_bench.adapters.scipy.structure import Parameters
 from sciml_bench.adapters.scipy.system import System, Systems, absolute_tolerance, initial
 from sciml_bench.adapters.time_grid import Segment, split
@@ -75,7 +76,8 @@ class SciPyProgram(Program):
         self._method = task.cell.method
         solver = METHODS.get(self._method)
         lands = task.cell.saving == LANDING
-        self._integrate_segment: Integrate = by_odeint(lands) if solver is None else by_solve_ivp(solver, lands)
+        by_odeint = partial(integrate, lands=lands)
+        self._integrate_segment: Integrate = by_odeint if solver is None else by_solve_ivp(solver, lands)
         self._segments = split(numbers)
         self._evaluate_at = [np.asarray(segment.times) for segment in self._segments]
         self._compiled = self._compile_times() if compiled else None

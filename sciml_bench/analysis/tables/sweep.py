@@ -257,6 +257,7 @@ def _document(table: SweepTable) -> dict[str, Any]:
                 **{axis: getattr(row.solver.cell, axis) for axis in ("adapter", "method", "sensitivity", "mode")},
                 "precision": row.solver.cell.precision,
                 "device": row.solver.cell.device,
+                "saving": row.solver.cell.saving,
                 "values": [
                     {
                         "size": size,
