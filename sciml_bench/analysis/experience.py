@@ -192,7 +192,7 @@ def of_run(run: Run) -> Iterator[Known]:
 
 def way_of(cell: Cell) -> Way:
     """A cell without its problem, precision and device."""
-    return cell.adapter, cell.method, cell.sensitivity, cell.mode
+    return cell.adapter, cell.method, cell.sensitivity, cell.mode_and_saving
 
 
 def _measured(cell: CellSummary) -> Measured | None:

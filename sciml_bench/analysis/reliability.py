@@ -11,7 +11,6 @@ from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.table import CELL, Column, Entry, Table, cell_entries, number_entry
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import Trajectories
-from sciml_bench.record.task import DEFAULT_SAVING
 from sciml_bench.stats.shares import Proportion, Stability, stability
 
 # How dependable each cell is on perturbed parameters: right, honest about failing, or silently wrong.
@@ -108,7 +107,7 @@ def drifts(cells: Sequence[CellSummary]) -> list[Drift]:
         cell = summary.cell
         for point in summary.points:
             for name, told in (point.invariants or {}).items():
-                key = (name, cell.adapter, cell.method, f"{cell.mode} {cell.saving}".removesuffix(f" {DEFAULT_SAVING}"))
+                key = (name, cell.adapter, cell.method, cell.mode_and_saving)
                 one = found.setdefault(key, Drift(name, told.get("initial"), *key[1:], {}))
                 drift = told.get("drift")
                 if drift is not None:

@@ -88,6 +88,11 @@ class Cell:
         return self.adapter, self.method, self.sensitivity, " ".join([self.mode, *unusual])
 
     @property
+    def mode_and_saving(self) -> str:
+        """The mode, followed by the way of saving if it is not the default."""
+        return self.mode if self.saving == DEFAULT_SAVING else f"{self.mode} {self.saving}"
+
+    @property
     def solver(self) -> str:
         """These words in one line."""
         return " ".join(self.words)

@@ -13,6 +13,7 @@ from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.registry import adapter
 from sciml_bench.adapters.scipy.integrators import Integrate, by_solve_ivp, integrate
 from sciml_bench.adapters.time_grid import Segment
+from sciml_bench.analysis.experience import way_of
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.selection import Selection
 from sciml_bench.record.task import LANDING, Cell
@@ -23,6 +24,7 @@ FACTS = Facts("any", "stiff", 3, 3, 0, "parameters", True, n_saved=5)
 
 def test_the_label_names_the_landing_and_leads_back_to_the_cell():
     assert CELL.label == "robertson/diffrax/kvaerno5/forward/compiled/float64/cpu/landing"
+    assert way_of(CELL) != way_of(replace(CELL, saving="default"))
     assert CELL.solver == "diffrax kvaerno5 forward compiled landing"
     usual = replace(CELL, saving="default")
     assert usual.label == CELL.label.removesuffix("/landing")
