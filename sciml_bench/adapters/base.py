@@ -47,7 +47,8 @@ class Method:
 
     ``family`` is a field term (``esdirk``, ``bdf``, ``rosenbrock``, ``radau``, ``explicit_rk``, ``multistep``,
     ``implicit_rk`` …); ``adaptive`` is false for fixed-step methods, whose number of steps then takes the place of
-    the tolerance. ``lands`` is true if its steps can be made to end at the saved times, instead of being interpolated.
+    the tolerance. ``lands`` is true if its steps can be made to end at the saved times, instead of being interpolated;
+    ``interpolant`` is the order of the values between steps where that is less than ``order``, as far as it is known.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Method:
     adaptive: bool = True
     stiff: bool = False
     lands: bool = False
+    interpolant: int | None = None
 
     @property
     def savings(self) -> tuple[str, ...]:

@@ -21,6 +21,10 @@ problem, these functions decide, for all libraries alike.
   0.7.2, see ``docs/diffrax-verychord.md``.
 - **Solvers with a compiled loop first.** SciPy's guide: LSODA "can also be a good universal choice"; ``odeint`` is the
   same solver, whose loop is Fortran.
+- **Saved times.** Steps land on them where the library's values between steps are of an order so far below its
+  method's that they decide the accuracy (``LOST_ORDERS``), and the times are few (``FEW_TIMES``). Diffrax's
+  documentation recommends ``step_ts`` for that. The best way stands there without landing, too, so that it can be seen
+  what its interpolant costs.
 - **The default beside the best.** What a library does unless it is told otherwise is a recipe of its own where it
   differs from the best one, named default. An explicit default is left out where the probe finds that it gets nowhere
   and the library has another method.
@@ -31,9 +35,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
-from sciml_bench.adapters.base import DEFAULT, OTHER_KIND, Facts, Recipe, Recipes
+from sciml_bench.adapters.base import DEFAULT, OTHER_KIND, Adapter, Facts, Recipe, Recipes
 from sciml_bench.host.processors import lacks_bfloat16
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import DEFAULT_SAVING, LANDING, Cell
 
 # What no adapter of models can run, as a reason for the plan.
 
@@ -44,6 +48,12 @@ def model_refusal(cell: Cell, facts: Facts) -> str | None:
         return lacks_bfloat16()
     return None
 
+
+INTERPOLATED = "interpolated"
+"""The role of the best way without landing on saved times, where it lands on them."""
+
+LOST_ORDERS, FEW_TIMES = 2, 30
+"""Steps land on saved times if an interpolant has so many orders less than its method, up to so many times."""
 
 FEW = 100
 """Up to so many components of state and theta together, gradients are taken forward."""
@@ -105,6 +115,23 @@ def distinct(*recipes: Recipe) -> tuple[Recipe, ...]:
     others = [recipe for recipe in recipes[1:] if recipe != best]
     named = {recipe: recipe for recipe in others} | {recipe: recipe for recipe in others if recipe.role}
     return (best, *named.values())
+
+
+def recommended(adapter: Adapter, facts: Facts) -> tuple[Recipe, ...]:
+    """Return an adapter's recipes, the best first, with those that land on the saved times by the one rule."""
+    declared = adapter.recipes(facts)
+    found = tuple(replace(recipe, saving=LANDING) if _lands(recipe, adapter, facts) else recipe for recipe in declared)
+    if not found or found[0].saving == DEFAULT_SAVING:
+        return found
+    twin = replace(declared[0], role=INTERPOLATED)
+    return found if twin in found else (*found, twin)
+
+
+def _lands(recipe: Recipe, adapter: Adapter, facts: Facts) -> bool:
+    method = adapter.method(recipe.method)
+    if recipe.role == DEFAULT or not method.lands or method.interpolant is None:
+        return False
+    return method.order - method.interpolant >= LOST_ORDERS and 1 < facts.n_saved <= FEW_TIMES
 
 
 def always(*recipes: Recipe) -> Recipes:

@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 
 from sciml_bench.adapters.base import WITHOUT_GRADIENTS, Adapter, Recipe
-from sciml_bench.adapters.recipes import takes_both, takes_explicit
+from sciml_bench.adapters.recipes import INTERPOLATED, recommended, takes_both, takes_explicit
 from sciml_bench.adapters.registry import missing
 from sciml_bench.plan.problems import PlannedProblem
 from sciml_bench.plan.profiles import Profile
@@ -156,7 +156,7 @@ def recipes_of(adapter: Adapter, entry: PlannedProblem) -> tuple[Recipe, ...]:
     """The recipes of an adapter that can run on a problem here, the best first; all of them where none can."""
     known = entry.recipes.get(adapter.name)
     if known is None:
-        declared = adapter.recipes(entry.facts)
+        declared = recommended(adapter, entry.facts)
         able = tuple(recipe for recipe in declared if _runs(recipe, adapter, entry))
         known = entry.recipes[adapter.name] = able or declared
     return known
@@ -223,11 +223,13 @@ def _breadth(entry: PlannedProblem, profile: Profile) -> str:
 
 
 def _taken(adapter: Adapter, entry: PlannedProblem, profile: Profile) -> tuple[Recipe, ...]:
-    """Recommended cells that a profile measures: the best one, the default and an undecided other kind, or all."""
-    recipes = recipes_of(adapter, entry)
-    if _breadth(entry, profile) not in ("first", "matched"):
+    """Recommended cells that a profile measures: all, or the best one and those with a role; of the narrowest breadth
+    without the best one's values interpolated."""
+    recipes, breadth = recipes_of(adapter, entry), _breadth(entry, profile)
+    if breadth not in ("first", "matched"):
         return recipes
-    return tuple(recipe for place, recipe in enumerate(recipes) if place == 0 or recipe.role)
+    unwanted = INTERPOLATED if breadth == "first" else ""
+    return tuple(recipe for place, recipe in enumerate(recipes) if place == 0 or recipe.role not in ("", unwanted))
 
 
 def _in_breadth(cell: Cell, entry: PlannedProblem, adapter: Adapter, selection: Selection, profile: Profile) -> bool:

@@ -9,9 +9,18 @@ import pytest
 
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import DEFAULT, NO_GRADIENT, Facts, Recipe
-from sciml_bench.adapters.recipes import FEW, contradicted, default, distinct, takes_explicit
+from sciml_bench.adapters.recipes import (
+    FEW,
+    FEW_TIMES,
+    INTERPOLATED,
+    contradicted,
+    default,
+    distinct,
+    recommended,
+    takes_explicit,
+)
 from sciml_bench.record.probe import Probed
-from sciml_bench.record.task import SOLVERS
+from sciml_bench.record.task import DEFAULT_SAVING, LANDING, SOLVERS
 
 LIBRARIES = {name: adapter for name, adapter in registry.adapters().items() if adapter.track == SOLVERS}
 EASY, HARD, UNKNOWN = Probed(600, 1985, 19850, True), Probed(None, 1577, 15770, False), Probed(None, None, 9765, None)
@@ -93,3 +102,34 @@ def test_recipes_are_distinct_and_a_default_keeps_its_name():
     assert distinct(other, one, usual) == (other, one)
     assert [recipe.role for recipe in distinct(other, one, usual)] == ["", ""]
     assert dataclasses.replace(usual, role="") == usual
+
+
+def _saved(name: str, probed: Probed | None, n_saved: int) -> list[tuple[str, str, str]]:
+    problem = dataclasses.replace(facts(probed, stiff=probed is not EASY), n_saved=n_saved)
+    return [(r.method, r.saving, r.role) for r in recommended(LIBRARIES[name], problem)]
+
+
+def test_steps_land_on_few_saved_times_where_the_interpolant_is_far_below_its_method():
+    first, *others = _saved("diffrax", HARD, 14)
+    assert first == ("kvaerno5-chord", LANDING, "")
+    # Its values without landing are measured beside it; the default stays what the library does.
+    assert others[-1] == ("kvaerno5-chord", DEFAULT_SAVING, INTERPOLATED)
+    assert ("kvaerno5", DEFAULT_SAVING, DEFAULT) in others
+    first, *others = _saved("torchdiffeq", EASY, 14)
+    assert (first, others[-1]) == (("dopri8", LANDING, ""), ("dopri8", DEFAULT_SAVING, INTERPOLATED))
+
+
+@pytest.mark.parametrize("n_saved", [1, FEW_TIMES + 1])
+def test_no_recipe_lands_on_the_end_alone_or_on_many_times(n_saved):
+    for name in LIBRARIES:
+        for probed in (EASY, HARD, UNKNOWN):
+            assert {saving for _, saving, _ in _saved(name, probed, n_saved)} <= {DEFAULT_SAVING}
+
+
+def test_methods_with_an_interpolant_of_nearly_their_order_interpolate():
+    for name, adapter in LIBRARIES.items():
+        for probed in (EASY, HARD):
+            for method, saving, _ in _saved(name, probed, 14):
+                found = adapter.method(method)
+                if found.interpolant is None or found.order - found.interpolant < 2:
+                    assert saving == DEFAULT_SAVING, f"{name} {method}"

@@ -12,20 +12,20 @@ __all__ = ["ADAPTER"]
 # What Diffrax can do. Imports nothing of JAX.
 
 EXPLICIT = (
-    Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True),
-    Method("dopri5", family="explicit_rk", order=5, implicit=False, lands=True),
+    Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True, interpolant=4),
+    Method("dopri5", family="explicit_rk", order=5, implicit=False, lands=True, interpolant=4),
     Method("dopri8", family="explicit_rk", order=8, implicit=False, lands=True),
 )
 IMPLICIT = (
-    Method("kvaerno5", family="esdirk", order=5, implicit=True, stiff=True, lands=True),
-    Method("kvaerno4", family="esdirk", order=4, implicit=True, stiff=True, lands=True),
-    Method("kvaerno3", family="esdirk", order=3, implicit=True, stiff=True, lands=True),
-    Method("kvaerno5-newton", family="esdirk", order=5, implicit=True, stiff=True, lands=True),
-    Method("kvaerno4-newton", family="esdirk", order=4, implicit=True, stiff=True, lands=True),
-    Method("kvaerno3-newton", family="esdirk", order=3, implicit=True, stiff=True, lands=True),
-    Method("kvaerno5-chord", family="esdirk", order=5, implicit=True, stiff=True, lands=True),
-    Method("kvaerno4-chord", family="esdirk", order=4, implicit=True, stiff=True, lands=True),
-    Method("kvaerno3-chord", family="esdirk", order=3, implicit=True, stiff=True, lands=True),
+    Method("kvaerno5", family="esdirk", order=5, implicit=True, stiff=True, lands=True, interpolant=3),
+    Method("kvaerno4", family="esdirk", order=4, implicit=True, stiff=True, lands=True, interpolant=3),
+    Method("kvaerno3", family="esdirk", order=3, implicit=True, stiff=True, lands=True, interpolant=3),
+    Method("kvaerno5-newton", family="esdirk", order=5, implicit=True, stiff=True, lands=True, interpolant=3),
+    Method("kvaerno4-newton", family="esdirk", order=4, implicit=True, stiff=True, lands=True, interpolant=3),
+    Method("kvaerno3-newton", family="esdirk", order=3, implicit=True, stiff=True, lands=True, interpolant=3),
+    Method("kvaerno5-chord", family="esdirk", order=5, implicit=True, stiff=True, lands=True, interpolant=3),
+    Method("kvaerno4-chord", family="esdirk", order=4, implicit=True, stiff=True, lands=True, interpolant=3),
+    Method("kvaerno3-chord", family="esdirk", order=3, implicit=True, stiff=True, lands=True, interpolant=3),
 )
 STOCHASTIC = (
     Method("heun", family="explicit_rk", order=2, implicit=False, adaptive=False),

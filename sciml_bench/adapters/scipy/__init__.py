@@ -58,9 +58,9 @@ ADAPTER = Adapter(
     target="numpy",
     program="sciml_bench.adapters.scipy.program:build",
     methods=(
-        Method("rk45", family="explicit_rk", order=5, implicit=False, lands=True),
-        Method("dop853", family="explicit_rk", order=8, implicit=False, lands=True),
-        Method("radau", family="radau", order=5, implicit=True, stiff=True, lands=True),
+        Method("rk45", family="explicit_rk", order=5, implicit=False, lands=True, interpolant=4),
+        Method("dop853", family="explicit_rk", order=8, implicit=False, lands=True, interpolant=7),
+        Method("radau", family="radau", order=5, implicit=True, stiff=True, lands=True, interpolant=3),
         Method("bdf", family="bdf", order=5, implicit=True, stiff=True, lands=True),
         # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5 by itself.
         Method("lsoda", family="multistep", order=5, implicit=True, stiff=True),

@@ -19,9 +19,9 @@ SEMINORM = "backsolve-seminorm"
 (Kidger, Chen and Lyons, arXiv 2009.09457)."""
 
 ADAPTIVE = (
-    Method("dopri5", family="explicit_rk", order=5, implicit=False, lands=True),
-    Method("dopri8", family="explicit_rk", order=8, implicit=False, lands=True),
-    Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True),
+    Method("dopri5", family="explicit_rk", order=5, implicit=False, lands=True, interpolant=4),
+    Method("dopri8", family="explicit_rk", order=8, implicit=False, lands=True, interpolant=4),
+    Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True, interpolant=4),
     Method("bosh3", family="explicit_rk", order=3, implicit=False, lands=True),
     Method("fehlberg2", family="explicit_rk", order=2, implicit=False, lands=True),
     Method("adaptive_heun", family="explicit_rk", order=2, implicit=False, lands=True),

@@ -8,6 +8,7 @@ from sciml_bench.adapters.base import DEFAULT
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis, RankedTable
 from sciml_bench.analysis.break_even import million_gradients_cost
+from sciml_bench.analysis.interpolation import interpolation_lines
 from sciml_bench.analysis.rows import Row, Time
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.table import (
@@ -55,6 +56,7 @@ def cell_table(ranked: RankedTable) -> Table:
         columns=COLUMNS,
         rows=tuple(_entries(ranked, row) for row in rows),
         names=len(CELL),
+        notes=tuple(interpolation_lines(rows)),
         cell_ids=tuple(row.summary.cell_id for row in rows),
         folds=_FOLDS,
     )
