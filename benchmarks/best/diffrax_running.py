@@ -56,10 +56,15 @@ def compiled(
     *,
     atol: Vector | float = 1.0,
     arguments: Callable[[jax.Array], Any] = lambda theta: theta,
+    lands: bool = False,
 ) -> Expert:
-    """One configuration. Where the adjoint is ``ForwardMode`` gradients are by ``jacfwd``, else by ``grad``."""
+    """One configuration. Where the adjoint is ``ForwardMode`` gradients are by ``jacfwd``, else by ``grad``. Steps end
+    at the saved times if it ``lands``."""
     y0, save = jnp.asarray(start), diffrax.SaveAt(ts=jnp.asarray(times))
     scale = jnp.asarray(atol) if np.ndim(atol) else atol
+
+    def clipped(chosen: diffrax.AbstractStepSizeController) -> diffrax.AbstractStepSizeController:
+        return diffrax.ClipStepSizeController(chosen, step_ts=jnp.asarray(times)) if lands else chosen
 
     def integrate(theta: jax.Array, rtol: jax.Array) -> tuple[jax.Array, jax.Array]:
         solution = diffrax.diffeqsolve(
@@ -71,7 +76,7 @@ def compiled(
             y0=y0,
             args=arguments(theta),
             saveat=save,
-            stepsize_controller=controller(rtol, rtol * scale),
+            stepsize_controller=clipped(controller(rtol, rtol * scale)),
             adjoint=adjoint,
             max_steps=max_steps,
             throw=False,

@@ -47,13 +47,18 @@ def running(
     split: Callable[[Tensor], tuple[Tensor, ...]] = lambda theta: (theta,),
     atol: Tensor | float = 1.0,
     method: str = "dopri5",
+    lands: bool = False,
 ) -> Expert:
-    """One configuration; ``make`` gives the equation of the parameters, anew for each call."""
+    """One configuration; ``make`` gives the equation of the parameters, anew for each call.
+
+    Steps end at the saved times if it ``lands``.
+    """
     y0, grid = torch.tensor(start), torch.tensor(np.concatenate([[0.0], times]))
 
     def prepare(theta: Vector, rtol: float) -> tuple[tuple[Tensor, ...], dict[str, Any]]:
         leaves = tuple(part.clone().requires_grad_() for part in split(torch.tensor(theta)))
-        return leaves, {"rtol": rtol, "atol": rtol * atol, "method": method}
+        landing = {"options": {"step_t": grid[1:]}} if lands else {}
+        return leaves, {"rtol": rtol, "atol": rtol * atol, "method": method, **landing}
 
     def solve(inputs: tuple[tuple[Tensor, ...], dict[str, Any]]) -> Tensor:
         leaves, options = inputs
@@ -75,7 +80,7 @@ def _squares(ys: Tensor) -> Tensor:
     return torch.sum(ys * ys)
 
 
-def lotka_volterra(method: str) -> Callable[[], Expert]:
+def lotka_volterra(method: str, lands: bool = False) -> Callable[[], Expert]:
     """Lotka's form: z' = z (r + B z)."""
     place = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
     sign = torch.tensor([1.0, -1.0], dtype=torch.float64)
@@ -88,8 +93,8 @@ def lotka_volterra(method: str) -> Callable[[], Expert]:
 
     def make() -> Expert:
         return running(
-            f"{method}, eager, z (r + B z)", equation, LOTKA_VOLTERRA_START, LOTKA_VOLTERRA_TIMES, _squares,
-            method=method,
+            f"{method}, eager, z (r + B z){', step_t' * lands}", equation, LOTKA_VOLTERRA_START, LOTKA_VOLTERRA_TIMES,
+            _squares, method=method, lands=lands,
         )  # fmt: skip
 
     return make
@@ -146,7 +151,7 @@ def hires(method: str) -> Callable[[], Expert]:
     return make
 
 
-def brusselator(method: str, compiled: bool) -> Callable[[], Expert]:
+def brusselator(method: str, compiled: bool, lands: bool = False) -> Callable[[], Expert]:
     """All that is linear as one matrix, and the reaction."""
     ring = torch.roll(torch.eye(RING, dtype=torch.float64), 1, 0)
     ring = 1600.0 * (ring + ring.T - 2.0 * torch.eye(RING, dtype=torch.float64))
@@ -181,8 +186,9 @@ def brusselator(method: str, compiled: bool) -> Callable[[], Expert]:
 
     def make() -> Expert:
         return running(
-            f"{method}, {'compiled, stencil' if compiled else 'eager, one matrix'}",
+            f"{method}, {'compiled, stencil' if compiled else 'eager, one matrix'}{', step_t' * lands}",
             by_stencil if compiled else by_matrix, BRUSSELATOR_START, BRUSSELATOR_TIMES, _squares, method=method,
+            lands=lands,
         )  # fmt: skip
 
     return make
@@ -198,14 +204,14 @@ def _network(leaves: tuple[Tensor, ...]) -> Equation:
     return lambda t, y: torch.addmv(shift, second, torch.tanh(torch.addmv(bias, first, y * y * y)))
 
 
-def spiral_node(method: str) -> Callable[[], Expert]:
+def spiral_node(method: str, lands: bool = False) -> Callable[[], Expert]:
     """The network as two products of a matrix and a vector."""
 
     def make() -> Expert:
         data = torch.tensor(spiral_data())
         return running(
-            f"{method}, eager", _network, SPIRAL_START, SPIRAL_TIMES, lambda ys: _squares(ys - data), split=_layers,
-            method=method,
+            f"{method}, eager{', step_t' * lands}", _network, SPIRAL_START, SPIRAL_TIMES,
+            lambda ys: _squares(ys - data), split=_layers, method=method, lands=lands,
         )  # fmt: skip
 
     return make
@@ -228,8 +234,13 @@ def spiral_node_adjoint() -> Expert:
 
 
 EXPERTS: Experts = {
-    "lotka-volterra": (lotka_volterra("dopri5"), lotka_volterra_monomials, lotka_volterra("dopri8")),
+    "lotka-volterra": (
+        lotka_volterra("dopri5"),
+        lotka_volterra_monomials,
+        lotka_volterra("dopri8"),
+        lotka_volterra("dopri8", True),
+    ),
     "hires": (hires("dopri5"),),
-    "brusselator-1d": (brusselator("dopri5", False), brusselator("dopri5", True)),
-    "spiral-node": (spiral_node("dopri5"), spiral_node_adjoint, spiral_node("dopri8")),
+    "brusselator-1d": (brusselator("dopri5", False), brusselator("dopri5", True), brusselator("dopri8", False, True)),
+    "spiral-node": (spiral_node("dopri5"), spiral_node_adjoint, spiral_node("dopri8"), spiral_node("dopri8", True)),
 }
