@@ -15,6 +15,7 @@ from sympy import Basic, Expr, Symbol
 
 from sciml_bench.emit.graph import Graph, UnsupportedExpression
 from sciml_bench.emit.scalar import ScalarSystem
+from sciml_bench.emit.slopes import SLOPES
 from sciml_bench.problem.decision import Decider, Moving, Switches
 from sciml_bench.problem.roots import Span, Undecided
 from sciml_bench.problem.switch import shown
@@ -184,7 +185,7 @@ class _Printer:
         if node.operation == "pow":
             return f"power({operands[0]}, {self._constant(node.value)})", True  # pyright: ignore[reportArgumentType]
         arguments = [texts[i][0] for i in node.operands]
-        if node.operation in ("above", "above_or_at", "sign"):
+        if node.operation in ("above", "above_or_at", "sign", *SLOPES):
             arguments.append(str(node.value))
         return f"{node.operation}({', '.join(arguments)})", False
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import sympy
 from sympy import Symbol
+from sympy.codegen.cfunctions import expm1, log1p
 
 from sciml_bench.problem.operators import Node
 
@@ -24,7 +25,7 @@ MOST_FACTORS = 6
 
 FUNCTIONS = (
     sympy.sin, sympy.cos, sympy.tan, sympy.asin, sympy.acos, sympy.atan, sympy.sinh, sympy.cosh, sympy.tanh,
-    sympy.exp, sympy.log, sympy.Abs, sympy.sign,
+    sympy.exp, sympy.log, sympy.Abs, sympy.sign, expm1, log1p,
 )  # fmt: skip
 
 VALUE = "value"

@@ -12,18 +12,22 @@ from typing import Any, Protocol, cast
 
 import sympy
 from sympy import Basic, Expr, Rational, Symbol
+from sympy.codegen.cfunctions import expm1, log1p
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import BooleanAtom
 
+from sciml_bench.emit.slopes import HALF, SLOPES, slope
 from sciml_bench.problem.operators import Where
+from sciml_bench.problem.removable import CosMoment, ExpMoment, Moment, SinMoment
 
 #: SymPy functions of one argument that a program may contain, and the names they are printed under.
 UNARY = {
     sympy.sin: "sin", sympy.cos: "cos", sympy.tan: "tan", sympy.asin: "asin", sympy.acos: "acos",
     sympy.atan: "atan", sympy.sinh: "sinh", sympy.cosh: "cosh", sympy.tanh: "tanh", sympy.exp: "exp",
-    sympy.log: "log", sympy.Abs: "absolute", sympy.sign: "sign",
+    sympy.log: "log", sympy.Abs: "absolute", sympy.sign: "sign", expm1: "expm1", log1p: "log1p",
 }  # fmt: skip
-HALF = Rational(1, 2)
+MOMENTS = {ExpMoment: "exp_moment", CosMoment: "cos_moment", SinMoment: "sin_moment"}
+"""Functions of one argument and a number, which is the value of their node."""
 _LEFT_IS_LARGER = (sympy.StrictGreaterThan, sympy.GreaterThan)
 
 
@@ -36,7 +40,8 @@ class Node:
     """One operation. ``operation`` is ``constant``, ``input``, ``+``, ``-``, ``*``, ``/``, ``neg``, ``sqrt``,
     ``pow`` (constant exponent), ``min``, ``max``, ``above`` or ``above_or_at`` (1 where the operand is positive, or not
     negative, else 0), ``choose`` (the second operand where the first is 1, else the third) or the name of a function;
-    ``operands`` are indices of nodes. ``value`` is a constant, the name of an input, or of a condition its number."""
+    ``operands`` are indices of nodes. ``value`` is a constant, the name of an input, of a condition its number, or of a
+    moment that of its factors."""
 
     operation: str
     operands: tuple[int, ...] = ()
@@ -201,6 +206,9 @@ class Graph:
         name = UNARY.get(expr.func)
         if name is not None and len(expr.args) == 1:
             return self.apply(name, self.expression(cast(Expr, expr.args[0])))
+        if isinstance(expr, Moment):
+            inner = self.expression(cast(Expr, expr.args[0]))
+            return self._node(Node(MOMENTS[type(expr)], (inner,), int(cast(Expr, expr.args[1]))))
         if isinstance(expr, sympy.Min | sympy.Max):
             operands = [self.expression(cast(Expr, argument)) for argument in expr.args]
             total = operands[0]
@@ -314,42 +322,14 @@ class Graph:
             case "pow", (a,):
                 exponent = cast(Expr, node.value)
                 return [(a, self.multiply(self.constant(exponent), self.power(a, exponent - 1)))]
+            case name, (a,) if name in SLOPES:
+                sign, of = SLOPES[name]
+                higher = self._node(Node(of, (a,), cast(int, node.value) + 1))
+                return [(a, self.negative(higher) if sign < 0 else higher)]
             case name, (a,):
-                return [(a, self._slope(name, a, index))]
+                return [(a, slope(self, name, a, index))]
             case _:
                 return []
-
-    def _slope(self, name: str, a: int, value: int) -> int:
-        square = self.multiply
-        match name:
-            case "sqrt":
-                return self.divide(self.constant(HALF), value)
-            case "exp":
-                return value
-            case "log":
-                return self.divide(self.one, a)
-            case "sin":
-                return self.apply("cos", a)
-            case "cos":
-                return self.negative(self.apply("sin", a))
-            case "tan":
-                return self.add(self.one, square(value, value))
-            case "sinh":
-                return self.apply("cosh", a)
-            case "cosh":
-                return self.apply("sinh", a)
-            case "tanh":
-                return self.subtract(self.one, square(value, value))
-            case "atan":
-                return self.divide(self.one, self.add(self.one, square(a, a)))
-            case "asin":
-                return self.divide(self.one, self.apply("sqrt", self.subtract(self.one, square(a, a))))
-            case "acos":
-                return self.negative(self._slope("asin", a, value))
-            case "absolute":
-                return self.apply("signum", a)
-            case _:
-                return self.zero
 
     def jacobian(self, outputs: Sequence[int], inputs: Sequence[int]) -> dict[tuple[int, int], int]:
         """The structurally nonzero entries (row, column) → node of d outputs / d inputs, by forward propagation."""

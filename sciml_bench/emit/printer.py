@@ -324,6 +324,8 @@ for _name in (
     "exp",
     "ExpBase",
     "log",
+    "expm1",
+    "log1p",
     "sign",
     "Abs",
 ):

@@ -9,6 +9,7 @@ from sympy import Symbol
 
 from sciml_bench.emit.arrays import has_arrays, right_hand_side
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.elementary import in_elementary_functions
 from sciml_bench.emit.field_matrix import field_right_hand_side, has_field_matrix
 from sciml_bench.emit.julia import julia_source
 from sciml_bench.emit.latent import latent_sources
@@ -103,6 +104,7 @@ def source(problem: Problem, target: str) -> str:
         KeyError: there is no such target.
         UsageError: the target has no way to write the problem.
     """
+    problem = in_elementary_functions(problem)
     if target == "julia":
         return julia_source(problem)
     chosen = TARGETS[target]
@@ -144,7 +146,7 @@ def invariants_source(problem: Problem) -> str:
     it has none, or where the initial state that they start from is computed."""
     if not problem.invariants or problem.latent:
         return ""
-    reduced, names = as_definitions(problem)
+    reduced, names = as_definitions(in_elementary_functions(problem))
     context = Context.of(reduced, TARGETS["numpy"])
     named = f"INVARIANTS = {tuple(problem.invariants)!r}\n"
     functions = [named, invariants_function(context, names), *(network_sources(context) if problem.networks else [])]

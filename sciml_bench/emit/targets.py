@@ -66,7 +66,7 @@ class Target:
 
 
 _COMMON = (
-    "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs", "sign",
+    "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs", "sign", "expm1", "log1p",
 )  # fmt: skip
 
 
@@ -141,7 +141,8 @@ TARGETS = {
         total="tf.reduce_sum({})", row_sum="tf.reduce_sum({}, axis=-1)", gather="tf.gather({}, {})",
         reshape="tf.reshape({}, {})", fill="tf.fill({1}, {0})",
         functions=_functions(
-            "tf", asin="tf.asin", acos="tf.acos", atan="tf.atan", log="tf.math.log"
+            "tf", asin="tf.asin", acos="tf.acos", atan="tf.atan", log="tf.math.log",
+            expm1="tf.math.expm1", log1p="tf.math.log1p",
         ),
         products=True, matvec="tf.linalg.matvec({}, {})", jacobian=True,
         ones="tf.ones({}, tf.float64)", by_time="tf.experimental.numpy.swapaxes({}, 0, 1)",

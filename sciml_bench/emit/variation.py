@@ -15,6 +15,8 @@ from operator import mul
 
 import sympy
 from sympy import Symbol
+from sympy.core.relational import Relational
+from sympy.logic.boolalg import BooleanFunction
 
 from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.statements import straight_line
@@ -37,7 +39,8 @@ def _of_sums(expr: Node, variable: Node) -> Node:
 
     A reaction network of sixty species has sums of hundreds of terms, and each is differentiated sixty times.
     """
-    if variable not in _free(expr):
+    if variable not in _free(expr) or isinstance(expr, Relational | BooleanFunction):
+        # A condition that several choices share is a value of its own.
         return sympy.S.Zero
     if expr == variable:
         return sympy.S.One

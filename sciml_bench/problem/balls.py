@@ -14,6 +14,7 @@ import flint
 import sympy
 from flint import arb, fmpq
 from sympy import Rational, Symbol
+from sympy.codegen.cfunctions import expm1, log1p
 
 from sciml_bench.problem.operators import Node
 
@@ -22,7 +23,7 @@ Function = Callable[[arb], arb]
 _UNARY: dict[type[Node], Function] = {
     sympy.sin: arb.sin, sympy.cos: arb.cos, sympy.tan: arb.tan, sympy.asin: arb.asin, sympy.acos: arb.acos,
     sympy.atan: arb.atan, sympy.sinh: arb.sinh, sympy.cosh: arb.cosh, sympy.tanh: arb.tanh, sympy.exp: arb.exp,
-    sympy.log: arb.log, sympy.Abs: arb.__abs__,
+    sympy.log: arb.log, sympy.Abs: arb.__abs__, expm1: arb.expm1, log1p: arb.log1p,
 }  # fmt: skip
 
 

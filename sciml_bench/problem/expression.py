@@ -15,10 +15,12 @@ from difflib import get_close_matches
 
 import sympy
 from sympy import Symbol
+from sympy.codegen.cfunctions import expm1, log1p
 from sympy.core.parameters import distribute
 
 from sciml_bench.problem import foreign
 from sciml_bench.problem.operators import At, Item, Node, Shape, Where, broadcast, describe
+from sciml_bench.problem.removable import exprel, sinc
 
 MAX_LENGTH = 20_000
 MAX_DEPTH = 100
@@ -124,7 +126,9 @@ def _shorten(text: str, width: int = 60) -> str:
 _FUNCTIONS: dict[str, Callable[..., Node]] = {
     "sin": sympy.sin, "cos": sympy.cos, "tan": sympy.tan, "asin": sympy.asin, "acos": sympy.acos,
     "atan": sympy.atan, "sinh": sympy.sinh, "cosh": sympy.cosh, "tanh": sympy.tanh, "exp": sympy.exp,
-    "log": sympy.log, "sqrt": sympy.sqrt, "abs": sympy.Abs, "sign": sympy.sign,
+    "log": sympy.log, "sqrt": sympy.sqrt, "abs": sympy.Abs, "sign": sympy.sign, "expm1": expm1, "log1p": log1p,
+    "log10": lambda x: sympy.log(x) / sympy.log(10), "log2": lambda x: sympy.log(x) / sympy.log(2),
+    "exprel": exprel, "sinc": sinc,
 }  # fmt: skip
 _COMPARISONS: dict[type[ast.cmpop], Callable[..., sympy.Basic]] = {
     ast.Lt: sympy.StrictLessThan, ast.LtE: sympy.LessThan,

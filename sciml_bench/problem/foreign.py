@@ -6,10 +6,6 @@ import ast
 import re
 
 FUNCTIONS = {
-    "expm1": "expm1 is missing: write exp(x) - 1, or 2*exp(x/2)*sinh(x/2), which keeps its digits near zero",
-    "log1p": "log1p is missing: write log(1 + x)",
-    "log10": "log10 is missing: write log(x)/log(10)",
-    "log2": "log2 is missing: write log(x)/log(2)",
     "ln": "the natural logarithm is written log(x)",
     "pow": "a power is written x**n",
     "power": "a power is written x**n",
@@ -29,8 +25,6 @@ FUNCTIONS = {
     "interpolate": "interpolation in a table is missing: fit a formula, or nest where(t < t1, line1, …)",
     "erf": "erf is missing: tanh(x*(1.1283792 + 0.1010947*x**2)) is right to 4e-4",
     "gamma": "the gamma function is missing: put its values into [constants]",
-    "exprel": "exprel is missing: write where(abs(x) < 1e-3, 1 + x/2 + x**2/6, (exp(x) - 1)/x)",
-    "sinc": "sinc is missing: write where(abs(x) < 1e-3, 1 - x**2/6, sin(x)/x)",
     "real": "complex numbers are missing: make the real and the imaginary part two states",
     "imag": "complex numbers are missing: make the real and the imaginary part two states",
     "conj": "complex numbers are missing: make the real and the imaginary part two states",

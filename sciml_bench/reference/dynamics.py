@@ -17,6 +17,7 @@ from sciml_bench.emit.flint import FlintSource, flint_source
 from sciml_bench.emit.scalar import ScalarSystem
 from sciml_bench.problem.model import to_double
 from sciml_bench.problem.roots import Span
+from sciml_bench.reference import moments
 from sciml_bench.reference.numbers import exact
 from sciml_bench.reference.watch import StepFailure
 
@@ -197,12 +198,14 @@ def _chosen_min(a: Any, b: Any) -> Any:
 _BALLS: dict[str, Any] = {
     "sin": arb.sin, "cos": arb.cos, "tan": arb.tan, "asin": arb.asin, "acos": arb.acos, "atan": arb.atan,
     "sinh": arb.sinh, "cosh": arb.cosh, "tanh": arb.tanh, "exp": arb.exp, "log": arb.log, "sqrt": arb.sqrt,
+    "expm1": arb.expm1, "log1p": arb.log1p, **moments.BALLS,
     "absolute": abs, "signum": arb.sgn, "choose": choose, "power": _ball_power, "min": arb.min, "max": arb.max,
     "chosen_min": lambda a, b: arb(int(a.mid() <= b.mid())), "chosen_max": lambda a, b: arb(int(a.mid() >= b.mid())),
 }  # fmt: skip
 _ARRAYS: dict[str, Any] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
+    "expm1": np.expm1, "log1p": np.log1p, **moments.ARRAYS,
     "absolute": np.abs, "signum": np.sign, "power": np.power, "min": np.minimum, "max": np.maximum,
     "chosen_min": _chosen_min, "chosen_max": _chosen_max, "choose": lambda x, a, b: np.where(x > 0.5, a, b),
     "sign": lambda x, _: np.sign(x), "above": lambda x, _: (x > 0) + 0.0 * x,

@@ -20,6 +20,7 @@ import numpy as np
 from flint import acb, arb, arb_mat
 
 from sciml_bench.emit.flint import FlintSource
+from sciml_bench.reference import moments
 from sciml_bench.reference.dynamics import FloatArray, compiled
 from sciml_bench.reference.numbers import exact, precision
 from sciml_bench.reference.step import Place
@@ -252,6 +253,7 @@ def _root(x: acb) -> acb:
 _DISKS: dict[str, Any] = {
     "sin": acb.sin, "cos": acb.cos, "tan": acb.tan, "asin": acb.asin, "acos": acb.acos, "atan": acb.atan,
     "sinh": acb.sinh, "cosh": acb.cosh, "tanh": acb.tanh, "exp": acb.exp, "log": acb.log, "sqrt": _root,
+    "expm1": acb.expm1, "log1p": acb.log1p, **moments.DISKS,
     "absolute": lambda x: x * _sign(x), "signum": _sign, "sign": lambda x, _: _sign(x), "power": _power,
     "above": lambda x, _: _above(x, or_at=False), "above_or_at": lambda x, _: _above(x, or_at=True), "choose": _choice,
     "max": _maximum, "min": lambda a, b: -_maximum(-a, -b),

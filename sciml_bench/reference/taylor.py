@@ -15,6 +15,7 @@ from flint import arb, arb_mat, arb_series, fmpq
 from sympy import Expr
 
 from sciml_bench.emit.flint import FlintSource
+from sciml_bench.reference import moments
 from sciml_bench.reference.dynamics import compiled
 from sciml_bench.reference.numbers import ball, precision
 
@@ -194,6 +195,9 @@ _SERIES: dict[str, Any] = {name: _named(name) for name in _ELEMENTARY} | {
     "sinh": lambda x: _hyperbolic(x, -1),
     "cosh": lambda x: _hyperbolic(x, 1),
     "tanh": _tanh,
+    "expm1": lambda x: x.exp() - 1,
+    "log1p": lambda x: (1 + x).log(),
+    **moments.SERIES,
     "absolute": lambda x: x * _signed(x),
     "signum": _signed,
     "sign": lambda x, _: _signed(x),

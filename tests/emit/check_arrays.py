@@ -23,6 +23,7 @@ from sciml_bench.emit import source
 from sciml_bench.emit.array_writer import ArrayWriter
 from sciml_bench.emit.arrays import by_numbers
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.elementary import in_elementary_functions
 from sciml_bench.emit.forms import NotArrays
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.problem import catalog, load_problem
@@ -42,7 +43,7 @@ def problems(words: list[str]) -> Iterator[tuple[str, Problem]]:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "random.toml"
                 path.write_text(random_problems.text(seed), encoding="utf-8")
-                yield f"random:{seed}", load_problem(path)
+                yield f"random:{seed}", in_elementary_functions(load_problem(path))
 
 
 def main(words: list[str]) -> None:

@@ -8,7 +8,7 @@ import random
 _STATES = ("x", "y", "z", "matrix", "products", "u", "t1", "given")
 _PARAMETERS = ("a", "p", "MATRIX", "one", "offsets", "WEIGHTS", "placed")
 _HEAD = ("spec = 1", 'name = "random"', 'title = "Random"', "[time]", "t1 = 1")
-_FUNCTIONS = ("sin", "exp", "tanh", "cosh", "atan", "abs")
+_FUNCTIONS = ("sin", "exp", "tanh", "cosh", "atan", "abs", "expm1", "log1p", "exprel", "sinc")
 
 
 def text(seed: int) -> str:

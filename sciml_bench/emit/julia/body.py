@@ -31,7 +31,7 @@ from sciml_bench.problem.operators import (
 # Prints one scalar expression as Julia.
 
 # Julia throws where the argument is outside the domain; solvers expect a NaN, upon which they take a shorter step.
-_NAN_OUTSIDE = {"sqrt", "log", "asin", "acos"}
+_NAN_OUTSIDE = {"sqrt", "log", "log1p", "asin", "acos"}
 
 
 class JuliaPrinter(Printer):
