@@ -111,6 +111,10 @@ class _OfTime:
         """The sign of an expression; ``None`` where it depends on more than the time."""
         return self._asked(self._decider.sign, expr)
 
+    def floor(self, expr: Expr) -> int | None:
+        """The largest integer that is not above an expression; ``None`` where it depends on more than the time."""
+        return self._asked(self._decider.floor, expr)
+
     def _asked(self, question: Callable[[Any, Span], int], about: Basic) -> Any:
         if self._has_states(about):
             return None

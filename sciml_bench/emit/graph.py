@@ -17,7 +17,7 @@ from sympy.core.relational import Relational
 from sympy.logic.boolalg import BooleanAtom
 
 from sciml_bench.emit.slopes import HALF, SLOPES, slope
-from sciml_bench.problem.operators import Where
+from sciml_bench.problem.operators import Floor, Where
 from sciml_bench.problem.removable import CosMoment, ExpMoment, Moment, SinMoment
 
 #: SymPy functions of one argument that a program may contain, and the names they are printed under.
@@ -56,6 +56,10 @@ class Branches(Protocol):
 
     def sign(self, expr: Expr) -> int | None:
         """The sign of an expression: 1, 0 or -1."""
+        ...
+
+    def floor(self, expr: Expr) -> int | None:
+        """The largest integer that is not above an expression."""
 
 
 class Graph:
@@ -190,6 +194,11 @@ class Graph:
             raise UnsupportedExpression(f"'{expr}' is not a number, a state, a parameter or the time")
         if isinstance(expr, sympy.Abs | sympy.sign):
             return self._of_sign(expr, cast(Expr, expr.args[0]))
+        if isinstance(expr, Floor):
+            below = None if self._branches is None else self._branches.floor(cast(Expr, expr.args[0]))
+            if below is None:
+                raise UnsupportedExpression(f"'{expr}' has steps at times that depend on more than the time")
+            return self.constant(sympy.Integer(below))
         # Children are built first: asking a large shared expression for its free symbols would walk it as a tree.
         if isinstance(expr, sympy.Expr) and expr.is_Atom:
             return self._number_of(expr)

@@ -66,7 +66,7 @@ class Target:
 
 
 _COMMON = (
-    "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs", "sign", "expm1", "log1p",
+    "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs", "sign", "expm1", "log1p", "floor",
 )  # fmt: skip
 
 

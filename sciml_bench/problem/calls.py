@@ -9,7 +9,8 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.problem.expression import Call, ExpressionError, Typed
-from sciml_bench.problem.model import Grid, symbol
+from sciml_bench.problem.lookup import Table
+from sciml_bench.problem.model import Grid, Parameter, symbol
 from sciml_bench.problem.operators import (
     MIRRORED,
     PERIODIC,
@@ -17,6 +18,7 @@ from sciml_bench.problem.operators import (
     Difference,
     Dot,
     IndexedSum,
+    Item,
     Laplacian,
     MatrixProduct,
     Node,
@@ -30,8 +32,10 @@ from sciml_bench.problem.operators import (
 Operators = dict[str, Callable[[Call], Typed]]
 
 
-def operators(grids: tuple[Grid, ...], matrices: Mapping[str, sympy.ImmutableDenseMatrix]) -> Operators:
-    """The operators available to a problem with these grids and constant matrices."""
+def operators(
+    grids: tuple[Grid, ...], matrices: Mapping[str, sympy.ImmutableDenseMatrix], vectors: tuple[Parameter, ...] = ()
+) -> Operators:
+    """The operators available to a problem with these grids, constant matrices and constant vectors."""
     shape = tuple(grid.points for grid in grids)
     return {
         "laplacian": lambda call: _laplacian(call, grids, shape),
@@ -41,6 +45,7 @@ def operators(grids: tuple[Grid, ...], matrices: Mapping[str, sympy.ImmutableDen
         "dot": _dot,
         "matmul": lambda call: _matmul(call, matrices),
         "solve_tridiagonal": _solve_tridiagonal,
+        "interp": lambda call: _interp(call, {symbol(vector.name): vector.values for vector in vectors}),
     }
 
 
@@ -180,3 +185,27 @@ def _solve_tridiagonal(call: Call) -> Typed:
                 "the diagonals of solve_tridiagonal must be scalars or as long as its right-hand side"
             )
     return Typed(TridiagonalSolve(*(operand.expr for operand in operands)), shape)
+
+
+def _interp(call: Call, vectors: Mapping[Node, tuple[Node, ...]]) -> Typed:
+    """Straight lines between the points of a table, and its first and last value outside."""
+    _arguments(call, 3, 3)
+    at = call.parser.visit(call.arguments[0])
+    places, values = (_row(call, argument, vectors) for argument in call.arguments[1:])
+    if any(not place.is_number for place in places):
+        raise ExpressionError("the places of interp are numbers, only its values may be more")
+    return Typed(Table(places, values).at(at.expr), at.shape)
+
+
+def _row(call: Call, node: ast.expr, vectors: Mapping[Node, tuple[Node, ...]]) -> tuple[Node, ...]:
+    """A row of numbers: a list, or a vector by its name."""
+    if isinstance(node, ast.List | ast.Tuple):
+        entries = [call.parser.visit(entry) for entry in node.elts]
+        if any(entry.shape for entry in entries):
+            raise ExpressionError("the lists of interp hold single numbers")
+        return tuple(entry.expr for entry in entries)
+    row = call.parser.visit(node)
+    if len(row.shape) != 1:
+        form = "interp(t, [0, 1], [5, 7])"
+        raise ExpressionError(f"interp takes a place, then lists or vectors of places and of values: {form}")
+    return vectors.get(row.expr) or tuple(Item(row.expr, sympy.Integer(i)) for i in range(row.shape[0]))

@@ -10,11 +10,14 @@ from sympy import Symbol
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import BooleanAtom
 
-from sciml_bench.problem.operators import Node, Operator, Where
-from sciml_bench.problem.roots import Span, compared, sign_changes, sign_inside, sign_of_number
+from sciml_bench.problem.balls import NoBall, bits, compiled, value
+from sciml_bench.problem.operators import Floor, Node, Operator, Where
+from sciml_bench.problem.roots import Span, Undecided, compared, sign_changes, sign_inside, sign_of_number
 
 #: What is not smooth where an argument changes its sign.
 OF_SIGNS = (sympy.Abs, sympy.sign)
+STEPPED = (*OF_SIGNS, Floor)
+"""The same, and what is not smooth where its argument is an integer."""
 _TRUE_FOR = {
     sympy.StrictGreaterThan: (1,), sympy.GreaterThan: (1, 0), sympy.StrictLessThan: (-1,), sympy.LessThan: (-1, 0),
 }  # fmt: skip
@@ -70,6 +73,29 @@ class Decider:
         if times:
             raise Switches(times)
         return factor * sign_inside(varying, self.t, span)
+
+    def floor(self, u: Node, span: Span) -> int:
+        """The largest integer that is not above an expression inside a span.
+
+        Raises:
+            Switches: it changes.
+            Moving: it depends on states, or changes at times that depend on parameters.
+            Undecided: it cannot be told.
+        """
+        return self._settled(self._floor, u, span)
+
+    def _floor(self, u: Node, span: Span) -> int:
+        u = self.resolved(self.expanded(u), span)
+        unknown = u.free_symbols - ({self.t} if u.has(self.t) else self.values.keys())
+        if unknown or u.has(Operator):
+            names = sorted(s.name for s in unknown) or sorted({type(x).__name__.lower() for x in u.atoms(Operator)})
+            raise Moving(u, tuple(names))
+        if not u.has(self.t):
+            return int(sympy.floor(u.xreplace(dict(self.values))))
+        times = sign_changes(sympy.sin(sympy.pi * u), self.t, span)
+        if times:
+            raise Switches(times)
+        return _floor_inside(u, self.t, span)
 
     def _parts(self, u: Node) -> tuple[Node, Node]:
         """A factor that does not depend on the time, and what does; 1 where nothing does."""
@@ -157,9 +183,11 @@ class Decider:
         Raises:
             Switches, Moving, Undecided: as :meth:`sign`.
         """
-        if not expr.has(Where, *OF_SIGNS):
+        if not expr.has(Where, *STEPPED):
             return expr
         match expr:
+            case Floor():
+                return sympy.Integer(self.floor(expr.args[0], span))
             case Where():
                 condition, a, b = expr.args
                 return self.resolved(a if self.holds(condition, span) else b, span)
@@ -177,3 +205,18 @@ class Decider:
             if not known:
                 return expr
             expr = expr.xreplace(known)
+
+
+def _floor_inside(u: Node, t: Symbol, span: Span) -> int:
+    """The largest integer below a function of the time that has no integer as a value inside a span."""
+    try:
+        function = compiled(u, t)
+        for precision in (128, 1100):
+            with bits(precision):
+                start, end = (value(time).mid() for time in span)
+                below = function(((start + end) / 2).mid()).floor().unique_fmpz()
+                if below is not None:
+                    return int(below)
+    except NoBall as error:
+        raise Undecided(str(error)) from None
+    raise Undecided(f"'{u}' is an integer all over, or undefined, as far as can be told")

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
+from typing import cast
 
 import sympy
 from sympy import Symbol
@@ -19,7 +20,7 @@ from sympy.codegen.cfunctions import expm1, log1p
 from sympy.core.parameters import distribute
 
 from sciml_bench.problem import foreign
-from sciml_bench.problem.operators import At, Item, Node, Shape, Where, broadcast, describe
+from sciml_bench.problem.operators import At, Floor, Item, Node, Shape, Where, broadcast, describe
 from sciml_bench.problem.removable import exprel, sinc
 
 MAX_LENGTH = 20_000
@@ -128,13 +129,14 @@ _FUNCTIONS: dict[str, Callable[..., Node]] = {
     "atan": sympy.atan, "sinh": sympy.sinh, "cosh": sympy.cosh, "tanh": sympy.tanh, "exp": sympy.exp,
     "log": sympy.log, "sqrt": sympy.sqrt, "abs": sympy.Abs, "sign": sympy.sign, "expm1": expm1, "log1p": log1p,
     "log10": lambda x: sympy.log(x) / sympy.log(10), "log2": lambda x: sympy.log(x) / sympy.log(2),
-    "exprel": exprel, "sinc": sinc,
+    "exprel": exprel, "sinc": sinc, "floor": Floor, "ceil": lambda x: -cast(Node, Floor(-x)),
 }  # fmt: skip
 _COMPARISONS: dict[type[ast.cmpop], Callable[..., sympy.Basic]] = {
     ast.Lt: sympy.StrictLessThan, ast.LtE: sympy.LessThan,
     ast.Gt: sympy.StrictGreaterThan, ast.GtE: sympy.GreaterThan,
 }  # fmt: skip
-FUNCTION_NAMES = (*_FUNCTIONS, "min", "max", "where")
+_ARGUMENTS = {"min": 2, "max": 2, "mod": 2, "where": 3}
+FUNCTION_NAMES = (*_FUNCTIONS, *_ARGUMENTS)
 
 
 class Parser:
@@ -355,7 +357,7 @@ class Parser:
             raise ExpressionError(f"unknown function '{name}'{hint}")
         if keywords:
             raise ExpressionError(f"'{name}' takes no keyword arguments")
-        wanted = {"where": 3, "min": 2, "max": 2}.get(name, 1)
+        wanted = _ARGUMENTS.get(name, 1)
         if len(args) != wanted:
             raise ExpressionError(f"'{self._piece(node)}': {name} takes {wanted} argument{'s' * (wanted > 1)}")
         if name == "where":
@@ -366,6 +368,12 @@ class Parser:
         operands = [self.visit(argument) for argument in args]
         if wanted == 1:
             return Typed(self._defined(node, _FUNCTIONS[name](operands[0].expr)), operands[0].shape)
+        if name == "mod":
+            a, b = operands
+            if b.expr == 0:
+                raise ExpressionError(f"'{self._piece(node)}' divides by zero")
+            shape = broadcast(a.shape, b.shape)
+            return Typed(self._defined(node, a.expr - b.expr * cast(Node, Floor(a.expr / b.expr))), shape)
         return self._extreme(node, *operands)
 
     def _extreme(self, node: ast.Call, a: Typed, b: Typed) -> Typed:

@@ -78,7 +78,7 @@ def load_problem(path: Path | str) -> Problem:
     parameters = load_parameters(reader)
     reader.scope.names["t"] = Typed(symbol("t"))
     grids = load_grids(reader)
-    reader.scope.operators.update(operators(grids, matrices))
+    reader.scope.operators.update(operators(grids, matrices, constants))
     networks = load_networks(reader)
     given = load_given(reader)
     encoding = load_encoding(reader)

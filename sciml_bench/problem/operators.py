@@ -112,6 +112,19 @@ class Where(Operator):
         return sympy.S.Zero if da == 0 and db == 0 else Where(condition, da, db)
 
 
+class Floor(Operator):
+    """``Floor(u)``: the largest integer that is not above u. Its derivative is zero."""
+
+    @classmethod
+    def eval(cls, *args: Node) -> Node | None:
+        """The integer, of a number."""
+        return sympy.floor(args[0]) if args[0].is_number else None
+
+    def fdiff(self, argindex: int = 1) -> Node:
+        """Zero: what it jumps by is no derivative."""
+        return sympy.S.Zero
+
+
 #: What a network is asked for: its outputs, or their derivatives with respect to its inputs.
 OF_NETWORKS = (NetworkOutput, NetworkGradient, NetworkDivergence)
 #: Operators that map arrays to arrays or numbers; ``Where`` is elementwise and not among them.

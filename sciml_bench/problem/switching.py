@@ -12,9 +12,9 @@ from sympy import Symbol
 from sympy.core.parameters import distribute
 from sympy.core.relational import Relational
 
-from sciml_bench.problem.decision import OF_SIGNS, Decider, Moving, Switches
+from sciml_bench.problem.decision import OF_SIGNS, STEPPED, Decider, Moving, Switches
 from sciml_bench.problem.model import Problem, symbol, to_double
-from sciml_bench.problem.operators import At, Item, Node, Shape, Where, shape_of
+from sciml_bench.problem.operators import At, Floor, Item, Node, Shape, Where, shape_of
 from sciml_bench.problem.reader import Document
 from sciml_bench.problem.roots import MAX_SWITCHES, Span, Undecided, approximately, same_time
 from sciml_bench.problem.switch import Switch, Switching, Unsettled, shown
@@ -60,6 +60,8 @@ class _Writer:
         if isinstance(expr, sympy.sign):
             positive = self._condition([self._sign(expr.args[0], span) for span in self.spans])
             return expr if positive is None else Where(positive, sympy.S.One, sympy.S.NegativeOne)
+        if isinstance(expr, Floor) and (steps := self._staircase(expr.args[0])) is not None:
+            return steps
         arguments = tuple(self.written(argument) for argument in expr.args)
         if arguments == expr.args:
             return expr
@@ -84,6 +86,17 @@ class _Writer:
             return {1: True, -1: False}.get(self.decider.sign(u, span))
         except (Moving, Switches, Undecided):
             return None
+
+    def _staircase(self, u: Node) -> Node | None:
+        """The integers below an expression, from step to step."""
+        try:
+            below = [self.decider.floor(u, span) for span in self.spans]
+        except (Moving, Switches, Undecided):
+            return None
+        t = self.decider.t
+        rises = [(span.start, now - was) for span, was, now in zip(self.spans[1:], below, below[1:], strict=False)]
+        steps: list[Node] = [Where(t >= time, rise, 0) for time, rise in rises if rise]
+        return None if len(steps) > _MOST_SWITCHES else sympy.Add(below[0], *steps)
 
     def _condition(self, held: list[bool | None]) -> Node | None:
         """The condition that holds in these spans; ``None`` where it is not known in all, or switches too often."""
@@ -215,7 +228,7 @@ def _places(problem: Problem) -> Iterator[_Place]:
 def _outermost(expr: Node) -> Iterator[Node]:
     walk = sympy.preorder_traversal(expr)
     for node in walk:
-        if isinstance(node, (Where, *OF_SIGNS)):
+        if isinstance(node, (Where, *STEPPED)):
             yield node
             walk.skip()
 
@@ -275,7 +288,7 @@ class _Finder:
                 held = self._decide(place, condition, span)
                 for branch in (a, b) if held is None else (a,) if held else (b,):
                     self._walk(place, branch, span)
-            case sympy.Abs() | sympy.sign():
+            case sympy.Abs() | sympy.sign() | Floor():
                 self._decide(place, expr, span)
                 self._walk(place, expr.args[0], span)
             case _:
@@ -289,6 +302,9 @@ class _Finder:
             for element in self.elements.of(self.decider.expanded(part)):
                 if isinstance(element, OF_SIGNS):
                     self.decider.sign(element.args[0], span)
+                    answers.add(None)
+                elif isinstance(element, Floor):
+                    self.decider.floor(element.args[0], span)
                     answers.add(None)
                 elif not isinstance(element, sympy.Expr):
                     answers.add(self.decider.holds(element, span))
@@ -366,7 +382,7 @@ class _Times:
 
 def _called(piece: Node) -> str:
     """What a part that is not smooth is called in the file."""
-    if isinstance(piece, OF_SIGNS):
+    if isinstance(piece, STEPPED):
         return f"{type(piece).__name__.lower()}(…)"
     condition, a, b = piece.args
     if isinstance(condition, sympy.StrictLessThan) and {a, b} == {condition.lhs, condition.rhs}:

@@ -51,8 +51,8 @@ def test_an_unknown_table_has_its_nearest_way(tmp_path, key):
     ("equation", "said"),
     [
         ("-k*x^2", "a power is written **, not ^"),
-        ("-k*(x % 2)", "mod is missing"),
-        ("-k*(x // 2)", "floor is missing"),
+        ("-k*(x % 2)", "a remainder is mod(a, b)"),
+        ("-k*(x // 2)", "write floor(a/b)"),
         ("[[0, 1], [-k, 0]] @ x", "a product with a matrix is matmul"),
         ("[[0, 1], [-k, 0]]", "matrices of numbers are named in [constants]"),
         ("1j*k*x", "complex numbers are missing"),
