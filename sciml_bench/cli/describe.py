@@ -327,7 +327,7 @@ def _loss_line(problem: Problem) -> str:
         "cross_entropy": "the cross-entropy",
     }  # fmt: skip
     what = loss.texts.get("of", "the states")
-    less = "its" if "of" in loss.texts else "their"
+    less = "its" if "of" in loss.texts and not loss.weights else "their"
     if loss.label:
         what = f"{what} and the label {loss.label}"
     elif loss.given:
@@ -337,6 +337,7 @@ def _loss_line(problem: Problem) -> str:
     elif any(loss.target):
         what = f"{what} less {less} target"
     scaled = " over their scales" if any(scale != 1.0 for scale in loss.scale) else ""
+    scaled = ", over their sigmas" if loss.weights else scaled
     when = "at the end" if loss.at == "end" else "at the saved times"
     penalty = f", plus {loss.texts['penalty']}" if "penalty" in loss.texts else ""
     times = f"{loss.weight:g} times " if loss.is_latent and loss.weight != 1.0 else ""

@@ -100,7 +100,8 @@ def _loss_gradient(problem: Problem, data: list[str], subject: str, residual: st
             lines.append(f"    residual = {residual}")
         scale = "" if set(loss.scale) == {1.0} else "/LOSS_SCALE"
         scale = f"/{loss.scale[0]!r}" if scale and len(set(loss.scale)) == 1 else scale
-        lines.append(f"    seed = {loss.weight!r}*({_SEEDS[loss.kind]}){scale}")
+        weights = "*LOSS_WEIGHTS" if loss.weights else ""
+        lines.append(f"    seed = {loss.weight!r}*({_SEEDS[loss.kind]}){scale}{weights}")
     if loss.at == "end":
         lines.append("    seed = seed[None]")
     times = "ys[-1:]" if loss.at == "end" else "ys"

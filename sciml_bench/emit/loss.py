@@ -124,6 +124,9 @@ def residual_source(loss: Loss, target: Target, lines: list[str], ys: str) -> st
         residual = f"({ys} - {_constant('LOSS_TARGET', loss.target, target, lines)})"
     if any(scale != 1.0 for scale in loss.scale):
         residual = f"({residual}/{_constant('LOSS_SCALE', loss.scale, target, lines)})"
+    if loss.weights:
+        lines.append(f"LOSS_WEIGHTS = {target.array.format(_rows(loss.weights))}")
+        residual = f"({residual}*LOSS_WEIGHTS)"
     return residual
 
 
@@ -154,6 +157,7 @@ def _gradient(loss: Loss, residual: str) -> list[str]:
         value = f"{loss.weight!r}*np.ones_like({'ys' if loss.at == 'saved' else 'ys[-1]'})"
     if any(scale != 1.0 for scale in loss.scale):
         value += f"/{_constant('LOSS_SCALE', loss.scale, TARGETS['numpy'], [])}"
+    value += "*LOSS_WEIGHTS" if loss.weights else ""
     if loss.at == "end":
         body = ["    gradient = np.zeros_like(ys)", f"    gradient[-1] = {value}", "    return gradient"]
     else:

@@ -184,6 +184,9 @@ class Printer(PythonCodePrinter):
     def _print_RowSum(self, expr: Any) -> str:
         return self.target.row_sum.format(self.code(expr.args[0]))
 
+    def _print_Stack(self, expr: Any) -> str:
+        return self.target.stack.format(", ".join(self.component(entry) for entry in expr.args))
+
     def _print_Total(self, expr: Any) -> str:
         # Of a batch the sum is one for each trajectory.
         total = self.target.row_sum if self.target.batched else self.target.total

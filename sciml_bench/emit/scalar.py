@@ -34,6 +34,7 @@ from sciml_bench.problem.operators import (
     Node,
     Shape,
     Shift,
+    Stack,
     Total,
     TridiagonalSolve,
     Where,
@@ -180,6 +181,8 @@ class _Scalariser:
             case Symbol():
                 entries = self.components.get(expr)
                 return expr if entries is None else entries[() if () in entries else index]
+            case Stack():
+                return self.element(expr.args[index[0]], ())
             case Item():
                 return self.element(expr.args[0], tuple(int(i) for i in expr.args[1:]))
             case Laplacian():

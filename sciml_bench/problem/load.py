@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from sciml_bench.problem.loss import load_loss, load_published, load_published_g
 from sciml_bench.problem.model import Parameter, Problem, Source, symbol
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.networks import load_networks
+from sciml_bench.problem.observables import load_observables, times_of
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.quantities import load_constants, load_grids, load_parameters, load_states
 from sciml_bench.problem.reader import Document, Reader
@@ -37,7 +39,7 @@ TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "heavy", "description", "source", "time", "constants",
     "parameters", "grids", "networks", "data", "encoding", "control", "states", "definitions", "equations", "implicit",
-    "invariants", "exact", "loss", "batch", "training", "published", "published_gradient",
+    "invariants", "exact", "loss", "observables", "batch", "training", "published", "published_gradient",
 )  # fmt: skip
 MAX_SAVED_TIMES = 10_000
 SOURCE = Table(Key("citation", TEXT), Key("url", TEXT), Key("note", TEXT))
@@ -55,7 +57,7 @@ NAMED = "[a-z0-9][a-z0-9-]{0,60}"
 """What a problem's name looks like."""
 _MATHEMATICAL = (
     "spec", "time", "constants", "parameters", "grids", "networks", "encoding", "control", "states", "definitions",
-    "equations", "loss",
+    "equations", "loss", "observables",
 )  # fmt: skip
 
 
@@ -91,7 +93,9 @@ def load_problem(path: Path | str) -> Problem:
     definitions = load_definitions(reader)
     equations, texts = load_equations(reader, states)
     # Read before others can use a parameter or a network: those that only stand in an invariant are mistakes.
-    loss = load_loss(reader, states, save_times, given)
+    observables = load_observables(reader, t0, t1)
+    save_times = times_of(observables, t0, t1) if observables else save_times
+    loss = load_loss(reader, states, save_times, given, observables)
     reader.refuse_unused("parameters", [parameter.name for parameter in parameters])
     reader.refuse_unused("networks", [network.name for network in networks])
     for control in controls:
@@ -112,7 +116,8 @@ def load_problem(path: Path | str) -> Problem:
         equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=loss,
         networks=networks, batch=batch, given=given, encoding=encoding, controls=controls,
         training=load_training(reader),
-        spec_hash=_spec_hash(document, loss.data, networks, batch, given), path=str(path), equation_texts=texts,
+        spec_hash=_spec_hash(document, loss.data + loss.weights, networks, batch, given), path=str(path),
+        equation_texts=texts,
     )  # fmt: skip
     if batch.size > 1:
         refuse_unbatched(reader, problem)
@@ -188,8 +193,13 @@ def _save_times(reader: Reader, save: Any, t0: Node, t1: Node) -> tuple[Node, ..
         if len(save) > 1 or not isinstance(save["times"], list) or not save["times"]:
             raise document.error("'times' must be a list, and stand alone in 'save'.", "time", "save")
         saved = reader.constants(save["times"], "time", "save")
-        if any(not a < b for a, b in zip((t0, *saved[:-1]), saved, strict=True)) or saved[-1] != t1:
-            raise document.error("saved times must increase, start after t0 and end with t1.", "time", "save")
+        if saved[0] == t0 and saved[1:]:
+            # No solver has to go there: what the loss adds at t0 is known before.
+            reader.saves_start, saved = True, saved[1:]
+        if any(not a < b for a, b in pairwise((t0, *saved))) or (t0, *saved)[-1] != t1:
+            raise document.error(
+                "saved times must increase, start with t0 or after it, and end with t1.", "time", "save"
+            )
         return saved
     count = save.get("count")
     if not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= MAX_SAVED_TIMES:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sciml_bench.problem.batch import Given
 from sciml_bench.problem.expression import Scope
 from sciml_bench.problem.keys import A_NUMBER, CSV, EXPRESSION, NUMBERS, TEXT, Choice, Key, Schema, Table, number_key
 from sciml_bench.problem.model import Loss, Problem, Published, PublishedGradient, State, labels, to_double
+from sciml_bench.problem.observables import Observable, loss_of, term_at_start, with_start
 from sciml_bench.problem.operators import Node, Shape, describe
 from sciml_bench.problem.reader import Reader
 from sciml_bench.problem.table import read_table, table_name
@@ -90,7 +92,11 @@ _SAME_TIME = 1e-9
 
 
 def load_loss(
-    reader: Reader, states: tuple[State, ...], save_times: tuple[Node, ...], given: tuple[Given, ...] = ()
+    reader: Reader,
+    states: tuple[State, ...],
+    save_times: tuple[Node, ...],
+    given: tuple[Given, ...] = (),
+    observables: tuple[Observable, ...] = (),
 ) -> Loss:
     """The declared loss; without one the sum of squares of the states over their scales."""
     document, data = reader.document, reader.document.table("loss")
@@ -104,25 +110,35 @@ def load_loss(
     weight = to_double(reader.constant(data.get("weight", 1), "loss", "weight"))
     if not weight > 0:
         raise document.error("'weight' must be positive.", "loss", "weight")
+    for key in data if observables else ():
+        if key not in ("weight", "penalty"):
+            raise document.error("the loss is the sum of squares of [[observables]].", "loss", key, f"Remove '{key}'.")
     if "of" in data and "data" in data:
         cure = "Name data of each trajectory as the target instead, see [data]."
         raise document.error("'data' is for losses of the states themselves.", "loss", "data", cure)
+    start, rows = _data(reader, data, states, save_times) if "data" in data else (None, ())
     observed, of = _observed(reader, data, states)
     n_observed = observed[0] if observed else 1
     target = _given_target(reader, data, given, observed, len(save_times) if at == "saved" else 0)
-    return Loss(
+    loss = Loss(
         target=(0.0,) * n_observed if target else _target(reader, data, n_observed),
         scale=tuple(value for state in states for value in state.scale) if of is None else (1.0,) * n_observed,
         weight=weight,
         at=at,
         kind=kind,
-        data=_data(reader, data, states, save_times) if "data" in data else (),
+        data=rows,
         of=of,
         given=target,
         label=_label(reader, data, kind, at, given, n_observed),
         penalty=_penalty(reader, data),
         texts={key: str(data[key]) for key in ("of", "penalty") if key in data},
     )
+    if observables:
+        return loss_of(reader, observables, states, save_times, loss)
+    if at == "saved" and (start is not None or reader.saves_start):
+        found = term_at_start(reader, loss, states, loss.target if start is None else start)
+        loss = replace(loss, penalty=with_start(reader, loss, found))
+    return loss
 
 
 def _observed(reader: Reader, data: dict[str, Any], states: tuple[State, ...]) -> tuple[Shape, Node | None]:
@@ -203,8 +219,9 @@ def _target(reader: Reader, data: dict[str, Any], n_observed: int) -> tuple[floa
 
 def _data(
     reader: Reader, data: dict[str, Any], states: tuple[State, ...], save_times: tuple[Node, ...]
-) -> tuple[tuple[float, ...], ...]:
-    """The rows of the data file beside the problem: a column for the time and one for each component of the state."""
+) -> tuple[tuple[float, ...] | None, tuple[tuple[float, ...], ...]]:
+    """The rows of the data file beside the problem: a column for the time and one for each component of the state. That
+    of t0 stands by itself; ``None`` where there is none."""
     document = reader.document
     name = table_name(reader, document.string(data, "data", "loss"), "loss", "data")
     header, rows = read_table(reader, name, "loss", "data")
@@ -212,11 +229,13 @@ def _data(
     if header != wanted:
         shown = ", ".join(wanted[:8]) + (", …" if len(wanted) > 8 else "")
         raise document.error(f"the columns of {name} are {', '.join(header[:8])}; wanted: {shown}.", "loss", "data")
+    first = to_double(reader.constant(document.table("time").get("t0", 0), "time", "t0"))
+    start = rows.pop(0)[1:] if len(rows) == len(save_times) + 1 and rows[0][0] == first else None
     if len(rows) != len(save_times):
-        cure = "It has a row for each saved time, in order; the initial state is not among them."
+        cure = "It has a row for each saved time, in order, and if you like one for t0 before them."
         raise document.error(f"{name} has {len(rows)} rows for {len(save_times)} saved times.", "loss", "data", cure)
     for line, (row, time) in enumerate(zip(rows, save_times, strict=True), start=2):
         expected = to_double(time)
         if abs(row[0] - expected) > _SAME_TIME * max(abs(expected), 1e-300):
             raise document.error(f"{name}, line {line}: t is {row[0]!r}, the saved time {expected!r}.", "loss", "data")
-    return tuple(row[1:] for row in rows)
+    return start, tuple(row[1:] for row in rows)

@@ -89,7 +89,8 @@ class Loss:
 
     phi is the square (``sum_of_squares``), the magnitude (``sum_of_magnitudes``) or the identity (``sum``).
     ``target`` and ``scale`` have a number for each component; where the problem has data, ``data`` holds the target
-    at each saved time, (n_times, n_states), in the place of ``target``.
+    at each saved time, (n_times, n_components), in the place of ``target``. ``weights``, of the same shape, multiply
+    the residuals; what was not observed has the weight 0.
 
     Where ``of`` is an expression of the states, its value takes the place of y, and ``target`` has a number for each
     of its components. ``given`` names the data of each trajectory that are the target instead. The kind
@@ -103,6 +104,7 @@ class Loss:
     at: str = "saved"
     kind: str = "sum_of_squares"
     data: tuple[tuple[float, ...], ...] = ()
+    weights: tuple[tuple[float, ...], ...] = ()
     of: Node | None = None
     given: str = ""
     label: str = ""
@@ -113,6 +115,10 @@ class Loss:
     def is_latent(self) -> bool:
         """Whether it takes more than the states: theta, or data of the trajectories."""
         return self.of is not None or self.penalty is not None or bool(self.given or self.label)
+
+    def weights_at(self, k: int) -> tuple[float, ...]:
+        """The factor of each component's residual at saved time k."""
+        return self.weights[k] if self.weights else tuple(1.0 for _ in self.scale)
 
     def target_at(self, k: int) -> tuple[float, ...]:
         """The target at saved time k."""

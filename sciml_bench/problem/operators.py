@@ -81,6 +81,10 @@ class MatrixOf(Operator):
     """``MatrixOf(a, x)``: the product of the matrix whose entries are a, row by row, and x."""
 
 
+class Stack(Operator):
+    """``Stack(a, b, …)``: the vector of these numbers."""
+
+
 class Item(Operator):
     """``Item(u, i, …)``: one element, with constant indices."""
 
@@ -130,7 +134,7 @@ OF_NETWORKS = (NetworkOutput, NetworkGradient, NetworkDivergence)
 #: Operators that map arrays to arrays or numbers; ``Where`` is elementwise and not among them.
 ARRAY_OPERATORS = (
     Laplacian, Difference, Shift, Total, MatrixProduct, Dot, NetworkOutput, NetworkGradient, NetworkDivergence,
-    TridiagonalSolve, Item, At, IndexedSum, ControlSlope, MatrixOf,
+    TridiagonalSolve, Item, At, IndexedSum, ControlSlope, MatrixOf, Stack,
 )  # fmt: skip
 
 
@@ -166,6 +170,8 @@ def shape_of(expression: Node, shapes: Mapping[Symbol, Shape]) -> Shape:
             return shapes.get(expression, ())
         case Total() | Dot() | Item() | NetworkDivergence():
             return ()
+        case Stack():
+            return (len(expression.args),)
         case Laplacian() | Difference() | Shift():
             return shape_of(expression.args[0], shapes)
         case MatrixProduct():

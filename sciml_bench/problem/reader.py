@@ -129,7 +129,8 @@ class Reader:
     """A document being loaded. ``scope`` grows as the tables are read in order.
 
     ``outer`` are the names that initial values and losses know besides: data of each trajectory, and what is encoded
-    of them. ``series`` are data over times, which only networks that are recurrent take.
+    of them. ``series`` are data over times, which only networks that are recurrent take. ``saves_start`` tells that
+    t0 is among the saved times.
     """
 
     document: Document
@@ -137,6 +138,7 @@ class Reader:
     declared_in: dict[str, str] = field(default_factory=dict)
     outer: dict[str, Typed] = field(default_factory=dict)
     series: dict[str, Shape] = field(default_factory=dict)
+    saves_start: bool = False
 
     def declare(self, name: str, table: str, meaning: Typed | None, shape: Shape = ()) -> None:
         """Give a name its meaning (by default: a symbol of this shape), once."""

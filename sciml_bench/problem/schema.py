@@ -9,6 +9,7 @@ from sciml_bench.problem.latent import DATA
 from sciml_bench.problem.load import NAMED, SOURCE, SPEC, SUITE, TIER, TIME, TOP_KEYS
 from sciml_bench.problem.loss import LOSS, PUBLISHED, PUBLISHED_GRADIENT
 from sciml_bench.problem.networks import NETWORK
+from sciml_bench.problem.observables import OBSERVABLE
 from sciml_bench.problem.quantities import GRID, STATE
 from sciml_bench.problem.training import TRAINING
 
@@ -38,6 +39,7 @@ def schema() -> Schema:
         "invariants": _each(EXPRESSION),
         "exact": _each(EXPRESSION),
         "loss": LOSS.schema,
+        "observables": {"type": "array", "items": OBSERVABLE.schema},
         "batch": BATCH.schema,
         "training": TRAINING.schema,
         "published": {"type": "array", "items": PUBLISHED.schema},

@@ -22,7 +22,7 @@ from sciml_bench.reference.around import Around
 from sciml_bench.reference.differences import Direction
 from sciml_bench.reference.dynamics import Dynamics, FloatArray
 from sciml_bench.reference.numbers import exact, matching_digits, precision
-from sciml_bench.reference.objective import DeclaredLoss, Objective, Rows, phi, phi_slope
+from sciml_bench.reference.objective import DeclaredLoss, Objective, Rows, factors, phi, phi_slope
 from sciml_bench.reference.radau import Start
 from sciml_bench.reference.watch import ReferenceFailure
 
@@ -81,7 +81,7 @@ class ObservedLoss:
             targets: Sequence[float] = self.targets[start : start + n]
         else:
             targets = self.loss.target_at(k)
-        return [(a - arb(b)) / arb(scale) for a, b, scale in zip(seen, targets, self.loss.scale, strict=True)]
+        return [(a - arb(b)) * factor for a, b, factor in zip(seen, targets, factors(self.loss, k), strict=True)]
 
     def _value(self, seen: Sequence[arb], k: int, last: int) -> arb:
         if self.loss.kind == "cross_entropy":
@@ -97,8 +97,8 @@ class ObservedLoss:
             return [(weight * (power / total - int(i == self.label))).mid() for i, power in enumerate(powers)]
         residuals = self._residuals(seen, k, last)
         return [
-            (weight * phi_slope(self.loss.kind, residual) / arb(scale)).mid()
-            for residual, scale in zip(residuals, self.loss.scale, strict=True)
+            (weight * phi_slope(self.loss.kind, residual) * factor).mid()
+            for residual, factor in zip(residuals, factors(self.loss, k), strict=True)
         ]
 
 

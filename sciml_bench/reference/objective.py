@@ -51,6 +51,11 @@ def phi_slope(kind: str, residual: arb) -> arb:
             return arb(1)
 
 
+def factors(loss: Loss, k: int) -> list[arb]:
+    """What the differences from the targets at saved time k are multiplied by: weights over scales."""
+    return [arb(weight) / arb(scale) for weight, scale in zip(loss.weights_at(k), loss.scale, strict=True)]
+
+
 @dataclass(frozen=True)
 class DeclaredLoss:
     """The loss of a problem, with its targets and scales as doubles, exactly as every adapter reads them."""
@@ -62,8 +67,8 @@ class DeclaredLoss:
         total = arb(0)
         first = 0 if self.loss.at == "saved" else len(rows) - 1
         for k, row in enumerate(rows[first:], start=first):
-            for y, target, scale in zip(row, self.loss.target_at(k), self.loss.scale, strict=True):
-                total += phi(self.loss.kind, (y - arb(target)) / arb(scale))
+            for y, target, factor in zip(row, self.loss.target_at(k), factors(self.loss, k), strict=True):
+                total += phi(self.loss.kind, (y - arb(target)) * factor)
         return (total * arb(self.loss.weight)).mid()
 
     def direct(self, rows: Rows, p: Sequence[arb]) -> None:
@@ -75,8 +80,8 @@ class DeclaredLoss:
             return None
         weight = arb(self.loss.weight)
         return [
-            (weight * phi_slope(self.loss.kind, (y - arb(target)) / arb(scale)) / arb(scale)).mid()
-            for y, target, scale in zip(row, self.loss.target_at(k), self.loss.scale, strict=True)
+            (weight * phi_slope(self.loss.kind, (y - arb(target)) * factor) * factor).mid()
+            for y, target, factor in zip(row, self.loss.target_at(k), factors(self.loss, k), strict=True)
         ]
 
 

@@ -25,7 +25,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put it in place until the patches are undone; its catalog and the lock of the host are below ``tmp_path``."""
     use_catalog(write_catalog(tmp_path / "catalog"), monkeypatch)
     # What is recommended of stubs goes by the label alone.
-    monkeypatch.setattr(probe, "probed", lambda problem: None)
+    monkeypatch.setattr(probe, "probed", lambda problem, first=None: None)
     monkeypatch.setattr(registry, "_all", stub_adapters)
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "host.lock")
     monkeypatch.setenv("PYTHONPATH", str(TESTS))

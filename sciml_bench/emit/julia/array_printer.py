@@ -143,6 +143,9 @@ class ArrayPrinter(JuliaPrinter):
         array, *indices = expr.args
         return f"{self.code(array)}[{', '.join(str(int(index) + 1) for index in reversed(indices))}]"
 
+    def _print_Stack(self, expr: Any) -> str:
+        return f"[{', '.join(self.operand(entry) for entry in expr.args)}]"
+
     def _print_Total(self, expr: Any) -> str:
         return f"sum({self.operand(expr.args[0])})"
 

@@ -12,7 +12,7 @@ from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia.array_form import ArrayForm, parameter_lines, state_lines
 from sciml_bench.emit.julia.array_printer import ArrayPrinter, controls_source
 from sciml_bench.emit.julia.body import vector
-from sciml_bench.emit.julia.loss import residual_source, scaled, summed, term, weighted
+from sciml_bench.emit.julia.loss import less_data, residual_source, scaled, summed, term, weighted
 from sciml_bench.errors import UsageError
 from sciml_bench.problem.batch import Given
 from sciml_bench.problem.model import symbol, to_double
@@ -162,6 +162,9 @@ def _total(context: Context, seen: str, place: str, constants: list[str]) -> str
     loss = context.problem.loss
     if loss.given:
         residual = scaled(loss, f"({seen} .- {context.names[symbol(loss.given)]}{place})", constants)
+    elif loss.data and loss.at == "saved":
+        by_row = loss.of is not None
+        residual = less_data(loss, seen, constants, "[k]" if by_row else "")
     else:
         residual = residual_source(loss, seen, constants)
     if _is_number(context):

@@ -14,8 +14,7 @@ def loss_source(loss: Loss, static: bool) -> str:
     at_end, by_row = loss.at == "end", bool(loss.data) and loss.at == "saved"
     y = "ys[end]" if at_end else "ys[k]" if by_row else "y"
     if by_row:
-        lines.append(f"const LOSS_DATA = {_rows(loss, static)}")
-        residual = scaled(loss, f"({y} .- LOSS_DATA[k])", lines, static)
+        residual = less_data(loss, y, lines, "[k]", static)
     else:
         residual = residual_source(loss, y, lines, static)
     total = summed(loss.kind, residual)
@@ -34,12 +33,21 @@ def stacked_loss_source(loss: Loss) -> str:
     lines: list[str] = []
     seen = "ys[end]" if loss.at == "end" else "reduce(hcat, ys)"
     if loss.data and loss.at == "saved":
-        lines.append(f"const LOSS_DATA = reduce(hcat, {_rows(loss, static=False)})")
-        residual = scaled(loss, f"({seen} .- LOSS_DATA)", lines)
+        residual = less_data(loss, seen, lines)
     else:
         residual = residual_source(loss, seen, lines)
     total = weighted(loss, summed(loss.kind, residual))
     return "\n".join([*lines, *([""] if lines else []), f"loss(ys) = {total}", ""])
+
+
+def less_data(loss: Loss, seen: str, lines: list[str], place: str = "", static: bool = False) -> str:
+    """``weights*(seen - data)/scale`` of the saved time at a ``place``, ``[k]``, or of all, a column for each."""
+    for name, rows in (("LOSS_DATA", loss.data), ("LOSS_WEIGHTS", loss.weights)):
+        if rows:
+            text = _rows(rows, static)
+            lines.append(f"const {name} = {text if place else f'reduce(hcat, {text})'}")
+    residual = scaled(loss, f"({seen} .- LOSS_DATA{place})", lines, static)
+    return f"({residual} .* LOSS_WEIGHTS{place})" if loss.weights else residual
 
 
 def residual_source(loss: Loss, seen: str, lines: list[str], static: bool = False) -> str:
@@ -78,9 +86,9 @@ def _bare(residual: str) -> str:
     return residual[1:-1] if residual.startswith("(") and residual.endswith(")") else residual
 
 
-def _rows(loss: Loss, static: bool) -> str:
-    """The data, a vector for each saved time."""
-    rows = ",\n    ".join(_row(row, static) for row in loss.data)
+def _rows(values: tuple[tuple[float, ...], ...], static: bool) -> str:
+    """A vector for each saved time."""
+    rows = ",\n    ".join(_row(row, static) for row in values)
     return f"[\n    {rows},\n]"
 
 
