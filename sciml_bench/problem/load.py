@@ -17,6 +17,7 @@ from sciml_bench.problem.batch import Batch, Given
 from sciml_bench.problem.batches import load_batch, refuse_unbatched
 from sciml_bench.problem.calls import operators
 from sciml_bench.problem.control import drawn, load_controls
+from sciml_bench.problem.dependence import depends_on_theta
 from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
 from sciml_bench.problem.expression import Typed, number
 from sciml_bench.problem.keys import A_NUMBER, TEXT, Choice, Key, Table, Whole, number_key
@@ -121,6 +122,9 @@ def load_problem(path: Path | str) -> Problem:
     )  # fmt: skip
     if batch.size > 1:
         refuse_unbatched(reader, problem)
+    if not depends_on_theta(problem):
+        cure = "Let it look at a state in whose equation a parameter stands, or at one that such a state changes."
+        raise document.error("the loss depends on no parameter, so that its gradient is zero.", "loss", "of", cure)
     problem = with_switches(document, problem, declared)
     problem = checked(reader, problem)
     return _with_published(reader, problem)

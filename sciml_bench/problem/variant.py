@@ -255,7 +255,8 @@ def _variant(base: Problem, text: str, change: _Change, value: int) -> Variant:
     for table in ("training", "published", "published_gradient"):
         data.pop(table, None)
     if change.without_data:
-        _table(data, "loss").pop("data")
+        data.get("loss", {}).pop("data", None)
+        data.pop("observables", None)
     if value != change.present:
         change.put(data, value)
     return Variant(name, tomlkit.dumps(data), value)
@@ -298,8 +299,10 @@ def _files(base: Problem, path: Path, variants: Sequence[Variant], change: _Chan
     """The data beside the base; its reference, for the variant that is the base under another name."""
     found: dict[str, bytes] = {}
     if base.loss.data and not change.without_data:
-        name = Document.read(path).table("loss")["data"]
-        found[name] = path.with_name(name).read_bytes()
+        document = Document.read(path)
+        for block in (document.table("loss"), *document.data.get("observables", [])):
+            if "data" in block:
+                found[block["data"]] = path.with_name(block["data"]).read_bytes()
     name = Document.read(path).table("data").get("file")
     if name is not None:
         found[name] = path.with_name(name).read_bytes()

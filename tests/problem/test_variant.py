@@ -198,3 +198,21 @@ def test_batches_of_data_are_their_first_rows(tmp_path):
     assert problems[1].given[0].rows[:2] == problems[0].given[0].rows
     with pytest.raises(ProblemError, match="the data have 8 rows for 9 trajectories"):
         load_problem(family(base, "batch", [9]).write(tmp_path / "more")[0])
+
+
+def test_observables_stay_or_are_left_out_like_data(tmp_path):
+    (tmp_path / "x.csv").write_text("t,value\n1,0.3\n", encoding="utf-8")
+    base = tmp_path / "decay.toml"
+    base.write_text(
+        'spec = 1\nname = "decay"\ntitle = "Decay"\n[time]\nt1 = 1\n[parameters]\nk = 1\n'
+        '[networks.f]\ninputs = 1\nlayers = [4, 1]\nactivation = "tanh"\nweights = { draw = "glorot_uniform" }\n'
+        '[states]\nx = { initial = 1, scale = 1 }\n[equations]\nx = "-k*x + f(x)[0]"\n'
+        '[[observables]]\nof = "x"\ndata = "x.csv"\n',
+        encoding="utf-8",
+    )
+    wide = family(base, "width", [8])
+    assert set(wide.files) == {"x.csv"}
+    (kept,) = (load_problem(path) for path in wide.write(tmp_path / "wide"))
+    assert kept.loss.data == ((0.3,),)
+    (many,) = (load_problem(path) for path in family(base, "batch", [3]).write(tmp_path / "many"))
+    assert (many.batch.size, many.loss.data) == (3, ())

@@ -1,0 +1,38 @@
+"""Whether a loss depends on theta at all, by which names its expressions hold."""
+
+from __future__ import annotations
+
+from sciml_bench.problem.model import Problem, symbol
+from sciml_bench.problem.operators import Node
+
+
+def depends_on_theta(problem: Problem) -> bool:
+    """Return whether a parameter or a network stands anywhere in what the loss is computed from."""
+    if not problem.n_parameters or problem.loss.penalty is not None:
+        return True
+    theta = {symbol(item.name) for item in (*problem.parameters, *problem.networks)}
+    read = {symbol(item.name): item.expr.free_symbols for item in (*problem.definitions, *problem.encoding)}
+    for state in problem.states:
+        started = set[Node]() if state.start is None else state.start.free_symbols
+        read[symbol(state.name)] = problem.equations[state.name].free_symbols | started
+    known, waiting = set[Node](), list(_seen(problem))
+    while waiting:
+        name = waiting.pop()
+        if name not in known:
+            known.add(name)
+            waiting += read.get(name, ())
+    return bool(known & theta)
+
+
+def _seen(problem: Problem) -> set[Node]:
+    """What the loss looks at: names in its expression, or the states that have a weight."""
+    loss = problem.loss
+    if loss.of is not None:
+        return loss.of.free_symbols
+    seen, start = set[Node](), 0
+    for state in problem.states:
+        places = range(start, start + state.size)
+        if not loss.weights or any(row[place] for row in loss.weights for place in places):
+            seen.add(symbol(state.name))
+        start += state.size
+    return seen
