@@ -17,6 +17,7 @@ from sciml_bench.emit.graph import Graph, UnsupportedExpression
 from sciml_bench.emit.scalar import ScalarSystem
 from sciml_bench.emit.slopes import SLOPES
 from sciml_bench.problem.decision import Decider, Moving, Switches
+from sciml_bench.problem.removable import without_removable_points
 from sciml_bench.problem.roots import Span, Undecided
 from sciml_bench.problem.switch import shown
 
@@ -60,9 +61,10 @@ def flint_source(system: ScalarSystem, span: Span = _UNIT, values: Sequence[Expr
     symbols.update({symbol: f"p{i}" for i, symbol in enumerate(system.p)})
     seeds = {Symbol(f"_seed{i}"): f"v{i}" for i in range(len(system.outputs))}
     graph = Graph(symbols | seeds, _OfTime(system, span, values))
+    # The solution goes on where a quotient is 0/0 at a single point.
     for target, expr in system.statements:
-        graph.define(target, expr)
-    outputs = [graph.expression(expr) for expr in system.outputs]
+        graph.define(target, without_removable_points(expr))
+    outputs = [graph.expression(without_removable_points(expr)) for expr in system.outputs]
     states = [graph.inputs[f"y{i}"] for i in range(n)]
     parameters = [graph.inputs[f"p{i}"] for i in range(n_p)]
     entries = graph.jacobian(outputs, states)

@@ -138,3 +138,61 @@ def written_out(expression: Node) -> Node:
         return expression
     with distribute(False):
         return expression.xreplace({moment: moment.written_out() for moment in found})
+
+
+def without_removable_points(expression: Node) -> Node:
+    """An expression in which quotients that are 0/0 at a point, u/(exp(w) - 1) and sin(w)/u with u a multiple of w, are
+    those functions; what is of another form stays."""
+    if not expression.args or not expression.has(sympy.exp, sympy.sin):
+        return expression
+    arguments = [without_removable_points(argument) for argument in expression.args]
+    with distribute(False):
+        found: Node = expression
+        if any(new is not old for new, old in zip(arguments, expression.args, strict=True)):
+            found = expression.func(*arguments)
+        return _filled(found) if isinstance(found, sympy.Mul) else found
+
+
+def _filled(product: Node) -> Node:
+    """A product with the first such quotient filled in, as long as there is one."""
+    factors = list(product.args)
+    for place, factor in enumerate(factors):
+        base, exponent = factor.as_base_exp()
+        others = factors[:place] + factors[place + 1 :]
+        if exponent == -1 and (known := _exp_less_one(base)) is not None:
+            coefficient, inner = known
+            for k, other in enumerate(others):
+                ratio = _multiple(other, inner)
+                if ratio is not None:
+                    rest = [*others[:k], *others[k + 1 :], ratio / coefficient]
+                    return _filled_again(sympy.Mul(*rest, 1 / exprel(inner)))
+        if exponent == 1 and isinstance(base, sympy.sin):
+            for k, other in enumerate(others):
+                below, power = other.as_base_exp()
+                ratio = _multiple(below, base.args[0]) if power == -1 else None
+                if ratio is not None:
+                    return _filled_again(sympy.Mul(*others[:k], *others[k + 1 :], sinc(base.args[0]) / ratio))
+    return product
+
+
+def _filled_again(product: Node) -> Node:
+    return _filled(product) if isinstance(product, sympy.Mul) else product
+
+
+def _exp_less_one(base: Node) -> tuple[Node, Node] | None:
+    """(c, w) of c*(exp(w) - 1)."""
+    if not isinstance(base, sympy.Add) or len(base.args) != 2:
+        return None
+    number, term = base.as_coeff_Add()
+    coefficient, power = term.as_coeff_Mul()
+    if number == 0 or coefficient != -number or not isinstance(power, sympy.exp):
+        return None
+    return coefficient, power.args[0]
+
+
+def _multiple(u: Node, w: Node) -> Node | None:
+    """u/w where that is a number."""
+    if u.is_number or u.free_symbols != w.free_symbols:
+        return None
+    ratio = sympy.cancel(u / w)
+    return ratio if ratio.is_number else None

@@ -11,7 +11,16 @@ import pytest
 import sympy
 from flint import acb, arb, arb_series, ctx
 
-from sciml_bench.problem.removable import CosMoment, ExpMoment, Moment, SinMoment, exprel, sinc, written_out
+from sciml_bench.problem.removable import (
+    CosMoment,
+    ExpMoment,
+    Moment,
+    SinMoment,
+    exprel,
+    sinc,
+    without_removable_points,
+    written_out,
+)
 from sciml_bench.reference import moments
 
 X = sympy.Symbol("x", real=True)
@@ -82,3 +91,41 @@ def test_series_are_those_of_the_definition(name, start):
             assert a.overlaps(b)
     finally:
         ctx.cap, ctx.prec = before
+
+
+V, K, T = sympy.symbols("v k t", real=True)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ((V + 40) / (sympy.exp((V + 40) / 10) - 1), 10 / exprel((V + 40) / 10)),
+        ((V + 40) / (1 - sympy.exp(-(V + 40) / 10)), 10 / exprel(-(V + 40) / 10)),
+        (K * X / (3 * sympy.exp(X) - 3), K / 3 / exprel(X)),
+        (sympy.sin(2 * X) / X, 2 * sinc(2 * X)),
+        (1 + K * sympy.sin(X) / (5 * X), 1 + K * sinc(X) / 5),
+        (sympy.exp(X * sympy.sin(T) / T), sympy.exp(X * sinc(T))),
+    ],
+)
+def test_quotients_that_are_nothing_over_nothing_are_filled_in(expression, expected):
+    found = without_removable_points(expression)
+    assert found.has(Moment)
+    for value in (0.3, 1.7):
+        point = {V: value, K: value + 0.2, X: value - 0.9, T: value / 3}
+        assert float(found.subs(point)) == pytest.approx(float(expected.subs(point)), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        1 / (sympy.exp(X) - 1),
+        (X + 1) / (sympy.exp(X) - 1),
+        X / (sympy.exp(X) - 2),
+        X / (sympy.exp(X) + 1),
+        X / (sympy.exp(2 * X + K) - 1),
+        sympy.cos(X) / X,
+        sympy.sin(X) / X**2,
+    ],
+)
+def test_what_is_of_another_form_stays(expression):
+    assert without_removable_points(expression) == expression
