@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 from sciml_bench.problem.model import Definition, Problem
 from sciml_bench.problem.operators import Node
-from sciml_bench.problem.removable import written_out
-
-Name = TypeVar("Name")
+from sciml_bench.problem.removable import without_removable_points, written_out
 
 
 def in_elementary_functions(problem: Problem) -> Problem:
     """A problem whose expressions are written out, for frameworks."""
-    states = tuple(
-        state if state.start is None else replace(state, start=written_out(state.start)) for state in problem.states
-    )
-    loss = problem.loss
+    return _with(problem, written_out)
+
+
+def filled(problem: Problem) -> Problem:
+    """A problem that is defined where quotients of the file are 0/0 at a single point, for references."""
+    return _with(problem, without_removable_points)
+
+
+def _with(problem: Problem, made: Callable[[Node], Node]) -> Problem:
+    def or_none(expression: Node | None) -> Node | None:
+        return None if expression is None else made(expression)
+
+    def definitions(given: tuple[Definition, ...]) -> tuple[Definition, ...]:
+        return tuple(replace(definition, expr=made(definition.expr)) for definition in given)
+
+    def table(given: Mapping[str, Node]) -> dict[str, Node]:
+        return {name: made(expression) for name, expression in given.items()}
+
     return replace(
         problem,
-        states=states,
-        definitions=_definitions(problem.definitions),
-        encoding=_definitions(problem.encoding),
-        equations=_all(problem.equations),
-        implicit=_all(problem.implicit),
-        invariants=_all(problem.invariants),
-        loss=replace(
-            loss,
-            of=None if loss.of is None else written_out(loss.of),
-            penalty=None if loss.penalty is None else written_out(loss.penalty),
-        ),
+        states=tuple(replace(state, start=or_none(state.start)) for state in problem.states),
+        definitions=definitions(problem.definitions),
+        encoding=definitions(problem.encoding),
+        equations=table(problem.equations),
+        implicit=table(problem.implicit),
+        invariants=table(problem.invariants),
+        loss=replace(problem.loss, of=or_none(problem.loss.of), penalty=or_none(problem.loss.penalty)),
     )
-
-
-def _definitions(definitions: tuple[Definition, ...]) -> tuple[Definition, ...]:
-    return tuple(replace(definition, expr=written_out(definition.expr)) for definition in definitions)
-
-
-def _all(expressions: Mapping[Name, Node]) -> dict[Name, Node]:
-    return {name: written_out(expression) for name, expression in expressions.items()}

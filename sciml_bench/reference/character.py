@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sympy
 from numpy.typing import NDArray
 from scipy.integrate import LSODA, RK45
 from scipy.sparse import csc_matrix, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from sciml_bench.problem.model import Problem
+from sciml_bench.problem.model import Parameter, Problem, symbol
+from sciml_bench.problem.removable import without_removable_points
 from sciml_bench.record.probe import RTOL as PROBE_RTOL
 from sciml_bench.record.probe import Probed
 from sciml_bench.reference.probe import Span, probed, spans
@@ -52,7 +54,7 @@ class Character:
     above the main one they need, in the best order found. ``stiffness`` is the largest |λ| of an eigenvalue of negative
     real part along the solution, as far as it could be followed, times the length of the time span. ``growth`` is the
     largest factor by which a small perturbation of the initial state has grown at any time, each component in units of
-    its own size. ``undefined`` are the states whose derivative is not finite at the start.
+    its own size. ``undefined`` are the states whose derivative is not finite at the start, ``cause`` says by what.
     """
 
     n_states: int
@@ -65,6 +67,7 @@ class Character:
     growth: float | None
     probed: Probed | None
     undefined: tuple[str, ...] = ()
+    cause: str = ""
 
     @property
     def digits(self) -> float | None:
@@ -76,10 +79,7 @@ class Character:
         """What was seen, in two lines: the size of the problem, and what it asks of a solver; first what is broken."""
         if self.undefined:
             shown = ", ".join(self.undefined[:_FEW_NAMED]) + (", …" if len(self.undefined) > _FEW_NAMED else "")
-            yield (
-                f"NOT DEFINED at the start: the derivative of {shown} is not finite there; look for 0/0 and for log or "
-                "sqrt of a negative number, and write a limit with where(…)"
-            )
+            yield (f"NOT DEFINED at the start: the derivative of {shown} is not finite there; {self.cause or _LOOK}")
         size = [_counted(self.n_states, "state"), f"gradient of {_counted(self.n_theta, 'component')}"]
         if self.nonzeros is not None:
             size.append(f"{self.nonzeros} of {self.n_states**2} entries of the Jacobian")
@@ -100,6 +100,29 @@ class Character:
         yield "; ".join(asks) or "nothing could be found by integrating it in double precision"
 
 
+_LOOK = "look for 0/0 and for log or sqrt of a negative number, and write a limit with where(…)"
+
+
+def _cause(problem: Problem) -> str:
+    """Which definition has no finite value at the start, and what to write; empty where none is found."""
+    values: dict[Any, Any] = {symbol("t"): problem.t0}
+    for quantity in (*problem.parameters, *problem.states):
+        numbers = quantity.values if isinstance(quantity, Parameter) else quantity.initial
+        if quantity.shape == ():
+            values[symbol(quantity.name)] = numbers[0]
+    named = [(f"'{item.name}'", item.expr) for item in problem.definitions]
+    named += [(f"the equation of {name}", expr) for name, expr in problem.equations.items()]
+    for name, expr in named:
+        value = expr.xreplace(values)
+        if value.has(sympy.nan, sympy.zoo, sympy.oo):
+            limit = without_removable_points(expr).xreplace(values)
+            if limit.is_number and limit.is_finite:
+                return f"{name} is 0/0 there: write u/(exp(u) - 1) as 1/exprel(u), and sin(u)/u as sinc(u)"
+            return f"{name} divides by zero there, or has a log of it: write a limit with where(…)"
+        values[symbol(name.strip("'"))] = value
+    return ""
+
+
 _FEW_DIGITS, _GROWS, _FEW_NAMED = 12.0, 1.2, 4
 
 
@@ -113,12 +136,14 @@ def character(problem: Problem) -> Character:
     nonzeros = band = stiffness = growth = None
     found: tuple[Span, ...] | None = None
     undefined: tuple[str, ...] = ()
+    cause = ""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = tuple(spans(next(problem.trajectories())))
             slopes = np.asarray(found[0].rhs(found[0].start, np.asarray(found[0].start_state, dtype=float)))
             undefined = tuple(problem.state_labels[i] for i in np.flatnonzero(~np.isfinite(slopes)))
+            cause = _cause(problem) if undefined else ""
             method = LSODA if problem.n_states <= _IMPLICIT else RK45
             times, states, tangents, whole = _followed(found, problem.n_states, method)
             growth = _growth(states, tangents, np.asarray(found[0].atol)) if whole else None
@@ -140,6 +165,7 @@ def character(problem: Problem) -> Character:
         growth=growth,
         probed=probed(problem, found),
         undefined=undefined,
+        cause=cause,
     )
 
 

@@ -22,6 +22,7 @@ import scipy.sparse
 from scipy.integrate import solve_ivp
 
 from sciml_bench.emit import source
+from sciml_bench.emit.elementary import filled
 from sciml_bench.emit.scalar import scalarise
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference.case import Case
@@ -143,12 +144,13 @@ def sudden_changes(problem: Problem, functions: dict[str, Callable[..., FloatArr
     return sorted({float(times[k + side]) for k in chosen for side in (0, 1)})
 
 
-def emitted_numpy(problem: Problem) -> dict[str, Callable[..., FloatArray]]:
-    """The emitted NumPy functions of a problem."""
+def emitted_numpy(problem: Problem, *, as_written: bool = False) -> dict[str, Callable[..., FloatArray]]:
+    """The emitted NumPy functions of a problem; unless ``as_written``, defined where it is 0/0 at a single point."""
     if problem.controls:
         return _driven(problem)
     namespace: dict[str, Callable[..., FloatArray]] = {}
-    exec(compile(source(problem, "numpy"), "<emitted NumPy source>", "exec"), namespace)
+    text = source(problem if as_written else filled(problem), "numpy")
+    exec(compile(text, "<emitted NumPy source>", "exec"), namespace)
     emitted = namespace["rhs"]
     # That of a scalar problem returns a tuple.
     return namespace | {"rhs": lambda *arguments: np.array(emitted(*arguments))}

@@ -163,7 +163,7 @@ def spans(problem: Problem) -> Iterator[Span]:
 
     from sciml_bench.reference.double import emitted_numpy
 
-    numbers, functions = problem.numbers(), emitted_numpy(problem)
+    numbers, functions = problem.numbers(), emitted_numpy(problem, as_written=True)
     p = np.array(numbers.p)
     arguments = tuple(functions["arguments"](p)) if problem.networks else (p,)
     y0 = np.array(numbers.y0)
