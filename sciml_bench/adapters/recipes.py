@@ -23,8 +23,10 @@ problem, these functions decide, for all libraries alike.
   same solver, whose loop is Fortran.
 - **Saved times.** Steps land on them where the library's values between steps are of an order so far below its
   method's that they decide the accuracy (``LOST_ORDERS``), and the times are few (``FEW_TIMES``). Diffrax's
-  documentation recommends ``step_ts`` for that. The best way stands there without landing, too, so that it can be seen
-  what its interpolant costs.
+  documentation recommends ``step_ts`` for that. Interpolated over landing, at equal error over all saved times: Kvaerno5
+  in Diffrax, error 1e-7, 6.1 (solve) and 2.8 (gradient) on Robertson, 2.9 and 2.4 on HIRES, 3.2 and 1.0 on the stiff
+  van der Pol oscillator, 2.1 and 1.0 on the Oregonator; dopri8 in torchdiffeq, error 1e-5, 1.6 and 1.7 on
+  Lotka-Volterra. The best way stands there without landing, too, so that it can be seen what its interpolant costs.
 - **The default beside the best.** What a library does unless it is told otherwise is a recipe of its own where it
   differs from the best one, named default. An explicit default is left out where the probe finds that it gets nowhere
   and the library has another method.
