@@ -22,11 +22,13 @@ problem, these functions decide, for all libraries alike.
 - **Solvers with a compiled loop first.** SciPy's guide: LSODA "can also be a good universal choice"; ``odeint`` is the
   same solver, whose loop is Fortran.
 - **Saved times.** Steps land on them where the library's values between steps are of an order so far below its
-  method's that they decide the accuracy (``LOST_ORDERS``), and the times are few (``FEW_TIMES``). Diffrax's
-  documentation recommends ``step_ts`` for that. Interpolated over landing, at equal error over all saved times: Kvaerno5
-  in Diffrax, error 1e-7, 6.1 (solve) and 2.8 (gradient) on Robertson, 2.9 and 2.4 on HIRES, 3.2 and 1.0 on the stiff
-  van der Pol oscillator, 2.1 and 1.0 on the Oregonator; dopri8 in torchdiffeq, error 1e-5, 1.6 and 1.7 on
-  Lotka-Volterra. The best way stands there without landing, too, so that it can be seen what its interpolant costs.
+  method's that they decide the accuracy (``LOST_ORDERS``), and the times are few beside the steps (``FEW_TIMES``,
+  ``WORK_EACH``). Diffrax's documentation recommends ``step_ts`` for that. Interpolated over landing, at equal error
+  over all saved times: Kvaerno5 in Diffrax, error 1e-7, 6.1 (solve) and 2.8 (gradient) on Robertson, 2.9 and 2.4 on
+  HIRES, 3.2 and 1.0 on the stiff van der Pol oscillator, 2.1 and 1.0 on the Oregonator, 6.5 (solve) at the 50 times of
+  Robertson's universal equation; dopri8 in torchdiffeq, error 1e-5, 1.6 and 1.7 on Lotka-Volterra, but 0.4 and 0.35 on
+  the spiral's network, whose 30 times are closer than its steps. The best way stands there without landing, too, so
+  that it can be seen what its interpolant costs.
 - **The default beside the best.** What a library does unless it is told otherwise is a recipe of its own where it
   differs from the best one, named default. An explicit default is left out where the probe finds that it gets nowhere
   and the library has another method.
@@ -54,8 +56,9 @@ def model_refusal(cell: Cell, facts: Facts) -> str | None:
 INTERPOLATED = "interpolated"
 """The role of the best way without landing on saved times, where it lands on them."""
 
-LOST_ORDERS, FEW_TIMES = 2, 30
-"""Steps land on saved times if an interpolant has so many orders less than its method, up to so many times."""
+LOST_ORDERS, FEW_TIMES, WORK_EACH = 2, 20, 20
+"""Steps land on saved times if an interpolant has so many orders less than its method, and the probe counts so many
+evaluations for each of them; where it counts nothing, up to so many times."""
 
 FEW = 100
 """Up to so many components of state and theta together, gradients are taken forward."""
@@ -133,7 +136,13 @@ def _lands(recipe: Recipe, adapter: Adapter, facts: Facts) -> bool:
     method = adapter.method(recipe.method)
     if recipe.role == DEFAULT or not method.lands or method.interpolant is None:
         return False
-    return method.order - method.interpolant >= LOST_ORDERS and 1 < facts.n_saved <= FEW_TIMES
+    return method.order - method.interpolant >= LOST_ORDERS and 1 < facts.n_saved <= _few_times(facts)
+
+
+def _few_times(facts: Facts) -> int:
+    counts = () if facts.probed is None else (facts.probed.explicit, facts.probed.implicit)
+    work = by_work(facts, *counts) if counts else None
+    return FEW_TIMES if work is None else work // WORK_EACH
 
 
 def always(*recipes: Recipe) -> Recipes:
