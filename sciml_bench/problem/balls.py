@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
 import flint
 import sympy
-from flint import arb, fmpq
+from flint import acb, arb, fmpq
 from sympy import Rational, Symbol
 from sympy.codegen.cfunctions import expm1, log1p
 
 from sciml_bench.problem.operators import Node
+from sciml_bench.problem.removable import CosMoment, ExpMoment, Moment, SinMoment
 
 Function = Callable[[arb], arb]
 
@@ -25,6 +26,18 @@ _UNARY: dict[type[Node], Function] = {
     sympy.atan: arb.atan, sympy.sinh: arb.sinh, sympy.cosh: arb.cosh, sympy.tanh: arb.tanh, sympy.exp: arb.exp,
     sympy.log: arb.log, sympy.Abs: arb.__abs__, expm1: arb.expm1, log1p: arb.log1p,
 }  # fmt: skip
+
+
+def moment_of_exp(z: Any, n: int) -> Any:
+    """1F1(n + 1; n + 2; z)/(n + 1), the integral of s**n exp(s z) over 0 ≤ s ≤ 1 (DLMF 13.4.1); of a ball or disk."""
+    return z.hypgeom_1f1(type(z)(n + 1), type(z)(n + 2)) / (n + 1)
+
+
+MOMENTS: dict[type[Moment], Callable[[arb, int], arb]] = {
+    ExpMoment: moment_of_exp,
+    CosMoment: lambda x, n: moment_of_exp(acb(0, x), n).real,
+    SinMoment: lambda x, n: moment_of_exp(acb(0, x), n).imag,
+}
 
 
 class NoBall(ValueError):
@@ -61,6 +74,9 @@ def compiled(expr: Node, t: Symbol) -> Function:
         return _folded([compiled(argument, t) for argument in expr.args], expr.is_Add)
     if expr.is_Pow:
         return _power(compiled(expr.base, t), expr.exp, t)
+    if isinstance(expr, Moment):
+        moment, inside, n = MOMENTS[type(expr)], compiled(expr.args[0], t), int(expr.args[1])
+        return lambda x: moment(inside(x), n)
     function = _UNARY.get(expr.func)
     if function is None or len(expr.args) != 1:
         raise NoBall(f"'{expr}' has no value on intervals")

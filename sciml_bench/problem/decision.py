@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
+from itertools import pairwise, product
 
 import sympy
+from flint import arb
 from sympy import Symbol
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import BooleanAtom
 
 from sciml_bench.problem.balls import NoBall, bits, compiled, value
 from sciml_bench.problem.operators import Floor, Node, Operator, Where
+from sciml_bench.problem.removable import Moment
 from sciml_bench.problem.roots import Span, Undecided, compared, sign_changes, sign_inside, sign_of_number
 
 #: What is not smooth where an argument changes its sign.
@@ -63,9 +65,7 @@ class Decider:
         u = self.resolved(self.expanded(u), span)
         constant, varying = self._parts(u)
         unknown = (varying.free_symbols - {self.t}) | (constant.free_symbols - self.values.keys())
-        if unknown or u.has(Operator):
-            names = sorted(s.name for s in unknown) or sorted({type(x).__name__.lower() for x in u.atoms(Operator)})
-            raise Moving(u, tuple(names))
+        self._refuse_moving(u, unknown)
         factor = sign_of_number(constant.xreplace(dict(self.values)))
         if factor == 0 or varying == 1:
             return factor
@@ -87,15 +87,19 @@ class Decider:
     def _floor(self, u: Node, span: Span) -> int:
         u = self.resolved(self.expanded(u), span)
         unknown = u.free_symbols - ({self.t} if u.has(self.t) else self.values.keys())
-        if unknown or u.has(Operator):
-            names = sorted(s.name for s in unknown) or sorted({type(x).__name__.lower() for x in u.atoms(Operator)})
-            raise Moving(u, tuple(names))
+        self._refuse_moving(u, unknown)
         if not u.has(self.t):
             return int(sympy.floor(u.xreplace(dict(self.values))))
         times = sign_changes(sympy.sin(sympy.pi * u), self.t, span)
         if times:
             raise Switches(times)
         return _floor_inside(u, self.t, span)
+
+    def _refuse_moving(self, u: Node, unknown: set[Node]) -> None:
+        """Refuse what depends on names that are unknown here, or holds an operator that is no function of numbers."""
+        operators = {type(x).__name__.lower() for x in u.atoms(Operator) if not isinstance(x, Moment)}
+        if unknown or operators:
+            raise Moving(u, tuple(sorted(s.name for s in unknown) or sorted(operators)))
 
     def _parts(self, u: Node) -> tuple[Node, Node]:
         """A factor that does not depend on the time, and what does; 1 where nothing does."""
@@ -208,13 +212,13 @@ class Decider:
 
 
 def _floor_inside(u: Node, t: Symbol, span: Span) -> int:
-    """The largest integer below a function of the time that has no integer as a value inside a span."""
+    """The largest integer below a function of the time that crosses no integer inside a span, but may touch one."""
     try:
         function = compiled(u, t)
-        for precision in (128, 1100):
+        for share, precision in product((0.4871, 0.3127, 0.8713), (128, 1100)):
             with bits(precision):
                 start, end = (value(time).mid() for time in span)
-                below = function(((start + end) / 2).mid()).floor().unique_fmpz()
+                below = function((start + (end - start) * arb(share)).mid()).floor().unique_fmpz()
                 if below is not None:
                     return int(below)
     except NoBall as error:

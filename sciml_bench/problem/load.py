@@ -95,7 +95,7 @@ def load_problem(path: Path | str) -> Problem:
     equations, texts = load_equations(reader, states)
     # Read before others can use a parameter or a network: those that only stand in an invariant are mistakes.
     observables = load_observables(reader, t0, t1)
-    save_times = times_of(observables, t0, t1) if observables else save_times
+    save_times = times_of(reader, observables, t0, t1) if observables else save_times
     loss = load_loss(reader, states, save_times, given, observables)
     reader.refuse_unused("parameters", [parameter.name for parameter in parameters])
     reader.refuse_unused("networks", [network.name for network in networks])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import sympy
@@ -21,6 +21,9 @@ OBSERVABLE = Table(
     Key("data", CSV),
 )  # fmt: skip
 _TABLE = "observables"
+_LEAST_SIGMA = 1e-300
+_SAME_TIME = 1e-9
+"""Times that are nearer to each other, of their size, are meant to be the same."""
 _COLUMNS = (["t", "value"], ["t", "value", "sigma"])
 
 
@@ -65,7 +68,7 @@ def _observable(reader: Reader, block: dict[str, Any], t0: Node, t1: Node) -> Ob
         )
     if any(not a < b for a, b in pairwise(times)) or times[0] < t0 or times[-1] > t1:
         raise document.error(f"the times of '{text}' must increase and lie between t0 and t1.", _TABLE, "times")
-    if any(not sigma > 0 for sigma in sigmas):
+    if any(not _LEAST_SIGMA < to_double(sigma) < 1 / _LEAST_SIGMA for sigma in sigmas):
         raise document.error(f"each sigma of '{text}' must be positive.", _TABLE, "sigma")
     return Observable(typed.expr, text, times, values, sigmas)
 
@@ -100,10 +103,21 @@ def _numbers(reader: Reader, value: Any, key: str) -> tuple[Node, ...]:
     return reader.constants(value if isinstance(value, list) else [value], _TABLE, key)
 
 
-def times_of(observables: Sequence[Observable], t0: Node, t1: Node) -> tuple[Node, ...]:
-    """The saved times: all at which something was measured after the start, and the end."""
+def times_of(reader: Reader, observables: Sequence[Observable], t0: Node, t1: Node) -> tuple[Node, ...]:
+    """The saved times: all at which something was measured after the start, and the end.
+
+    Raises:
+        ProblemError: two of them are the same but for rounding.
+    """
     found = {time for observable in observables for time in observable.times} | {t1}
-    return tuple(sorted(found - {t0}, key=to_double))
+    times = tuple(sorted(found - {t0}, key=to_double))
+    for a, b in pairwise(map(to_double, (t0, *times))):
+        if b - a <= _SAME_TIME * max(abs(a), abs(b)):
+            raise reader.document.error(
+                f"the times {a!r} and {b!r} of observables are the same but for rounding.", _TABLE, "times",
+                "Write them alike.",
+            )  # fmt: skip
+    return times
 
 
 def loss_of(
@@ -143,12 +157,15 @@ def _at_start(reader: Reader, expr: Node, states: tuple[State, ...]) -> Node:
             values[whole] = state.initial[0] if state.start is None else state.start
         elif state.start is not None:
             values[whole] = state.start
-        elif len(state.shape) == 1:
-            values |= {Item(whole, sympy.Integer(i)): value for i, value in enumerate(state.initial)}
+        else:
+            places = product(*map(range, state.shape))
+            values |= {
+                Item(whole, *map(sympy.Integer, place)): v for place, v in zip(places, state.initial, strict=True)
+            }
     found = expr.xreplace(values)
     if found.free_symbols & {symbol(state.name) for state in states}:
         cure = "Take single components, x[0], or leave t0 out."
-        raise document.error(f"'{expr}' at t0 takes a vector as a whole.", cure=cure)
+        raise document.error("what the loss looks at takes a vector as a whole, which has no part at t0.", cure=cure)
     return found
 
 
@@ -185,6 +202,8 @@ def with_start(reader: Reader, loss: Loss, start: Node) -> Node | None:
         raise reader.document.error(
             "gradients are of the initial state, which a loss at t0 is not held against.", cure=cure
         )
+    if reader.document.table("batch") and not reader.document.table("data"):
+        raise reader.document.error("a batch draws its initial states, which a loss at t0 is not held against.", "loss")
     if not start.free_symbols:
         return loss.penalty
     weighted = sympy.Rational(loss.weight) * start

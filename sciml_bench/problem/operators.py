@@ -101,7 +101,17 @@ class PairMatrix(Operator):
     """``PairMatrix(body, j, excluded, size)``: the matrix of the body over the free index and j."""
 
 
-class Where(Operator):
+class RealFunction(Operator):
+    """An operator with real values, as SymPy wants to know before it compares, or differentiates a magnitude."""
+
+    def _eval_is_commutative(self) -> bool:
+        return True
+
+    def _eval_is_extended_real(self) -> bool:
+        return True
+
+
+class Where(RealFunction):
     """``Where(condition, a, b)``: a where the condition holds, else b. Its derivative is taken branch by branch."""
 
     @classmethod
@@ -116,7 +126,7 @@ class Where(Operator):
         return sympy.S.Zero if da == 0 and db == 0 else Where(condition, da, db)
 
 
-class Floor(Operator):
+class Floor(RealFunction):
     """``Floor(u)``: the largest integer that is not above u. Its derivative is zero."""
 
     @classmethod

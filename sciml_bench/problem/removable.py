@@ -13,14 +13,14 @@ import sympy
 from sympy import Integer, Rational
 from sympy.core.parameters import distribute
 
-from sciml_bench.problem.operators import Node, Operator, Where
+from sciml_bench.problem.operators import Node, RealFunction, Where
 
 NEAR = Rational(1, 2)
 """Below this magnitude the Taylor polynomial is taken; the first term that it leaves out is below 1e-17."""
 _TERMS = 14
 
 
-class Moment(Operator):
+class Moment(RealFunction):
     """``Moment(x, n)``: the integral of s**n times a function of s x over 0 ≤ s ≤ 1."""
 
     @classmethod
@@ -75,6 +75,14 @@ class ExpMoment(Moment):
     def away(cls, x: Node, n: int) -> Node:
         """By parts."""
         return (sympy.exp(x) - (n * cls.away(x, n - 1) if n else 1)) / x
+
+    @classmethod
+    def eval(cls, *args: Node) -> Node | None:
+        """The value at a number; without a factor as a product, which a sum that it stands in keeps together."""
+        x, n = args
+        if x.is_number and x != 0 and n == 0:
+            return 2 * sympy.exp(x / 2) * sympy.sinh(x / 2) / x
+        return super().eval(x, n)
 
     @classmethod
     def slope(cls, x: Node, n: int) -> Node:

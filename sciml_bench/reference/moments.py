@@ -16,14 +16,12 @@ import numpy as np
 from flint import acb, arb, arb_series
 from numpy.typing import NDArray
 
+from sciml_bench.problem.balls import MOMENTS
+from sciml_bench.problem.balls import moment_of_exp as _exp
 from sciml_bench.problem.removable import CosMoment, ExpMoment, Moment, SinMoment
 
 Array = NDArray[Any]
 _NAMES: dict[str, type[Moment]] = {"exp_moment": ExpMoment, "cos_moment": CosMoment, "sin_moment": SinMoment}
-
-
-def _exp(z: Any, n: int) -> Any:
-    return z.hypgeom_1f1(type(z)(n + 1), type(z)(n + 2)) / (n + 1)
 
 
 def _cos(z: acb, n: int) -> acb:
@@ -35,11 +33,7 @@ def _sin(z: acb, n: int) -> acb:
 
 
 DISKS: dict[str, Callable[[acb, int], acb]] = {"exp_moment": _exp, "cos_moment": _cos, "sin_moment": _sin}
-BALLS: dict[str, Callable[[arb, int], arb]] = {
-    "exp_moment": _exp,
-    "cos_moment": lambda x, n: _exp(acb(0, x), n).real,
-    "sin_moment": lambda x, n: _exp(acb(0, x), n).imag,
-}
+BALLS: dict[str, Callable[[arb, int], arb]] = {name: MOMENTS[kind] for name, kind in _NAMES.items()}
 
 
 def _of_series(name: str) -> Callable[[Any, int], Any]:

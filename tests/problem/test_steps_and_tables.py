@@ -139,3 +139,42 @@ def test_a_long_table_asks_few_conditions(tmp_path):
 )
 def test_what_is_wrong_is_said_in_one_sentence(tmp_path, equation, told):
     assert told in refusal(tmp_path, equation)
+
+
+@pytest.mark.parametrize(
+    ("equation", "right", "t1"),
+    [
+        # The integer is touched in the middle, but not crossed.
+        ("floor(1 - (t - 1)**2)*k - x", lambda t: np.floor(1 - (t - 1) ** 2) * 0.5 - 1, 3),
+        ("floor(sin(t)) - k*x", lambda t: np.floor(np.sin(t)) - 0.5, 6),
+        ("floor(3*sinc(t)) - k*x", lambda t: np.floor(3 * np.sinc(t / np.pi)) - 0.5, 6),
+    ],
+)
+def test_an_integer_that_is_touched_is_no_step(tmp_path, equation, right, t1):
+    problem = driven(tmp_path, equation, t1)
+    assert not problem.switching.unsettled
+    times = [0.31, 0.77, 1.3, 1.9, 2.2, 2.6, 2.9]
+    assert values(problem, times) == pytest.approx([right(t) for t in times])
+
+
+@pytest.mark.parametrize(
+    ("equation", "right"),
+    [
+        ("where(exprel(x) > 2, 1, 0) - k*x", lambda x: 1.0 * (np.expm1(x) / x > 2) - 0.5 * x),
+        ("max(x/exprel(x), 0.1) - k*x", lambda x: max(x * x / np.expm1(x), 0.1) - 0.5 * x),
+        ("abs(exprel(x) - 2) - k*x", lambda x: abs(np.expm1(x) / x - 2) - 0.5 * x),
+        ("interp(x/(1 + interp(x, [0, 1], [1, 2])), [0, 1], [1, 2]) - k*x", lambda x: 1 + x / (2 + x) - 0.5 * x),
+        ("max(x/(1 + where(x < 1, 1, 2)), 0.1) - k*x", lambda x: max(x / 2, 0.1) - 0.5 * x),
+    ],
+)
+def test_functions_stand_in_conditions_and_in_each_other(tmp_path, equation, right):
+    problem = driven(tmp_path, equation)
+    for x in (0.1, 0.6, 0.95):
+        assert values(problem, [0.0], x) == pytest.approx([right(x)])
+    for target in ("jax", "torch", "tensorflow", "julia", "numba"):
+        assert source(problem, target)
+
+
+def test_kinks_of_sinc_in_time_are_found(tmp_path):
+    problem = driven(tmp_path, "abs(sinc(t)) - k*x", 6)
+    assert [to_double(time) for time in problem.breakpoints] == pytest.approx([np.pi])
