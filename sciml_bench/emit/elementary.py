@@ -21,6 +21,8 @@ def filled(problem: Problem) -> Problem:
 
 
 def _with(problem: Problem, made: Callable[[Node], Node]) -> Problem:
+    """The problem with other expressions; itself where none is another one, as what it has computed is kept then."""
+
     def or_none(expression: Node | None) -> Node | None:
         return None if expression is None else made(expression)
 
@@ -30,7 +32,7 @@ def _with(problem: Problem, made: Callable[[Node], Node]) -> Problem:
     def table(given: Mapping[str, Node]) -> dict[str, Node]:
         return {name: made(expression) for name, expression in given.items()}
 
-    return replace(
+    changed = replace(
         problem,
         states=tuple(replace(state, start=or_none(state.start)) for state in problem.states),
         definitions=definitions(problem.definitions),
@@ -40,3 +42,4 @@ def _with(problem: Problem, made: Callable[[Node], Node]) -> Problem:
         invariants=table(problem.invariants),
         loss=replace(problem.loss, of=or_none(problem.loss.of), penalty=or_none(problem.loss.penalty)),
     )
+    return problem if changed == problem else changed

@@ -18,7 +18,7 @@ from sympy.logic.boolalg import BooleanAtom
 
 from sciml_bench.emit.slopes import HALF, SLOPES, slope
 from sciml_bench.problem.operators import Floor, Where
-from sciml_bench.problem.removable import CosMoment, ExpMoment, Moment, SinMoment
+from sciml_bench.problem.removable import Moment
 
 #: SymPy functions of one argument that a program may contain, and the names they are printed under.
 UNARY = {
@@ -26,8 +26,6 @@ UNARY = {
     sympy.atan: "atan", sympy.sinh: "sinh", sympy.cosh: "cosh", sympy.tanh: "tanh", sympy.exp: "exp",
     sympy.log: "log", sympy.Abs: "absolute", sympy.sign: "sign", expm1: "expm1", log1p: "log1p",
 }  # fmt: skip
-MOMENTS = {ExpMoment: "exp_moment", CosMoment: "cos_moment", SinMoment: "sin_moment"}
-"""Functions of one argument and a number, which is the value of their node."""
 _LEFT_IS_LARGER = (sympy.StrictGreaterThan, sympy.GreaterThan)
 
 
@@ -217,7 +215,7 @@ class Graph:
             return self.apply(name, self.expression(cast(Expr, expr.args[0])))
         if isinstance(expr, Moment):
             inner = self.expression(cast(Expr, expr.args[0]))
-            return self._node(Node(MOMENTS[type(expr)], (inner,), int(cast(Expr, expr.args[1]))))
+            return self._node(Node(expr.label, (inner,), int(cast(Expr, expr.args[1]))))
         if isinstance(expr, sympy.Min | sympy.Max):
             operands = [self.expression(cast(Expr, argument)) for argument in expr.args]
             total = operands[0]

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from sympy import Rational
 
+from sciml_bench.problem.removable import DERIVATIVES
+
 if TYPE_CHECKING:
     from sciml_bench.emit.graph import Graph
 
 HALF = Rational(1, 2)
 
-SLOPES = {"exp_moment": (1, "exp_moment"), "cos_moment": (-1, "sin_moment"), "sin_moment": (1, "cos_moment")}
-"""The sign of a moment's derivative, and of what it is a moment, with one factor more."""
+SLOPES = {kind.label: (sign, slope.label) for kind, (sign, slope) in DERIVATIVES.items()}
+"""The sign of a moment's derivative, and the label of the moment that this is, with one factor more."""
 
 
 def slope(graph: Graph, name: str, a: int, value: int) -> int:

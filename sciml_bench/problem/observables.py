@@ -197,7 +197,9 @@ def with_start(reader: Reader, loss: Loss, start: Node) -> Node | None:
     Raises:
         ProblemError: gradients are with respect to the initial state.
     """
-    if not reader.document.table("parameters") and not reader.document.table("networks") and not start.is_zero:
+    if start.is_zero:
+        return loss.penalty
+    if not reader.document.table("parameters") and not reader.document.table("networks"):
         cure = 'Name the initial value as a parameter, x = { initial = "x0", scale = 1 }, or leave t0 out.'
         raise reader.document.error(
             "gradients are of the initial state, which a loss at t0 is not held against.", cure=cure

@@ -8,6 +8,7 @@ polynomial, so that no automatic derivative divides by what vanishes.
 from __future__ import annotations
 
 from math import factorial
+from typing import Any, ClassVar
 
 import sympy
 from sympy import Integer, Rational
@@ -17,11 +18,19 @@ from sciml_bench.problem.operators import Node, RealFunction, Where
 
 NEAR = Rational(1, 2)
 """Below this magnitude the Taylor polynomial is taken; the first term that it leaves out is below 1e-17."""
-_TERMS = 14
+TERMS = 14
 
 
 class Moment(RealFunction):
-    """``Moment(x, n)``: the integral of s**n times a function of s x over 0 ≤ s ≤ 1."""
+    """``Moment(x, n)``: the integral of s**n f(s x) over 0 ≤ s ≤ 1, for the function f of the class.
+
+    ``label`` names it in programs, ``signs`` are those of the coefficients of f's Taylor series, which has factorials
+    below; they repeat.
+    """
+
+    label: ClassVar[str]
+    function: ClassVar[Any]
+    signs: ClassVar[tuple[int, ...]]
 
     @classmethod
     def eval(cls, *args: Node) -> Node | None:
@@ -33,48 +42,39 @@ class Moment(RealFunction):
 
     def fdiff(self, argindex: int = 1) -> Node:
         """The derivative by x, a moment with one more factor."""
-        return self.slope(self.args[0], int(self.args[1]) + 1)
+        sign, kind = DERIVATIVES[type(self)]
+        slope: Node = kind(self.args[0], self.args[1] + 1)
+        return sign * slope
 
     @classmethod
     def coefficient(cls, k: int, n: int) -> Node:
-        """The coefficient of x**k."""
-        raise NotImplementedError
+        """That of x**k."""
+        return Rational(cls.signs[k % len(cls.signs)], factorial(k) * (k + n + 1))
 
     @classmethod
     def away(cls, x: Node, n: int) -> Node:
-        """The value, by a formula that divides by x."""
-        raise NotImplementedError
-
-    @classmethod
-    def slope(cls, x: Node, n: int) -> Node:
-        """The derivative, with ``n`` factors."""
-        raise NotImplementedError
+        """The value where x is not zero: by parts, with the antiderivative of f."""
+        kind, sign = next((kind, sign) for kind, (sign, slope) in DERIVATIVES.items() if slope is cls)
+        if n == 0:
+            return sign * (kind.function(x) - kind.function(Integer(0))) / x
+        return sign * (kind.function(x) - n * kind.away(x, n - 1)) / x
 
     def written_out(self) -> Node:
         """The same in elementary functions and a choice between the polynomial and the formula."""
         x, n = written_out(self.args[0]), int(self.args[1])
-        near = sympy.Abs(x) < NEAR
+        first, step = (self.signs.index(1), 1 if 0 not in self.signs else 2)
         polynomial: Node = Integer(0)
-        step = 2 if self.coefficient(0, n) == 0 or self.coefficient(1, n) == 0 else 1
-        first = 0 if self.coefficient(0, n) != 0 else 1
-        for k in reversed(range(first, _TERMS, step)):
+        for k in reversed(range(first, TERMS, step)):
             polynomial = self.coefficient(k, n) + x**step * polynomial
+        near = sympy.Abs(x) < NEAR
         # Nothing is divided by zero in the branch that is not taken, whose derivative is computed, too.
         return Where(near, x**first * polynomial, self.away(Where(near, Integer(1), x), n))
 
 
 class ExpMoment(Moment):
-    """``ExpMoment(x, n)``: of exp(s x); ``exprel(x)`` is that without a factor."""
+    """Of exp; ``exprel(x)`` is that without a factor."""
 
-    @classmethod
-    def coefficient(cls, k: int, n: int) -> Node:
-        """1/(k! (k + n + 1))."""
-        return Rational(1, factorial(k) * (k + n + 1))
-
-    @classmethod
-    def away(cls, x: Node, n: int) -> Node:
-        """By parts."""
-        return (sympy.exp(x) - (n * cls.away(x, n - 1) if n else 1)) / x
+    label, function, signs = "exp_moment", sympy.exp, (1,)
 
     @classmethod
     def eval(cls, *args: Node) -> Node | None:
@@ -84,49 +84,25 @@ class ExpMoment(Moment):
             return 2 * sympy.exp(x / 2) * sympy.sinh(x / 2) / x
         return super().eval(x, n)
 
-    @classmethod
-    def slope(cls, x: Node, n: int) -> Node:
-        """Again that of exp(s x)."""
-        return cls(x, n)
-
 
 class CosMoment(Moment):
-    """``CosMoment(x, n)``: of cos(s x); ``sinc(x)`` is that without a factor."""
+    """Of cos; ``sinc(x)`` is that without a factor."""
 
-    @classmethod
-    def coefficient(cls, k: int, n: int) -> Node:
-        """Even powers alone."""
-        return Integer(0) if k % 2 else (-1) ** (k // 2) * ExpMoment.coefficient(k, n)
-
-    @classmethod
-    def away(cls, x: Node, n: int) -> Node:
-        """By parts."""
-        return (sympy.sin(x) - (n * SinMoment.away(x, n - 1) if n else 0)) / x
-
-    @classmethod
-    def slope(cls, x: Node, n: int) -> Node:
-        """That of -sin(s x)."""
-        turned: Node = SinMoment(x, n)
-        return -turned
+    label, function, signs = "cos_moment", sympy.cos, (1, 0, -1, 0)
 
 
 class SinMoment(Moment):
-    """``SinMoment(x, n)``: of sin(s x)."""
+    """Of sin."""
 
-    @classmethod
-    def coefficient(cls, k: int, n: int) -> Node:
-        """Odd powers alone."""
-        return (-1) ** (k // 2) * ExpMoment.coefficient(k, n) if k % 2 else Integer(0)
+    label, function, signs = "sin_moment", sympy.sin, (0, 1, 0, -1)
 
-    @classmethod
-    def away(cls, x: Node, n: int) -> Node:
-        """By parts."""
-        return ((n * CosMoment.away(x, n - 1) if n else 1) - sympy.cos(x)) / x
 
-    @classmethod
-    def slope(cls, x: Node, n: int) -> Node:
-        """That of cos(s x)."""
-        return CosMoment(x, n)
+DERIVATIVES: dict[type[Moment], tuple[int, type[Moment]]] = {
+    ExpMoment: (1, ExpMoment),
+    CosMoment: (-1, SinMoment),
+    SinMoment: (1, CosMoment),
+}
+"""Of which function each one's derivative is, with its sign."""
 
 
 def exprel(x: Node) -> Node:

@@ -110,16 +110,17 @@ def _cause(problem: Problem) -> str:
         numbers = quantity.values if isinstance(quantity, Parameter) else quantity.initial
         if quantity.shape == ():
             values[symbol(quantity.name)] = numbers[0]
-    named = [(f"'{item.name}'", item.expr) for item in problem.definitions]
-    named += [(f"the equation of {name}", expr) for name, expr in problem.equations.items()]
-    for name, expr in named:
+    named = [(f"'{item.name}'", symbol(item.name), item.expr) for item in problem.definitions]
+    named += [(f"the equation of {name}", None, expr) for name, expr in problem.equations.items()]
+    for name, defined, expr in named:
         value = expr.xreplace(values)
         if value.has(sympy.nan, sympy.zoo, sympy.oo):
             limit = without_removable_points(expr).xreplace(values)
             if limit.is_number and limit.is_finite:
                 return f"{name} is 0/0 there: write u/(exp(u) - 1) as 1/exprel(u), and sin(u)/u as sinc(u)"
             return f"{name} divides by zero there, or has a log of it: write a limit with where(…)"
-        values[symbol(name.strip("'"))] = value
+        if defined is not None:
+            values[defined] = value
     return ""
 
 

@@ -7,21 +7,22 @@ at an imaginary argument.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import factorial
 from typing import Any
 
 import flint
 import numpy as np
+import sympy
 from flint import acb, arb, arb_series
 from numpy.typing import NDArray
 
 from sciml_bench.problem.balls import MOMENTS
 from sciml_bench.problem.balls import moment_of_exp as _exp
-from sciml_bench.problem.removable import CosMoment, ExpMoment, Moment, SinMoment
+from sciml_bench.problem.removable import DERIVATIVES, NEAR, TERMS, CosMoment, ExpMoment, Moment, SinMoment
 
 Array = NDArray[Any]
-_NAMES: dict[str, type[Moment]] = {"exp_moment": ExpMoment, "cos_moment": CosMoment, "sin_moment": SinMoment}
+_KINDS: dict[str, type[Moment]] = {kind.label: kind for kind in DERIVATIVES}
 
 
 def _cos(z: acb, n: int) -> acb:
@@ -32,8 +33,12 @@ def _sin(z: acb, n: int) -> acb:
     return (_exp(z * acb(0, 1), n) - _exp(z * acb(0, -1), n)) / acb(0, 2)
 
 
-DISKS: dict[str, Callable[[acb, int], acb]] = {"exp_moment": _exp, "cos_moment": _cos, "sin_moment": _sin}
-BALLS: dict[str, Callable[[arb, int], arb]] = {name: MOMENTS[kind] for name, kind in _NAMES.items()}
+DISKS: dict[str, Callable[[acb, int], acb]] = {
+    ExpMoment.label: _exp,
+    CosMoment.label: _cos,
+    SinMoment.label: _sin,
+}
+BALLS: dict[str, Callable[[arb, int], arb]] = {name: MOMENTS[kind] for name, kind in _KINDS.items()}
 
 
 def _of_series(name: str) -> Callable[[Any, int], Any]:
@@ -60,36 +65,33 @@ def _taylor(name: str, start: arb, n: int, terms: int) -> list[arb]:
 def _coefficient(name: str, key: tuple[int, int, int, int], n: int, k: int, _bits: int) -> arb:
     """Kept, as a series that grows term by term asks for the same ones again and again."""
     middle, radius = (arb(key[i]) * arb(2) ** key[i + 1] for i in (0, 2))
-    if name == "exp_moment":
+    if name == ExpMoment.label:
         found = _exp(arb(middle, radius), n + k)
     else:
         # The k-th derivatives of cosine and sine, a quarter turn each.
         turned = _exp(acb(0, arb(middle, radius)), n + k) * acb(0, 1) ** (k % 4)
-        found = turned.real if name == "cos_moment" else turned.imag
+        found = turned.real if name == CosMoment.label else turned.imag
     return found / factorial(k)
 
 
 def _of_arrays(name: str) -> Callable[[Any, int], Any]:
-    kind = _NAMES[name]
-
     def of(x: Any, n: int) -> Array:
+        coefficients, formula = _in_doubles(_KINDS[name], n)
         x = np.asarray(x)
-        near = np.abs(x) < 0.5
-        away = np.where(near, 1.0, x)
-        small = np.where(near, x, 0.0)
-        powers = np.polynomial.polynomial.polyval(small, [float(kind.coefficient(k, n)) for k in range(14)])
-        return np.where(near, powers, _far(name, away, n))
+        near = np.abs(x) < float(NEAR)
+        powers = np.polynomial.polynomial.polyval(np.where(near, x, 0.0), coefficients)
+        return np.where(near, powers, formula(np.where(near, 1.0, x)))
 
     return of
 
 
-def _far(name: str, x: Array, n: int) -> Array:
-    if name == "exp_moment":
-        return (np.exp(x) - (n * _far(name, x, n - 1) if n else 1)) / x
-    if name == "cos_moment":
-        return (np.sin(x) - (n * _far("sin_moment", x, n - 1) if n else 0)) / x
-    return ((n * _far("cos_moment", x, n - 1) if n else 1) - np.cos(x)) / x
+@cache
+def _in_doubles(kind: type[Moment], n: int) -> tuple[list[float], Callable[[Array], Array]]:
+    """The coefficients of the polynomial near zero, and the formula elsewhere."""
+    x = sympy.Symbol("x", real=True)
+    coefficients = [float(kind.coefficient(k, n)) for k in range(TERMS)]
+    return coefficients, sympy.lambdify(x, kind.away(x, n), "numpy")
 
 
-SERIES = {name: _of_series(name) for name in _NAMES}
-ARRAYS = {name: _of_arrays(name) for name in _NAMES}
+SERIES = {name: _of_series(name) for name in _KINDS}
+ARRAYS = {name: _of_arrays(name) for name in _KINDS}

@@ -11,6 +11,7 @@ from emit.evaluation import evaluate, sample
 from needs import skip_without
 
 from sciml_bench.emit import scalar_jacobian, source
+from sciml_bench.emit.elementary import filled, in_elementary_functions
 from sciml_bench.problem import catalog, load_problem
 from sciml_bench.problem.model import Problem
 
@@ -221,3 +222,9 @@ def test_a_quotient_keeps_its_denominator_together(target: str) -> None:
     assert "/(eps*eps)" in text
     assert "/eps*eps" not in text.replace("/(eps*eps)", "")
     assert source(catalog.load("van-der-pol-eps"), target)
+
+
+def test_a_problem_of_elementary_functions_is_emitted_as_it_is():
+    problem = catalog.load("robertson")
+    assert in_elementary_functions(problem) is problem
+    assert filled(problem) is problem

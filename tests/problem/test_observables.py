@@ -63,9 +63,9 @@ def problem_of(folder: Path, text: str, initial: str = '"x0"') -> Problem:
     return load_problem(path)
 
 
-def refusal(folder: Path, text: str) -> str:
+def refusal(folder: Path, text: str, initial: str = '"x0"') -> str:
     with pytest.raises(ProblemError) as caught:
-        problem_of(folder, text)
+        problem_of(folder, text, initial)
     return str(caught.value)
 
 
@@ -201,3 +201,15 @@ def test_a_loss_at_the_start_is_refused_where_gradients_are_of_it(tmp_path):
     )
     with pytest.raises(ProblemError, match="gradients are of the initial state"):
         load_problem(path)
+
+
+BATCH = "\n[batch]\nsize = 3\nspread = 0.1\n"
+
+
+def test_drawn_batches_have_no_measurements(tmp_path):
+    assert "the trajectories of a batch have no data of their own" in refusal(tmp_path, STATES + BATCH, "2")
+
+
+def test_drawn_batches_have_no_part_at_the_start(tmp_path):
+    with pytest.raises(ProblemError, match="a batch draws its initial states"):
+        saved_from_the_start(tmp_path, '[loss]\nof = "k*x + y"' + BATCH, "2")
