@@ -21,10 +21,8 @@ def interpolation_lines(rows: Sequence[Row]) -> Iterator[str]:
             continue
         told = [text for quantity in ("solve", "gradient") if (text := _factor(landing, twin, quantity))]
         if told:
-            yield (
-                f"{twin.name}: interpolating at the saved times, instead of ending steps there, makes "
-                f"{' and '.join(told)} at equal accuracy"
-            )
+            made = " and ".join(told)
+            yield f"{twin.name}: interpolating at the saved times, instead of ending steps there, makes {made}"
 
 
 def _factor(landing: Row, twin: Row, quantity: str) -> str:
@@ -34,10 +32,10 @@ def _factor(landing: Row, twin: Row, quantity: str) -> str:
     ]
     if not pairs:
         missing = base.seconds is not None and new.seconds is None and bool(new.reason)
-        return f"a {quantity} fall short ({new.reason})" if missing else ""
+        return f"a {quantity} miss the accuracy of the table ({new.reason})" if missing else ""
     if base.at_most and new.at_most:
         return ""
     found = paired_ratio([time for time, _ in pairs], [other for _, other in pairs])
     interval = "" if found.n == 1 else f" [{quantities.ratio(found.low)}, {quantities.ratio(found.high)}]"
     bound = "at least " if base.at_most else "at most " if new.at_most else ""
-    return f"a {quantity} take {bound}{quantities.ratio(found.estimate)}{interval} times as long"
+    return f"a {quantity} take {bound}{quantities.ratio(found.estimate)}{interval} times as long at equal accuracy"

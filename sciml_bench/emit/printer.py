@@ -12,7 +12,17 @@ from sympy.printing.pycode import PythonCodePrinter
 
 from sciml_bench.emit.targets import Target
 from sciml_bench.problem.model import symbol, to_double
-from sciml_bench.problem.operators import MIRRORED, PERIODIC, Node, Operator, Shape, broadcast, shape_of
+from sciml_bench.problem.operators import (
+    MIRRORED,
+    PERIODIC,
+    MatrixOf,
+    MatrixProduct,
+    Node,
+    Operator,
+    Shape,
+    broadcast,
+    shape_of,
+)
 
 
 class Row(Function):
@@ -89,9 +99,12 @@ class Printer(PythonCodePrinter):
         return super()._print(expr, **kwargs)
 
     def parenthesize(self, item: Any, level: Any, strict: bool = False) -> str:
-        """SymPy's rule, but a positive decimal needs no brackets."""
+        """SymPy's rule, but a positive decimal needs no brackets, and a product with a matrix does as a factor."""
         if isinstance(item, sympy.Rational) and item >= 0:
             return self._print(item)
+        if isinstance(item, MatrixProduct | MatrixOf) and not self.target.matvec:
+            # k*A @ u would be k times the whole matrix first, in every evaluation.
+            return f"({self._print(item)})"
         return super().parenthesize(item, level, strict)
 
     def _print_Integer(self, expr: sympy.Integer) -> str:

@@ -10,6 +10,7 @@ from sympy import Symbol
 
 from sciml_bench.problem.expression import Call, ExpressionError, Typed
 from sciml_bench.problem.lookup import Table
+from sciml_bench.problem.matrix import Matrices
 from sciml_bench.problem.model import Grid, Parameter, symbol
 from sciml_bench.problem.operators import (
     MIRRORED,
@@ -20,7 +21,6 @@ from sciml_bench.problem.operators import (
     IndexedSum,
     Item,
     Laplacian,
-    MatrixProduct,
     Node,
     Shift,
     Total,
@@ -32,10 +32,8 @@ from sciml_bench.problem.operators import (
 Operators = dict[str, Callable[[Call], Typed]]
 
 
-def operators(
-    grids: tuple[Grid, ...], matrices: Mapping[str, sympy.ImmutableDenseMatrix], vectors: tuple[Parameter, ...] = ()
-) -> Operators:
-    """The operators available to a problem with these grids, constant matrices and constant vectors."""
+def operators(grids: tuple[Grid, ...], matrices: Matrices, vectors: tuple[Parameter, ...] = ()) -> Operators:
+    """The operators available to a problem with these grids, matrices and constant vectors."""
     shape = tuple(grid.points for grid in grids)
     return {
         "laplacian": lambda call: _laplacian(call, grids, shape),
@@ -43,7 +41,7 @@ def operators(
         "shift": lambda call: _shift(call, grids, shape),
         "sum": _sum,
         "dot": _dot,
-        "matmul": lambda call: _matmul(call, matrices),
+        "matmul": matrices.product,
         "solve_tridiagonal": _solve_tridiagonal,
         "interp": lambda call: _interp(call, {symbol(vector.name): vector.values for vector in vectors}),
     }
@@ -158,19 +156,6 @@ def _dot(call: Call) -> Typed:
     if not a.shape or a.shape != b.shape:
         raise ExpressionError(f"dot takes two arrays of one shape, not {describe(a.shape)} and {describe(b.shape)}")
     return Typed(Dot(a.expr, b.expr))
-
-
-def _matmul(call: Call, matrices: Mapping[str, sympy.ImmutableDenseMatrix]) -> Typed:
-    _arguments(call, 2, 2)
-    first = call.arguments[0]
-    if not isinstance(first, ast.Name) or first.id not in matrices:
-        known = ", ".join(matrices) or "none are declared"
-        raise ExpressionError(f"the first argument of matmul is a matrix among the constants ({known})")
-    call.parser.scope.used.add(first.id)
-    matrix, operand = matrices[first.id], call.parser.visit(call.arguments[1])
-    if operand.shape != (matrix.shape[1],):
-        raise ExpressionError(f"a {describe(matrix.shape)} matrix cannot multiply a {describe(operand.shape)}")
-    return Typed(MatrixProduct(symbol(first.id), operand.expr), (matrix.shape[0],))
 
 
 def _solve_tridiagonal(call: Call) -> Typed:

@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 
 from sciml_bench.problem.expression import Call, ExpressionError, Scope, Typed
+from sciml_bench.problem.matrix import Matrices
 from sciml_bench.problem.model import Definition, State
 from sciml_bench.problem.operators import At, IndexedSum, Node
 from sciml_bench.problem.reader import Reader
@@ -20,15 +21,30 @@ _BESSEL = {
 }  # fmt: skip
 
 
-def load_definitions(reader: Reader) -> tuple[Definition, ...]:
-    """The intermediate quantities, each declared for those that follow."""
+def load_definitions(reader: Reader, matrices: Matrices) -> tuple[Definition, ...]:
+    """The intermediate quantities, each declared for those that follow; matrices are declared for products only."""
     definitions: list[Definition] = []
     for key, text in reader.document.table("definitions").items():
+        if isinstance(text, list):
+            _define_matrix(reader, matrices, key, text)
+            continue
         name, index = _split(reader, key, "definitions")
         typed = _body(reader, text, "definitions", key, index)
         definitions.append(Definition(name, typed.shape, typed.expr))
         reader.declare(name, "definitions", None, typed.shape)
     return tuple(definitions)
+
+
+def _define_matrix(reader: Reader, matrices: Matrices, name: str, rows: list[Any]) -> None:
+    if not all(isinstance(row, list) for row in rows):
+        cure = 'Write it row by row, as [[0, 1], ["-k", 0]].'
+        raise reader.document.error(f"'{name}' is a list, but no matrix.", "definitions", name, cure)
+    entries = [[reader.expression(entry, "definitions", name) for entry in row] for row in rows]
+    try:
+        matrices.define(name, entries)
+    except ExpressionError as error:
+        raise reader.document.error(f"in '{name}': {error}.", "definitions", name) from None
+    reader.claim(name, "definitions")
 
 
 def load_equations(reader: Reader, states: tuple[State, ...]) -> tuple[dict[str, Node], dict[str, str]]:

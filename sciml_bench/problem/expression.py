@@ -217,6 +217,8 @@ class Parser:
         return meaning
 
     def _binary(self, node: ast.BinOp) -> Typed:
+        if isinstance(node.op, ast.MatMult) and "matmul" in self.scope.operators:
+            return self.scope.operators["matmul"](Call("@", (node.left, node.right), {}, self))
         if foreign.operator_hint(node):
             raise ExpressionError(self._foreign(node))
         if isinstance(node.op, ast.Add | ast.Sub):

@@ -23,6 +23,7 @@ from sciml_bench.problem.expression import Typed, number
 from sciml_bench.problem.keys import A_NUMBER, TEXT, Choice, Key, Table, Whole, number_key
 from sciml_bench.problem.latent import checked, load_encoding, load_given
 from sciml_bench.problem.loss import load_loss, load_published, load_published_gradients
+from sciml_bench.problem.matrix import Matrices
 from sciml_bench.problem.model import Parameter, Problem, Source, symbol
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.networks import load_networks
@@ -77,7 +78,8 @@ def load_problem(path: Path | str) -> Problem:
     if document.data.get("spec") != SPEC:
         raise document.error(f"'spec' must be {SPEC}.", "", "spec", f"Write `spec = {SPEC}` in the first line.")
     name, suite, tier = _identity(document)
-    constants, matrices = load_constants(reader)
+    constants, numbers = load_constants(reader)
+    matrices = Matrices(numbers)
     parameters = load_parameters(reader)
     reader.scope.names["t"] = Typed(symbol("t"))
     grids = load_grids(reader)
@@ -91,7 +93,7 @@ def load_problem(path: Path | str) -> Problem:
     # Solvers stop where a path goes over to another polynomial.
     declared = breakpoints
     breakpoints = tuple(sorted({*breakpoints, *(t for control in controls for t in control.times[1:-1])}))
-    definitions = load_definitions(reader)
+    definitions = load_definitions(reader, matrices)
     equations, texts = load_equations(reader, states)
     # Read before others can use a parameter or a network: those that only stand in an invariant are mistakes.
     observables = load_observables(reader, t0, t1)
@@ -104,7 +106,7 @@ def load_problem(path: Path | str) -> Problem:
     implicit = load_implicit(reader, states, equations)
     invariants = load_invariants(reader)
     exact = load_exact(reader, states)
-    reader.refuse_unused("definitions", [definition.name for definition in definitions])
+    reader.refuse_unused("definitions", [*(definition.name for definition in definitions), *matrices.defined])
     reader.refuse_unused("constants", document.table("constants"))
     motions = {control.data: control.brownian for control in controls if control.brownian is not None}
     batch = load_batch(reader, states, given, driven=bool(motions))
@@ -113,7 +115,7 @@ def load_problem(path: Path | str) -> Problem:
         name=name, title=document.string(document.data, "title", ""), suite=suite, tier=tier,
         tags=_tags(document), description=document.string(document.data, "description", "", "").strip(),
         source=_source(document), t0=t0, t1=t1, save_times=save_times, breakpoints=breakpoints, grids=grids,
-        constants=constants, matrices=matrices, parameters=parameters, states=states, definitions=definitions,
+        constants=constants, matrices=matrices.constants, parameters=parameters, states=states, definitions=definitions,
         equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=loss,
         networks=networks, batch=batch, given=given, encoding=encoding, controls=controls,
         training=load_training(reader),

@@ -25,7 +25,7 @@ def schema() -> Schema:
         "tags": TEXTS,
         "source": SOURCE.schema,
         "time": TIME.schema,
-        "constants": _each({"anyOf": [NUMBERS, {"type": "array", "items": {"type": "array", "items": A_NUMBER}}]}),
+        "constants": _each({"anyOf": [NUMBERS, _rows_of(A_NUMBER)]}),
         "parameters": _each(NUMBERS),
         "grids": _each(GRID.schema),
         "networks": _each(NETWORK.schema),
@@ -33,7 +33,7 @@ def schema() -> Schema:
         "encoding": _each(EXPRESSION),
         "control": _each({**CONTROL.schema, "oneOf": either}),
         "states": {**_each({"anyOf": [A_NUMBER, STATE.schema]}), "minProperties": 1},
-        "definitions": _each(EXPRESSION),
+        "definitions": _each({"anyOf": [EXPRESSION, _rows_of(EXPRESSION)]}),
         "equations": {**_each(EXPRESSION), "minProperties": 1},
         "implicit": _each(EXPRESSION),
         "invariants": _each(EXPRESSION),
@@ -59,3 +59,8 @@ def schema() -> Schema:
 def _each(values: Schema) -> Schema:
     """A table whose keys are names of the file's own."""
     return {"type": "object", "additionalProperties": values}
+
+
+def _rows_of(entry: Schema) -> Schema:
+    """A matrix, row by row."""
+    return {"type": "array", "items": {"type": "array", "items": entry}}

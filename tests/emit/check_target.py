@@ -13,7 +13,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from emit.evaluation import sample
 
 from sciml_bench.emit import source
-from sciml_bench.problem import catalog
+from sciml_bench.problem import catalog, load_problem
+
+DATA = Path(__file__).parent / "data"
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -44,13 +46,16 @@ RUN = {"jax": run_jax, "torch": run_torch, "tensorflow": run_tensorflow}
 
 
 def main(target: str, names: list[str]) -> None:
-    """Print for every problem its name and the relative errors of right-hand side, loss, Jacobian and split."""
+    """Print the name of every problem and the relative errors of right-hand side, loss, Jacobian and split.
+
+    A name that ends in .toml is a file of the data, any other a problem of the catalog.
+    """
     if target == "jax":
         import jax
 
         jax.config.update("jax_enable_x64", True)
     for name in names:
-        problem = catalog.load(name)
+        problem = load_problem(DATA / name) if name.endswith(".toml") else catalog.load(name)
         theirs: dict[str, Any] = {}
         ours: dict[str, Any] = {}
         exec(compile(source(problem, target), name, "exec"), theirs)

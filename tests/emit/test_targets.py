@@ -10,7 +10,7 @@ from needs import skip_without
 NAMES = [
     "robertson", "chemical-akzo-nobel", "pollution", "arenstorf", "pleiades", "detest-nonstiff-c3", "rigid-body",
     "brusselator-1d", "brusselator-2d", "medical-akzo-nobel", "beam", "heat", "kuramoto-sivashinsky", "ring-modulator",
-    "detest-stiff-f1", "prothero-robinson",
+    "detest-stiff-f1", "prothero-robinson", "compartments.toml",
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ read. Every name that comes from a problem file becomes a text node of its own, 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Context, Decimal, Inexact
 from typing import Any
 from xml.dom.minidom import Document
@@ -51,7 +51,7 @@ def equation(problem: Problem, state: str) -> Markup | None:
     rhs = problem.equations[state]
     if _too_long(rhs):
         return None
-    to = _Printer([grid.name for grid in problem.grids])
+    to = _Printer([grid.name for grid in problem.grids], problem.matrices)
     return to.math(to.derivative("∂" if problem.grids else "d", state), rhs)
 
 
@@ -59,7 +59,7 @@ def definition(problem: Problem, name: str, expression: Node) -> Markup | None:
     """``name = …``, or for a name such as ``x(0)`` its value at the start; ``None`` when it is too long."""
     if _too_long(expression):
         return None
-    to = _Printer([grid.name for grid in problem.grids])
+    to = _Printer([grid.name for grid in problem.grids], problem.matrices)
     left = to.name(name.removesuffix("(0)"))
     if name.endswith("(0)"):
         left = to.box("mrow", left, to.fence(to.leaf("mn", "0")))
@@ -105,9 +105,10 @@ def _decimal(number: Node) -> str | None:
 class _Printer(MathMLPresentationPrinter):
     """Prints the expressions of one problem, whose grids name the axes."""
 
-    def __init__(self, axes: Iterable[str] = ()):
+    def __init__(self, axes: Iterable[str] = (), matrices: Mapping[str, sympy.ImmutableDenseMatrix] | None = None):
         super().__init__({"fold_frac_powers": True})
         self._axes = tuple(axes)
+        self._unnamed = {name: matrix for name, matrix in (matrices or {}).items() if name.startswith("_")}
         # SymPy hands over entities that XML does not know, and asks that no text be escaped: here every text is.
         self.dom.createTextNode = lambda data: self._text(_MINUS if data == "-" else html.unescape(data))
 
@@ -271,7 +272,13 @@ class _Printer(MathMLPresentationPrinter):
 
     def _print_MatrixProduct(self, e: Node) -> Element:
         matrix, vector = e.args
-        return self.box("mrow", self._print(matrix), self.sign(_INVISIBLE_TIMES), self.parenthesize(vector, _MUL))
+        unnamed = self._unnamed.get(matrix.name)
+        left = self._print(matrix) if unnamed is None else self._entries(unnamed)
+        return self.box("mrow", left, self.sign(_INVISIBLE_TIMES), self.parenthesize(vector, _MUL))
+
+    def _entries(self, matrix: sympy.ImmutableDenseMatrix) -> Element:
+        rows = [[self.box("mtd", self._print(matrix[i, j])) for j in range(matrix.cols)] for i in range(matrix.rows)]
+        return self.fence(self.box("mtable", *(self.box("mtr", *row) for row in rows)))
 
     def _print_Dot(self, expr: Node) -> Element:
         a, b = expr.args
