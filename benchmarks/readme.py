@@ -18,6 +18,7 @@ from sciml_bench.render.markdown import escaped, table_lines
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 BLOCK = re.compile(r"(<!-- from (?P<run>\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_LONGEST_SENTENCE = 1000
 _HEADINGS = ("1st gradient", "solve", "gradient", "gradient error", "verdict")
 
 
@@ -29,7 +30,13 @@ def figures(folder: Path) -> str:
         of_problem = (table for name, table in paper_tables(analysis) if name == problem.name)
         table = next(table for table in of_problem if table.caption == "idiomatic")
         heading, blank, *rows = table_lines(problem.title, table.only(_HEADINGS).named())
-        lines += [heading, blank, *map(escaped, problem.answer.sentences), blank, *rows]
+        lines += [
+            heading,
+            blank,
+            *(escaped(text, _LONGEST_SENTENCE) for text in problem.answer.sentences),
+            blank,
+            *rows,
+        ]
     return "\n".join(lines)
 
 
