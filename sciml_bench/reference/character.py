@@ -32,8 +32,9 @@ Vector = NDArray[np.float64]
 DENSE = 200
 #: States along the solution at which it is found, and tangents that are followed.
 _STATES, _TANGENTS = 12, 3
-#: Evaluations after which following tangents is given up, and numbers that they may compute together.
-_MOST, _NUMBERS = 50_000, 6_000_000
+#: Evaluations after which following tangents is given up, and numbers that they may compute together; more of them if
+#: an explicit method took at most so many times the evaluations of an implicit one when the problem was probed.
+_MOST, _NUMBERS, _MORE_NUMBERS, _QUICK = 50_000, 1_000_000, 4_000_000, 3
 #: Up to so many states an implicit method is affordable for that, whose Jacobian is full.
 _IMPLICIT = 130
 _RTOL = 1e-6
@@ -136,6 +137,7 @@ def character(problem: Problem) -> Character:
     numbers = problem.numbers()
     nonzeros = band = stiffness = growth = None
     found: tuple[Span, ...] | None = None
+    work: Probed | None = None
     undefined: tuple[str, ...] = ()
     cause = ""
     try:
@@ -145,8 +147,11 @@ def character(problem: Problem) -> Character:
             slopes = np.asarray(found[0].rhs(found[0].start, np.asarray(found[0].start_state, dtype=float)))
             undefined = tuple(problem.state_labels[i] for i in np.flatnonzero(~np.isfinite(slopes)))
             cause = _cause(problem) if undefined else ""
+            work = probed(problem, found)
+            quick = work is not None and work.explicit is not None and work.explicit <= _QUICK * (work.implicit or 0)
             method = LSODA if problem.n_states <= _IMPLICIT else RK45
-            times, states, tangents, whole = _followed(found, problem.n_states, method)
+            most = _MORE_NUMBERS if quick else _NUMBERS
+            times, states, tangents, whole = _followed(found, problem.n_states, method, most)
             growth = _growth(states, tangents, np.asarray(found[0].atol)) if whole else None
             if problem.n_states <= DENSE:
                 matrices = [_jacobian(_at(found, t), t, y, states) for t, y in zip(times, states, strict=True)]
@@ -164,7 +169,7 @@ def character(problem: Problem) -> Character:
         band=band,
         stiffness=stiffness,
         growth=growth,
-        probed=probed(problem, found),
+        probed=work if work is not None else probed(problem, found),
         undefined=undefined,
         cause=cause,
     )
@@ -174,7 +179,7 @@ def _at(found: Sequence[Span], t: float) -> Span:
     return next(span for span in found if t <= span.end)
 
 
-def _followed(found: Sequence[Span], n: int, method: Any) -> tuple[Vector, Vector, Vector, bool]:
+def _followed(found: Sequence[Span], n: int, method: Any, most_numbers: int) -> tuple[Vector, Vector, Vector, bool]:
     """Times, states (n_times, n), and tangents (n_times, n_tangents, n) of length 1 at first, along the solution; and
     whether it was followed to its end."""
     y0 = np.asarray(found[0].start_state, dtype=float)
@@ -182,14 +187,15 @@ def _followed(found: Sequence[Span], n: int, method: Any) -> tuple[Vector, Vecto
     random = np.random.default_rng(0)
     directions = random.choice([-1.0, 1.0], (min(n, _TANGENTS), n)) * size / math.sqrt(n)
     z, work = np.concatenate([y0, directions.ravel()]), 0
-    most = min(_MOST, _NUMBERS // len(z))
+    most = min(_MOST, most_numbers // len(z))
     grid = np.linspace(found[0].start, found[-1].end, _STATES)
     times: list[float] = [found[0].start]
     kept = [z]
     for span in found:
         rhs = _with_tangents(span, n)
         atol = np.concatenate([span.atol, np.tile(np.asarray(span.atol), len(directions))])
-        solver = method(rhs, span.start, z, span.end, rtol=_RTOL, atol=atol)
+        newton = {"jac": _blocks(span, n, 1 + len(directions))} if method is LSODA and span.jacobian else {}
+        solver = method(rhs, span.start, z, span.end, rtol=_RTOL, atol=atol, **newton)
         while solver.status == "running":
             before = solver.t
             solver.step()
@@ -228,6 +234,17 @@ def _with_tangents(span: Span, n: int) -> Callable[[float, Vector], Vector]:
         return np.concatenate([np.asarray(rhs(t, y)), *(by_differences(t, y, tangent) for tangent in tangents)])
 
     return derivative
+
+
+def _blocks(span: Span, n: int, count: int) -> Callable[[float, Vector], Vector]:
+    """The Jacobian once for the state and once for each tangent: what couples them only helps Newton's convergence."""
+
+    def jacobian(t: float, z: Vector) -> Vector:
+        assert span.jacobian is not None
+        found = span.jacobian(t, z[:n])
+        return np.kron(np.eye(count), found.toarray() if issparse(found) else np.asarray(found))
+
+    return jacobian
 
 
 def _growth(states: Vector, tangents: Vector, atol: Vector) -> float:
