@@ -28,6 +28,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "sciml_bench.cli.run:conventional",
         "Run the suite of conventional models, a CNN and transformers among them.",
     ),
+    "advise": (
+        "sciml_bench.cli.advise:advise",
+        "Say which solver, framework and kind of gradient to take.",
+    ),
     "run": ("sciml_bench.cli.run:run", "Run selected cells, or problem files of your own."),
     "scale": (
         "sciml_bench.cli.scale:scale",

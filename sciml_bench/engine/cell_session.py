@@ -70,7 +70,7 @@ class CellRun:
             self._counters = Counters.now(self._cpus, partners())
             self._started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
             self._start_ns = time.perf_counter_ns()
-            process = _start([*command, *arguments], folder, variables)
+            process = start_worker([*command, *arguments], folder, variables)
             self._log = EventLog(task, self._start_ns, time.perf_counter_ns() - self._start_ns)
         takes_turns = slice_s is not None
         self._watch = WorkerWatch(
@@ -139,7 +139,8 @@ def _idle_watts(task: Task) -> float | None:
     return EnergyMeter(counters, Clock(), reason).idle_watts()
 
 
-def _start(command: list[str], folder: Path, variables: dict[str, str]) -> subprocess.Popen[bytes]:
+def start_worker(command: list[str], folder: Path, variables: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Start a worker in a session of its own. :class:`EngineError` if that fails."""
     try:
         return subprocess.Popen(
             command,

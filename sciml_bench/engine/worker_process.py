@@ -139,6 +139,7 @@ class WorkerWatch:
         self._limits = limits
         self._on_event = on_event
         self._device = device
+        self._line_to_go = _GO
         self._tree = ProcessTree(process.pid)
         self._patience = Patience(lambda: used_now(cpus, self._tree.pids), len(cpus))
         self._input = memoryview(task_json.encode() + b"\n")
@@ -184,9 +185,17 @@ class WorkerWatch:
         """The worker and its descendants, as last seen."""
         return self._tree.pids
 
+    def hand_over(self, task_json: str, log: EventLog, limits: Limits) -> None:
+        """Give a worker that waits, and is of those that measure one task after the other, its next task."""
+        self._log, self._limits, self._line_to_go = log, limits, task_json.encode() + b"\n"
+
+    def paused(self) -> Ending:
+        """How a worker that waits for its next task ended the last one: well, as far as its process is concerned."""
+        return Ending(None, "", self._tail.decode(errors="replace").strip(), self._peak_rss_bytes)
+
     def _pass_turn_token(self) -> None:
         self._waits = False
-        self._input = memoryview(_GO)
+        self._input = memoryview(self._line_to_go)
         if self._process.stdin is not None:
             self._selector.register(self._process.stdin, selectors.EVENT_WRITE)
 

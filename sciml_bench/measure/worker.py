@@ -152,7 +152,7 @@ def _cache_hits(program: Program | None) -> int | None:
         return None
 
 
-def _settle() -> None:
+def settle() -> None:
     """Make this process a quiet child: the engine decides when it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.enable()
@@ -181,11 +181,16 @@ def main(arguments: list[str], stdin: TextIO, channel: Any, clock: Clock) -> int
         message = f"the task on standard input cannot be read: {type(error).__name__}: {error}"
         channel.send(End(Outcome.CRASH, "interpreter", message))
         return 2
-    measure(task, channel.send, clock, _LOOP_SHARE * limit_s, turn_token)
+    measure(task, channel.send, clock, share_of_limit(limit_s), turn_token)
     return 0
 
 
-def _claim_stdin() -> TextIO:
+def share_of_limit(limit_s: float) -> float:
+    """What a loop may take of the limit of a phase: it ends by itself, before the engine ends the worker."""
+    return _LOOP_SHARE * limit_s
+
+
+def claim_stdin() -> TextIO:
     """Take standard input for the engine's lines; others find it empty.
 
     Julia makes its standard input non-blocking, in which waiting for a line would end at once.
@@ -198,8 +203,8 @@ def _claim_stdin() -> TextIO:
 
 
 def _run() -> int:
-    channel, stdin = Channel.claim_stdout(), _claim_stdin()
-    _settle()
+    channel, stdin = Channel.claim_stdout(), claim_stdin()
+    settle()
     status = main(sys.argv[1:], stdin, channel, Clock())
     sys.stdout.flush()
     sys.stderr.flush()

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from sciml_bench.adapters.base import Adapter
+from sciml_bench.adapters.base import NO_GRADIENT, Adapter
+from sciml_bench.adapters.recipes import takes_both, takes_explicit
 from sciml_bench.adapters.registry import missing
+from sciml_bench.plan.cells import recipes_of
 from sciml_bench.plan.problems import PlannedProblem
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import DEFAULT_SAVING, GRADIENT, SOLVE, Cell
 
 
 @dataclass(frozen=True)
@@ -51,3 +53,44 @@ def _cells(entry: PlannedProblem, adapter: Adapter) -> Iterator[Cell]:
     for method, sensitivity, mode in product(adapter.methods, adapter.sensitivities, adapter.modes):
         for saving in method.savings:
             yield Cell(entry.name, adapter.name, method.name, sensitivity, mode, entry.precisions[0], saving=saving)
+
+
+def ranked(found: Candidates, entry: PlannedProblem, adapters: Mapping[str, Adapter], call: str) -> dict[Cell, int]:
+    """The candidates that can make a call, and how early each should be tried: 0 is each library's best recipe.
+
+    Then come its other recipes (1), the recommended kind of method with the sensitivity and mode of a recipe (2) and
+    with others (3), and the other kind of method (4). Libraries that start quickly come first. Steps land on the saved
+    times where a recipe's do. Of a solve the sensitivity changes nothing: only the first one of each method and mode is
+    tried.
+    """
+    tiers = {cell: tier for cell in found.cells if (tier := _tier(cell, entry, adapters[cell.adapter])) is not None}
+
+    def place(cell: Cell) -> tuple[int, float]:
+        return tiers[cell], adapters[cell.adapter].cost.startup_s
+
+    able = sorted((cell for cell in tiers if _makes(cell, call)), key=place)
+    if call == SOLVE:
+        first = {(cell.adapter, cell.method, cell.mode, cell.saving): cell for cell in reversed(able)}
+        able = [cell for cell in able if cell in first.values()]
+    return {cell: tiers[cell] for cell in able}
+
+
+def _makes(cell: Cell, call: str) -> bool:
+    return call != GRADIENT or cell.sensitivity != NO_GRADIENT
+
+
+def _tier(cell: Cell, entry: PlannedProblem, adapter: Adapter) -> int | None:
+    """How early a way is tried; ``None`` if it is not."""
+    recipes = recipes_of(adapter, entry)
+    suits = takes_both(entry.facts) or adapter.method(cell.method).implicit != takes_explicit(entry.facts)
+    for place, recipe in enumerate(recipes):
+        if (cell.method, cell.sensitivity, cell.mode, cell.saving) == (
+            recipe.method, recipe.sensitivity, recipe.mode, recipe.saving,
+        ):  # fmt: skip
+            return min(place, 1) if suits else 4
+    if cell.saving not in {recipe.saving for recipe in recipes if recipe.method == cell.method} | {DEFAULT_SAVING}:
+        return None
+    if not suits:
+        return 4
+    usual = any((cell.sensitivity, cell.mode) == (recipe.sensitivity, recipe.mode) for recipe in recipes)
+    return 2 if usual else 3

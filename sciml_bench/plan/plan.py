@@ -19,7 +19,7 @@ from sciml_bench.plan.cells import Planned, Skipped, Slot, blocks, choose, produ
 from sciml_bench.plan.cost import estimate_s, hopeless
 from sciml_bench.plan.problems import PlannedProblem, entries
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.plan.purpose import Claimed, Sweep
+from sciml_bench.plan.purpose import Advised, Claimed, Sweep
 from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.tasks import TaskFactory
 from sciml_bench.record.codec import encode
@@ -52,6 +52,7 @@ class Plan:
     earlier: Mapping[str, float]
     sweep: Sweep | None = None
     claimed: Claimed | None = None
+    advised: Advised | None = None
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
@@ -63,9 +64,11 @@ class Plan:
         """Makes the tasks."""
         by_name = {entry.name: entry for entry in self.entries}
         material = TaskFactory(by_name, self.adapters, self.profile, self.settings.seed, self.settings.threads)
-        if self.claimed is None:
-            return material
-        return dataclasses.replace(material, points=self.claimed.points, wanted=self.claimed.calls)
+        if self.claimed is not None:
+            return dataclasses.replace(material, points=self.claimed.points, wanted=self.claimed.calls)
+        if self.advised is not None:
+            return dataclasses.replace(material, points=self.advised.points, wanted=(self.advised.call,))
+        return material
 
     @cached_property
     def cell_ids(self) -> tuple[str, ...]:
@@ -155,6 +158,7 @@ class Plan:
             "skipped": _by_reason(self.skipped),
             **({} if self.sweep is None else {"sweep": self.sweep.to_dict()}),
             **({} if self.claimed is None else {"claimed": self.claimed.to_dict()}),
+            **({} if self.advised is None else {"advised": self.advised.to_dict()}),
         }
 
     def _declarations(self) -> dict[str, Any]:
@@ -178,7 +182,7 @@ def plan_hash(data: Mapping[str, Any]) -> str:
     ]
     parts = [data["schema"], data["version"], data["profile"], data["settings"], cells]
     # The same cells are another run where they are seen as a sweep over something else.
-    parts += [data[name] for name in ("sweep", "claimed") if name in data]
+    parts += [data[name] for name in ("sweep", "claimed", "advised") if name in data]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -192,11 +196,12 @@ def make_plan(
     earlier: Mapping[str, float] | None = None,
     sweep: Sweep | None = None,
     claimed: Claimed | None = None,
+    advised: Advised | None = None,
 ) -> Plan:
     """The plan of a selection. A ``settings.timeout_s`` of 0 stands for the profile's own limit.
 
     ``sweep`` tells what sizes the problems stand for, where they are one problem at several, ``claimed`` which cells
-    are the sides of a published claim.
+    are the sides of a published claim, ``advised`` what advice they are measured for.
 
     Raises:
         UsageError: a name of the selection does not exist.
@@ -216,6 +221,7 @@ def make_plan(
         earlier=earlier or {},
         sweep=sweep,
         claimed=claimed,
+        advised=advised,
     )
 
 

@@ -142,6 +142,34 @@ _PROFILES = (
     ),
 )
 
+SCREENING = Profile(
+    name="screen",
+    processes=1,
+    sampling=_sampling(1, 2, 0.02, 200),
+    rtols=(),
+    named_breadth="suited",
+    core_breadth="suited",
+    breadth="suited",
+    timeout_s=15.0,
+    comparable=False,
+    use="sort all ways of a problem by large factors; one process per framework, so never compared",
+)
+"""How advice looks at all ways of a problem."""
+
+RACING = Profile(
+    name="race",
+    processes=60,
+    sampling=_sampling(1, 3, 0.2, 200),
+    rtols=(),
+    named_breadth="suited",
+    core_breadth="suited",
+    breadth="suited",
+    timeout_s=30.0,
+    comparable=True,
+    use="hold ways against each other until one is decided to be the best",
+)
+"""How advice holds the best ways against each other."""
+
 NAMES = tuple(profile.name for profile in _PROFILES)
 DEFAULT = "quick"
 

@@ -1,7 +1,8 @@
-"""What a run is for beyond its cells: a sweep over sizes, or published claims under test."""
+"""What a run is for beyond its cells: a sweep over sizes, published claims under test, or advice on one problem."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,6 +56,35 @@ class Claimed:
         """Plain JSON values, as kept in the plan."""
         points = {label: [[point.rtol, point.atol] for point in points] for label, points in self.points.items()}
         return {"claims": {claim: dict(sides) for claim, sides in self.sides.items()}, "points": points}
+
+
+@dataclass(frozen=True)
+class Advised:
+    """What advice is asked for: which way takes the least time for ``count`` calls at a relative error of ``accuracy``.
+
+    ``call`` is a gradient or a solve. ``points`` are the tolerances of each cell, by label, at which it reaches that.
+    ``stage`` is :data:`SCREEN` if all ways are looked at, and :data:`RACE` if those that are near the best compete.
+    """
+
+    stage: str
+    call: str
+    count: int
+    accuracy: float
+    points: Mapping[str, tuple[Point, ...]] = field(default_factory=dict[str, tuple[Point, ...]])
+
+    @property
+    def digits(self) -> float:
+        """The accuracy in digits."""
+        return -math.log10(self.accuracy)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, as kept in the plan."""
+        points = {label: [[point.rtol, point.atol] for point in points] for label, points in self.points.items()}
+        return {**{name: getattr(self, name) for name in ("stage", "call", "count", "accuracy")}, "points": points}
+
+
+SCREEN, RACE = "screen", "race"
+"""The two stages of advice."""
 
 
 def claimed_sides(plan: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:

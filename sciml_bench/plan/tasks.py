@@ -154,6 +154,11 @@ class TaskFactory:
                 self._truth_of(name)
                 self._draws_of(name)
 
+    def share(self, other: TaskFactory) -> None:
+        """Take over what another one has found of the same problems: truths, and perturbed ones."""
+        self._truths |= other._truths
+        self._unresolved |= other._unresolved
+
     def _invariants_of(self, name: str) -> str:
         if name not in self._invariants:
             self._invariants[name] = invariants_source(self.entries[name].problem)

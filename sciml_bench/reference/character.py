@@ -187,14 +187,14 @@ def _followed(found: Sequence[Span], n: int, method: Any, most_numbers: int) -> 
     random = np.random.default_rng(0)
     directions = random.choice([-1.0, 1.0], (min(n, _TANGENTS), n)) * size / math.sqrt(n)
     z, work = np.concatenate([y0, directions.ravel()]), 0
-    most = min(_MOST, most_numbers // len(z))
+    most, implicit = min(_MOST, most_numbers // len(z)), bool(method is LSODA)
     grid = np.linspace(found[0].start, found[-1].end, _STATES)
     times: list[float] = [found[0].start]
     kept = [z]
     for span in found:
         rhs = _with_tangents(span, n)
         atol = np.concatenate([span.atol, np.tile(np.asarray(span.atol), len(directions))])
-        newton = {"jac": _blocks(span, n, 1 + len(directions))} if method is LSODA and span.jacobian else {}
+        newton = {"jac": _blocks(span, n, 1 + len(directions))} if implicit and span.jacobian else {}
         solver = method(rhs, span.start, z, span.end, rtol=_RTOL, atol=atol, **newton)
         while solver.status == "running":
             before = solver.t
@@ -242,7 +242,8 @@ def _blocks(span: Span, n: int, count: int) -> Callable[[float, Vector], Vector]
     def jacobian(t: float, z: Vector) -> Vector:
         assert span.jacobian is not None
         found = span.jacobian(t, z[:n])
-        return np.kron(np.eye(count), found.toarray() if issparse(found) else np.asarray(found))
+        full: Vector = found.toarray() if issparse(found) else np.asarray(found, dtype=np.float64)
+        return np.asarray(np.kron(np.eye(count), full), dtype=np.float64)
 
     return jacobian
 

@@ -17,8 +17,11 @@ Two bets are held at once, with half of the stake each:
   Koolen 2024, J. R. Stat. Soc. B 86, 1091–1128, and Wang & Ramdas 2025, "Anytime-valid t-tests"). It tells small
   differences after some blocks, at any scatter.
 
-The second is exact for normal log ratios, the first for any that scatter by no more. What heavier tails, disturbed
-processes and blocks that resemble their neighbours leave of the promise is simulated in ``tests/stats/test_race.py``.
+The second is exact for normal log ratios, the first for any that scatter by no more. Both take blocks as independent of
+each other. Blocks that resemble their neighbours say less: below a factor of :data:`DRIFT` the scatter of their mean is
+widened by what their autocorrelation, with a margin since it is hardly known, allows for (``stats/serial.py``), and as
+fewer than :data:`SOON` blocks do not show any, these are evidence of a factor of :data:`PLAIN` alone. What heavier
+tails, disturbed processes and autocorrelation leave of the promise is simulated in ``tests/stats/test_race.py``.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ import math
 from collections.abc import Sequence
 
 from sciml_bench.stats.centre import mean_and_sd
+from sciml_bench.stats.serial import FEWEST, MOST, autocorrelation, error, widening
 
 SCATTER = 0.3
 """The standard deviation of a block's log ratio that is taken as known until a pair shows more. On quiet machines it is
@@ -34,6 +38,15 @@ SCATTER = 0.3
 
 ALONE = 10.0
 """The factor from which on a single block is evidence."""
+
+SOON, PLAIN = FEWEST, 2.0
+"""Before so many blocks only a factor of so much is evidence."""
+
+DRIFT = 1.5
+"""A factor of so much is never put down to slow drifts."""
+
+_SERIAL_MARGIN = 0.7
+"""Standard errors that are added to an autocorrelation."""
 
 _OWN = 2.0
 """So many standard deviations of a pair's own blocks are its scatter, where that is more."""
@@ -47,26 +60,29 @@ def log_evidence(differences: Sequence[float]) -> float:
 
     0 blocks are no evidence: 0.
     """
-    if not differences:
+    n = len(differences)
+    factor = math.exp(abs(math.fsum(differences)) / n) if n else 1.0
+    if not n or (n < SOON and factor < PLAIN):
         return 0.0
-    return _log_mean_exp(_known(differences), _unknown(differences))
+    widened = 1.0 if factor >= DRIFT else _widening(differences)
+    return _log_mean_exp(_known(differences, widened), _unknown(differences, widened))
 
 
-def interval(differences: Sequence[float], error: float) -> tuple[float, float]:
+def interval(differences: Sequence[float], error_rate: float) -> tuple[float, float]:
     """The means of log ratios against which there is no evidence at this error rate, as [low, high].
 
-    A confidence sequence: with a probability of at least 1 − ``error`` it holds the true mean after *every* block. One
-    block bounds nothing: (−∞, ∞).
+    A confidence sequence: with a probability of at least 1 − ``error_rate`` it holds the true mean after *every* block.
+    One block bounds nothing: (−∞, ∞).
 
     Raises:
-        ValueError: ``error`` is not within (0, 1).
+        ValueError: ``error_rate`` is not within (0, 1).
     """
-    if not 0 < error < 1:
-        raise ValueError(f"an error rate lies between 0 and 1, got {error!r}")
+    if not 0 < error_rate < 1:
+        raise ValueError(f"an error rate lies between 0 and 1, got {error_rate!r}")
     if len(differences) < 2:
         return -math.inf, math.inf
     mean = math.fsum(differences) / len(differences)
-    threshold = -math.log(error)
+    threshold = -math.log(error_rate)
     return mean - _reach(differences, mean, threshold, -1.0), mean + _reach(differences, mean, threshold, 1.0)
 
 
@@ -87,7 +103,16 @@ def _reach(differences: Sequence[float], mean: float, threshold: float, sign: fl
     return far
 
 
-def _known(differences: Sequence[float]) -> float:
+def _widening(differences: Sequence[float]) -> float:
+    """By how much the mean of blocks scatters more than that of independent ones may."""
+    found = autocorrelation(differences)
+    if found is None:
+        return 1.0
+    n = len(differences)
+    return widening(min(MOST, max(0.0, found + 1 / n) + _SERIAL_MARGIN * error(n)))
+
+
+def _known(differences: Sequence[float], widened: float = 1.0) -> float:
     """The log e-value where the scatter is at most :data:`SCATTER`, without the block that speaks most for it."""
     total = math.fsum(differences)
     if len(differences) == 1:
@@ -101,17 +126,17 @@ def _known(differences: Sequence[float]) -> float:
         return -math.inf
     n = max(1, len(differences) - 1)
     sd = mean_and_sd(differences)[1] if len(differences) > 1 else 0.0
-    scatter = max(SCATTER, _OWN * sd)
+    scatter = max(SCATTER, _OWN * sd) * widened
     shrunk = 1 + n * _KNOWN_PRIOR
     return _KNOWN_PRIOR * math.fsum(used) ** 2 / (2 * scatter**2 * shrunk) - math.log(shrunk) / 2
 
 
-def _unknown(differences: Sequence[float]) -> float:
-    """The log e-value whatever the scatter is."""
-    n = len(differences)
-    if n < 2:
+def _unknown(differences: Sequence[float], widened: float = 1.0) -> float:
+    """The log e-value whatever the scatter is; blocks that resemble each other count as fewer."""
+    if len(differences) < 2:
         return 0.0
     mean, sd = mean_and_sd(differences)
+    n = max(2.0, len(differences) / widened**2)
     df, shrunk = n - 1, 1 + n * _UNKNOWN_PRIOR
     if not sd > 0:
         # No scatter at all: t is infinite, or there is no difference.

@@ -1,0 +1,83 @@
+"""What one process says of the cost of its way at an asked accuracy: time to the first call, and time of each more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sciml_bench.analysis.process_summary import ProcessSummary
+from sciml_bench.analysis.rows import work_points
+from sciml_bench.record.task import GRADIENT, Point
+from sciml_bench.stats.breakeven import Cost
+from sciml_bench.stats.front import time_at
+
+_TO_FIRST_SOLVE = ("spawn", "interpreter", "import", "build", "trace", "lower", "compile", "first_solve")
+
+_FACTOR = 4.0
+"""What tolerances differ by about the one that gives the asked accuracy."""
+
+_TIGHTEST = 1e-13
+
+
+@dataclass(frozen=True)
+class CallCost:
+    """The cost of a way at the asked accuracy; ``at_most`` if it is known from above only. Without one: ``reason``."""
+
+    cost: Cost | None
+    at_most: bool = False
+    reason: str = ""
+
+
+def call_cost(process: ProcessSummary, call: str, digits: float) -> CallCost:
+    """The cost of the calls of a process, gradients or solves, at an error of so many digits."""
+    reading = time_at(work_points([process], lambda point: point.half(call).work), digits)
+    first_s = process.first_gradient_process_s if call == GRADIENT else _first_solve_s(process)
+    if reading.time is None or first_s is None:
+        return CallCost(None, reason=_why(process, call, reading.reason))
+    return CallCost(Cost(first_s, reading.time), reading.at_most, reading.reason)
+
+
+def _first_solve_s(process: ProcessSummary) -> float | None:
+    if "first_solve" not in process.phases_s:
+        return None
+    return sum(process.phases_s.get(phase, 0.0) for phase in _TO_FIRST_SOLVE)
+
+
+def _why(process: ProcessSummary, call: str, otherwise: str) -> str:
+    """Why there is no cost: the failure that kept it from this accuracy, in a few words."""
+    for point in process.points:
+        half = point.half(call).kept
+        if half.outcome is not None and half.outcome != "ok":
+            return f"{half.outcome}: {point.message}" if point.message else str(half.outcome)
+    if process.message:
+        return f"{process.outcome}: {process.message}"
+    return otherwise or str(process.outcome)
+
+
+def tolerances(process: ProcessSummary, call: str, digits: float) -> tuple[Point, ...]:
+    """Three tolerances about the one at which a way has so many digits, as one process of it shows; loosest first.
+
+    Log tolerance is interpolated in digits. Where the loosest one tried is more accurate than asked for already, the
+    three are that one and looser ones.
+
+    Raises:
+        ValueError: the way never has so many digits.
+    """
+    known = sorted(
+        ((point.rtol, work.digits) for point in process.points if (work := point.half(call).work) is not None),
+        reverse=True,
+    )
+    place = next((place for place, (_, reached) in enumerate(known) if reached >= digits), None)
+    if place is None:
+        raise ValueError(f"it never has {digits:g} digits")
+    tight, high = known[place]
+    if place == 0:
+        return tuple(Point(rtol=rtol, atol=rtol) for rtol in (tight * _FACTOR**2, tight * _FACTOR, tight))
+    loose, low = known[place - 1]
+    share = (digits - low) / (high - low)
+    middle = loose ** (1 - share) * tight**share
+    found = (middle * _FACTOR, middle, max(_TIGHTEST, middle / _FACTOR))
+    return tuple(Point(rtol=rtol, atol=rtol) for rtol in map(_short, found))
+
+
+def _short(rtol: float) -> float:
+    return float(f"{rtol:.2g}")

@@ -1,0 +1,258 @@
+"""The answer to "what should I take?": of all ways of one problem the one that costs least, and how sure that is.
+
+It is made of two runs. In the first all ways were looked at (``screen``), which sorts them by large factors; in the
+second the best of them were held against each other in blocks of fresh processes (``race``). A race is replayed from
+the records alone, so that a stored one gives the answer that was given when it was run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.call_cost import call_cost
+from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
+from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.plan.purpose import Advised
+from sciml_bench.record.endings import is_starved
+from sciml_bench.record.record import Record
+from sciml_bench.record.task import Cell
+from sciml_bench.stats.breakeven import Cost
+from sciml_bench.stats.centre import Spread, spread
+from sciml_bench.stats.race import Race, Standing
+
+NEAR = 3.0
+"""Ways that cost up to so many times the best one when all are looked at compete with it."""
+
+MOST = 8
+"""So many ways compete at most."""
+
+
+def block_costs(records: Iterable[Record], advised: Advised) -> dict[Cell, float | None]:
+    """What each way of a block costs in seconds, ``None`` if it failed; of a starved process nothing is known."""
+    return {record.cell: _total_s(reduce_record(record), advised) for record in records if not is_starved(record)}
+
+
+def _total_s(process: ProcessSummary, advised: Advised) -> float | None:
+    found = call_cost(process, advised.call, advised.digits).cost
+    return None if found is None else found.total_s(advised.count)
+
+
+def replayed(cells: Sequence[CellSummary], advised: Advised) -> Race[Cell]:
+    """The race that the processes of these cells ran, block by block."""
+    race = Race(tuple(item.cell for item in cells))
+    blocks: dict[int, dict[Cell, float | None]] = {}
+    for item in cells:
+        for process in item.processes:
+            if process.outcome != "busy_timeout":
+                blocks.setdefault(process.block, {})[item.cell] = _total_s(process, advised)
+    for block in sorted(blocks):
+        race.keep(block, {cell: cost for cell, cost in blocks[block].items() if cell in race.running})
+    return race
+
+
+def nearest(cells: Iterable[CellSummary], advised: Advised) -> list[CellSummary]:
+    """The ways that are near the best one, the best first: those that compete."""
+    costs = {item.cell: cost for item in cells for process in item.processes if (cost := _total_s(process, advised))}
+    order = sorted((item for item in cells if item.cell in costs), key=lambda item: costs[item.cell])
+    least = min(costs.values(), default=0.0)
+    return [item for item in order if costs[item.cell] <= NEAR * least][:MOST]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way with what it costs; without a cost ``reason`` says why.
+
+    ``first`` and ``each`` are seconds over its processes. ``rtol`` is the loosest tolerance that reached the accuracy,
+    and ``error`` what it reached. ``raced`` are the blocks that it was in, 0 if it was only looked at. ``factor`` is
+    its cost over that of the first way, with an interval if it was raced.
+    """
+
+    cell: Cell
+    cost: Cost | None = None
+    first: Spread | None = None
+    each: Spread | None = None
+    at_most: bool = False
+    rtol: float | None = None
+    error: float | None = None
+    raced: int = 0
+    factor: float | None = None
+    interval: tuple[float, float] | None = None
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.cell.solver
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to take. ``ways`` are those with a cost, the cheapest first; ``failed`` those without.
+
+    ``standing`` is that of the race, whose ``blocks`` were run. ``untried`` ways were not looked at as time was up,
+    ``refused`` ones cannot run here, by reason.
+    """
+
+    problem: str
+    advised: Advised
+    ways: tuple[Way, ...]
+    failed: tuple[Way, ...]
+    standing: Standing[Cell]
+    blocks: int
+    untried: int
+    refused: Mapping[str, int]
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The numbers of calls that totals are given for."""
+        return tuple(dict.fromkeys((1, self.advised.count, 100 * self.advised.count)))
+
+    @property
+    def tied(self) -> tuple[Way, ...]:
+        """The ways that are not told apart from the first one, with it."""
+        even = {self.standing.leads, *self.standing.even}
+        return tuple(way for way in self.ways if way.cell in even)
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """The answer in words."""
+        if not self.ways:
+            yield f"No way computes a {self._call} at a relative error of {self._error} here."
+            return
+        best, tied = self.ways[0], self.tied
+        if len(self.ways) == 1:
+            only = f"the only way that reaches a relative error of {self._error} here"
+            yield f"Take {best.name}, {only}: {self._cost(best)}."
+        elif self.standing.decided and len(tied) == 1:
+            yield f"Take {best.name}: {self._cost(best)}. {self._next(self.ways[1])}"
+        elif self.standing.decided:
+            yield f"Take {_either(tied)}: they cost the same within 5 %. {best.name}: {self._cost(best)}."
+        elif self.blocks:
+            others = [way for way in tied if way is not best]
+            yield f"Take {best.name} for now: {self._cost(best)}."
+            yield f"Undecided after {self.blocks} blocks: {'; '.join(map(self._against, others))}."
+        else:
+            yield f"Take {best.name} for now: {self._cost(best)}. Nothing was repeated, so this is provisional."
+        if self.by_count:
+            yield f"Of other numbers of {self._call}s: {self.by_count}."
+
+    def _cost(self, way: Way) -> str:
+        bound = "at most " if way.at_most else ""
+        each = f"{bound}{quantities.duration(way.each.median if way.each else None)} per {self._call}"
+        first = f"{quantities.duration(way.first.median if way.first else None)} to the first one"
+        total = "" if way.cost is None else quantities.duration(way.cost.total_s(self.advised.count))
+        at = (
+            f"at rtol {quantities.tolerance(way.rtol)}, with an error of {quantities.error(way.error)}"
+            if way.rtol
+            else ""
+        )
+        uses = f"{quantities.count(self.advised.count)} of them take {total}"
+        return "; ".join(part for part in (f"{each} {at}".rstrip(), first, uses) if part)
+
+    @property
+    def by_count(self) -> str:
+        """The ways that cost least for other numbers of calls, if these are others."""
+        found: list[str] = []
+        for count in self.counts:
+            cheapest = min(self.ways, key=lambda way: way.cost.total_s(count) if way.cost else math.inf)
+            if cheapest is not self.ways[0] and cheapest.cost is not None:
+                total = quantities.duration(cheapest.cost.total_s(count))
+                found.append(f"for {quantities.count(count)}, {cheapest.name} takes least, {total}")
+        return "; ".join(found)
+
+    def _next(self, way: Way) -> str:
+        return f"Next is {self._against(way)}."
+
+    def _against(self, way: Way) -> str:
+        if way.factor is None:
+            return way.name
+        interval = "" if way.interval is None else f" [{', '.join(map(quantities.ratio, way.interval))}]"
+        return f"{way.name}, {quantities.ratio(way.factor)}{interval} times as long"
+
+    @property
+    def _call(self) -> str:
+        return self.advised.call
+
+    @property
+    def _error(self) -> str:
+        return quantities.tolerance(self.advised.accuracy)
+
+
+def _either(ways: Sequence[Way]) -> str:
+    *most, last = (way.name for way in ways)
+    return f"{', '.join(most)} or {last}"
+
+
+def recommendation(
+    problem: str,
+    advised: Advised,
+    screened: Sequence[CellSummary],
+    raced: Sequence[CellSummary] = (),
+    refused: Mapping[str, int] | None = None,
+) -> Recommendation:
+    """The recommendation that two runs give: of the ways looked at, and of those that competed."""
+    race = replayed(raced, advised) if raced else None
+    of_race = {item.cell: item for item in raced if item.processes}
+    ways = [_way(of_race.get(item.cell, item), advised, item.cell in of_race) for item in screened if item.processes]
+    known = [way for way in ways if way.cost is not None]
+    standing = Standing[Cell](None, (), decided=False) if race is None else race.standing
+    order = [cell for cell in (standing.leads, *standing.even) if cell is not None]
+
+    def place(way: Way) -> tuple[int, float]:
+        at = order.index(way.cell) if way.cell in order else len(order)
+        return at, way.cost.total_s(advised.count) if way.cost else 0.0
+
+    known.sort(key=place)
+    ranked = [_compared(way, known[0], race, advised) for way in known]
+    return Recommendation(
+        problem=problem,
+        advised=advised,
+        ways=tuple(ranked),
+        failed=tuple(way for way in ways if way.cost is None),
+        standing=standing,
+        blocks=max((way.raced for way in ways), default=0),
+        untried=sum(not item.processes for item in screened),
+        refused=refused or {},
+    )
+
+
+def _way(item: CellSummary, advised: Advised, raced: bool) -> Way:
+    found = [call_cost(process, advised.call, advised.digits) for process in item.processes]
+    costs = [one.cost for one in found if one.cost is not None]
+    first, each = spread(cost.first_s for cost in costs), spread(cost.each_s for cost in costs)
+    if first is None or each is None:
+        return Way(item.cell, reason=next((one.reason for one in found if one.reason), "not measured"))
+    reached = [
+        (point.rtol, work.digits)
+        for process in item.processes
+        for point in process.points
+        if (work := point.half(advised.call).work) is not None and work.digits >= advised.digits
+    ]
+    rtol, digits = max(reached, default=(None, None))
+    return Way(
+        item.cell,
+        cost=Cost(first.median, each.median),
+        first=first,
+        each=each,
+        at_most=all(one.at_most for one in found if one.cost is not None),
+        rtol=rtol,
+        error=None if digits is None else 10.0**-digits,
+        raced=len(item.processes) if raced else 0,
+    )
+
+
+def _compared(way: Way, best: Way, race: Race[Cell] | None, advised: Advised) -> Way:
+    if way is best or way.cost is None or best.cost is None:
+        return way
+    if race is None or not (way.raced and best.raced):
+        return replace(way, factor=way.cost.total_s(advised.count) / best.cost.total_s(advised.count))
+    low, high = race.ratio_interval(best.cell, way.cell)
+    differences = race.differences(best.cell, way.cell)
+    return replace(way, factor=_mean_ratio(differences), interval=(low, high) if len(differences) > 1 else None)
+
+
+def _mean_ratio(differences: Sequence[float]) -> float | None:
+    return math.exp(math.fsum(differences) / len(differences)) if differences else None

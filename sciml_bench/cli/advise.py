@@ -1,0 +1,185 @@
+"""``advise``: what to take for one problem."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sciml_bench.cli import options as exits
+from sciml_bench.cli.main import one_at_a_time, typed_command
+from sciml_bench.cli.options import Names, json_option, out_option, print_json, wait_option
+from sciml_bench.cli.run import epilog
+
+if TYPE_CHECKING:
+    from sciml_bench.run.advising import Asked, Listener
+
+_TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>s|min|h)?")
+_SECONDS = {None: 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+class TimeSpan(click.ParamType):
+    """A span of time, as 90s, 10min or 1h; a number alone is seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds."""
+        if isinstance(value, float):
+            return value
+        match = _TIME.fullmatch(value.strip())
+        seconds = float(match["number"]) * _SECONDS[match["unit"]] if match else 0.0
+        if not seconds > 0:
+            self.fail(f"'{value}' is not a time; write for example 90s, 10min or 1h", param, ctx)
+        return seconds
+
+
+class Accuracy(click.ParamType):
+    """A relative error between 1e-12 and 0.1."""
+
+    name = "error"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not 1e-12 <= number <= 0.1:
+            self.fail(f"'{value}' is not a relative error from 1e-12 to 0.1, such as 1e-6", param, ctx)
+        return number
+
+
+@click.command(
+    epilog=epilog(
+        "sciml-bench advise robertson",
+        "sciml-bench advise my_problem.toml --in jax,torch --within 5min",
+        "sciml-bench advise my_problem.toml --for solve --accuracy 1e-4 --count 100000",
+    )
+)
+@click.argument("model")
+@click.option("--within", "within_s", type=TimeSpan(), default="10min", show_default=True, help="The time to take.")
+@click.option(
+    "--for",
+    "call",
+    type=click.Choice(("gradient", "solve", "training")),
+    default="gradient",
+    show_default=True,
+    help="What is to be done: gradients of the loss, solves, or a training, which is as many gradients as steps.",
+)
+@click.option(
+    "--count", type=click.IntRange(min=1), metavar="N", help="How often. Default: 1000, or the steps of a training."
+)
+@click.option(
+    "--accuracy", type=Accuracy(), default="1e-6", show_default=True, metavar="E", help="The relative error to reach."
+)
+@click.option(
+    "--in", "names", type=Names(), multiple=True, metavar="NAME[,NAME]", help="Only these: adapters, or jax, torch, tf."
+)
+@out_option
+@wait_option
+@json_option
+def advise(
+    model: str,
+    within_s: float,
+    call: str,
+    count: int | None,
+    accuracy: float,
+    names: tuple[tuple[str, ...], ...],
+    out: Path,
+    wait: bool,
+    as_json: bool,
+) -> int:
+    """Say which solver, framework and kind of gradient to take for MODEL.
+
+    MODEL is a name of the catalog or a problem file. All ways are looked at first, one process for each framework; the
+    best then compete, each block in fresh processes, until one is decided or time is up.
+    """
+    from sciml_bench.plan.purpose import SCREEN, Advised
+    from sciml_bench.render.recommendation import recommendation_document, recommendation_lines
+    from sciml_bench.run.advising import Asked, entry_of
+    from sciml_bench.run.advising import advise as find
+
+    chosen = tuple(name for group in names for word in group for name in _FRAMEWORKS.get(word, (word,)))
+    asked = Asked(
+        model, Advised(SCREEN, "gradient", count or 1000, accuracy), within_s, chosen, out, command=typed_command()
+    )
+    asked = _for(asked, call, count)
+    entry = entry_of(asked)
+    for line in (f"{entry.name}: {entry.title}", *_seen(entry.problem)):
+        click.echo(line, err=as_json)
+    with one_at_a_time(wait):
+        found = find(asked, _listener(asked.advised.count, as_json))
+    if as_json:
+        print_json(recommendation_document(found.recommendation, [str(run.folder) for run in found.runs]))
+    else:
+        for line in recommendation_lines(found.recommendation):
+            click.echo(line)
+        click.echo(f"runs: {', '.join(str(run.folder) for run in found.runs)}")
+    return exits.INTERRUPTED if found.interrupted else exits.OK
+
+
+_TORCH = ("torchdiffeq", "torchode")
+_FRAMEWORKS = {"jax": ("diffrax",), "torch": _TORCH, "pytorch": _TORCH, "tf": ("tensorflow",)}
+"""What people call the framework of an adapter of solvers."""
+
+
+def _for(asked: Asked, call: str, count: int | None) -> Asked:
+    from dataclasses import replace
+
+    from sciml_bench.run.advising import entry_of
+
+    if call == "training":
+        training = entry_of(asked).training
+        steps = count or (1000 if training is None else training.steps)
+        return replace(asked, advised=replace(asked.advised, count=steps))
+    return replace(asked, advised=replace(asked.advised, call=call))
+
+
+def _seen(problem: Any) -> list[str]:
+    from sciml_bench.reference.character import character
+
+    return [f"  {line}" for line in character(problem).lines]
+
+
+def _listener(count: int, as_json: bool) -> Listener:
+    from sciml_bench.analysis import quantities
+    from sciml_bench.plan.purpose import SCREEN
+    from sciml_bench.run.advising import Listener
+
+    start_s = time.monotonic()
+
+    def say(text: str) -> None:
+        click.echo(f"{time.monotonic() - start_s:6.0f} s  {text}", err=as_json)
+
+    class Lines(Listener):
+        """A line for each way that is looked at, with the best so far, and for each block of the race."""
+
+        def __init__(self) -> None:
+            self._best_s = math.inf
+
+        def began(self, stage: str, ways: int, folder: Path) -> None:
+            doing = f"looking at {ways} ways" if stage == SCREEN else f"{ways} ways compete"
+            say(f"{doing}; {folder}")
+
+        def looked(self, cell: Any, found: Any, place: int, total: int) -> None:
+            cost = found.cost
+            what = found.reason.partition("\n")[0] if cost is None else f"{quantities.duration(cost.each_s)} each"
+            best = ""
+            if cost is not None and cost.total_s(count) < self._best_s:
+                self._best_s = cost.total_s(count)
+                best = f"; best so far, {quantities.count(count)} take {quantities.duration(self._best_s)}"
+            say(f"[{place}/{total}] {cell.solver}: {what}{best}")
+
+        def sorted(self, first: Any) -> None:
+            for sentence in first.sentences:
+                say(sentence)
+
+        def raced(self, block: int, left: Any) -> None:
+            say(f"block {block + 1}" + (f": {', '.join(cell.solver for cell in left)} beaten" if left else ""))
+
+    return Lines()

@@ -1,0 +1,101 @@
+"""One process for many cells of a framework: quick enough to look at all of them, not good enough to compare them.
+
+Its times sort cells by large factors. What is compared is measured in a fresh process each (``engine/group.py``).
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from sciml_bench.engine.cell_session import start_worker
+from sciml_bench.engine.event_log import EventLog, assemble
+from sciml_bench.engine.limits import Limits, adapter_variables
+from sciml_bench.engine.worker_process import WorkerWatch
+from sciml_bench.host.conditions import Counters, state_now
+from sciml_bench.host.processors import pinned
+from sciml_bench.host.variables import make_caches, worker_variables
+from sciml_bench.record.process import HostObservations
+from sciml_bench.record.record import Measurement
+from sciml_bench.record.task import Task
+
+SCREEN = (sys.executable, "-m", "sciml_bench.measure.screen")
+
+_BEFORE = ("spawn", "interpreter", "import")
+"""What is done once in a shared process, and once for every cell in processes of their own."""
+
+
+class SharedWorker:
+    """Measures cells of one framework, one after the other, in a process that is started anew when a cell ends it.
+
+    A context manager: the process ends with it.
+    """
+
+    def __init__(self, limits: Limits, command: Sequence[str] = SCREEN):
+        self._limits, self._command = limits, tuple(command)
+        self._folder = tempfile.TemporaryDirectory(prefix="sciml_bench_screen_", ignore_cleanup_errors=True)
+        self._caches = Path(self._folder.name) / "compile_caches"
+        make_caches(self._caches)
+        self._watch: WorkerWatch | None = None
+        self._cpus: set[int] = set()
+        self._startup_ns = 0
+
+    def __enter__(self) -> SharedWorker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def measure(self, task: Task, timeout_s: float | None = None) -> Measurement:
+        """Measure a cell, in phases of at most ``timeout_s``; whatever happens ends in the measurement's outcome.
+
+        Its time from the start of the process to the first gradient holds the start and the import of the process's
+        first cell: what it would take in a process of its own.
+        """
+        started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        start_ns = time.perf_counter_ns()
+        before, watch = state_now(self._cpus), self._watch
+        limits = replace(self._limits, timeout_s=timeout_s or self._limits.timeout_s).of_task(task)
+        if watch is None:
+            log, watch = self._started(task, limits, start_ns)
+        else:
+            log = EventLog(task, start_ns - self._startup_ns, 0)
+            watch.hand_over(task.to_json(), log, limits)
+        counters = Counters.now(self._cpus, watch.pids)
+        ending = watch.resume()
+        if self._watch is None:
+            self._startup_ns = sum(log.phases_ns.get(phase, 0) for phase in _BEFORE)
+        self._watch = watch if ending is None else None
+        during = counters.until(Counters.now(self._cpus, () if ending else watch.pids))
+        observed = HostObservations(
+            started_at=started_at,
+            wall_s=(time.perf_counter_ns() - start_ns) / 1e9,
+            waited_s=0.0,
+            compile_cache_files={},
+            conditions={"before": before, "after": state_now(self._cpus), "during": during},
+            peak_device_bytes=None,
+        )
+        return assemble(task, log, ending or watch.paused(), observed)
+
+    def close(self) -> None:
+        """End the process, and remove its folder."""
+        if self._watch is not None:
+            self._watch.end()
+            self._watch = None
+        self._folder.cleanup()
+
+    def _started(self, task: Task, limits: Limits, start_ns: int) -> tuple[EventLog, WorkerWatch]:
+        folder = Path(tempfile.mkdtemp(prefix="worker_", dir=self._folder.name))
+        variables = worker_variables(
+            os.environ, folder, task.threads, task.cell.device, caches=self._caches, warm=False
+        ) | adapter_variables(task.cell.adapter)
+        with pinned(task.threads) as self._cpus:
+            process = start_worker([*self._command, f"{self._limits.timeout_s:g}"], folder, variables)
+            log = EventLog(task, start_ns, time.perf_counter_ns() - start_ns)
+        return log, WorkerWatch(process, task.to_json(), log, limits, None, takes_turns=True, cpus=self._cpus)

@@ -1,0 +1,41 @@
+"""A worker that measures one cell of its framework after the other: ``python -m sciml_bench.measure.screen LIMIT_S``.
+
+It reads a task from each line of its standard input and waits for the next one, until the input ends. The framework is
+imported once, which is what makes it quick, and why its times only sort cells: what one cell leaves in the process, the
+next one finds.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, TextIO
+
+from sciml_bench.host.process import Clock
+from sciml_bench.measure.protocol import Channel, Ready, Waits
+from sciml_bench.measure.worker import claim_stdin, measure, settle, share_of_limit
+from sciml_bench.record.task import Task
+
+
+def main(arguments: list[str], stdin: TextIO, channel: Any, clock: Clock) -> int:
+    """Measure the task of every line of ``stdin``; returns 0 when there is none left."""
+    channel.send(Ready(clock.now_ns()))
+    limit_s = share_of_limit(float(arguments[0]))
+    for place, line in enumerate(iter(stdin.readline, "")):
+        measure(Task.from_json(line), channel.send, clock, limit_s)
+        channel.send(Waits(place))
+    return 0
+
+
+def _run() -> int:
+    channel, stdin = Channel.claim_stdout(), claim_stdin()
+    settle()
+    status = main(sys.argv[1:], stdin, channel, Clock())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return status
+
+
+if __name__ == "__main__":
+    # As in other workers, destructors of frameworks are not waited for.
+    os._exit(_run())

@@ -1,0 +1,182 @@
+"""From one problem to what to take for it: all ways are looked at, and the best of them compete."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sciml_bench.adapters.base import Adapter
+from sciml_bench.adapters.registry import adapters
+from sciml_bench.analysis.call_cost import CallCost, tolerances
+from sciml_bench.analysis.recommendation import Recommendation, nearest, recommendation
+from sciml_bench.analysis.summary import CellSummary, summarise
+from sciml_bench.engine.local import LocalEngine
+from sciml_bench.errors import UsageError
+from sciml_bench.plan.candidates import Candidates, candidates, ranked
+from sciml_bench.plan.plan import Plan, Settings, make_plan
+from sciml_bench.plan.problems import PlannedProblem, entries
+from sciml_bench.plan.profiles import RACING, SCREENING
+from sciml_bench.plan.purpose import RACE, SCREEN, Advised
+from sciml_bench.plan.selection import Selection, check_names
+from sciml_bench.record.run_folder import Run
+from sciml_bench.record.task import SOLVERS, Cell, Point
+from sciml_bench.run.racing import RacingEngine
+from sciml_bench.run.screening import ScreeningEngine
+from sciml_bench.run.session import Session, open_session
+from sciml_bench.stats.race import Race
+
+LOOKING_SHARE = 0.5
+"""The part of the time in which all ways are looked at."""
+
+_LADDER = (30.0, 1.0, 1 / 30, 1e-3)
+"""Tolerances at which a way is looked at, in units of the asked accuracy."""
+
+_TIGHTEST = 1e-13
+
+
+class Listener:
+    """What follows advice while it is found; every method may do nothing."""
+
+    def began(self, stage: str, ways: int, folder: Path) -> None:
+        """A stage begins, with so many ways, in a run's folder."""
+
+    def looked(self, cell: Cell, found: CallCost, place: int, total: int) -> None:
+        """A way was looked at."""
+
+    def sorted(self, first: Recommendation) -> None:
+        """All ways that there was time for were looked at; the first answer is provisional."""
+
+    def raced(self, block: int, left: tuple[Cell, ...]) -> None:
+        """A block was run; who left in it."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answer, and the folders of the runs that it was made of: that of the race last, if there was one."""
+
+    recommendation: Recommendation
+    runs: tuple[Run, ...]
+    interrupted: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question: a problem of the catalog or a problem file, and the advice that is wanted within ``within_s``.
+
+    ``names`` are the adapters to choose from, all if there are none.
+    """
+
+    problem: str
+    advised: Advised
+    within_s: float
+    names: tuple[str, ...] = ()
+    out: Path = Path("results")
+    seed: int = 0
+    threads: int = 1
+    command: str = ""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the problem is a file."""
+        return self.problem.endswith(".toml") or Path(self.problem).is_file()
+
+
+def entry_of(asked: Asked) -> PlannedProblem:
+    """The problem that is asked about.
+
+    Raises:
+        UsageError: the catalog has no such problem, or it is a model of the conventional track.
+        ProblemError: the file is wrong.
+    """
+    files = (Path(asked.problem),) if asked.is_file else ()
+    (entry,) = entries(Selection(problems=() if files else (asked.problem,)), files)
+    if entry.track != SOLVERS:
+        raise UsageError(f"{entry.name} is a model; advice is on differential equations. `sciml-bench run` measures it")
+    return entry
+
+
+def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], float] = time.monotonic) -> Found:
+    """Look at all ways of a problem, let the best compete, and say what to take.
+
+    Raises:
+        UsageError: nothing that is asked for can run here.
+        ProblemError: the problem file is wrong.
+        StoreError: the folder cannot be written.
+    """
+    start_s, listener = now(), listener or Listener()
+    entry, known = entry_of(asked), adapters()
+    check_names("adapter", asked.names, known, "sciml-bench list adapters")
+    found = candidates(entry, known, asked.names)
+    tiers = ranked(found, entry, known, asked.advised.call)
+    if not tiers:
+        raise UsageError(f"nothing can run {entry.name} here. {_why_nothing(found)}")
+    looking = _opened(asked, known, tuple(tiers), {}, SCREEN)
+    listener.began(SCREEN, len(tiers), looking.run.folder)
+    until_s = start_s + LOOKING_SHARE * asked.within_s
+    looking.plan.material.prepare([entry.name])
+    looking.carry_out(
+        engine=ScreeningEngine(
+            asked.advised, tiers, until_s, looking.run.environment_hash, told=listener.looked, now=now
+        )
+    )
+    refused = Counter(found.refused.values())
+    screened = _cells(looking)
+    first = recommendation(entry.name, asked.advised, screened, refused=refused)
+    best = nearest(screened, asked.advised)
+    if looking.interrupted or not best:
+        return Found(first, (looking.run,), looking.interrupted)
+    listener.sorted(first)
+    racing = _opened(asked, known, tuple(item.cell for item in best), _points(best, asked.advised), RACE)
+    racing.plan.material.share(looking.plan.material)
+    listener.began(RACE, len(best), racing.run.folder)
+    race = Race(tuple(item.cell for item in best))
+    inner = LocalEngine(racing.run.environment_hash)
+    racing.carry_out(
+        engine=RacingEngine(inner, race, asked.advised, start_s + asked.within_s, told=listener.raced, now=now)
+    )
+    answer = recommendation(entry.name, asked.advised, screened, _cells(racing), refused)
+    return Found(answer, (looking.run, racing.run), racing.interrupted)
+
+
+def _opened(
+    asked: Asked,
+    known: Mapping[str, Adapter],
+    cells: tuple[Cell, ...],
+    points: Mapping[str, tuple[Point, ...]],
+    stage: str,
+) -> Session:
+    advised = replace(asked.advised, stage=stage, points=points)
+    plan = _plan(asked, known, cells, advised)
+    name = f"advise-{stage}_{plan.entries[0].name}"
+    return open_session(plan, asked.out, name, resume=False, command=asked.command)
+
+
+def _plan(asked: Asked, known: Mapping[str, Adapter], cells: tuple[Cell, ...], advised: Advised) -> Plan:
+    labels = tuple(cell.label for cell in cells)
+    files = (Path(asked.problem),) if asked.is_file else ()
+    selection = Selection(problems=() if files else (asked.problem,), cells=labels)
+    settings = Settings(seed=asked.seed, threads=asked.threads)
+    profile = replace(SCREENING if advised.stage == SCREEN else RACING, rtols=_ladder(advised))
+    return make_plan(selection, known, profile, settings, files=files, advised=advised)
+
+
+def _cells(session: Session) -> list[CellSummary]:
+    summary = summarise(session.run.plan, session.run.records(on_damage=lambda _: None))
+    return list(summary.cells.values())
+
+
+def _ladder(advised: Advised) -> tuple[float, ...]:
+    """The tolerances at which all ways are looked at, loosest first."""
+    return tuple(dict.fromkeys(max(_TIGHTEST, factor * advised.accuracy) for factor in _LADDER))
+
+
+def _points(best: list[CellSummary], advised: Advised) -> dict[str, tuple[Point, ...]]:
+    return {item.cell.label: tolerances(item.processes[0], advised.call, advised.digits) for item in best}
+
+
+def _why_nothing(found: Candidates) -> str:
+    reasons = [*dict.fromkeys(found.absent.values()), *dict.fromkeys(found.refused.values())]
+    return "; ".join(reasons[:4])

@@ -1,0 +1,73 @@
+"""``sciml-bench advise`` on stub adapters: real workers, programs whose errors are known."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from sciml_bench.run import advising
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that hang are ended soon, and a race ends after two blocks."""
+    monkeypatch.setattr(advising, "SCREENING", dataclasses.replace(advising.SCREENING, timeout_s=1.0))
+    monkeypatch.setattr(advising, "RACING", dataclasses.replace(advising.RACING, timeout_s=1.0, processes=2))
+
+
+def test_the_answer_is_a_sentence_and_a_ranked_table(cli):
+    done = cli("advise", "decay", "--in", "alpha", "--within", "10min")
+    assert done.code == 0
+    answer = done.out[done.out.index("\nTake ") :]
+    assert "per gradient at rtol" in answer.splitlines()[1]
+    assert "total of 100\u202f000" in answer
+    # Every way that computes a gradient is ranked, and every one that does not is named with its reason.
+    assert "alpha fine discrete eager" in answer
+    assert "alpha finer discrete eager" in answer
+    assert "Without a gradient at this accuracy" in answer
+    assert "alpha dies" in answer
+    assert "alpha hangs" in answer
+    assert "timeout" in answer
+
+
+def test_what_was_measured_is_kept_and_can_be_shown(cli):
+    done = cli("advise", "decay", "--in", "beta", "--json")
+    found = done.json
+    assert found["problem"] == "decay"
+    assert found["sentences"][0].startswith("Take beta ")
+    assert set(found["ways"][0]["totals_s"]) == {"1", "1000", "100000"}
+    assert found["ways"][0]["error"] <= 1e-6
+    assert len(found["runs"]) == 2
+    for folder in found["runs"]:
+        assert cli("show", folder).code == 0
+        verified = cli("verify", folder)
+        assert "VALID" in verified.out, verified.out
+
+
+def test_time_that_is_up_names_what_was_not_looked_at(cli, monkeypatch):
+    monkeypatch.setattr(advising, "LOOKING_SHARE", 0.0)
+    done = cli("advise", "decay", "--in", "alpha", "--within", "1s")
+    assert done.code == 0
+    assert "No way" in done.out
+    assert "Not looked at, since time was up" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("advise", "no-such"), "there is no problem 'no-such'"),
+        (("advise", "none.toml"), "there is no such file"),
+        (("advise", "decay", "--in", "gamma"), "there is no adapter 'gamma'"),
+        (("advise", "decay", "--within", "soon"), "'soon' is not a time"),
+        (("advise", "decay", "--within", "0s"), "'0s' is not a time"),
+        (("advise", "decay", "--accuracy", "1e-14"), "is not a relative error from 1e-12 to 0.1"),
+        (("advise", "decay", "--accuracy", "nan"), "is not a relative error"),
+        (("advise", "decay", "--count", "0"), "0 is not in the range"),
+        (("advise", "decay", "--for", "fun"), "'fun' is not one of"),
+    ],
+)
+def test_wrong_questions_are_refused(cli, words, told):
+    done = cli(*words)
+    assert done.code == 2
+    assert told in done.err
