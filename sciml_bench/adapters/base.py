@@ -210,6 +210,7 @@ class Adapter:
     ``compiles_long`` tells that it compiles for a minute or more in every process, however easy the problem. ``cost``
     is what its cells take, for plans; without a ``look`` figures find it one. ``locks`` gives the texts of files, by
     their names, that pin what its workers load and that no list of Python's packages has; each run keeps them.
+    ``script`` names the function, as ``program`` does, that writes a task at a point as a script without this package.
     """
 
     name: str
@@ -235,6 +236,7 @@ class Adapter:
     cost: Cost = Cost()
     look: Look | None = None
     locks: Callable[[], Mapping[str, str]] = dict[str, str]
+    script: str = ""
 
     def target_of(self, cell: Cell) -> str:
         """The emitter's target of a cell."""

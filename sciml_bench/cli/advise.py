@@ -16,7 +16,7 @@ from sciml_bench.cli.options import Names, json_option, out_option, print_json, 
 from sciml_bench.cli.run import epilog
 
 if TYPE_CHECKING:
-    from sciml_bench.run.advising import Asked, Listener
+    from sciml_bench.run.advising import Asked, Found, Listener
 
 _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>s|min|h)?")
 _SECONDS = {None: 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -57,7 +57,7 @@ class Accuracy(click.ParamType):
 @click.command(
     epilog=epilog(
         "sciml-bench advise robertson",
-        "sciml-bench advise my_problem.toml --in jax,torch --within 5min",
+        "sciml-bench advise my_problem.toml --in jax,torch --within 5min --code gradient.py",
         "sciml-bench advise my_problem.toml --for solve --accuracy 1e-4 --count 100000",
     )
 )
@@ -80,6 +80,13 @@ class Accuracy(click.ParamType):
 @click.option(
     "--in", "names", type=Names(), multiple=True, metavar="NAME[,NAME]", help="Only these: adapters, or jax, torch, tf."
 )
+@click.option(
+    "--code",
+    "code",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the way to take as a script that needs its framework alone.",
+)
 @out_option
 @wait_option
 @json_option
@@ -90,6 +97,7 @@ def advise(
     count: int | None,
     accuracy: float,
     names: tuple[tuple[str, ...], ...],
+    code: Path | None,
     out: Path,
     wait: bool,
     as_json: bool,
@@ -120,7 +128,30 @@ def advise(
         for line in recommendation_lines(found.recommendation):
             click.echo(line)
         click.echo(f"runs: {', '.join(str(run.folder) for run in found.runs)}")
+    if found.recommendation.ways:
+        _write(found, code, as_json)
     return exits.INTERRUPTED if found.interrupted else exits.OK
+
+
+def _write(found: Found, code: Path | None, as_json: bool) -> None:
+    """Write the script of the way to take, or say how to get it."""
+    from sciml_bench.errors import UsageError
+    from sciml_bench.record.lines import write_whole
+
+    best = found.recommendation.ways[0]
+    problem, *words = best.cell.label.split("/")
+    if code is None:
+        rtol = "" if best.rtol is None else f" --rtol {best.rtol:g}"
+        cell = "/".join([*words[:4], *words[6:]])
+        click.echo(f"as a script: sciml-bench describe {problem} --code {cell}{rtol}", err=as_json)
+        return
+    try:
+        text = found.script(best)
+    except UsageError as error:
+        click.echo(f"no script: {error}", err=True)
+        return
+    write_whole(code, text)
+    click.echo(f"script: {code}", err=as_json)
 
 
 _TORCH = ("torchdiffeq", "torchode")

@@ -27,17 +27,27 @@ _SHOWN = 12
 Examples:
   sciml-bench describe robertson
   sciml-bench describe robertson --code diffrax
+  sciml-bench describe robertson --code scipy/odeint/forward/compiled --rtol 1e-8
   sciml-bench describe my_problem.toml --json
 """
 )
 @click.argument("problem")
-@click.option("--code", metavar="ADAPTER[/MODE]", help="Print equations and loss as this adapter receives them.")
+@click.option(
+    "--code",
+    metavar="ADAPTER[/MODE]|CELL",
+    help="Print equations and loss as this adapter receives them, or the script of a cell, as "
+    "diffrax/tsit5/forward/compiled.",
+)
+@click.option("--rtol", type=float, default=1e-6, show_default=True, help="The tolerance of the script.")
 @json_option
-def describe(problem: str, code: str | None, as_json: bool) -> None:
+def describe(problem: str, code: str | None, rtol: float, as_json: bool) -> None:
     """Describe a problem, or print its equations as source code.
 
     PROBLEM is a name of the catalog or a problem file. Told are its equations, numbers, sizes and literature.
     """
+    if code is not None and code.count("/") > 1:
+        click.echo(_script(problem, code, rtol), nl=False)
+        return
     model = model_named(problem)
     if model is not None:
         _describe_model(model, code, as_json)
@@ -76,6 +86,20 @@ def _load(name: str) -> Problem:
     if name.endswith(".toml") or Path(name).is_file():
         return load_problem(Path(name))
     return catalog.load(name)
+
+
+def _script(problem: str, words: str, rtol: float) -> str:
+    """The script of a cell, by adapter, method, sensitivity, mode, and how it saves if that is unusual."""
+    from sciml_bench.errors import UsageError
+    from sciml_bench.plan.script import script_of_cell
+
+    parts = words.split("/")
+    if len(parts) not in (4, 5) or not 0 < rtol < 1:
+        raise UsageError(
+            f"'{words}' at {rtol:g} is no cell at a tolerance; write adapter/method/sensitivity/mode, as "
+            "diffrax/tsit5/forward/compiled, and --rtol between 0 and 1"
+        )
+    return script_of_cell(problem, parts, rtol)
 
 
 def _source(problem: Problem, adapter: str) -> tuple[str, str]:

@@ -78,7 +78,7 @@ class TaskFactory:
         if self.entries[cell.problem].track == CONVENTIONAL:
             return self._model_task(cell, block)
         points = self.points_of(cell)
-        loosest = max(point.rtol for point in (*points, *self.profile.points))
+        loosest = max((point.rtol for point in (*points, *self.profile.points)), default=0.0)
         return Task(
             cell=cell,
             program=self.adapters[cell.adapter].program,

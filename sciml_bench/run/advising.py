@@ -10,8 +10,9 @@ from pathlib import Path
 
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import adapters
+from sciml_bench.adapters.script import script_of
 from sciml_bench.analysis.call_cost import CallCost, tolerances
-from sciml_bench.analysis.recommendation import Recommendation, nearest, recommendation
+from sciml_bench.analysis.recommendation import Recommendation, Way, nearest, recommendation
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.engine.local import LocalEngine
 from sciml_bench.errors import UsageError
@@ -59,7 +60,18 @@ class Found:
 
     recommendation: Recommendation
     runs: tuple[Run, ...]
+    plan: Plan
     interrupted: bool = False
+
+    def script(self, way: Way) -> str:
+        """The script of a way, at the tolerance that reached the accuracy.
+
+        Raises:
+            UsageError: there is none for its adapter, or for this kind of problem.
+        """
+        rtol = way.rtol or self.recommendation.advised.accuracy
+        task = self.plan.material.task(way.cell, block=0)
+        return script_of(self.plan.adapters[way.cell.adapter], task, Point(rtol=rtol, atol=rtol))
 
 
 @dataclass(frozen=True)
@@ -127,7 +139,7 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
     first = recommendation(entry.name, asked.advised, screened, refused=refused)
     best = nearest(screened, asked.advised)
     if looking.interrupted or not best:
-        return Found(first, (looking.run,), looking.interrupted)
+        return Found(first, (looking.run,), looking.plan, looking.interrupted)
     listener.sorted(first)
     racing = _opened(asked, known, tuple(item.cell for item in best), _points(best, asked.advised), RACE)
     racing.plan.material.share(looking.plan.material)
@@ -138,7 +150,7 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
         engine=RacingEngine(inner, race, asked.advised, start_s + asked.within_s, told=listener.raced, now=now)
     )
     answer = recommendation(entry.name, asked.advised, screened, _cells(racing), refused)
-    return Found(answer, (looking.run, racing.run), racing.interrupted)
+    return Found(answer, (looking.run, racing.run), looking.plan, racing.interrupted)
 
 
 def _opened(

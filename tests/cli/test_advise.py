@@ -71,3 +71,14 @@ def test_wrong_questions_are_refused(cli, words, told):
     done = cli(*words)
     assert done.code == 2
     assert told in done.err
+
+
+def test_a_way_without_a_script_says_so(cli):
+    done = cli("advise", "decay", "--in", "beta", "--code", "gradient.py")
+    assert done.code == 0
+    assert "no script: there are no scripts for beta yet" in done.err
+
+
+def test_without_a_file_the_command_that_prints_the_script_is_told(cli):
+    done = cli("advise", "decay", "--in", "beta")
+    assert "as a script: sciml-bench describe decay --code beta/" in done.out

@@ -87,6 +87,7 @@ ADAPTER = Adapter(
     extra="jax",
     target="jax",
     program="sciml_bench.adapters.diffrax.program:build",
+    script="sciml_bench.adapters.diffrax.script:script_of",
     methods=(*EXPLICIT, *IMPLICIT, *SPLIT, *STOCHASTIC),
     sensitivities=("checkpointed", "discrete", "backsolve", "forward"),
     modes=("compiled",),

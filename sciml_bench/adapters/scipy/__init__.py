@@ -57,6 +57,7 @@ ADAPTER = Adapter(
     extra="",
     target="numpy",
     program="sciml_bench.adapters.scipy.program:build",
+    script="sciml_bench.adapters.scipy.script:script_of",
     methods=(
         Method("rk45", family="explicit_rk", order=5, implicit=False, lands=True, interpolant=4),
         Method("dop853", family="explicit_rk", order=8, implicit=False, lands=True, interpolant=7),

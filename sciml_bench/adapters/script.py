@@ -1,0 +1,123 @@
+"""A cell as a script of its own: the model, the solver and the gradient in its framework, without this package.
+
+What is common to all frameworks: the head, the numbers, and the check of what was computed against the reference.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+
+from sciml_bench.adapters.base import Adapter
+from sciml_bench.errors import UsageError
+from sciml_bench.record.task import Point, Task
+
+_PER_LINE = 5
+
+
+def script_of(adapter: Adapter, task: Task, point: Point) -> str:
+    """The script of a cell at a tolerance.
+
+    Raises:
+        UsageError: there is none for this adapter, or for this kind of problem.
+    """
+    if not adapter.script:
+        raise UsageError(f"there are no scripts for {adapter.name} yet; `describe --code {adapter.name}` has the model")
+    module, _, function = adapter.script.partition(":")
+    return getattr(importlib.import_module(module), function)(task, point)
+
+
+def refuse(task: Task, *features: str) -> None:
+    """Refuse a task of which a script would need what it does not have.
+
+    Raises:
+        UsageError: the problem has one of these features, or is a batch.
+    """
+    found = [feature for feature in features if f"\ndef {feature}(" in task.source]
+    if task.numbers.batch > 1:
+        found.append("a batch of trajectories")
+    if found:
+        raise UsageError(f"{task.cell.problem} has {', '.join(found)}: there are no scripts for such problems yet")
+
+
+def has(task: Task, name: str) -> bool:
+    """Whether the emitted source defines a function or a constant of this name."""
+    return f"\ndef {name}(" in task.source or f"\n{name} = " in task.source
+
+
+def numbers(name: str, values: Sequence[float]) -> str:
+    """A vector as a statement, a few numbers to a line."""
+    texts = [repr(float(value)) for value in values]
+    if len(texts) <= _PER_LINE:
+        return f"{name} = np.array([{', '.join(texts)}])"
+    rows = [", ".join(texts[start : start + _PER_LINE]) for start in range(0, len(texts), _PER_LINE)]
+    return "\n".join([f"{name} = np.array([", *(f"    {row}," for row in rows), "])"])
+
+
+def head(task: Task, needs: str) -> str:
+    """The docstring."""
+    cell = task.cell
+    what = "parameters" if task.numbers.wrt == "parameters" else "initial values"
+    first = f"{cell.problem}: gradients of its loss with respect to its {what}, by {cell.solver}."
+    return f'"""{first}\n\nNeeds {needs}.\n"""\n'
+
+
+def model(task: Task) -> str:
+    """The emitted source without its own docstring."""
+    return task.source.partition('"""\n')[2].strip("\n")
+
+
+def given(task: Task, point: Point) -> str:
+    """The numbers of the problem and the tolerances."""
+    values = task.numbers
+    return "\n".join(
+        [
+            numbers("P", values.p),
+            numbers("Y0", values.y0),
+            f"T0, T1 = {values.t0!r}, {values.t1!r}",
+            numbers("SAVED", values.save_times),
+            f"RTOL = {point.rtol!r}",
+            numbers("SCALE", values.atol_scale),
+            f"ATOL = {point.atol!r}*SCALE",
+        ]
+    )
+
+
+def check(task: Task) -> str:
+    """What is printed: the loss, the gradient, the time of a call, and the error against the reference."""
+    reference = task.reference
+    known = reference is not None and reference.gradient is not None
+    sizes = task.theta.sizes if task.theta is not None else [1.0] * len(task.numbers.theta)
+    lines = ['if __name__ == "__main__":']
+    if known and reference is not None and reference.gradient is not None:
+        lines[:0] = [
+            f"# The {reference.kind} gradient, and the sizes of what it is taken with respect to.",
+            numbers("REFERENCE", reference.gradient),
+            numbers("SIZES", sizes),
+            "",
+            "",
+        ]
+    theta = "P" if task.numbers.wrt == "parameters" else "Y0"
+    lines += [
+        f"    value, slopes = value_and_gradient({theta})",
+        "    times = []",
+        "    for k in range(20):",
+        f"        theta = {theta}*(1 + 1e-6*k)",
+        "        start = time.perf_counter()",
+        "        value_and_gradient(theta)",
+        "        times.append(time.perf_counter() - start)",
+        '    print(f"loss {value:.12g}")',
+        '    print(f"gradient {slopes}")',
+        '    print(f"{1e3*np.median(times):.3g} ms per gradient")',
+    ]
+    if known:
+        lines += [
+            "    error = np.linalg.norm(SIZES*(slopes - REFERENCE))/np.linalg.norm(SIZES*REFERENCE)",
+            '    print(f"relative error of the gradient {error:.1e}")',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def joined(*parts: str) -> str:
+    """The parts, two empty lines apart."""
+    return "\n\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"

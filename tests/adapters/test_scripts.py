@@ -1,0 +1,123 @@
+"""Scripts of cells run without this package, and compute what the cells do."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from needs import skip_without
+
+from sciml_bench.errors import UsageError
+from sciml_bench.plan.script import script_of_cell
+
+FOLDER = Path(__file__).parents[1]
+COMPARTMENTS = str(FOLDER / "emit" / "data" / "compartments.toml")
+SIR = str(FOLDER / "reference" / "public" / "sir-fit.toml")
+
+SWITCHED = """
+spec = 1
+name = "switched"
+title = "A decay whose rate jumps, with a start and a penalty of its own"
+[time]
+t1 = 3
+save = { times = [0.5, 1, 2, 3] }
+breakpoints = [1.25]
+[parameters]
+k = 0.7
+a = 1.5
+[states]
+x = "a**2"
+y = 0
+[equations]
+x = "-where(t >= 1.25, 3*k, k)*x"
+y = "k*x - y"
+[loss]
+of = "y"
+penalty = "0.1*k**2"
+"""
+
+
+def error_of(text: str, folder: Path) -> float:
+    """Run a script where this package cannot be imported, and return the error that it prints."""
+    assert "sciml_bench" not in text
+    path = folder / "script.py"
+    path.write_text(text, encoding="utf-8")
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    environment.pop("PYTHONPATH", None)
+    command = [sys.executable, str(path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, cwd=folder, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = re.search(r"relative error of the gradient (\S+)", done.stdout)
+    assert found is not None, done.stdout
+    return float(found[1])
+
+
+@pytest.fixture
+def switched(tmp_path: Path) -> str:
+    path = tmp_path / "switched.toml"
+    path.write_text(SWITCHED, encoding="utf-8")
+    return str(path)
+
+
+SCIPY = (
+    "scipy/odeint/forward/eager",
+    "scipy/rk45/forward/eager",
+    "scipy/radau/forward/eager",
+    "scipy/bdf/forward/eager",
+)
+
+
+@pytest.mark.parametrize("cell", SCIPY)
+@pytest.mark.parametrize("problem", ["lotka-volterra", COMPARTMENTS, SIR, "switched"])
+def test_scipy(cell, problem, switched, tmp_path):
+    name = switched if problem == "switched" else problem
+    if name == COMPARTMENTS:
+        with pytest.raises(UsageError, match="states that are fields"):
+            script_of_cell(name, cell.split("/"), 1e-7)
+        return
+    assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
+
+
+@pytest.mark.parametrize("cell", ["scipy/odeint/forward/compiled", "scipy/bdf/forward/compiled"])
+def test_scipy_with_numba(cell, tmp_path):
+    skip_without("numba")
+    assert error_of(script_of_cell("robertson", cell.split("/"), 1e-7), tmp_path) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("cell", "problem"),
+    [
+        ("diffrax/kvaerno5-chord/forward/compiled/landing", "robertson"),
+        ("diffrax/tsit5/checkpointed/compiled", "spiral-node"),
+        ("diffrax/tsit5/forward/compiled", "switched"),
+        ("diffrax/dopri8/discrete/compiled", "kepler-e05"),
+        ("diffrax/tsit5/forward/compiled", COMPARTMENTS),
+    ],
+)
+def test_diffrax(cell, problem, switched, tmp_path):
+    skip_without("diffrax")
+    name = switched if problem == "switched" else problem
+    assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("problem", "cell", "told"),
+    [
+        ("neural-sde", "diffrax/heun/checkpointed/compiled", "controls"),
+        ("lotka-volterra", "tensorflow/bdf/forward/xla", "no scripts for tensorflow yet"),
+        ("lotka-volterra", "diffrax/tsit5/backsolve/compiled", "gradients by backsolve"),
+        ("lotka-volterra", "diffrax/tsit6/forward/compiled", "no method of diffrax 'tsit6'"),
+        ("spiral-node", "scipy/rk45/forward/eager", "cannot run spiral-node"),
+        ("pleiades", "scipy/rk45/forward/eager", "224 equations"),
+        ("lotka-volterra", "scipy/radau/forward/eager/landing", "steps that land"),
+    ],
+)
+def test_what_has_no_script_is_named(problem, cell, told):
+    with pytest.raises(UsageError, match=told):
+        script_of_cell(problem, cell.split("/"), 1e-6)
