@@ -20,16 +20,8 @@ from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
 from sciml_bench.record.probe import Probed
 from sciml_bench.record.task import (
-    CALLS,
-    DEFAULT_SAVING,
-    LANDING,
-    SOLVE,
-    SOLVERS,
-    WARM,
-    Cell,
-    Point,
-    Training,
-)
+    CALLS, DEFAULT_SAVING, LANDING, SOLVE, SOLVERS, WARM, Cell, Point, Training,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from sciml_bench.models.model import Layer
@@ -208,9 +200,9 @@ class Adapter:
     reason, with the cure, why it cannot run here though its packages are installed; both start nothing. ``track`` says
     which problems are its own. ``recipes`` gives the ways that are recommended for a problem, the best first.
     ``compiles_long`` tells that it compiles for a minute or more in every process, however easy the problem. ``cost``
-    is what its cells take, for plans; without a ``look`` figures find it one. ``locks`` gives the texts of files, by
-    their names, that pin what its workers load and that no list of Python's packages has; each run keeps them.
-    ``script`` names the function, as ``program`` does, that writes a task at a point as a script without this package.
+    is what its cells take, for plans; without a ``look`` figures find it one. ``locks`` gives the texts of files that
+    pin what its workers load besides Python's packages, by their names. ``script`` names the function, as ``program``
+    does, that writes a task at a point as a script.
     """
 
     name: str
