@@ -20,8 +20,16 @@ from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
 from sciml_bench.record.probe import Probed
 from sciml_bench.record.task import (
-    CALLS, DEFAULT_SAVING, LANDING, SOLVE, SOLVERS, WARM, Cell, Point, Training,
-)  # fmt: skip
+    CALLS,
+    DEFAULT_SAVING,
+    LANDING,
+    SOLVE,
+    SOLVERS,
+    WARM,
+    Cell,
+    Point,
+    Training,
+)
 
 if TYPE_CHECKING:
     from sciml_bench.models.model import Layer
