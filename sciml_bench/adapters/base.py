@@ -201,9 +201,8 @@ class Adapter:
 
     ``packages`` maps each import name to the distribution that provides it. ``target`` is the emitter's target,
     ``mode_targets`` those of modes that have another. ``mode_extras`` are the packages that modes need besides, each of
-    the extra that has its name.
-    ``refusal`` gives the reason why a cell cannot run on a problem with these facts, or ``None``. ``cached_modes`` are
-    the modes whose compiled code the framework can keep on the disk and find again in another process. ``variables``
+    the extra that has its name. ``refusal`` gives the reason why a cell cannot run on a problem with these facts, or
+    ``None``. ``cached_modes`` are those whose compiled code the framework finds again in another process. ``variables``
     gives what its workers' environment must hold, and ``lacking`` the reason, with the cure, why it cannot run here
     though its packages are installed; both start nothing. ``track`` says which problems are its own. ``recipes`` gives
     the ways that are recommended for a problem, the best first.
