@@ -44,7 +44,7 @@ class SharedWorker:
         make_caches(self._caches)
         self._watch: WorkerWatch | None = None
         self._cpus: set[int] = set()
-        self._startup_ns = 0
+        self._startup_ns: dict[str, int] = {}
 
     def __enter__(self) -> SharedWorker:
         return self
@@ -55,8 +55,8 @@ class SharedWorker:
     def measure(self, task: Task, timeout_s: float | None = None) -> Measurement:
         """Measure a cell, in phases of at most ``timeout_s``; whatever happens ends in the measurement's outcome.
 
-        Its time from the start of the process to the first gradient holds the start and the import of the process's
-        first cell: what it would take in a process of its own.
+        Its times from the start of the process hold the start and the import of the process's first cell: what they
+        would be in a process of its own.
         """
         started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         start_ns = time.perf_counter_ns()
@@ -65,12 +65,14 @@ class SharedWorker:
         if watch is None:
             log, watch = self._started(task, limits, start_ns)
         else:
-            log = EventLog(task, start_ns - self._startup_ns, 0)
+            start_ns -= sum(self._startup_ns.values())
+            log = EventLog(task, start_ns, 0)
+            log.phases_ns = dict(self._startup_ns)
             watch.hand_over(task.to_json(), log, limits)
         counters = Counters.now(self._cpus, watch.pids)
         ending = watch.resume()
         if self._watch is None:
-            self._startup_ns = sum(log.phases_ns.get(phase, 0) for phase in _BEFORE)
+            self._startup_ns = {phase: log.phases_ns.get(phase, 0) for phase in _BEFORE}
         self._watch = watch if ending is None else None
         during = counters.until(Counters.now(self._cpus, () if ending else watch.pids))
         observed = HostObservations(

@@ -121,7 +121,8 @@ class Intent:
 
     def tolerances(self, label: str) -> tuple[tuple[float, float], ...]:
         """The relative and absolute tolerances of a cell: the profile's ladder, or those of a claim that it tests."""
-        own = self.plan.get("claimed", {}).get("points", {}).get(label)
+        purpose = self.plan.get("claimed") or self.plan.get("advised") or {}
+        own = purpose.get("points", {}).get(label)
         if own is not None:
             return tuple((rtol, atol) for rtol, atol in own)
         return tuple((rtol, rtol) for rtol in self.plan["profile"]["rtols"])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sciml_bench.plan.cells import labels
 from sciml_bench.plan.plan import plan_hash
+from sciml_bench.plan.purpose import SCREEN
 from sciml_bench.record.endings import RESULTS, Nothing, settled
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
@@ -99,8 +100,10 @@ def sequence(seen: Sequence[Seen], intent: Intent) -> Found:
     """Records follow the seeded order; what is measured again may stand anywhere after its first time.
 
     Units that other machines carried out may follow each other in any order. Inside each the order is the plan's, and
-    all of it was measured on one machine.
+    all of it was measured on one machine. Ways that are only looked at, and not compared, have no order: the promising
+    ones come first.
     """
+    looked_at = intent.plan.get("advised", {}).get("stage") == SCREEN
     last: dict[object, int] = {}
     first, hosts = set[tuple[str, int]](), dict[tuple[str, int], str]()
     for item in seen:
@@ -114,14 +117,27 @@ def sequence(seen: Sequence[Seen], intent: Intent) -> Found:
         if again:
             continue
         stretch = (item.host, item.problem, item.block) if item.host else ""
-        if place[0] < last.get(stretch, -1):
+        if place[0] < last.get(stretch, -1) and not looked_at:
             yield item.line, f"block {item.block} position {place[1].order} comes after a later place of the plan"
         last[stretch] = max(last.get(stretch, -1), place[0])
 
 
 def complete(seen: Sequence[Seen], intent: Intent) -> Found:
-    """Every place of the plan has a record, unless earlier blocks settled that the cell fails."""
+    """Every place of the plan has a record, unless earlier blocks settled that the cell fails.
+
+    Advice looks at ways as long as there is time, and in its race a cell may leave, but does not come back.
+    """
     there = {(item.cell_id, item.block) for item in seen}
+    advised = intent.plan.get("advised")
+    if advised is not None:
+        last = {item.cell_id: max(block for cell_id, block in there if cell_id == item.cell_id) for item in seen}
+        for cell_id, block in intent.places:
+            if (cell_id, block) not in there and block < last.get(cell_id, 0):
+                yield (
+                    None,
+                    f"{intent.cells[cell_id]['label']} has no record in block {block}, but in block {last[cell_id]}",
+                )
+        return
     nothing: dict[str, list[Nothing]] = defaultdict(list)
     for item in seen:
         if not item.measured and item.outcome is not Outcome.OK:

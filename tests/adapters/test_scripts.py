@@ -107,10 +107,28 @@ def test_diffrax(cell, problem, switched, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("cell", "problem"),
+    [
+        ("torchdiffeq/dopri5/discrete/eager", "lotka-volterra"),
+        ("torchdiffeq/dopri8/discrete/eager/landing", "kepler-e05"),
+        ("torchdiffeq/dopri5/discrete/eager", "spiral-node"),
+        ("torchdiffeq/dopri5/discrete/eager", "switched"),
+        ("torchdiffeq/dopri5/discrete/eager", COMPARTMENTS),
+    ],
+)
+def test_torchdiffeq(cell, problem, switched, tmp_path):
+    skip_without("torchdiffeq")
+    name = switched if problem == "switched" else problem
+    assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
+
+
+@pytest.mark.parametrize(
     ("problem", "cell", "told"),
     [
         ("neural-sde", "diffrax/heun/checkpointed/compiled", "controls"),
         ("lotka-volterra", "tensorflow/bdf/forward/xla", "no scripts for tensorflow yet"),
+        ("lotka-volterra", "torchdiffeq/rk4/discrete/eager", "fixed steps, as rk4"),
+        ("lotka-volterra", "torchdiffeq/dopri5/backsolve/eager", "backsolve eager in torchdiffeq"),
         ("lotka-volterra", "diffrax/tsit5/backsolve/compiled", "gradients by backsolve"),
         ("lotka-volterra", "diffrax/tsit6/forward/compiled", "no method of diffrax 'tsit6'"),
         ("spiral-node", "scipy/rk45/forward/eager", "cannot run spiral-node"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import json
 import re
@@ -23,6 +24,7 @@ from sciml_bench.host import lock
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.task import Cell
+from sciml_bench.run import advising
 from sciml_bench.run.finished import Finished
 from sciml_bench.stats.verdict import Verdict
 
@@ -235,3 +237,25 @@ def test_importing_it_loads_no_framework_and_no_numpy():
     code = f"import sciml_bench.api, sys; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_advice_says_what_to_take_and_writes_none_without_a_script(small: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(advising, "SCREENING", dataclasses.replace(advising.SCREENING, timeout_s=1.0))
+    monkeypatch.setattr(advising, "RACING", dataclasses.replace(advising.RACING, timeout_s=1.0, processes=2))
+    looked: list[Cell] = []
+
+    class Looking(advising.Listener):
+        def looked(self, cell: Cell, found: object, place: int, total: int) -> None:
+            looked.append(cell)
+
+    found = api.advise("decay", within_s=60, count=10, accuracy=1e-4, adapters="beta", listener=Looking())
+    answer = found.recommendation
+    assert next(iter(answer.sentences)).startswith("Take beta ")
+    assert answer.ways[0].rtol is not None
+    assert {way.cell for way in (*answer.ways, *answer.failed)} == set(looked)
+    for run in found.runs:
+        assert not list(api.load(run.folder).verify().breaches)
+    with pytest.raises(api.UsageError, match="no scripts for beta"):
+        found.script(answer.ways[0])
+    with pytest.raises(api.UsageError, match="no problem 'none'"):
+        api.advise("none")

@@ -115,6 +115,7 @@ ADAPTER = Adapter(
     # TorchInductor fuses what is written number by number, and calls a library for each product with a matrix.
     mode_targets={"compiled": "torch"},
     program="sciml_bench.adapters.torchdiffeq.program:build",
+    script="sciml_bench.adapters.torchdiffeq.script:script_of",
     methods=(*ADAPTIVE, *FIXED),
     sensitivities=("discrete", "backsolve", SEMINORM),
     modes=("eager", "compiled"),

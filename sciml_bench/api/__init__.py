@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from sciml_bench.api.stored_run import Run
 from sciml_bench.errors import EngineError as EngineError
 from sciml_bench.errors import ProblemError as ProblemError
 from sciml_bench.errors import SciMLBenchError as SciMLBenchError
@@ -27,15 +27,11 @@ from sciml_bench.errors import UsageError as UsageError
 if TYPE_CHECKING:
     from sciml_bench.analysis.analysis import Analysis
     from sciml_bench.analysis.comparison.compare import Comparison
-    from sciml_bench.charts.chart import Chart
-    from sciml_bench.export.frame import Frame
     from sciml_bench.models.model import Model
     from sciml_bench.plan.plan import Plan
     from sciml_bench.problem.model import Problem
-    from sciml_bench.record.record import Record
-    from sciml_bench.record.run_folder import Run as Folder
+    from sciml_bench.run.advising import Found, Listener
     from sciml_bench.run.finished import Finished
-    from sciml_bench.verify.verify import Verification
 
 __all__ = (
     "EngineError",
@@ -44,6 +40,7 @@ __all__ = (
     "SciMLBenchError",
     "StoreError",
     "UsageError",
+    "advise",
     "analyse",
     "compare",
     "list",
@@ -60,85 +57,39 @@ RESULTS = Path("results")
 Words = Iterable[str]
 
 
-class Run:
-    """A run in its folder: what was planned, what was measured, and what that says.
+def advise(
+    problem: Path | str,
+    *,
+    within_s: float = 600.0,
+    call: Literal["gradient", "solve"] = "gradient",
+    count: int = 1000,
+    accuracy: float = 1e-6,
+    adapters: Words = (),
+    out: Path | str = RESULTS,
+    wait: bool = False,
+    listener: Listener | None = None,
+) -> Found:
+    """Which way to take for so many gradients, or solves, of a problem at a relative error of ``accuracy``.
 
-    Everything is read when it is first asked for, and kept; :func:`load` the folder again to see later records.
+    ``problem`` is a name of the catalog or a problem file. All ways are looked at, and the best compete, in about
+    ``within_s`` seconds. ``found.recommendation.sentences`` is the answer in words, ``found.recommendation.ways`` are
+    all ways with a time, the one to take first, and ``found.script(way)`` is a way as a script of its own. ``listener``
+    follows what happens, see :class:`~sciml_bench.run.advising.Listener`.
+
+    Raises:
+        UsageError: there is no such problem or adapter, or nothing can run it here.
+        ProblemError: the problem file is wrong.
+        EngineError: another benchmark runs on this host; ``wait`` waits for it.
     """
+    from sciml_bench.host.lock import host_lock
+    from sciml_bench.plan.purpose import SCREEN, Advised
+    from sciml_bench.run.advising import Asked
+    from sciml_bench.run.advising import advise as find
 
-    def __init__(self, folder: Folder):
-        self._run = folder
-
-    @property
-    def folder(self) -> Path:
-        """Where it is."""
-        return self._run.folder
-
-    @property
-    def plan(self) -> Mapping[str, Any]:
-        """The plan as it was written: profile, settings, problems, cells, and what was skipped with the reasons."""
-        return self._run.plan
-
-    @property
-    def environment(self) -> Mapping[str, Any]:
-        """Machine and software."""
-        return self._run.environment
-
-    @cached_property
-    def records(self) -> tuple[Record, ...]:
-        """What every process left, in the order of the file; lines that hold no record are logged and left out."""
-        return tuple(self._run.records())
-
-    @cached_property
-    def analysis(self) -> Analysis:
-        """What the records say: rows, rankings with intervals, advice, failures."""
-        from sciml_bench.analysis.analysis import Analysis
-        from sciml_bench.analysis.summary import summarise
-
-        return Analysis(summarise(self.plan, self.records), self.folder)
-
-    @cached_property
-    def cells(self) -> Frame:
-        """A row for each cell of each table: times in seconds, errors, memory in bytes, verdicts."""
-        from sciml_bench.export.cells import COLUMNS, cell_rows
-        from sciml_bench.export.frame import Frame
-
-        return Frame(COLUMNS, cell_rows(self.analysis))
-
-    @cached_property
-    def samples(self) -> Frame:
-        """A row for each call that was timed, in seconds."""
-        from sciml_bench.export.frame import Frame
-        from sciml_bench.export.samples import COLUMNS, sample_rows
-
-        return Frame(COLUMNS, sample_rows(self._run, lambda _: None))
-
-    def charts(self, kind: str = "work-precision", problem: str | None = None) -> Sequence[Chart]:
-        """The charts of a kind, of one problem or of all; none where there is nothing to draw.
-
-        A chart shows itself in a notebook; ``chart.save(path)`` writes PNG, SVG or PDF, ``chart.rows`` are its data.
-
-        Raises:
-            UsageError: there is no such kind, or no such problem in the run.
-        """
-        from sciml_bench.charts.kinds import charts
-
-        return charts(self.analysis.summary, kind, problem)
-
-    def verify(self) -> Verification:
-        """Whether it was measured by the rules: ``verify().valid``, and each breach with its rule."""
-        from sciml_bench.verify.verify import verify_run
-
-        return verify_run(self._run)
-
-    def __repr__(self) -> str:
-        return f"Run({str(self.folder)!r})"
-
-    def _repr_html_(self) -> str:
-        """Its tables, for notebooks."""
-        from sciml_bench.render.html.notebook import run_html
-
-        return run_html(self.analysis)
+    advised = Advised(SCREEN, call, count, accuracy)
+    asked = Asked(str(problem), advised, within_s, _words(adapters), Path(out), command="sciml_bench.api.advise")
+    with host_lock(label=f"api.advise, {problem}", wait_s=None if wait else 0.0):
+        return find(asked, listener)
 
 
 def plan(
@@ -288,12 +239,12 @@ def compare(
     if (new is None) != (of is not None and others is not None) or (of is None) != (others is None):
         raise UsageError("give two runs, or one run with both of= and others=")
     if new is None:
-        found = within_run(_run(base)._run, str(of), str(others), keyword=keyword, band=width)
+        found = within_run(_run(base).stored, str(of), str(others), keyword=keyword, band=width)
     else:
         found = between_runs(
-            _run(base)._run,
-            _run(new)._run,
-            repeated=[_run(each)._run for each in repeated],
+            _run(base).stored,
+            _run(new).stored,
+            repeated=[_run(each).stored for each in repeated],
             keyword=keyword,
             band=width,
             each_tolerance=each_tolerance,
@@ -324,7 +275,7 @@ def report(
     from sciml_bench.render.html.page import report as page
 
     chosen = [runs] if isinstance(runs, Run | Path | str) else runs
-    folders = [_run(each)._run for each in chosen]
+    folders = [_run(each).stored for each in chosen]
     text = page(folders, datetime.datetime.now(datetime.UTC), progress or (lambda _: None), processes)
     target = Path(path)
     try:

@@ -1,0 +1,97 @@
+"""A run in its folder, for programs and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sciml_bench.analysis.analysis import Analysis
+    from sciml_bench.charts.chart import Chart
+    from sciml_bench.export.frame import Frame
+    from sciml_bench.record.record import Record
+    from sciml_bench.record.run_folder import Run as Folder
+    from sciml_bench.verify.verify import Verification
+
+
+class Run:
+    """A run in its folder: what was planned, what was measured, and what that says.
+
+    Everything is read when it is first asked for, and kept; load the folder again to see later records.
+    """
+
+    def __init__(self, folder: Folder):
+        self.stored = folder
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return self.stored.folder
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """The plan as it was written: profile, settings, problems, cells, and what was skipped with the reasons."""
+        return self.stored.plan
+
+    @property
+    def environment(self) -> Mapping[str, Any]:
+        """Machine and software."""
+        return self.stored.environment
+
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        """What every process left, in the order of the file; lines that hold no record are logged and left out."""
+        return tuple(self.stored.records())
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """What the records say: rows, rankings with intervals, advice, failures."""
+        from sciml_bench.analysis.analysis import Analysis
+        from sciml_bench.analysis.summary import summarise
+
+        return Analysis(summarise(self.plan, self.records), self.folder)
+
+    @cached_property
+    def cells(self) -> Frame:
+        """A row for each cell of each table: times in seconds, errors, memory in bytes, verdicts."""
+        from sciml_bench.export.cells import COLUMNS, cell_rows
+        from sciml_bench.export.frame import Frame
+
+        return Frame(COLUMNS, cell_rows(self.analysis))
+
+    @cached_property
+    def samples(self) -> Frame:
+        """A row for each call that was timed, in seconds."""
+        from sciml_bench.export.frame import Frame
+        from sciml_bench.export.samples import COLUMNS, sample_rows
+
+        return Frame(COLUMNS, sample_rows(self.stored, lambda _: None))
+
+    def charts(self, kind: str = "work-precision", problem: str | None = None) -> Sequence[Chart]:
+        """The charts of a kind, of one problem or of all; none where there is nothing to draw.
+
+        A chart shows itself in a notebook; ``chart.save(path)`` writes PNG, SVG or PDF, ``chart.rows`` are its data.
+
+        Raises:
+            UsageError: there is no such kind, or no such problem in the run.
+        """
+        from sciml_bench.charts.kinds import charts
+
+        return charts(self.analysis.summary, kind, problem)
+
+    def verify(self) -> Verification:
+        """Whether it was measured by the rules: ``verify().valid``, and each breach with its rule."""
+        from sciml_bench.verify.verify import verify_run
+
+        return verify_run(self.stored)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    def _repr_html_(self) -> str:
+        """Its tables, for notebooks."""
+        from sciml_bench.render.html.notebook import run_html
+
+        return run_html(self.analysis)
