@@ -121,6 +121,7 @@ class Recommendation:
         """The answer in words."""
         if not self.ways:
             yield f"No way computes a {self._call} at a relative error of {self._error} here."
+            yield self._cure
             return
         best, tied = self.ways[0], self.tied
         if len(self.ways) == 1:
@@ -151,6 +152,18 @@ class Recommendation:
         )
         uses = f"{quantities.count(self.advised.count)} of them take {total}"
         return "; ".join(part for part in (f"{each} {at}".rstrip(), first, uses) if part)
+
+    @property
+    def _cure(self) -> str:
+        """What to do where nothing works."""
+        if not self.failed:
+            return "None was looked at: give it more time, --within."
+        reasons = [way.reason for way in self.failed]
+        if all(reason.startswith("unchecked") for reason in reasons):
+            return "Nothing says whether the gradients are right: `sciml-bench reference compute` makes a reference."
+        if any("digits only" in reason for reason in reasons):
+            return "Some come near it: ask for less, --accuracy, or look at what they reach below."
+        return "The reasons are below; `sciml-bench describe` shows what was understood of the problem."
 
     @property
     def by_count(self) -> str:

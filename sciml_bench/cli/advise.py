@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +119,7 @@ def advise(
     )
     asked = _for(asked, call, count)
     entry = entry_of(asked)
-    for line in (f"{entry.name}: {entry.title}", *_seen(entry.problem)):
+    for line in (f"{entry.name}: {entry.title}", *_seen(entry.problem, asked.advised.digits)):
         click.echo(line, err=as_json)
     with one_at_a_time(wait):
         found = find(asked, _listener(asked.advised.count, as_json))
@@ -171,10 +172,17 @@ def _for(asked: Asked, call: str, count: int | None) -> Asked:
     return replace(asked, advised=replace(asked.advised, call=call))
 
 
-def _seen(problem: Any) -> list[str]:
+def _seen(problem: Any, digits: float) -> Iterator[str]:
+    """What looking at a problem shows, and whether double precision can have so many digits of it."""
     from sciml_bench.reference.character import character
 
-    return [f"  {line}" for line in character(problem).lines]
+    found = character(problem)
+    yield from (f"  {line}" for line in found.lines)
+    if found.digits is not None and found.digits < digits:
+        yield (
+            f"  A relative error of {10.0**-digits:.1g} is more than double precision has of it: perturbations grow "
+            f"{found.growth:.2g}-fold. Ask for --accuracy {10.0 ** (1 - found.digits):.0e}, or for a shorter time span."
+        )
 
 
 def _listener(count: int, as_json: bool) -> Listener:

@@ -82,3 +82,29 @@ def test_a_way_without_a_script_says_so(cli):
 def test_without_a_file_the_command_that_prints_the_script_is_told(cli):
     done = cli("advise", "decay", "--in", "beta")
     assert "as a script: sciml-bench describe decay --code beta/" in done.out
+
+
+CHAOTIC = """
+spec = 1
+name = "chaotic"
+title = "Growth beyond what doubles hold"
+[time]
+t1 = 30
+[parameters]
+k = 1
+[states]
+x = 1
+y = { initial = 0, scale = 1 }
+[equations]
+x = "k*x - x"
+y = "k*y"
+"""
+
+
+def test_an_accuracy_that_double_precision_cannot_have_is_named_first(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr(advising, "LOOKING_SHARE", 0.0)
+    path = tmp_path / "chaotic.toml"
+    path.write_text(CHAOTIC, encoding="utf-8")
+    done = cli("advise", str(path), "--in", "beta", "--within", "1s")
+    assert "is more than double precision has of it: perturbations grow" in done.out
+    assert "None was looked at: give it more time, --within." in done.out
