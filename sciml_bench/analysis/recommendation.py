@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.call_cost import call_cost
+from sciml_bench.analysis.failures import one_line
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
 from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.plan.cells import BEST
 from sciml_bench.plan.purpose import Advised
 from sciml_bench.record.endings import is_starved
 from sciml_bench.record.record import Record
@@ -93,7 +95,7 @@ class Recommendation:
     """What to take. ``ways`` are those with a cost, the cheapest first; ``failed`` those without.
 
     ``standing`` is that of the race, whose ``blocks`` were run. ``untried`` ways were not looked at as time was up,
-    ``refused`` ones cannot run here, by reason.
+    ``refused`` ones cannot run here, by reason. ``recipes`` are each library's best way as it is recommended.
     """
 
     problem: str
@@ -104,6 +106,24 @@ class Recommendation:
     blocks: int
     untried: int
     refused: Mapping[str, int]
+    recipes: frozenset[Cell] = frozenset()
+
+    @property
+    def cured(self) -> Iterator[str]:
+        """For each library whose best recipe fails here: how, and what works there instead, at what cost."""
+        for way in self.failed:
+            if way.cell not in self.recipes:
+                continue
+            others = [other for other in self.ways if other.cell.adapter == way.cell.adapter]
+            found = "nothing else that was tried works there"
+            if others and others[0].cost is not None:
+                total = quantities.duration(others[0].cost.total_s(self.advised.count))
+                found = f"{' '.join(others[0].cell.words[1:])} works there, {self._uses} take {total}"
+            yield f"{way.name} is what is recommended in {way.cell.adapter}, and fails: {one_line(way.reason)}; {found}"
+
+    @property
+    def _uses(self) -> str:
+        return f"{quantities.count(self.advised.count)} {self._call}s"
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -229,6 +249,7 @@ def recommendation(
         blocks=max((way.raced for way in ways), default=0),
         untried=sum(not item.processes for item in screened),
         refused=refused or {},
+        recipes=frozenset(item.cell for item in screened if item.role == BEST),
     )
 
 

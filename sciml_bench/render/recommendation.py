@@ -70,6 +70,7 @@ def _failures(found: Recommendation) -> Iterator[str]:
     for reason, count in Counter(_shortened(way.reason) for way in found.failed).most_common(_REASONS):
         names = [way.name for way in found.failed if _shortened(way.reason) == reason]
         yield f"  {', '.join(names[:3])}{f' and {count - 3} more' if count > 3 else ''}: {reason}"
+    yield from (f"  {line}" for line in found.cured)
 
 
 def _shortened(reason: str) -> str:
@@ -90,6 +91,7 @@ def recommendation_document(found: Recommendation, folders: Sequence[str]) -> di
         "blocks": found.blocks,
         "ways": [_document(way, found) for way in found.ways],
         "failed": [{"cell": way.cell.label, "reason": way.reason} for way in found.failed],
+        "cured": list(found.cured),
         "untried": found.untried,
         "runs": list(folders),
     }

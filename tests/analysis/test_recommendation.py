@@ -1,0 +1,158 @@
+"""What is recommended of two stored runs: ways that were looked at, and those that competed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from stubs.reported import cell, plan, point, record
+
+from sciml_bench.analysis.call_cost import tolerances
+from sciml_bench.analysis.process_summary import reduce_record
+from sciml_bench.analysis.recommendation import MOST, nearest, recommendation, replayed
+from sciml_bench.analysis.summary import summarise
+from sciml_bench.plan.purpose import RACE, Advised
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.render.recommendation import recommendation_document, recommendation_lines
+
+ADVISED = Advised(RACE, "gradient", 1000, 1e-6)
+FAST, SLOW, FAR = cell("tsit5"), cell("kvaerno5"), cell("rk45", "scipy")
+
+
+def ladder(ms: float):
+    """Gradients of 1e-5, 1e-7 and 1e-8 at tolerances of 1e-4, 1e-6 and 1e-8; the asked accuracy lies in between."""
+    errors = {1e-4: 1e-5, 1e-6: 1e-7, 1e-8: 1e-8}
+    return [
+        point(rtol, solve_ms=ms, gradient_ms=ms * (1 + 0.1 * k), gradient_error=error)
+        for k, (rtol, error) in enumerate(errors.items())
+    ]
+
+
+def cells_of(*records, untried=(), best=()):
+    known = list(dict.fromkeys([*(item.cell for item in records), *untried]))
+    summary = summarise(plan(known), records)
+    for item in summary.cells.values():
+        item.role = "best" if item.cell in best else ""
+    return list(summary.cells.values())
+
+
+def looked(costs, **extra):
+    return cells_of(*(record(which, ladder(ms)) for which, ms in costs.items()), **extra)
+
+
+def raced(costs, blocks):
+    """Costs in ms, or functions of the block."""
+    return cells_of(
+        *(
+            record(which, ladder(ms(block) if callable(ms) else ms), block=block)
+            for which, ms in costs.items()
+            for block in range(blocks)
+        )
+    )
+
+
+def test_a_decided_race_names_one_way_with_its_cost_and_the_next():
+    screened = looked({FAST: 1, SLOW: 2.5, FAR: 50})
+    found = recommendation("robertson", ADVISED, screened, raced({FAST: 1, SLOW: 2.5}, 6))
+    first = next(iter(found.sentences))
+    assert first.startswith(f"Take {FAST.solver}: ")
+    assert "at rtol 1e-6, with an error of 1.0e-07" in first
+    assert f"Next is {SLOW.solver}, " in first
+    assert [way.cell for way in found.ways] == [FAST, SLOW, FAR]
+    assert found.standing.decided
+    (_, _, far) = found.ways
+    assert far.raced == 0
+    assert far.interval is None
+
+
+def test_the_cost_is_read_at_the_asked_accuracy():
+    (way,) = recommendation("robertson", ADVISED, looked({FAST: 1})).ways
+    assert way.cost is not None
+    # Half way, in digits, between 1.0 and 1.1 ms.
+    assert way.cost.each_s == pytest.approx((1.0 * 1.1) ** 0.5 * 1e-3)
+
+
+def test_what_is_not_decided_is_for_now():
+    uneven = {FAST: lambda block: 1.0 + 0.3 * (block % 2), SLOW: lambda block: 1.3 - 0.3 * (block % 2)}
+    found = recommendation("robertson", ADVISED, looked({FAST: 1, SLOW: 1.1}), raced(uneven, 4))
+    text = " ".join(found.sentences)
+    assert "for now" in text
+    assert "Undecided after 4 blocks" in text
+    assert {way.cell for way in found.tied} == {FAST, SLOW}
+
+
+def test_equal_costs_are_a_group():
+    found = recommendation("robertson", ADVISED, looked({FAST: 1, SLOW: 1}), raced({FAST: 1, SLOW: 1}, 40))
+    assert found.standing.decided
+    assert "they cost the same within 5 %" in next(iter(found.sentences))
+
+
+def test_without_a_race_it_is_provisional():
+    assert "Nothing was repeated, so this is provisional" in " ".join(
+        recommendation("robertson", ADVISED, looked({FAST: 1, SLOW: 2})).sentences
+    )
+
+
+def test_one_way_is_the_only_one():
+    assert "the only way that reaches a relative error of 1e-6 here" in " ".join(
+        recommendation("robertson", ADVISED, looked({FAST: 1})).sentences
+    )
+
+
+def test_nothing_that_works_says_what_to_do():
+    assert list(recommendation("robertson", ADVISED, cells_of(untried=[FAST])).sentences) == [
+        "No way computes a gradient at a relative error of 1e-6 here.",
+        "None was looked at: give it more time, --within.",
+    ]
+
+
+def test_a_recommended_way_that_fails_has_its_cure():
+    failed = record(
+        FAST,
+        [PointResult.failed(item, Outcome.NONFINITE, "gradient", "not finite") for item in ladder(1)],
+        outcome=Outcome.NONFINITE,
+        message="not finite",
+    )
+    screened = cells_of(failed, record(SLOW, ladder(2)), best=[FAST])
+    found = recommendation("robertson", ADVISED, screened)
+    (line,) = found.cured
+    assert line.startswith(f"{FAST.solver} is what is recommended in diffrax, and fails: nonfinite")
+    assert "kvaerno5" in line.partition(";")[2]
+    assert any(line in text for text in recommendation_lines(found))
+    assert recommendation_document(found, [])["cured"] == [line]
+
+
+def test_those_that_compete_are_near_the_best_and_few():
+    many = {cell(f"m{k}"): 1 + 0.01 * k for k in range(20)}
+    best = nearest(looked({**many, FAR: 1000}), ADVISED)
+    assert len(best) == MOST
+    assert [item.cell.method for item in best[:2]] == ["m0", "m1"]
+    # Costs hold the time to the first gradient, too, which is the same here.
+    assert FAR not in {item.cell for item in nearest(looked({FAST: 1, FAR: 1000}), ADVISED)}
+
+
+def test_a_race_is_replayed_as_it_was_run():
+    race = replayed(raced({FAST: 1, SLOW: 400}, 3), ADVISED)
+    assert SLOW in race.left
+    assert race.left[SLOW].by == FAST
+
+
+def test_tolerances_lie_about_the_one_that_gives_the_accuracy():
+    process = reduce_record(record(FAST, ladder(1)))
+    loose, middle, tight = (item.rtol for item in tolerances(process, "gradient", 6.0))
+    assert middle == pytest.approx(1e-5)
+    assert (loose, tight) == (pytest.approx(4e-5), pytest.approx(2.5e-6))
+    # The loosest that was tried is better than asked for: looser ones are tried as well.
+    assert [item.rtol for item in tolerances(process, "gradient", 4.0)] == pytest.approx([1.6e-3, 4e-4, 1e-4])
+    with pytest.raises(ValueError, match="never has 12 digits"):
+        tolerances(process, "gradient", 12.0)
+
+
+def test_of_solves_the_first_one_counts_from_the_start_of_the_process():
+    solves = dataclasses.replace(ADVISED, call="solve", accuracy=1e-4)
+    points = [point(1e-4, solve_ms=1, mescd=4.0), point(1e-6, solve_ms=2, mescd=6.0)]
+    phases = {"spawn": 10**6, "interpreter": 10**7, "import": 10**8, "build": 10**7, "first_solve": 3 * 10**6}
+    (way,) = recommendation("robertson", solves, cells_of(record(FAST, points, phases_ns=phases))).ways
+    assert way.cost is not None
+    assert way.cost.first_s == pytest.approx(0.124)
