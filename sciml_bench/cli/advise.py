@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,30 +12,11 @@ import click
 
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import one_at_a_time, typed_command
-from sciml_bench.cli.options import Names, json_option, out_option, print_json, wait_option
+from sciml_bench.cli.options import Names, TimeSpan, json_option, out_option, print_json, wait_option
 from sciml_bench.cli.run import epilog
 
 if TYPE_CHECKING:
     from sciml_bench.run.advising import Asked, Found, Listener
-
-_TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>s|min|h)?")
-_SECONDS = {None: 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
-
-
-class TimeSpan(click.ParamType):
-    """A span of time, as 90s, 10min or 1h; a number alone is seconds."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds."""
-        if isinstance(value, float):
-            return value
-        match = _TIME.fullmatch(value.strip())
-        seconds = float(match["number"]) * _SECONDS[match["unit"]] if match else 0.0
-        if not seconds > 0:
-            self.fail(f"'{value}' is not a time; write for example 90s, 10min or 1h", param, ctx)
-        return seconds
 
 
 class Accuracy(click.ParamType):

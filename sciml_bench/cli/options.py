@@ -90,6 +90,26 @@ class Size(click.ParamType):
         return n_bytes
 
 
+_TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>s|min|h)?")
+_SECONDS = {None: 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+class TimeSpan(click.ParamType):
+    """A span of time, as 90s, 10min or 1h; a number alone is seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds."""
+        if isinstance(value, float):
+            return value
+        match = _TIME.fullmatch(value.strip())
+        seconds = float(match["number"]) * _SECONDS[match["unit"]] if match else 0.0
+        if not seconds > 0:
+            self.fail(f"'{value}' is not a time; write for example 90s, 10min or 1h", param, ctx)
+        return seconds
+
+
 class Names(click.ParamType):
     """Names joined by commas."""
 

@@ -19,6 +19,7 @@ from sciml_bench.record.record import Record
 from sciml_bench.run.executor import Step, Watcher
 from sciml_bench.run.finished import Finished
 from sciml_bench.run.session import Session
+from sciml_bench.run.within import OUT_OF_TIME
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -109,8 +110,12 @@ def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> 
     click.echo(f"run folder: {session.run.folder}", err=as_json)
     with watching(plan, to_stderr=as_json) as watcher:
         whole = session.carry_out(watcher, engine)
+    late = [unit for unit, reason in session.rest.lost.items() if reason == OUT_OF_TIME]
+    if late:
+        click.echo(f"{OUT_OF_TIME}: {_counted(len(late), 'block')} left; the same command goes on with them", err=True)
     for unit, reason in session.rest.lost.items():
-        click.echo(f"lost: {unit}: {reason}", err=True)
+        if reason != OUT_OF_TIME:
+            click.echo(f"lost: {unit}: {reason}", err=True)
     return whole
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,10 @@ import click
 
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import one_at_a_time, typed_command
-from sciml_bench.cli.options import json_option, measuring_options, selection_options, wait_option
+from sciml_bench.cli.options import TimeSpan, json_option, measuring_options, selection_options, wait_option
 
 if TYPE_CHECKING:
+    from sciml_bench.engine.interface import Engine
     from sciml_bench.plan.plan import Plan
     from sciml_bench.run.session import Session
 
@@ -21,6 +23,13 @@ resume_option = click.option(
     "resume",
     default=None,
     help="Continue the newest unfinished run of the same plan, or start anew. Default: continue it if there is one.",
+)
+
+within_option = click.option(
+    "--within",
+    "within_s",
+    type=TimeSpan(),
+    help="Begin no block that would not end in this time, as 30min or 8h; the same command goes on later.",
 )
 
 engine_option = click.option(
@@ -49,6 +58,7 @@ def epilog(*examples: str) -> str:
 @selection_options()
 @measuring_options
 @resume_option
+@within_option
 @engine_option
 @wait_option
 @json_option
@@ -68,6 +78,7 @@ def _suite_verb(name: str, line: str) -> click.Command:
     @selection_options(suite=False)
     @measuring_options
     @resume_option
+    @within_option
     @engine_option
     @wait_option
     @json_option
@@ -95,6 +106,7 @@ def _run(
     *,
     out: Path,
     resume: bool | None,
+    within_s: float | None,
     engine: str,
     wait: bool,
     as_json: bool,
@@ -115,8 +127,16 @@ def _run(
         return _hand_over(session, as_json)
     with one_at_a_time(wait):
         session = open_session(plan, out, name, resume=resume, command=typed_command())
-        carry_out(session, as_json)
+        carry_out(session, as_json, None if within_s is None else _within(session, within_s))
     return end(session, as_json)
+
+
+def _within(session: Session, within_s: float) -> Engine:
+    """The local engine, as long as there is time."""
+    from sciml_bench.engine.local import LocalEngine
+    from sciml_bench.run.within import WithinEngine
+
+    return WithinEngine(LocalEngine(session.run.environment_hash), time.monotonic() + within_s)
 
 
 def _name(selection: dict[str, Any], files: tuple[Path, ...], plan: Plan) -> str:

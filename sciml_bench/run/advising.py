@@ -27,6 +27,7 @@ from sciml_bench.record.task import SOLVERS, Cell, Point
 from sciml_bench.run.racing import RacingEngine
 from sciml_bench.run.screening import ScreeningEngine
 from sciml_bench.run.session import Session, open_session
+from sciml_bench.run.within import WithinEngine
 from sciml_bench.stats.race import Race
 
 LOOKING_SHARE = 0.5
@@ -145,10 +146,8 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
     racing.plan.material.share(looking.plan.material)
     listener.began(RACE, len(best), racing.run.folder)
     race = Race(tuple(item.cell for item in best))
-    inner = LocalEngine(racing.run.environment_hash)
-    racing.carry_out(
-        engine=RacingEngine(inner, race, asked.advised, start_s + asked.within_s, told=listener.raced, now=now)
-    )
+    inner = WithinEngine(LocalEngine(racing.run.environment_hash), start_s + asked.within_s, now)
+    racing.carry_out(engine=RacingEngine(inner, race, asked.advised, told=listener.raced))
     answer = recommendation(entry.name, asked.advised, screened, _cells(racing), refused)
     return Found(answer, (looking.run, racing.run), looking.plan, racing.interrupted)
 

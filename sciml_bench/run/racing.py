@@ -1,8 +1,7 @@
-"""Ways held against each other in blocks of fresh processes, until one is decided to be the best or time is up."""
+"""Ways held against each other in blocks of fresh processes, until one is decided to be the best."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,14 +13,13 @@ from sciml_bench.record.record import Record
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.race import Race
 
-DECIDED, OUT_OF_TIME = "decided", "time is up"
+DECIDED = "decided"
 
 
 class RacingEngine(Engine):
-    """Has another engine carry out each block, for the ways that are still in the race alone.
+    """Has another engine carry out each block, for the ways that are still in the race alone, until it is decided.
 
-    A block is not begun if the race is decided, or if it would not end before ``until_s`` on the clock, as the last one
-    lets expect. ``told`` is called after each block with its number and who left in it.
+    ``told`` is called after each block with its number and who left in it.
     """
 
     name = "race"
@@ -31,15 +29,11 @@ class RacingEngine(Engine):
         inner: Engine,
         race: Race[Cell],
         advised: Advised,
-        until_s: float,
         *,
         told: Callable[[int, tuple[Cell, ...]], None] = lambda *_: None,
-        now: Callable[[], float] = time.monotonic,
     ):
-        self._inner, self._race, self._advised, self._until_s = inner, race, advised, until_s
-        self._told, self._now = told, now
+        self._inner, self._race, self._advised, self._told = inner, race, advised, told
         self._waiting: list[Unit] = []
-        self._block_s = 0.0
 
     def submit(self, unit: Unit) -> None:
         self._waiting.append(unit)
@@ -52,25 +46,24 @@ class RacingEngine(Engine):
         if self._race.standing.decided or not unit.jobs:
             on(Ended(whole, DECIDED))
             return
-        start_s = self._now()
-        if start_s + self._block_s > self._until_s:
-            on(Ended(whole, OUT_OF_TIME))
-            return
         records: list[Record] = []
+        absent = len(whole.jobs) - len(unit.jobs)
+        lost = f"{absent} ways had left the race" if absent else ""
 
         def pass_on(happening: Happening) -> None:
+            nonlocal lost
             if isinstance(happening, Measured):
                 records.append(happening.record)
-            if not isinstance(happening, Ended):
+            if isinstance(happening, Ended):
+                lost = happening.lost or lost
+            else:
                 on(happening)
 
         self._inner.submit(unit)
         self._inner.wait(pass_on)
-        self._block_s = self._now() - start_s
-        left = self._race.keep(unit.block, block_costs(records, self._advised))
-        self._told(unit.block, left)
-        absent = len(whole.jobs) - len(unit.jobs)
-        on(Ended(whole, f"{absent} ways had left the race" if absent else ""))
+        if records:
+            self._told(unit.block, self._race.keep(unit.block, block_costs(records, self._advised)))
+        on(Ended(whole, lost))
 
     def cancel(self) -> None:
         self._waiting.clear()

@@ -250,3 +250,14 @@ def test_earlier_runs_give_the_costs(cli):
     (planned,) = cli("plan", "--cell", cell("fine"), *SMOKE, "--json").json["cells"]
     (record,) = only_run().records()
     assert planned["estimated_s"] == pytest.approx(record.wall_s, abs=0.06)
+
+
+def test_within_a_time_blocks_that_do_not_fit_are_left_for_later(cli):
+    words = ("run", "--problem", "decay", "--adapter", "beta", "--method", "fine", "--mode", "eager")
+    nothing = cli(*words, "--within", "0.001s")
+    assert nothing.code == 0
+    assert "time is up: 3 blocks left; the same command goes on with them" in nothing.err
+    whole = cli(*words, "--within", "1h")
+    assert "time is up" not in whole.err
+    assert "resuming" in whole.err
+    assert "measured 1" in whole.out

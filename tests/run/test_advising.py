@@ -22,8 +22,9 @@ from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
 from sciml_bench.record.record import Measurement, Record
 from sciml_bench.record.task import Cell, Task
 from sciml_bench.run.executor import execute
-from sciml_bench.run.racing import DECIDED, OUT_OF_TIME, RacingEngine
+from sciml_bench.run.racing import DECIDED, RacingEngine
 from sciml_bench.run.screening import ScreeningEngine
+from sciml_bench.run.within import OUT_OF_TIME, WithinEngine
 from sciml_bench.stats.race import Race
 
 ADVISED = Advised(SCREEN, "gradient", 1000, 1e-6)
@@ -134,7 +135,8 @@ def raced(tmp_path: Path, cost: Any, until_s: float = 1e9) -> tuple[list[set[str
     plan, run, now = plan_of(RACE, processes=30), new_run(tmp_path), Now()
     race = Race(tuple(item.cell for item in plan.planned))
     inner = Blocks(cost, now)
-    rest = execute(plan, run, engine=RacingEngine(inner, race, replace(ADVISED, stage=RACE), until_s, now=now))
+    within = WithinEngine(inner, until_s, now)
+    rest = execute(plan, run, engine=RacingEngine(within, race, replace(ADVISED, stage=RACE)))
     return [{job.task.cell.solver for job in unit.jobs} for unit in inner.seen], race, rest
 
 
@@ -175,3 +177,12 @@ def test_a_block_without_costs_ends_nothing_for_ever(tmp_path, failing):
     blocks, race, _ = raced(tmp_path, lambda _cell, block: None if block == failing else 1.0, until_s=1e4)
     assert len(blocks) == failing + 1
     assert race.standing.leads is None
+
+
+def test_a_run_within_a_time_begins_no_block_that_would_not_end(tmp_path):
+    plan, run, now = plan_of(RACE, processes=10), new_run(tmp_path), Now()
+    inner = Blocks(lambda _cell, _block: 1.0, now)
+    rest = execute(plan, run, engine=WithinEngine(inner, 35.0, now))
+    assert len(inner.seen) == 3
+    assert set(rest.lost.values()) == {OUT_OF_TIME}
+    assert not execute(plan, run, engine=WithinEngine(Blocks(lambda _cell, _block: 1.0, now), 1e9, now))
