@@ -76,6 +76,9 @@ def advise(
     all ways with a time, the one to take first, and ``found.script(way)`` is a way as a script of its own. ``listener``
     follows what happens, see :class:`~sciml_bench.run.advising.Listener`.
 
+    >>> found = api.advise("lotka-volterra", within_s=300)  # doctest: +SKIP
+    >>> print(*found.recommendation.sentences)  # doctest: +SKIP
+
     Raises:
         UsageError: there is no such problem or adapter, or nothing can run it here.
         ProblemError: the problem file is wrong.
