@@ -83,8 +83,12 @@ def given(task: Task, point: Point) -> str:
     )
 
 
-def check(task: Task) -> str:
-    """What is printed: the loss, the gradient, the time of a call, and the error against the reference."""
+def check(task: Task, inputs: str = "{}", timed: str = "value_and_gradient(theta)") -> str:
+    """What is printed: the loss, the gradient, the time of a call, and the error against the reference.
+
+    ``inputs`` is how a framework holds theta before a call, and ``timed`` the call itself, without what brings its
+    result to NumPy.
+    """
     reference = task.reference
     known = reference is not None and reference.gradient is not None
     sizes = task.theta.sizes if task.theta is not None else [1.0] * len(task.numbers.theta)
@@ -101,10 +105,10 @@ def check(task: Task) -> str:
     lines += [
         f"    value, slopes = value_and_gradient({theta})",
         "    times = []",
-        "    for k in range(20):",
-        f"        theta = {theta}*(1 + 1e-6*k)",
+        "    while len(times) < 20 or (sum(times) < 1 and len(times) < 1000):",
+        f"        theta = {inputs.format(f'{theta}*(1 + 1e-6*len(times))')}",
         "        start = time.perf_counter()",
-        "        value_and_gradient(theta)",
+        f"        {timed}",
         "        times.append(time.perf_counter() - start)",
         '    print(f"loss {value:.12g}")',
         '    print(f"gradient {slopes}")',

@@ -67,8 +67,9 @@ def nearest(cells: Iterable[CellSummary], advised: Advised) -> list[CellSummary]
 class Way:
     """A way with what it costs; without a cost ``reason`` says why.
 
-    ``first`` and ``each`` are seconds over its processes. ``rtol`` is the loosest tolerance that reached the accuracy,
-    and ``error`` what it reached. ``raced`` are the blocks that it was in, 0 if it was only looked at. ``factor`` is
+    ``first`` and ``each`` are seconds over its processes, ``each`` at the asked accuracy, read between tolerances.
+    ``rtol`` is the loosest tolerance that reached it, ``error`` what that reached, and ``there_s`` how long a call took
+    there. ``raced`` are the blocks that it was in, 0 if it was only looked at. ``factor`` is
     its cost over that of the first way, with an interval if it was raced.
     """
 
@@ -79,6 +80,7 @@ class Way:
     at_most: bool = False
     rtol: float | None = None
     error: float | None = None
+    there_s: float | None = None
     raced: int = 0
     factor: float | None = None
     interval: tuple[float, float] | None = None
@@ -162,16 +164,15 @@ class Recommendation:
 
     def _cost(self, way: Way) -> str:
         bound = "at most " if way.at_most else ""
-        each = f"{bound}{quantities.duration(way.each.median if way.each else None)} per {self._call}"
+        each = f"{bound}{quantities.duration(way.each.median if way.each else None)} per {self._call} at that error"
         first = f"{quantities.duration(way.first.median if way.first else None)} to the first one"
         total = "" if way.cost is None else quantities.duration(way.cost.total_s(self.advised.count))
-        at = (
-            f"at rtol {quantities.tolerance(way.rtol)}, with an error of {quantities.error(way.error)}"
-            if way.rtol
-            else ""
-        )
         uses = f"{quantities.count(self.advised.count)} of them take {total}"
-        return "; ".join(part for part in (f"{each} {at}".rstrip(), first, uses) if part)
+        parts = [each, first, uses]
+        if way.rtol:
+            reaches = f"rtol {quantities.tolerance(way.rtol)} reaches {quantities.error(way.error)}"
+            parts.append(f"{reaches} in {quantities.duration(way.there_s)}")
+        return "; ".join(parts)
 
     @property
     def _cure(self) -> str:
@@ -266,6 +267,9 @@ def _way(item: CellSummary, advised: Advised, raced: bool) -> Way:
         if (work := point.half(advised.call).work) is not None and work.digits >= advised.digits
     ]
     rtol, digits = max(reached, default=(None, None))
+    there = spread(
+        point.half(advised.call).seconds for process in item.processes for point in process.points if point.rtol == rtol
+    )
     return Way(
         item.cell,
         cost=Cost(first.median, each.median),
@@ -274,6 +278,7 @@ def _way(item: CellSummary, advised: Advised, raced: bool) -> Way:
         at_most=all(one.at_most for one in found if one.cost is not None),
         rtol=rtol,
         error=None if digits is None else 10.0**-digits,
+        there_s=None if there is None else there.median,
         raced=len(item.processes) if raced else 0,
     )
 

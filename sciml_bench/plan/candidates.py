@@ -75,6 +75,10 @@ def ranked(found: Candidates, entry: PlannedProblem, adapters: Mapping[str, Adap
     return {cell: tiers[cell] for cell in able}
 
 
+_EITHER = ("multistep",)
+"""Families of LSODA, which goes from explicit to implicit formulas and back by itself."""
+
+
 def _makes(cell: Cell, call: str) -> bool:
     return call != GRADIENT or cell.sensitivity != NO_GRADIENT
 
@@ -82,7 +86,9 @@ def _makes(cell: Cell, call: str) -> bool:
 def _tier(cell: Cell, entry: PlannedProblem, adapter: Adapter) -> int | None:
     """How early a way is tried; ``None`` if it is not."""
     recipes = recipes_of(adapter, entry)
-    suits = takes_both(entry.facts) or adapter.method(cell.method).implicit != takes_explicit(entry.facts)
+    method = adapter.method(cell.method)
+    either = takes_both(entry.facts) or (method.adaptive and method.family in _EITHER)
+    suits = either or method.implicit != takes_explicit(entry.facts)
     for place, recipe in enumerate(recipes):
         if (cell.method, cell.sensitivity, cell.mode, cell.saving) == (
             recipe.method, recipe.sensitivity, recipe.mode, recipe.saving,

@@ -105,6 +105,7 @@ def _document(way: Way, found: Recommendation) -> dict[str, Any]:
         "each_is_at_most": way.at_most,
         "rtol": way.rtol,
         "error": way.error,
+        "at_rtol_s": way.there_s,
         "totals_s": {str(n): way.cost.total_s(n) for n in found.counts} if way.cost else {},
         "blocks": way.raced,
         "factor": way.factor,

@@ -57,7 +57,9 @@ def test_a_decided_race_names_one_way_with_its_cost_and_the_next():
     found = recommendation("robertson", ADVISED, screened, raced({FAST: 1, SLOW: 2.5}, 6))
     first = next(iter(found.sentences))
     assert first.startswith(f"Take {FAST.solver}: ")
-    assert "at rtol 1e-6, with an error of 1.0e-07" in first
+    # 1 ms at an error of 1e-5 and 1.1 ms at 1e-7: in between at the asked one.
+    assert "1.05 ms per gradient at that error" in first
+    assert "rtol 1e-6 reaches 1.0e-07 in 1.10 ms" in first
     assert f"Next is {SLOW.solver}, " in first
     assert [way.cell for way in found.ways] == [FAST, SLOW, FAR]
     assert found.standing.decided

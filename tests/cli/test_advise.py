@@ -20,7 +20,7 @@ def test_the_answer_is_a_sentence_and_a_ranked_table(cli):
     done = cli("advise", "decay", "--in", "alpha", "--within", "10min")
     assert done.code == 0
     answer = done.out[done.out.index("\nTake ") :]
-    assert "per gradient at rtol" in answer.splitlines()[1]
+    assert "per gradient at that error" in answer.splitlines()[1]
     assert "total of 100\u202f000" in answer
     # Every way that computes a gradient is ranked, and every one that does not is named with its reason.
     assert "alpha fine discrete eager" in answer

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.plan.candidates import candidates
+from sciml_bench.plan.candidates import candidates, ranked
 from sciml_bench.plan.plan import Settings, make_plan
 from sciml_bench.plan.problems import entries
 from sciml_bench.plan.profiles import profile_named
@@ -65,3 +65,28 @@ def test_only_adapters_that_are_named_and_of_the_track(installed):
     assert {cell.adapter for cell in candidates(entry, installed, ["scipy"]).cells} == {"scipy"}
     assert candidates(entry, installed, ["scipy"]).absent == {}
     assert not candidates(entry, installed, ["torch"]).cells, "it runs models"
+
+
+def tiers_of(name, known, call="gradient"):
+    entry = entry_of(name)
+    return ranked(candidates(entry, known), entry, known, call)
+
+
+def test_recipes_come_first_and_the_other_kind_of_method_last(installed):
+    tiers = tiers_of("robertson", {"scipy": installed["scipy"], "torchdiffeq": installed["torchdiffeq"]})
+    assert list(tiers.values()) == sorted(tiers.values())
+    assert {cell.adapter for cell, tier in tiers.items() if tier == 0} == {"scipy"}
+    # Robertson is stiff: explicit methods are tried last, also where a library has nothing else to recommend.
+    assert {tier for cell, tier in tiers.items() if cell.method in ("dop853", "rk45", "dopri5")} == {4}
+
+
+def test_what_switches_between_both_kinds_suits_every_problem(installed):
+    tiers = tiers_of("lotka-volterra", {"scipy": installed["scipy"]})
+    assert all(tier < 4 for cell, tier in tiers.items() if cell.method in ("odeint", "lsoda"))
+    assert all(tier == 4 for cell, tier in tiers.items() if cell.method == "radau")
+
+
+def test_of_solves_one_kind_of_gradient_is_tried(installed):
+    tiers = tiers_of("lotka-volterra", {"torchdiffeq": installed["torchdiffeq"]}, "solve")
+    assert tiers
+    assert len({(cell.method, cell.mode, cell.saving) for cell in tiers}) == len(tiers)

@@ -38,7 +38,7 @@ def script_of(task: Task, point: Point) -> str:
         "# Its numbers, and how it is solved.",
         "\n".join([script.given(task, point), *_solver(task)]),
         _functions(task),
-        script.check(task),
+        script.check(task, "jnp.asarray({})", "_gradient(theta).block_until_ready()"),
     )
 
 
@@ -111,15 +111,19 @@ def _functions(task: Task) -> str:
     ]
     differentiate = "jacfwd" if cell.sensitivity == "forward" else "grad"
     gradient = [
-        f"_gradient = jax.jit(jax.{differentiate}(loss_of, has_aux=True))",
+        "@jax.jit",
+        "def _gradient(theta):",
+        f"    slopes, value = jax.{differentiate}(loss_of, has_aux=True)(theta)",
+        "    # One array: each result costs time in every call.",
+        "    return jnp.append(slopes, value)",
         "",
         "",
         "def value_and_gradient(theta):",
         '    """The loss at theta, and its gradient."""',
-        "    slopes, value = _gradient(jnp.asarray(theta))",
+        "    *slopes, value = np.asarray(_gradient(jnp.asarray(theta)))",
         "    if not np.isfinite(value):",
         '        raise RuntimeError("the solve failed: loosen RTOL, or raise MAX_STEPS")',
-        "    return float(value), np.asarray(slopes)",
+        "    return float(value), np.array(slopes)",
     ]
     return "\n".join([*solve, "", "", *gradient])
 
