@@ -103,6 +103,9 @@ def test_its_runs_may_be_compared():
         found = api.load(README.parent / run)
         assert not found.analysis.why_not_comparable
         assert {record.schema for record in found.records} == {SCHEMA}, "measure it again"
+        model = str(found.environment["cpu"]["model"]).replace("(R)", "").removesuffix(" Processor")
+        assert f"cores of an {model}" in " ".join(TEXT.split())
+        assert not any(record.noisy for record in found.records), "README says that none was disturbed"
 
 
 def test_no_figure_stands_outside_a_stored_run():
