@@ -101,6 +101,8 @@ def advise(
     entry = entry_of(asked)
     for line in (f"{entry.name}: {entry.title}", *_seen(entry.problem, asked.advised.digits)):
         click.echo(line, err=as_json)
+    for line in _disturbances():
+        click.echo(line, err=True)
     with one_at_a_time(wait):
         found = find(asked, _listener(asked.advised.count, as_json))
     if as_json:
@@ -163,6 +165,25 @@ def _seen(problem: Any, digits: float) -> Iterator[str]:
             f"  A relative error of {10.0**-digits:.1g} is more than double precision has of it: perturbations grow "
             f"{found.growth:.2g}-fold. Ask for --accuracy {10.0 ** (1 - found.digits):.0e}, or for a shorter time span."
         )
+
+
+_OTHER_WORK = ("load", "processes", "steal", "quota")
+"""What the doctor looks at that makes an answer unsure within minutes."""
+
+
+def _disturbances() -> Iterator[str]:
+    """What other work does to this machine now, before anything is measured."""
+    from sciml_bench.host.doctor import examine
+    from sciml_bench.host.doctor.finding import Status
+    from sciml_bench.host.doctor.readings import gather
+
+    readings = gather(_LOOK_S)
+    for finding in examine(readings) if readings.readable else ():
+        if finding.id in _OTHER_WORK and finding.status is Status.DISTURBS:
+            yield f"  this machine is disturbed: {finding.title}: {finding.found}"
+
+
+_LOOK_S = 0.3
 
 
 def _listener(count: int, as_json: bool) -> Listener:

@@ -43,7 +43,8 @@ class RacingEngine(Engine):
             return
         whole = self._waiting.pop(0)
         unit = replace(whole, jobs=tuple(job for job in whole.jobs if job.task.cell in self._race.running))
-        if self._race.standing.decided or not unit.jobs:
+        # One way alone runs once, too: what is told of it comes from a process of its own.
+        if (self._race.standing.decided and self._race.tried) or not unit.jobs:
             on(Ended(whole, DECIDED))
             return
         records: list[Record] = []

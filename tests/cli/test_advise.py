@@ -6,6 +6,8 @@ import dataclasses
 
 import pytest
 
+from sciml_bench.host import doctor
+from sciml_bench.host.doctor.finding import Finding, Status
 from sciml_bench.run import advising
 
 
@@ -108,3 +110,13 @@ def test_an_accuracy_that_double_precision_cannot_have_is_named_first(cli, tmp_p
     done = cli("advise", str(path), "--in", "beta", "--within", "1s")
     assert "is more than double precision has of it: perturbations grow" in done.out
     assert "None was looked at: give it more time, --within." in done.out
+
+
+def test_other_work_on_the_machine_is_told_before_anything_is_measured(cli, monkeypatch):
+    busy = Finding("load", "load", Status.DISTURBS, "7.00, 7.00, 7.00 in the last 1, 5 and 15 minutes")
+    quiet = dataclasses.replace(busy, id="governor", found="powersave")
+    monkeypatch.setattr(doctor, "examine", lambda _readings: [busy, quiet])
+    monkeypatch.setattr(advising, "LOOKING_SHARE", 0.0)
+    done = cli("advise", "decay", "--in", "beta", "--within", "1s")
+    assert "this machine is disturbed: load: 7.00" in done.err
+    assert "powersave" not in done.err

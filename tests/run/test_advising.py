@@ -186,3 +186,13 @@ def test_a_run_within_a_time_begins_no_block_that_would_not_end(tmp_path):
     assert len(inner.seen) == 3
     assert set(rest.lost.values()) == {OUT_OF_TIME}
     assert not execute(plan, run, engine=WithinEngine(Blocks(lambda _cell, _block: 1.0, now), 1e9, now))
+
+
+def test_one_way_alone_runs_once(tmp_path):
+    plan, run = plan_of(RACE, processes=5), new_run(tmp_path)
+    only = plan.planned[0].cell
+    race = Race((only,))
+    inner = Blocks(lambda _cell, _block: 1.0, Now())
+    execute(plan, run, engine=RacingEngine(inner, race, replace(ADVISED, stage=RACE)))
+    assert [[job.task.cell for job in unit.jobs] for unit in inner.seen] == [[only]]
+    assert race.standing.leads == only
