@@ -8,12 +8,11 @@ next one finds.
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any, TextIO
 
 from sciml_bench.host.process import Clock
-from sciml_bench.measure.protocol import Channel, Ready, Waits
-from sciml_bench.measure.worker import claim_stdin, measure, settle, share_of_limit
+from sciml_bench.measure.protocol import Ready, Waits
+from sciml_bench.measure.worker import measure, serve, share_of_limit
 from sciml_bench.record.task import Task
 
 
@@ -27,15 +26,6 @@ def main(arguments: list[str], stdin: TextIO, channel: Any, clock: Clock) -> int
     return 0
 
 
-def _run() -> int:
-    channel, stdin = Channel.claim_stdout(), claim_stdin()
-    settle()
-    status = main(sys.argv[1:], stdin, channel, Clock())
-    sys.stdout.flush()
-    sys.stderr.flush()
-    return status
-
-
 if __name__ == "__main__":
     # As in other workers, destructors of frameworks are not waited for.
-    os._exit(_run())
+    os._exit(serve(main))

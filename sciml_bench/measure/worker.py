@@ -152,7 +152,7 @@ def _cache_hits(program: Program | None) -> int | None:
         return None
 
 
-def settle() -> None:
+def _settle() -> None:
     """Make this process a quiet child: the engine decides when it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.enable()
@@ -190,7 +190,7 @@ def share_of_limit(limit_s: float) -> float:
     return _LOOP_SHARE * limit_s
 
 
-def claim_stdin() -> TextIO:
+def _claim_stdin() -> TextIO:
     """Take standard input for the engine's lines; others find it empty.
 
     Julia makes its standard input non-blocking, in which waiting for a line would end at once.
@@ -202,9 +202,10 @@ def claim_stdin() -> TextIO:
     return os.fdopen(private)
 
 
-def _run() -> int:
-    channel, stdin = Channel.claim_stdout(), claim_stdin()
-    settle()
+def serve(main: Callable[[list[str], TextIO, Any, Clock], int]) -> int:
+    """Let a worker's main function have this process, and return its status."""
+    channel, stdin = Channel.claim_stdout(), _claim_stdin()
+    _settle()
     status = main(sys.argv[1:], stdin, channel, Clock())
     sys.stdout.flush()
     sys.stderr.flush()
@@ -213,4 +214,4 @@ def _run() -> int:
 
 if __name__ == "__main__":
     # Everything is told; destructors and exit handlers of frameworks crash now and then and have nothing to add.
-    os._exit(_run())
+    os._exit(serve(main))
