@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
 
 import pytest
 from stubs.reported import cell, plan, point, record
@@ -14,6 +15,7 @@ from sciml_bench.analysis.summary import summarise
 from sciml_bench.plan.purpose import RACE, Advised
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
+from sciml_bench.record.task import Cell, Point
 from sciml_bench.render.recommendation import recommendation_document, recommendation_lines
 
 ADVISED = Advised(RACE, "gradient", 1000, 1e-6)
@@ -41,7 +43,7 @@ def looked(costs, **extra):
     return cells_of(*(record(which, ladder(ms)) for which, ms in costs.items()), **extra)
 
 
-def raced(costs, blocks):
+def raced(costs: Mapping[Cell, float | Callable[[int], float]], blocks: int):
     """Costs in ms, or functions of the block."""
     return cells_of(
         *(
@@ -112,7 +114,7 @@ def test_nothing_that_works_says_what_to_do():
 def test_a_recommended_way_that_fails_has_its_cure():
     failed = record(
         FAST,
-        [PointResult.failed(item, Outcome.NONFINITE, "gradient", "not finite") for item in ladder(1)],
+        [PointResult.failed(Point(rtol, rtol), Outcome.NONFINITE, "gradient", "not finite") for rtol in (1e-4, 1e-8)],
         outcome=Outcome.NONFINITE,
         message="not finite",
     )
