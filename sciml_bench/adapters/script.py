@@ -67,6 +67,19 @@ def model(task: Task) -> str:
     return task.source.partition('"""\n')[2].strip("\n")
 
 
+def imports(task: Task, *needed: str, first: Sequence[str] = ()) -> str:
+    """The imports of the model and of its solver, sorted; ``first`` are lines that stand before them."""
+    found = {line for line in model(task).splitlines() if line.startswith(("import ", "from "))} | set(needed)
+    found |= {"import time", "import numpy as np"}
+    return "\n".join([*first, *sorted(found, key=lambda line: (line.startswith("from "), line))])
+
+
+def body(task: Task) -> str:
+    """The model without its imports."""
+    lines = model(task).splitlines()
+    return "\n".join(line for line in lines if not line.startswith(("import ", "from ")))
+
+
 def given(task: Task, point: Point) -> str:
     """The numbers of the problem and the tolerances."""
     values = task.numbers

@@ -15,7 +15,8 @@ _TO_FIRST_SOLVE = ("spawn", "interpreter", "import", "build", "trace", "lower", 
 _FACTOR = 4.0
 """What tolerances differ by about the one that gives the asked accuracy."""
 
-_TIGHTEST = 1e-13
+LOOSEST, TIGHTEST = 0.1, 1e-13
+"""Between these a tolerance means something."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,14 @@ def tolerances(process: ProcessSummary, call: str, digits: float) -> tuple[Point
         raise ValueError(f"it never has {digits:g} digits")
     tight, high = known[place]
     if place == 0:
-        return tuple(Point(rtol=rtol, atol=rtol) for rtol in (tight * _FACTOR**2, tight * _FACTOR, tight))
+        return ladder(tight * _FACTOR**2, tight * _FACTOR, tight)
     loose, low = known[place - 1]
     share = (digits - low) / (high - low)
     middle = loose ** (1 - share) * tight**share
-    found = (middle * _FACTOR, middle, max(_TIGHTEST, middle / _FACTOR))
-    return tuple(Point(rtol=rtol, atol=rtol) for rtol in map(_short, found))
+    return ladder(middle * _FACTOR, middle, middle / _FACTOR)
 
 
-def _short(rtol: float) -> float:
-    return float(f"{rtol:.2g}")
+def ladder(*rtols: float) -> tuple[Point, ...]:
+    """Tolerances in two digits as points, each once, none that means nothing."""
+    short = dict.fromkeys(min(LOOSEST, max(TIGHTEST, float(f"{rtol:.2g}"))) for rtol in rtols)
+    return tuple(Point(rtol=rtol, atol=rtol) for rtol in short)

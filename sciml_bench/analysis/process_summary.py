@@ -148,6 +148,11 @@ class ProcessSummary:
     earlier_scoring: bool = False
 
     @property
+    def starved(self) -> bool:
+        """Whether other work kept it from its processors until it, or a point of it, was ended."""
+        return Outcome.BUSY_TIMEOUT in (self.outcome, *(point.outcome for point in self.points))
+
+    @property
     def peak_rss_bytes(self) -> int | None:
         """The largest resident memory of the process."""
         return None if self.facts is None else self.facts.worker.peak_rss_bytes

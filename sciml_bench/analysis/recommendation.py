@@ -8,17 +8,18 @@ the records alone, so that a stored one gives the answer that was given when it 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.call_cost import call_cost
 from sciml_bench.analysis.failures import one_line
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
 from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.plan.candidates import Candidates
 from sciml_bench.plan.cells import BEST
 from sciml_bench.plan.purpose import Advised
-from sciml_bench.record.endings import is_starved
 from sciml_bench.record.record import Record
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.breakeven import Cost
@@ -34,7 +35,8 @@ MOST = 8
 
 def block_costs(records: Iterable[Record], advised: Advised) -> dict[Cell, float | None]:
     """What each way of a block costs in seconds, ``None`` if it failed; of a starved process nothing is known."""
-    return {record.cell: _total_s(reduce_record(record), advised) for record in records if not is_starved(record)}
+    found = {record.cell: reduce_record(record) for record in records}
+    return {cell: _total_s(process, advised) for cell, process in found.items() if not process.starved}
 
 
 def _total_s(process: ProcessSummary, advised: Advised) -> float | None:
@@ -48,7 +50,7 @@ def replayed(cells: Sequence[CellSummary], advised: Advised) -> Race[Cell]:
     blocks: dict[int, dict[Cell, float | None]] = {}
     for item in cells:
         for process in item.processes:
-            if process.outcome != "busy_timeout":
+            if not process.starved:
                 blocks.setdefault(process.block, {})[item.cell] = _total_s(process, advised)
     for block in sorted(blocks):
         race.keep(block, {cell: cost for cell, cost in blocks[block].items() if cell in race.running})
@@ -69,8 +71,8 @@ class Way:
 
     ``first`` and ``each`` are seconds over its processes, ``each`` at the asked accuracy, read between tolerances.
     ``rtol`` is the loosest tolerance that reached it, ``error`` what that reached, and ``there_s`` how long a call took
-    there. ``raced`` are the blocks that it was in, 0 if it was only looked at. ``factor`` is
-    its cost over that of the first way, with an interval if it was raced.
+    there. ``raced`` are the blocks that it was in, 0 if it was only looked at. ``factor`` is its cost over that of the
+    first way, with an interval if it was raced.
     """
 
     cell: Cell
@@ -91,13 +93,22 @@ class Way:
         """What it is called."""
         return self.cell.solver
 
+    @property
+    def factor_text(self) -> str:
+        """Its factor, with the interval if there is one."""
+        if self.factor is None:
+            return ""
+        interval = "" if self.interval is None else f" [{', '.join(map(quantities.ratio, self.interval))}]"
+        return f"{quantities.ratio(self.factor)}{interval}"
+
 
 @dataclass(frozen=True)
 class Recommendation:
     """What to take. ``ways`` are those with a cost, the cheapest first; ``failed`` those without.
 
     ``standing`` is that of the race, whose ``blocks`` were run. ``untried`` ways were not looked at as time was up,
-    ``refused`` ones cannot run here, by reason. ``recipes`` are each library's best way as it is recommended.
+    ``refused`` ones cannot take this problem, by reason, and what is ``absent`` is not installed. ``recipes`` are each
+    library's best way as it is recommended.
     """
 
     problem: str
@@ -107,7 +118,8 @@ class Recommendation:
     standing: Standing[Cell]
     blocks: int
     untried: int
-    refused: Mapping[str, int]
+    refused: Mapping[str, int] = field(default_factory=dict[str, int])
+    absent: Mapping[str, str] = field(default_factory=dict[str, str])
     recipes: frozenset[Cell] = frozenset()
 
     @property
@@ -201,10 +213,7 @@ class Recommendation:
         return f"Next is {self._against(way)}."
 
     def _against(self, way: Way) -> str:
-        if way.factor is None:
-            return way.name
-        interval = "" if way.interval is None else f" [{', '.join(map(quantities.ratio, way.interval))}]"
-        return f"{way.name}, {quantities.ratio(way.factor)}{interval} times as long"
+        return f"{way.name}, {way.factor_text} times as long" if way.factor_text else way.name
 
     @property
     def _call(self) -> str:
@@ -225,9 +234,12 @@ def recommendation(
     advised: Advised,
     screened: Sequence[CellSummary],
     raced: Sequence[CellSummary] = (),
-    refused: Mapping[str, int] | None = None,
+    found: Candidates | None = None,
 ) -> Recommendation:
-    """The recommendation that two runs give: of the ways looked at, and of those that competed."""
+    """The recommendation that two runs give: of the ways looked at, and of those that competed.
+
+    ``found`` are all candidates, with what keeps others from being one.
+    """
     race = replayed(raced, advised) if raced else None
     of_race = {item.cell: item for item in raced if item.processes}
     ways = [_way(of_race.get(item.cell, item), advised, item.cell in of_race) for item in screened if item.processes]
@@ -249,7 +261,8 @@ def recommendation(
         standing=standing,
         blocks=max((way.raced for way in ways), default=0),
         untried=sum(not item.processes for item in screened),
-        refused=refused or {},
+        refused={} if found is None else Counter(found.refused.values()),
+        absent={} if found is None else found.absent,
         recipes=frozenset(item.cell for item in screened if item.role == BEST),
     )
 

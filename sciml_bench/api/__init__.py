@@ -61,8 +61,8 @@ def advise(
     problem: Path | str,
     *,
     within_s: float = 600.0,
-    call: Literal["gradient", "solve"] = "gradient",
-    count: int = 1000,
+    call: Literal["gradient", "solve", "training"] = "gradient",
+    count: int | None = None,
     accuracy: float = 1e-6,
     adapters: Words = (),
     out: Path | str = RESULTS,
@@ -70,6 +70,8 @@ def advise(
     listener: Listener | None = None,
 ) -> Found:
     """Which way to take for so many gradients, or solves, of a problem at a relative error of ``accuracy``.
+
+    A training is as many gradients as it has steps; without a ``count``, 1000 of the others are wanted.
 
     ``problem`` is a name of the catalog or a problem file. All ways are looked at, and the best compete, in about
     ``within_s`` seconds. ``found.recommendation.sentences`` is the answer in words, ``found.recommendation.ways`` are
@@ -85,12 +87,19 @@ def advise(
         EngineError: another benchmark runs on this host; ``wait`` waits for it.
     """
     from sciml_bench.host.lock import host_lock
-    from sciml_bench.plan.purpose import SCREEN, Advised
     from sciml_bench.run.advising import Asked
     from sciml_bench.run.advising import advise as find
 
-    advised = Advised(SCREEN, call, count, accuracy)
-    asked = Asked(str(problem), advised, within_s, _words(adapters), Path(out), command="sciml_bench.api.advise")
+    asked = Asked.about(
+        str(problem),
+        call,
+        count=count,
+        accuracy=accuracy,
+        within_s=within_s,
+        names=_words(adapters),
+        out=Path(out),
+        command="sciml_bench.api.advise",
+    )
     with host_lock(label=f"api.advise, {problem}", wait_s=None if wait else 0.0):
         return find(asked, listener)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from sciml_bench.cli.options import Names, TimeSpan, json_option, out_option, pr
 from sciml_bench.cli.run import epilog
 
 if TYPE_CHECKING:
-    from sciml_bench.run.advising import Asked, Found, Listener
+    from sciml_bench.run.advising import Found, Listener
 
 
 class Accuracy(click.ParamType):
@@ -88,19 +89,17 @@ def advise(
     MODEL is a name of the catalog or a problem file. All ways are looked at first, one process for each framework; the
     best then compete, each block in fresh processes, until one is decided or time is up.
     """
-    from sciml_bench.plan.purpose import SCREEN, Advised
-    from sciml_bench.render.recommendation import recommendation_document, recommendation_lines
-    from sciml_bench.run.advising import Asked, entry_of
+    from sciml_bench.render.recommendation import print_recommendation, recommendation_document
+    from sciml_bench.run.advising import Asked
     from sciml_bench.run.advising import advise as find
 
-    chosen = tuple(name for group in names for word in group for name in _FRAMEWORKS.get(word, (word,)))
-    asked = Asked(
-        model, Advised(SCREEN, "gradient", count or 1000, accuracy), within_s, chosen, out, command=typed_command()
+    words = [word for group in names for word in group]
+    asked = Asked.about(
+        model, call, count=count, accuracy=accuracy, within_s=within_s, names=words, out=out, command=typed_command()
     )
-    asked = _for(asked, call, count)
-    entry = entry_of(asked)
-    for line in (f"{entry.name}: {entry.title}", *_seen(entry.problem, asked.advised.digits)):
-        click.echo(line, err=as_json)
+    click.echo(f"{asked.entry.name}: {asked.entry.title}", err=as_json)
+    for line in asked.doubts:
+        click.echo(f"  {line}", err=as_json)
     for line in _disturbances():
         click.echo(line, err=True)
     with one_at_a_time(wait):
@@ -108,25 +107,27 @@ def advise(
     if as_json:
         print_json(recommendation_document(found.recommendation, [str(run.folder) for run in found.runs]))
     else:
-        for line in recommendation_lines(found.recommendation):
-            click.echo(line)
+        print_recommendation(found.recommendation)
         click.echo(f"runs: {', '.join(str(run.folder) for run in found.runs)}")
     if found.recommendation.ways:
-        _write(found, code, as_json)
+        _write(found, model, code, as_json)
     return exits.INTERRUPTED if found.interrupted else exits.OK
 
 
-def _write(found: Found, code: Path | None, as_json: bool) -> None:
+def _write(found: Found, model: str, code: Path | None, as_json: bool) -> None:
     """Write the script of the way to take, or say how to get it."""
     from sciml_bench.errors import UsageError
     from sciml_bench.record.lines import write_whole
+    from sciml_bench.record.task import DEFAULT_SAVING
 
     best = found.recommendation.ways[0]
-    problem, *words = best.cell.label.split("/")
     if code is None:
-        rtol = "" if best.rtol is None else f" --rtol {best.rtol:g}"
-        cell = "/".join([*words[:4], *words[6:]])
-        click.echo(f"as a script: sciml-bench describe {problem} --code {cell}{rtol}", err=as_json)
+        cell = best.cell
+        saving = [] if cell.saving == DEFAULT_SAVING else [cell.saving]
+        named = "/".join([cell.adapter, cell.method, cell.sensitivity, cell.mode, *saving])
+        words = ["sciml-bench", "describe", model, "--code", named]
+        words += [] if best.rtol is None else ["--rtol", f"{best.rtol:g}"]
+        click.echo(f"as a script: {shlex.join(words)}", err=as_json)
         return
     try:
         text = found.script(best)
@@ -135,36 +136,6 @@ def _write(found: Found, code: Path | None, as_json: bool) -> None:
         return
     write_whole(code, text)
     click.echo(f"script: {code}", err=as_json)
-
-
-_TORCH = ("torchdiffeq", "torchode")
-_FRAMEWORKS = {"jax": ("diffrax",), "torch": _TORCH, "pytorch": _TORCH, "tf": ("tensorflow",)}
-"""What people call the framework of an adapter of solvers."""
-
-
-def _for(asked: Asked, call: str, count: int | None) -> Asked:
-    from dataclasses import replace
-
-    from sciml_bench.run.advising import entry_of
-
-    if call == "training":
-        training = entry_of(asked).training
-        steps = count or (1000 if training is None else training.steps)
-        return replace(asked, advised=replace(asked.advised, count=steps))
-    return replace(asked, advised=replace(asked.advised, call=call))
-
-
-def _seen(problem: Any, digits: float) -> Iterator[str]:
-    """What looking at a problem shows, and whether double precision can have so many digits of it."""
-    from sciml_bench.reference.character import character
-
-    found = character(problem)
-    yield from (f"  {line}" for line in found.lines)
-    if found.digits is not None and found.digits < digits:
-        yield (
-            f"  A relative error of {10.0**-digits:.1g} is more than double precision has of it: perturbations grow "
-            f"{found.growth:.2g}-fold. Ask for --accuracy {10.0 ** (1 - found.digits):.0e}, or for a shorter time span."
-        )
 
 
 _OTHER_WORK = ("load", "processes", "steal", "quota")
@@ -215,7 +186,7 @@ def _listener(count: int, as_json: bool) -> Listener:
                 best = f"; best so far, {quantities.count(count)} take {quantities.duration(self._best_s)}"
             say(f"[{place}/{total}] {cell.solver}: {what}{best}")
 
-        def sorted(self, first: Any) -> None:
+        def provisional(self, first: Any) -> None:
             for sentence in first.sentences:
                 say(sentence)
 

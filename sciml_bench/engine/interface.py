@@ -8,6 +8,7 @@ reported an event, a job was measured, a unit was handed over or ended.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,3 +92,25 @@ class Engine(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.cancel()
+
+
+class OneByOne(Engine):
+    """An engine that carries out its units one after the other, in this process."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Unit] = deque()
+
+    def submit(self, unit: Unit) -> None:
+        self._waiting.append(unit)
+
+    def wait(self, on: OnHappening) -> None:
+        if self._waiting:
+            self.carry_out(self._waiting.popleft(), on)
+
+    @abstractmethod
+    def carry_out(self, unit: Unit, on: OnHappening) -> None:
+        """Carry out a unit and report all that happens, its end last."""
+
+    def cancel(self) -> None:
+        # The workers of the unit at hand ended when its measurements were closed.
+        self._waiting.clear()

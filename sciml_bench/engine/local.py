@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import psutil
 
 from sciml_bench.engine.group import measure_group
-from sciml_bench.engine.interface import Ended, Engine, Measured, OnHappening, Told
+from sciml_bench.engine.interface import Ended, Measured, OneByOne, OnHappening, Told
 from sciml_bench.engine.unit import Job, Unit
 from sciml_bench.measure.protocol import Event
 from sciml_bench.record.record import Record
@@ -20,7 +19,7 @@ _MOST_TOGETHER = 8
 _BYTES_OF_A_WORKER = 3 * 2**29
 
 
-class LocalEngine(Engine):
+class LocalEngine(OneByOne):
     """Workers on this host.
 
     ``environment_hash`` names the environment that its records are measured in; ``host`` is kept in them, see
@@ -30,26 +29,16 @@ class LocalEngine(Engine):
     name = "local"
 
     def __init__(self, environment_hash: str, host: str = ""):
+        super().__init__()
         self._environment_hash = environment_hash
         self._host = host
-        self._waiting: deque[Unit] = deque()
 
-    def submit(self, unit: Unit) -> None:
-        self._waiting.append(unit)
-
-    def wait(self, on: OnHappening) -> None:
-        if not self._waiting:
-            return
-        unit = self._waiting.popleft()
+    def carry_out(self, unit: Unit, on: OnHappening) -> None:
         indices = range(len(unit.jobs))
         for together in _batches(indices, unit.comparable):
             for record in self._measured(unit, together, on):
                 on(Measured(unit, record))
         on(Ended(unit))
-
-    def cancel(self) -> None:
-        # The workers of the unit at hand ended when its measurements were closed.
-        self._waiting.clear()
 
     def _measured(self, unit: Unit, indices: Sequence[int], on: OnHappening) -> Iterator[Record]:
         """The records of jobs whose cells take turns, in their order."""

@@ -197,18 +197,20 @@ def make_plan(
     sweep: Sweep | None = None,
     claimed: Claimed | None = None,
     advised: Advised | None = None,
+    chosen: tuple[PlannedProblem, ...] = (),
 ) -> Plan:
     """The plan of a selection. A ``settings.timeout_s`` of 0 stands for the profile's own limit.
 
     ``sweep`` tells what sizes the problems stand for, where they are one problem at several, ``claimed`` which cells
-    are the sides of a published claim, ``advised`` what advice they are measured for.
+    are the sides of a published claim, ``advised`` what advice they are measured for. ``chosen`` are problems that
+    were loaded before.
 
     Raises:
         UsageError: a name of the selection does not exist.
         ProblemError: a problem file is wrong.
     """
     selection.check(adapters)
-    chosen = entries(selection, files)
+    chosen = chosen or entries(selection, files)
     planned, skipped = choose(chosen, adapters, selection, profile)
     timeout_s = settings.timeout_s or profile.timeout_s
     return Plan(

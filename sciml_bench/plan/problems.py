@@ -192,6 +192,18 @@ def entries(selection: Selection, files: Iterable[Path] = ()) -> tuple[PlannedPr
     return (*own, *chosen)
 
 
+def entry_named(word: str) -> PlannedProblem:
+    """The one problem that a word names: of the catalog, or a problem file.
+
+    Raises:
+        UsageError: the catalog has no such problem.
+        ProblemError: the file is wrong.
+    """
+    files = (Path(word),) if word.endswith(".toml") or Path(word).is_file() else ()
+    (entry,) = entries(Selection(problems=() if files else (word,)), files)
+    return entry
+
+
 def _from_catalog(name: str) -> PlannedProblem:
     header = catalog.header(name)
     return PlannedProblem(

@@ -6,7 +6,7 @@ problems and cells that it includes, and the time limit of a phase. It never cha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from sciml_bench.errors import UsageError
@@ -156,14 +156,11 @@ SCREENING = Profile(
 )
 """How advice looks at all ways of a problem."""
 
-RACING = Profile(
+RACING = replace(
+    SCREENING,
     name="race",
     processes=60,
     sampling=_sampling(1, 3, 0.2, 200),
-    rtols=(),
-    named_breadth="suited",
-    core_breadth="suited",
-    breadth="suited",
     timeout_s=30.0,
     comparable=True,
     use="hold ways against each other until one is decided to be the best",

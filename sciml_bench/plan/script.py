@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.adapters.script import script_of
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.plan import Settings, make_plan
-from sciml_bench.plan.problems import entries
+from sciml_bench.plan.problems import entry_named
 from sciml_bench.plan.profiles import SCREENING
 from sciml_bench.plan.selection import Selection
 from sciml_bench.record.task import DEFAULT_SAVING, Cell, Point
@@ -22,13 +21,10 @@ def script_of_cell(problem: str, words: Sequence[str], rtol: float) -> str:
         UsageError: there is no such problem or cell, or no script of it.
         ProblemError: the problem file is wrong.
     """
-    files = (Path(problem),) if problem.endswith(".toml") or Path(problem).is_file() else ()
-    named = Selection(problems=() if files else (problem,))
-    (entry,) = entries(named, files)
+    entry = entry_named(problem)
     adapter, method, sensitivity, mode, *saving = words
     cell = Cell(entry.name, adapter, method, sensitivity, mode, saving=saving[0] if saving else DEFAULT_SAVING)
-    chosen = Selection(problems=named.problems, cells=(cell.label,))
-    plan = make_plan(chosen, adapters(), SCREENING, Settings(), files=files)
+    plan = make_plan(Selection(cells=(cell.label,)), adapters(), SCREENING, Settings(), chosen=(entry,))
     refusal = plan.adapters[adapter].why_not(cell, entry.facts)
     if refusal is not None:
         raise UsageError(f"{cell.solver} cannot run {entry.name}: {refusal}")

@@ -124,7 +124,10 @@ def _grid(reader: Reader, name: str, data: dict[str, Any], table: str) -> Grid:
     value = Typed(sympy.S.Zero)
     if "boundary_value" in data:
         if boundary != "dirichlet":
-            raise reader.document.error("'boundary_value' belongs to a dirichlet boundary.", table, "boundary_value")
+            cure = "Fluxes at a boundary are missing: neumann has none; add one to the outermost point as a source."
+            raise reader.document.error(
+                "'boundary_value' belongs to a dirichlet boundary.", table, "boundary_value", cure
+            )
         value = reader.expression(data["boundary_value"], table, "boundary_value")
         if value.shape:
             raise reader.document.error("'boundary_value' must be a scalar.", table, "boundary_value")

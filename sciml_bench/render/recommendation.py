@@ -2,64 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TextIO
 
-from sciml_bench.analysis import quantities
 from sciml_bench.analysis.recommendation import Recommendation, Way
+from sciml_bench.analysis.tables.recommendation import recommendation_table
+from sciml_bench.render.terminal import console_for, print_lines, print_table
 
 _LONGEST_REASON = 100
 _REASONS = 6
 
 
-def recommendation_lines(found: Recommendation) -> Iterator[str]:
-    """The sentences, the ranked table of all ways with a cost, and what failed."""
-    yield ""
-    yield from found.sentences
+def print_recommendation(found: Recommendation, stream: TextIO | None = None) -> None:
+    """Print the sentences, the ranked table of all ways with a cost, and what failed or was not tried."""
+    console = console_for(stream or sys.stdout)
+    print_lines(["", *found.sentences], console)
     if found.ways:
-        yield ""
-        yield from _table(found)
-    yield from _failures(found)
+        print_table(recommendation_table(found), console)
+    print_lines([*_failures(found), *_untried(found)], console)
+
+
+def _untried(found: Recommendation) -> Iterator[str]:
     if found.untried:
         yield f"Not looked at, since time was up: {found.untried} ways. More time: --within."
-
-
-def _table(found: Recommendation) -> Iterator[str]:
-    counts = [quantities.count(n) for n in found.counts]
-    head = ["way", "first", f"each {found.advised.call}", "rtol", "error", *(f"total of {n}" for n in counts), ""]
-    rows = [head, *(_row(way, found) for way in found.ways)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    for row in rows:
-        name, *numbers, last = row
-        cells = [name.ljust(widths[0]), *(text.rjust(width) for text, width in zip(numbers, widths[1:-1], strict=True))]
-        yield "  ".join([*cells, last]).rstrip()
-
-
-def _row(way: Way, found: Recommendation) -> list[str]:
-    totals = [quantities.duration(way.cost.total_s(n)) if way.cost else quantities.NOTHING for n in found.counts]
-    each = quantities.duration(way.each.median if way.each else None)
-    return [
-        way.name,
-        quantities.duration(way.first.median if way.first else None),
-        f"≤ {each}" if way.at_most else each,
-        quantities.NOTHING if way.rtol is None else quantities.tolerance(way.rtol),
-        quantities.error(way.error),
-        *totals,
-        _verdict(way, found),
-    ]
-
-
-def _verdict(way: Way, found: Recommendation) -> str:
-    if way is found.ways[0]:
-        return "take this" if found.standing.decided or len(found.ways) == 1 else "take this for now"
-    if way.factor is None:
-        return ""
-    factor = f"×{quantities.ratio(way.factor)}"
-    if not way.raced:
-        return f"{factor}, looked at once"
-    interval = "" if way.interval is None else f" [{', '.join(map(quantities.ratio, way.interval))}]"
-    return factor + interval
+    for reason, count in Counter(found.refused).most_common(_REASONS):
+        yield f"Not for this problem: {count} ways: {_shortened(reason)}"
+    for name, reason in found.absent.items():
+        yield f"Not here: {name}: {_shortened(reason)}"
 
 
 def _failures(found: Recommendation) -> Iterator[str]:
@@ -93,6 +64,8 @@ def recommendation_document(found: Recommendation, folders: Sequence[str]) -> di
         "failed": [{"cell": way.cell.label, "reason": way.reason} for way in found.failed],
         "cured": list(found.cured),
         "untried": found.untried,
+        "refused": dict(found.refused),
+        "absent": dict(found.absent),
         "runs": list(folders),
     }
 

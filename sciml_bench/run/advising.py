@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.adapters.script import script_of
-from sciml_bench.analysis.call_cost import CallCost, tolerances
+from sciml_bench.analysis.call_cost import CallCost, ladder, tolerances
 from sciml_bench.analysis.recommendation import Recommendation, Way, nearest, recommendation
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.engine.local import LocalEngine
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.candidates import Candidates, candidates, ranked
 from sciml_bench.plan.plan import Plan, Settings, make_plan
-from sciml_bench.plan.problems import PlannedProblem, entries
+from sciml_bench.plan.problems import PlannedProblem, entry_named
 from sciml_bench.plan.profiles import RACING, SCREENING
 from sciml_bench.plan.purpose import RACE, SCREEN, Advised
 from sciml_bench.plan.selection import Selection, check_names
 from sciml_bench.record.run_folder import Run
-from sciml_bench.record.task import SOLVERS, Cell, Point
+from sciml_bench.record.task import GRADIENT, SOLVERS, Cell, Point
 from sciml_bench.run.racing import RacingEngine
 from sciml_bench.run.screening import ScreeningEngine
 from sciml_bench.run.session import Session, open_session
@@ -36,7 +35,8 @@ LOOKING_SHARE = 0.5
 _LADDER = (30.0, 1.0, 1 / 30, 1e-3)
 """Tolerances at which a way is looked at, in units of the asked accuracy."""
 
-_TIGHTEST = 1e-13
+TRAINING = "training"
+"""What can be asked for besides gradients and solves."""
 
 
 class Listener:
@@ -48,7 +48,7 @@ class Listener:
     def looked(self, cell: Cell, found: CallCost, place: int, total: int) -> None:
         """A way was looked at."""
 
-    def sorted(self, first: Recommendation) -> None:
+    def provisional(self, first: Recommendation) -> None:
         """All ways that there was time for were looked at; the first answer is provisional."""
 
     def raced(self, block: int, left: tuple[Cell, ...]) -> None:
@@ -75,40 +75,75 @@ class Found:
         return script_of(self.plan.adapters[way.cell.adapter], task, Point(rtol=rtol, atol=rtol))
 
 
+FRAMEWORKS = {
+    "jax": ("diffrax",),
+    "torch": ("torchdiffeq", "torchode"),
+    "pytorch": ("torchdiffeq", "torchode"),
+    "tf": ("tensorflow",),
+}
+"""What people call the framework of adapters of solvers."""
+
+COUNT = 1000
+"""So many calls are wanted, unless somebody says how many."""
+
+
 @dataclass(frozen=True)
 class Asked:
-    """A question: a problem of the catalog or a problem file, and the advice that is wanted within ``within_s``.
+    """A question: a problem, and the advice that is wanted within ``within_s``.
 
     ``names`` are the adapters to choose from, all if there are none.
     """
 
-    problem: str
+    entry: PlannedProblem
     advised: Advised
     within_s: float
     names: tuple[str, ...] = ()
     out: Path = Path("results")
-    seed: int = 0
-    threads: int = 1
     command: str = ""
 
+    @classmethod
+    def about(
+        cls,
+        problem: str,
+        call: str = GRADIENT,
+        *,
+        count: int | None = None,
+        accuracy: float = 1e-6,
+        within_s: float = 600.0,
+        names: Iterable[str] = (),
+        out: Path = Path("results"),
+        command: str = "",
+    ) -> Asked:
+        """A question about a problem of the catalog, or a problem file; names may be those of frameworks.
+
+        A ``call`` of :data:`TRAINING` asks for as many gradients as a training of the problem has steps.
+
+        Raises:
+            UsageError: the catalog has no such problem, it is a model of the conventional track, or a name is unknown.
+            ProblemError: the file is wrong.
+        """
+        entry = entry_named(problem)
+        if entry.track != SOLVERS:
+            raise UsageError(f"{entry.name} is a model; advice is on equations. `sciml-bench run` measures models")
+        if call == TRAINING:
+            steps = COUNT if entry.training is None else entry.training.steps
+            call, count = GRADIENT, count or steps
+        chosen = tuple(name for word in names for name in FRAMEWORKS.get(word, (word,)))
+        check_names("adapter", chosen, adapters(), "sciml-bench list adapters")
+        return cls(entry, Advised(SCREEN, call, count or COUNT, accuracy), within_s, chosen, out, command)
+
     @property
-    def is_file(self) -> bool:
-        """Whether the problem is a file."""
-        return self.problem.endswith(".toml") or Path(self.problem).is_file()
+    def doubts(self) -> Iterator[str]:
+        """What looking at the problem shows, and whether double precision can have the asked accuracy of it."""
+        from sciml_bench.reference.character import character
 
-
-def entry_of(asked: Asked) -> PlannedProblem:
-    """The problem that is asked about.
-
-    Raises:
-        UsageError: the catalog has no such problem, or it is a model of the conventional track.
-        ProblemError: the file is wrong.
-    """
-    files = (Path(asked.problem),) if asked.is_file else ()
-    (entry,) = entries(Selection(problems=() if files else (asked.problem,)), files)
-    if entry.track != SOLVERS:
-        raise UsageError(f"{entry.name} is a model; advice is on differential equations. `sciml-bench run` measures it")
-    return entry
+        found = character(self.entry.problem)
+        yield from found.lines
+        if found.digits is not None and found.growth is not None and found.digits < self.advised.digits:
+            yield (
+                f"A relative error of {self.advised.accuracy:.1g} is more than double precision has of it: "
+                f"perturbations grow {found.growth:.2g}-fold. Ask for {10.0 ** (1 - found.digits):.0e} at most."
+            )
 
 
 def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], float] = time.monotonic) -> Found:
@@ -120,8 +155,7 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
         StoreError: the folder cannot be written.
     """
     start_s, listener = now(), listener or Listener()
-    entry, known = entry_of(asked), adapters()
-    check_names("adapter", asked.names, known, "sciml-bench list adapters")
+    entry, known = asked.entry, adapters()
     found = candidates(entry, known, asked.names)
     tiers = ranked(found, entry, known, asked.advised.call)
     if not tiers:
@@ -135,20 +169,19 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
             asked.advised, tiers, until_s, looking.run.environment_hash, told=listener.looked, now=now
         )
     )
-    refused = Counter(found.refused.values())
     screened = _cells(looking)
-    first = recommendation(entry.name, asked.advised, screened, refused=refused)
+    first = recommendation(entry.name, asked.advised, screened, found=found)
     best = nearest(screened, asked.advised)
     if looking.interrupted or not best:
         return Found(first, (looking.run,), looking.plan, looking.interrupted)
-    listener.sorted(first)
+    listener.provisional(first)
     racing = _opened(asked, known, tuple(item.cell for item in best), _points(best, asked.advised), RACE)
     racing.plan.material.share(looking.plan.material)
     listener.began(RACE, len(best), racing.run.folder)
     race = Race(tuple(item.cell for item in best))
     inner = WithinEngine(LocalEngine(racing.run.environment_hash), start_s + asked.within_s, now)
     racing.carry_out(engine=RacingEngine(inner, race, asked.advised, told=listener.raced))
-    answer = recommendation(entry.name, asked.advised, screened, _cells(racing), refused)
+    answer = recommendation(entry.name, asked.advised, screened, _cells(racing), found)
     return Found(answer, (looking.run, racing.run), looking.plan, racing.interrupted)
 
 
@@ -166,22 +199,15 @@ def _opened(
 
 
 def _plan(asked: Asked, known: Mapping[str, Adapter], cells: tuple[Cell, ...], advised: Advised) -> Plan:
-    labels = tuple(cell.label for cell in cells)
-    files = (Path(asked.problem),) if asked.is_file else ()
-    selection = Selection(problems=() if files else (asked.problem,), cells=labels)
-    settings = Settings(seed=asked.seed, threads=asked.threads)
-    profile = replace(SCREENING if advised.stage == SCREEN else RACING, rtols=_ladder(advised))
-    return make_plan(selection, known, profile, settings, files=files, advised=advised)
+    selection = Selection(cells=tuple(cell.label for cell in cells))
+    rtols = tuple(point.rtol for point in ladder(*(factor * advised.accuracy for factor in _LADDER)))
+    profile = replace(SCREENING if advised.stage == SCREEN else RACING, rtols=rtols)
+    return make_plan(selection, known, profile, Settings(), chosen=(asked.entry,), advised=advised)
 
 
 def _cells(session: Session) -> list[CellSummary]:
     summary = summarise(session.run.plan, session.run.records(on_damage=lambda _: None))
     return list(summary.cells.values())
-
-
-def _ladder(advised: Advised) -> tuple[float, ...]:
-    """The tolerances at which all ways are looked at, loosest first."""
-    return tuple(dict.fromkeys(max(_TIGHTEST, factor * advised.accuracy) for factor in _LADDER))
 
 
 def _points(best: list[CellSummary], advised: Advised) -> dict[str, tuple[Point, ...]]:

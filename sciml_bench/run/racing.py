@@ -6,17 +6,18 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sciml_bench.analysis.recommendation import block_costs
-from sciml_bench.engine.interface import Ended, Engine, Happening, Measured, OnHappening
+from sciml_bench.engine.interface import Ended, Engine, Happening, Measured, OneByOne, OnHappening
 from sciml_bench.engine.unit import Unit
 from sciml_bench.plan.purpose import Advised
+from sciml_bench.record.endings import is_starved
 from sciml_bench.record.record import Record
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.race import Race
 
-DECIDED = "decided"
+DECIDED, STARVED = "decided", "other work kept a process from its processor"
 
 
-class RacingEngine(Engine):
+class RacingEngine(OneByOne):
     """Has another engine carry out each block, for the ways that are still in the race alone, until it is decided.
 
     ``told`` is called after each block with its number and who left in it.
@@ -32,17 +33,11 @@ class RacingEngine(Engine):
         *,
         told: Callable[[int, tuple[Cell, ...]], None] = lambda *_: None,
     ):
+        super().__init__()
         self._inner, self._race, self._advised, self._told = inner, race, advised, told
-        self._waiting: list[Unit] = []
 
-    def submit(self, unit: Unit) -> None:
-        self._waiting.append(unit)
-
-    def wait(self, on: OnHappening) -> None:
-        if not self._waiting:
-            return
-        whole = self._waiting.pop(0)
-        unit = replace(whole, jobs=tuple(job for job in whole.jobs if job.task.cell in self._race.running))
+    def carry_out(self, unit: Unit, on: OnHappening) -> None:
+        whole, unit = unit, replace(unit, jobs=tuple(job for job in unit.jobs if job.task.cell in self._race.running))
         # One way alone runs once, too: what is told of it comes from a process of its own.
         if (self._race.standing.decided and self._race.tried) or not unit.jobs:
             on(Ended(whole, DECIDED))
@@ -62,10 +57,13 @@ class RacingEngine(Engine):
 
         self._inner.submit(unit)
         self._inner.wait(pass_on)
+        if any(map(is_starved, records)):
+            # A race goes on with its next block instead of repeating this one.
+            lost = lost or STARVED
         if records:
             self._told(unit.block, self._race.keep(unit.block, block_costs(records, self._advised)))
         on(Ended(whole, lost))
 
     def cancel(self) -> None:
-        self._waiting.clear()
+        super().cancel()
         self._inner.cancel()

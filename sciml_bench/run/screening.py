@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from sciml_bench.analysis.call_cost import CallCost, call_cost
 from sciml_bench.analysis.process_summary import reduce_record
 from sciml_bench.analysis.recommendation import NEAR
-from sciml_bench.engine.interface import Ended, Engine, Measured, OnHappening
+from sciml_bench.engine.interface import Ended, Measured, OneByOne, OnHappening
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.shared_worker import SharedWorker
 from sciml_bench.engine.unit import Job, Unit
@@ -29,7 +29,7 @@ _LEAST_LIMIT_S = 4.0
 Workers = Callable[[Limits], SharedWorker]
 
 
-class ScreeningEngine(Engine):
+class ScreeningEngine(OneByOne):
     """Carries out a unit in shared processes, until ``until_s`` on the clock.
 
     ``tiers`` says how early each way is to be tried, lower ones first. A library falls back by a tier for every factor
@@ -51,19 +51,14 @@ class ScreeningEngine(Engine):
         workers: Workers = SharedWorker,
         now: Callable[[], float] = time.monotonic,
     ):
+        super().__init__()
         self._advised, self._tiers, self._until_s = advised, tiers, until_s
         self._environment_hash, self._told, self._start, self._now = environment_hash, told, workers, now
-        self._waiting: list[Unit] = []
+        self._place = {cell: place for place, cell in enumerate(tiers)}
         self._totals: dict[str, float] = {}
         self._failed: set[tuple[str, str]] = set()
 
-    def submit(self, unit: Unit) -> None:
-        self._waiting.append(unit)
-
-    def wait(self, on: OnHappening) -> None:
-        if not self._waiting:
-            return
-        unit = self._waiting.pop(0)
+    def carry_out(self, unit: Unit, on: OnHappening) -> None:
         left = list(unit.jobs)
         with ExitStack() as stack:
             workers: dict[str, SharedWorker] = {}
@@ -79,14 +74,12 @@ class ScreeningEngine(Engine):
                 self._keep(record, len(unit.jobs) - len(left), len(unit.jobs))
         on(Ended(unit, OUT_OF_TIME if left else ""))
 
-    def cancel(self) -> None:
-        self._waiting.clear()
-
     def _next(self, left: Sequence[Job]) -> Job:
-        order = list(self._tiers)
-        return min(
-            left, key=lambda job: (self._tiers[job.task.cell] + self._behind(job.task.cell), order.index(job.task.cell))
-        )
+        def turn(job: Job) -> tuple[float, int]:
+            cell = job.task.cell
+            return self._tiers[cell] + self._behind(cell), self._place[cell]
+
+        return min(left, key=turn)
 
     def _behind(self, cell: Cell) -> float:
         """The tiers by which a way falls back for what is known of its library and its method."""

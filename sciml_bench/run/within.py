@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from sciml_bench.engine.interface import Ended, Engine, OnHappening
+from sciml_bench.engine.interface import Ended, Engine, OneByOne, OnHappening
 from sciml_bench.engine.unit import Unit
 
 OUT_OF_TIME = "time is up"
 
 
-class WithinEngine(Engine):
+class WithinEngine(OneByOne):
     """Has another engine carry out units as long as each would end before ``until_s`` on the clock.
 
     What a unit takes is taken from the last one of the same problem; the first one of each is begun if there is time at
@@ -21,17 +21,11 @@ class WithinEngine(Engine):
     name = "within"
 
     def __init__(self, inner: Engine, until_s: float, now: Callable[[], float] = time.monotonic):
+        super().__init__()
         self._inner, self._until_s, self._now = inner, until_s, now
-        self._waiting: list[Unit] = []
         self._took_s: dict[str, float] = {}
 
-    def submit(self, unit: Unit) -> None:
-        self._waiting.append(unit)
-
-    def wait(self, on: OnHappening) -> None:
-        if not self._waiting:
-            return
-        unit = self._waiting.pop(0)
+    def carry_out(self, unit: Unit, on: OnHappening) -> None:
         start_s = self._now()
         if start_s + self._took_s.get(unit.problem, 0.0) > self._until_s:
             on(Ended(unit, OUT_OF_TIME))
@@ -41,5 +35,5 @@ class WithinEngine(Engine):
         self._took_s[unit.problem] = self._now() - start_s
 
     def cancel(self) -> None:
-        self._waiting.clear()
+        super().cancel()
         self._inner.cancel()

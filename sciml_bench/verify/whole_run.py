@@ -130,12 +130,14 @@ def complete(seen: Sequence[Seen], intent: Intent) -> Found:
     there = {(item.cell_id, item.block) for item in seen}
     advised = intent.plan.get("advised")
     if advised is not None:
-        last = {item.cell_id: max(block for cell_id, block in there if cell_id == item.cell_id) for item in seen}
+        latest: dict[str, int] = {}
+        for cell_id, block in there:
+            latest[cell_id] = max(block, latest.get(cell_id, block))
         for cell_id, block in intent.places:
-            if (cell_id, block) not in there and block < last.get(cell_id, 0):
+            if (cell_id, block) not in there and block < latest.get(cell_id, 0):
                 yield (
                     None,
-                    f"{intent.cells[cell_id]['label']} has no record in block {block}, but in block {last[cell_id]}",
+                    f"{intent.cells[cell_id]['label']} has no record in block {block}, but in block {latest[cell_id]}",
                 )
         return
     nothing: dict[str, list[Nothing]] = defaultdict(list)

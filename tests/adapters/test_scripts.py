@@ -74,13 +74,9 @@ SCIPY = (
 
 
 @pytest.mark.parametrize("cell", SCIPY)
-@pytest.mark.parametrize("problem", ["lotka-volterra", COMPARTMENTS, SIR, "switched"])
+@pytest.mark.parametrize("problem", ["lotka-volterra", SIR, "switched"])
 def test_scipy(cell, problem, switched, tmp_path):
     name = switched if problem == "switched" else problem
-    if name == COMPARTMENTS:
-        with pytest.raises(UsageError, match="states that are fields"):
-            script_of_cell(name, cell.split("/"), 1e-7)
-        return
     assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
 
 
@@ -98,17 +94,6 @@ def test_scipy_with_numba(cell, tmp_path):
         ("diffrax/tsit5/forward/compiled", "switched"),
         ("diffrax/dopri8/discrete/compiled", "kepler-e05"),
         ("diffrax/tsit5/forward/compiled", COMPARTMENTS),
-    ],
-)
-def test_diffrax(cell, problem, switched, tmp_path):
-    skip_without("diffrax")
-    name = switched if problem == "switched" else problem
-    assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
-
-
-@pytest.mark.parametrize(
-    ("cell", "problem"),
-    [
         ("torchdiffeq/dopri5/discrete/eager", "lotka-volterra"),
         ("torchdiffeq/dopri8/discrete/eager/landing", "kepler-e05"),
         ("torchdiffeq/dopri5/discrete/eager", "spiral-node"),
@@ -116,8 +101,8 @@ def test_diffrax(cell, problem, switched, tmp_path):
         ("torchdiffeq/dopri5/discrete/eager", COMPARTMENTS),
     ],
 )
-def test_torchdiffeq(cell, problem, switched, tmp_path):
-    skip_without("torchdiffeq")
+def test_automatic_differentiation(cell, problem, switched, tmp_path):
+    skip_without(cell.partition("/")[0])
     name = switched if problem == "switched" else problem
     assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
 
@@ -133,6 +118,7 @@ def test_torchdiffeq(cell, problem, switched, tmp_path):
         ("lotka-volterra", "diffrax/tsit6/forward/compiled", "no method of diffrax 'tsit6'"),
         ("spiral-node", "scipy/rk45/forward/eager", "cannot run spiral-node"),
         ("pleiades", "scipy/rk45/forward/eager", "224 equations"),
+        (COMPARTMENTS, "scipy/rk45/forward/eager", "states that are fields"),
         ("lotka-volterra", "scipy/radau/forward/eager/landing", "steps that land"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from stubs.suite import problem_text
 
 from sciml_bench.host import doctor
 from sciml_bench.host.doctor.finding import Finding, Status
@@ -84,6 +85,14 @@ def test_a_way_without_a_script_says_so(cli):
 def test_without_a_file_the_command_that_prints_the_script_is_told(cli):
     done = cli("advise", "decay", "--in", "beta")
     assert "as a script: sciml-bench describe decay --code beta/" in done.out
+
+
+def test_the_command_names_the_file_of_a_problem_of_ones_own(cli, tmp_path):
+    path = tmp_path / "my own.toml"
+    path.write_text(problem_text("decay-of-mine"), encoding="utf-8")
+    done = cli("advise", str(path), "--in", "beta")
+    assert done.code == 0
+    assert f"as a script: sciml-bench describe '{path}' --code beta/" in done.out
 
 
 CHAOTIC = """

@@ -22,6 +22,8 @@ RIGHT = {
     "fast-intermediate": (98.4124604751030289, (-1.56288445302, 2000 * 7.80199557853e-4, -3 * 0.487705160857), 1e-9),
     "toy-linear-gradient": (14320.6988440958207, (-77.0368489086973, 28718.4345371003), 1e-12),
     "sir-fit": (3.62319250811, (-18.8208645193, 7.47873219233), 1e-10),
+    # As people write it: a parameter inside a matrix.
+    "matrix-oscillator": (4950.71628826035174, (6927.69639860088888,), 1e-12),
     # 0/0 at the start, which only the formula has.
     "axon-singular": (91.6900628629, (4.1439250, 7.7018842, -2.0877963, -12.1378138), 3e-6),
     "two-layer-climate": (

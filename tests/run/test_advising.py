@@ -11,6 +11,8 @@ from stubs.carried import new_run
 from stubs.records import stub_measurement
 from stubs.suite import stub_adapters
 
+from sciml_bench.analysis.recommendation import replayed
+from sciml_bench.analysis.summary import summarise
 from sciml_bench.engine.interface import Ended, Engine, Measured, OnHappening
 from sciml_bench.engine.unit import Unit
 from sciml_bench.plan.plan import Plan, Settings, make_plan
@@ -22,7 +24,7 @@ from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
 from sciml_bench.record.record import Measurement, Record
 from sciml_bench.record.task import Cell, Task
 from sciml_bench.run.executor import execute
-from sciml_bench.run.racing import DECIDED, RacingEngine
+from sciml_bench.run.racing import DECIDED, STARVED, RacingEngine
 from sciml_bench.run.screening import ScreeningEngine
 from sciml_bench.run.within import OUT_OF_TIME, WithinEngine
 from sciml_bench.stats.race import Race
@@ -196,3 +198,28 @@ def test_one_way_alone_runs_once(tmp_path):
     execute(plan, run, engine=RacingEngine(inner, race, replace(ADVISED, stage=RACE)))
     assert [[job.task.cell for job in unit.jobs] for unit in inner.seen] == [[only]]
     assert race.standing.leads == only
+
+
+def test_a_starved_process_ends_no_race_and_is_not_measured_again(tmp_path):
+    """Its block stays as it is: the race goes on with the next one, and a replay gives the same."""
+    plan, run = plan_of(RACE, processes=3), new_run(tmp_path)
+    victim = plan.planned[0].cell
+    race = Race(tuple(item.cell for item in plan.planned))
+
+    class Starving(Blocks):
+        def wait(self, on: OnHappening) -> None:
+            def starved(happening: Any) -> None:
+                if isinstance(happening, Measured) and (happening.record.cell, happening.unit.block) == (victim, 0):
+                    points = [replace(point, outcome=Outcome.BUSY_TIMEOUT) for point in happening.record.points]
+                    happening = replace(happening, record=replace(happening.record, points=tuple(points)))
+                on(happening)
+
+            super().wait(starved)
+
+    inner = Starving(lambda _cell, block: 1.0 + 0.1 * block, Now())
+    rest = execute(plan, run, engine=RacingEngine(inner, race, replace(ADVISED, stage=RACE)))
+    assert [unit.block for unit in inner.seen] == [0, 1, 2]
+    assert len(race.differences(victim, victim)) == 2
+    assert list(rest.lost.values()) == [STARVED]
+    summary = summarise(plan.to_dict(), run.records())
+    assert replayed(list(summary.cells.values()), replace(ADVISED, stage=RACE)).standing == race.standing

@@ -29,32 +29,19 @@ def script_of(task: Task, point: Point) -> str:
         raise UsageError(f"there are no scripts for {cell.method} yet")
     if cell.sensitivity not in _ADJOINTS:
         raise UsageError(f"there are no scripts for gradients by {cell.sensitivity} in Diffrax yet")
-    imports = _imports(task)
+    needed = ["import diffrax", "import jax", "import jax.numpy as jnp"]
+    needed += ["import optimistix"] if "-" in cell.method else []
+    checks = ("import os", "", 'os.environ.setdefault("EQX_ON_ERROR", "nan")', "")
     return script.joined(
         script.head(task, "diffrax, jax and numpy"),
-        imports,
+        script.imports(task, *needed, first=checks) + '\n\njax.config.update("jax_enable_x64", True)',
         "# The model.",
-        _body(task),
+        script.body(task),
         "# Its numbers, and how it is solved.",
         "\n".join([script.given(task, point), *_solver(task)]),
         _functions(task),
         script.check(task, "jnp.asarray({})", "_gradient(theta).block_until_ready()"),
     )
-
-
-def _imports(task: Task) -> str:
-    found = {"import time", "import diffrax", "import jax", "import jax.numpy as jnp", "import numpy as np"}
-    found |= {line for line in script.model(task).splitlines() if line.startswith(("import ", "from "))}
-    found |= {"import optimistix"} if "-" in task.cell.method else set()
-    plain = sorted(line for line in found if line.startswith("import "))
-    others = sorted(line for line in found if line.startswith("from "))
-    before = ["import os", "", 'os.environ.setdefault("EQX_ON_ERROR", "nan")', ""]
-    return "\n".join([*before, *plain, *others, "", 'jax.config.update("jax_enable_x64", True)'])
-
-
-def _body(task: Task) -> str:
-    lines = script.model(task).splitlines()
-    return "\n".join(line for line in lines if not line.startswith(("import ", "from ")))
 
 
 def _solver(task: Task) -> list[str]:

@@ -31,28 +31,17 @@ def script_of(task: Task, point: Point) -> str:
     if cell.saving == LANDING and cell.method != "odeint":
         raise UsageError(f"there are no scripts for {cell.method} with steps that land on saved times yet")
     compiled = cell.framework_mode == "compiled"
+    solver = "odeint" if cell.method == "odeint" else "solve_ivp"
     return script.joined(
         script.head(task, "scipy, numpy" + (" and numba" if compiled else "")),
-        _imports(task),
+        script.imports(task, f"from scipy.integrate import {solver}"),
         "# The model, and its sensitivity equations.",
-        _body(task),
+        script.body(task),
         "# Its numbers, and how it is solved.",
         "\n".join([script.given(task, point), *_numbers(task)]),
         _functions(task, compiled),
         script.check(task),
     )
-
-
-def _imports(task: Task) -> str:
-    solver = "odeint" if task.cell.method == "odeint" else "solve_ivp"
-    found = {line for line in script.model(task).splitlines() if line.startswith(("import ", "from "))}
-    found |= {"import time", "import numpy as np", f"from scipy.integrate import {solver}"}
-    return "\n".join(sorted(found, key=lambda line: (line.startswith("from "), line)))
-
-
-def _body(task: Task) -> str:
-    lines = script.model(task).splitlines()
-    return "\n".join(line for line in lines if not line.startswith(("import ", "from ")))
 
 
 def _numbers(task: Task) -> list[str]:

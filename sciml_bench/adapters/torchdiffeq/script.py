@@ -23,25 +23,14 @@ def script_of(task: Task, point: Point) -> str:
         raise UsageError(f"there are no scripts for {cell.sensitivity} {cell.mode} in torchdiffeq yet")
     return script.joined(
         script.head(task, "torchdiffeq, torch and numpy"),
-        _imports(task),
+        script.imports(task, "import torch", "from torchdiffeq import odeint"),
         "# The model.",
-        _body(task),
+        script.body(task),
         "# Its numbers, and how it is solved.",
         "\n".join([script.given(task, point), *_numbers(task)]),
         _functions(task),
         script.check(task),
     )
-
-
-def _imports(task: Task) -> str:
-    found = {line for line in script.model(task).splitlines() if line.startswith(("import ", "from "))}
-    found |= {"import time", "import numpy as np", "import torch", "from torchdiffeq import odeint"}
-    return "\n".join(sorted(found, key=lambda line: (line.startswith("from "), line)))
-
-
-def _body(task: Task) -> str:
-    lines = script.model(task).splitlines()
-    return "\n".join(line for line in lines if not line.startswith(("import ", "from ")))
 
 
 def _numbers(task: Task) -> list[str]:

@@ -1,0 +1,47 @@
+"""The ranked table of all ways of a problem with a cost at the asked accuracy."""
+
+from __future__ import annotations
+
+from sciml_bench.analysis import quantities
+from sciml_bench.analysis.recommendation import Recommendation, Way
+from sciml_bench.analysis.table import Column, Entry, Table, Unit, error_entry, seconds_entry
+
+
+def recommendation_table(found: Recommendation) -> Table:
+    """A line for each way, the one to take first."""
+    counts = [f"total of {quantities.count(n)}" for n in found.counts]
+    return Table(
+        caption=f"{found.problem}: ways at a relative error of {quantities.tolerance(found.advised.accuracy)}",
+        columns=(
+            Column("way"),
+            Column("first", True, unit=Unit.SECONDS),
+            Column(f"each {found.advised.call}", True, unit=Unit.SECONDS),
+            Column("rtol", True),
+            Column("error", True, unit=Unit.ERROR),
+            *(Column(text, True, unit=Unit.SECONDS) for text in counts),
+            Column("against the first"),
+        ),
+        rows=tuple(_entries(way, found) for way in found.ways),
+        cell_ids=tuple(way.cell.label for way in found.ways),
+    )
+
+
+def _entries(way: Way, found: Recommendation) -> tuple[Entry, ...]:
+    totals = [way.cost.total_s(n) if way.cost else None for n in found.counts]
+    return (
+        Entry(way.name),
+        seconds_entry(way.first),
+        seconds_entry(way.each, at_most=way.at_most),
+        Entry(quantities.NOTHING if way.rtol is None else quantities.tolerance(way.rtol), value=way.rtol),
+        error_entry(way.error),
+        *(Entry(quantities.duration(total), value=total) for total in totals),
+        Entry(_against(way, found)),
+    )
+
+
+def _against(way: Way, found: Recommendation) -> str:
+    if way is found.ways[0]:
+        return "take this" if found.standing.decided or len(found.ways) == 1 else "take this for now"
+    if not way.factor_text:
+        return ""
+    return f"×{way.factor_text}" + ("" if way.raced else ", looked at once")
