@@ -1,32 +1,59 @@
-"""Measure every way of problems, one process each: what advice is held against.
+"""Measure every way of problems: what advice is held against, and what it learns from.
 
-    python benchmarks/exhaustive.py --out RUNS robertson lotka-volterra
+    python benchmarks/exhaustive.py --out results/exhaustive robertson lotka-volterra
 
-Nothing is left out for what a label, a recipe or a rule of thumb says. A run can be interrupted and goes on when the
-same command is given again. About 20 minutes a problem on a core, most of them compiling. ``--core`` pins it to one, so
-that two can go on side by side: for ranking ways by large factors, not for close ones.
+No method, sensitivity or mode is left out for what a label, a recipe or a rule of thumb says. All ways are looked at
+first, one process for each library, which tells large factors. Those near the best one for any of the questions that
+advice is asked (how many gradients, how accurate), each with and without landing on the saved times, are then measured
+in blocks of fresh processes, in random order. Two runs a problem, and 20 to 30 minutes on a core, most of them
+compiling. An interrupted run goes on when the same command is given again. ``--core`` pins it to one processor, so that
+two can go on side by side.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import time
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from sciml_bench.adapters.registry import adapters
+from sciml_bench.analysis.call_cost import call_cost
+from sciml_bench.analysis.summary import CellSummary, summarise
+from sciml_bench.engine.interface import Ended, Measured, OneByOne, OnHappening
+from sciml_bench.engine.shared_worker import SharedWorker
+from sciml_bench.engine.unit import Unit
 from sciml_bench.measure.protocol import Event
-from sciml_bench.plan.candidates import candidates
+from sciml_bench.plan.candidates import Candidates, candidates, ranked
 from sciml_bench.plan.plan import Settings, make_plan
-from sciml_bench.plan.problems import entries
-from sciml_bench.plan.profiles import Profile, profile_named
+from sciml_bench.plan.problems import PlannedProblem, entry_named
+from sciml_bench.plan.profiles import RACING, SCREENING, Profile
+from sciml_bench.plan.purpose import RACE, SCREEN, Advised
 from sciml_bench.plan.selection import Selection
 from sciml_bench.record.record import Record
-from sciml_bench.record.task import Sampling
+from sciml_bench.record.run_folder import Run
+from sciml_bench.record.task import GRADIENT, Cell
 from sciml_bench.run.executor import Step
-from sciml_bench.run.session import open_session
+from sciml_bench.run.planning import newest_runs
+from sciml_bench.run.session import Session, hash_of, open_session
 
-RTOLS = (1e-3, 1e-5, 1e-7, 1e-9)
+RTOLS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+"""The ladder: the accuracies 1e-4 and 1e-6 lie inside it for methods an order looser or tighter than they say."""
+
+LOOK_RTOLS = RTOLS[::2]
+"""That of the ways which are only looked at."""
+
+COUNTS = (1000, 100_000, 10)
+ACCURACIES = (1e-6, 1e-4)
+"""The questions that advice is asked: how many gradients, at which relative error."""
+
+NEAR = 2.5
+"""Ways up to so many times the best one for a question are measured in blocks."""
+
+BLOCKS = 4
 
 
 class Lines:
@@ -44,54 +71,102 @@ class Lines:
     def finished(self, step: Step, record: Record) -> None:
         calls = [sorted(point.gradient.ns) for point in record.points]
         each = " ".join(f"{ns[len(ns) // 2] / 1e6:.3g}" if ns else "-" for ns in calls)
-        taken_s = time.monotonic() - self._since
+        taken_s, self._since = time.monotonic() - self._since, time.monotonic()
         print(
             f"{step.place:4}/{step.total} {taken_s:5.1f} s  {step.cell.label}  {record.outcome}  {each} ms", flush=True
         )
 
 
-def profile(timeout_s: float) -> Profile:
-    """One process, few calls, a ladder that holds accuracies from 1e-3 to 1e-8."""
-    smoke = profile_named("smoke")
-    sampling = Sampling(
-        warm_up_calls=1, steady_calls=3, steady_s=0.1, max_steady_calls=50, perturbation=smoke.sampling.perturbation
-    )
-    return Profile(
-        name="smoke",
-        processes=1,
-        sampling=sampling,
-        rtols=RTOLS,
-        named_breadth="suited",
-        core_breadth="suited",
-        breadth="suited",
-        timeout_s=timeout_s,
-        comparable=False,
-        use="every way of a problem, one process each",
-    )
+class EachLibraryInOneProcess(OneByOne):
+    """Measures every job of a unit in a process that its library's ways share."""
+
+    name = "exhaustive"
+
+    def __init__(self, environment_hash: str) -> None:
+        super().__init__()
+        self._environment_hash = environment_hash
+
+    def carry_out(self, unit: Unit, on: OnHappening) -> None:
+        with ExitStack() as stack:
+            workers: dict[str, SharedWorker] = {}
+            for job in unit.jobs:
+                name = job.task.cell.adapter
+                if name not in workers:
+                    workers[name] = stack.enter_context(SharedWorker(unit.limits))
+                measured = workers[name].measure(job.task, unit.timeout_s)
+                on(Measured(unit, Record.of(measured, job.task, job.placement, self._environment_hash)))
+        on(Ended(unit))
+
+
+def looked_at(entry: PlannedProblem, found: Candidates, timeout_s: float, out: Path) -> Session:
+    """The run in which all ways are looked at, each as its library's recipe saves what it returns."""
+    sampling = replace(SCREENING.sampling, warm_up_calls=0, steady_calls=1, max_steady_calls=50)
+    profile = replace(SCREENING, rtols=LOOK_RTOLS, timeout_s=timeout_s, sampling=sampling)
+    ways = ranked(found, entry, adapters(), GRADIENT)
+    session = _opened(entry, [cell.label for cell in ways], profile, out, SCREEN)
+    session.carry_out(Lines(), EachLibraryInOneProcess(session.run.environment_hash))
+    return session
+
+
+def in_blocks(entry: PlannedProblem, labels: list[str], timeout_s: float, out: Path) -> Session:
+    """The run in which ways are measured in blocks of fresh processes."""
+    profile = replace(RACING, rtols=RTOLS, processes=BLOCKS, timeout_s=timeout_s)
+    session = _opened(entry, labels, profile, out, RACE)
+    session.carry_out(Lines())
+    return session
+
+
+def near(cells: list[CellSummary], found: Candidates) -> list[str]:
+    """The labels of the ways near the best one for any question, and of the same ones that save otherwise."""
+    best: set[Cell] = set()
+    for accuracy in ACCURACIES:
+        costs = {
+            item.cell: cost
+            for item in cells
+            for process in item.processes
+            if (cost := call_cost(process, GRADIENT, -math.log10(accuracy)).cost) is not None
+        }
+        for count in COUNTS:
+            least = min((cost.total_s(count) for cost in costs.values()), default=0.0)
+            best |= {cell for cell, cost in costs.items() if cost.total_s(count) <= NEAR * least}
+    alike = {replace(cell, saving="") for cell in best}
+    return [cell.label for cell in found.cells if replace(cell, saving="") in alike]
+
+
+def _opened(entry: PlannedProblem, labels: list[str], profile: Profile, out: Path, stage: str) -> Session:
+    advised = Advised(stage, GRADIENT, COUNTS[0], ACCURACIES[0])
+    plan = make_plan(Selection(cells=tuple(labels)), adapters(), profile, Settings(), chosen=(entry,), advised=advised)
+    name = f"exhaustive-{stage}_{entry.name}"
+    done = next((run for run in newest_runs(out) if hash_of(run) == plan.hash), None)
+    session = None if done is None else Session(plan, Run.resume(done.folder), resumed=True)
+    if session is None or session.left():
+        session = open_session(plan, out, name, resume=None, command="benchmarks/exhaustive.py")
+    print(f"{entry.name}: {len(session.left())} of {len(labels)} ways; in {session.run.folder}", flush=True)
+    return session
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("problems", nargs="+")
+    parser.add_argument("problems", nargs="+", help="names of the catalog, or problem files")
     parser.add_argument("--out", type=Path, required=True, help="the folder of the runs")
     parser.add_argument("--core", type=int, help="the only processor to use")
-    parser.add_argument("--timeout", type=float, default=25.0, help="seconds for a phase or a loop; 25 if not given")
+    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for a phase or a loop; 20 if not given")
     parser.add_argument("--in", dest="adapters", default="", help="adapters, separated by commas; all if not given")
     chosen = parser.parse_args()
     if chosen.core is not None:
         os.sched_setaffinity(0, {chosen.core})
-    known = adapters()
+    names = [word for word in chosen.adapters.split(",") if word]
     for name in chosen.problems:
-        entry = entries(Selection(problems=(name,)))[0]
-        found = candidates(entry, known, [word for word in chosen.adapters.split(",") if word])
-        labels = tuple(cell.label for cell in found.cells)
+        entry = entry_named(name)
+        found = candidates(entry, adapters(), names)
         for lacking, reason in found.absent.items():
             print(f"{name}: without {lacking}: {reason}")
-        plan = make_plan(Selection(problems=(name,), cells=labels), known, profile(chosen.timeout), Settings())
-        session = open_session(plan, chosen.out, name, resume=None, command="benchmarks/exhaustive.py")
-        print(f"{name}: {len(session.left())} of {len(labels)} ways are left; in {session.run.folder}", flush=True)
-        if not session.carry_out(Lines()):
+        session = looked_at(entry, found, chosen.timeout, chosen.out)
+        if session.interrupted:
             raise SystemExit(f"{name} was interrupted: the same command goes on")
+        summary = summarise(session.run.plan, session.run.records(on_damage=lambda _: None))
+        if labels := near(list(summary.cells.values()), found):
+            in_blocks(entry, labels, chosen.timeout, chosen.out)
 
 
 if __name__ == "__main__":

@@ -67,7 +67,8 @@ class Plan:
         if self.claimed is not None:
             return dataclasses.replace(material, points=self.claimed.points, wanted=self.claimed.calls)
         if self.advised is not None:
-            return dataclasses.replace(material, points=self.advised.points, wanted=(self.advised.call,))
+            calls = (self.advised.call,)
+            return dataclasses.replace(material, points=self.advised.points, wanted=calls, trained=False)
         return material
 
     @cached_property

@@ -40,7 +40,7 @@ class TaskFactory:
     """What tasks are made of, produced once per problem and framework. ``threads`` is the limit for every worker.
 
     ``points`` are those of cells, by label, that are not measured on the profile's ladder. ``wanted`` are the calls
-    that are measured where a framework has them.
+    that are measured where a framework has them. Unless ``trained``, nobody asks for trainings.
     """
 
     entries: Mapping[str, PlannedProblem]
@@ -50,6 +50,7 @@ class TaskFactory:
     threads: int
     points: Mapping[str, tuple[Point, ...]] = field(default_factory=dict[str, tuple[Point, ...]])
     wanted: tuple[str, ...] = CALLS
+    trained: bool = True
     _sources: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _invariants: dict[str, str] = field(default_factory=dict[str, str])
     _numbers: dict[str, Numbers] = field(default_factory=dict[str, Numbers])
@@ -135,7 +136,7 @@ class TaskFactory:
         """How theta is trained in a cell, with as many steps as the profile takes; ``None`` where it is not."""
         entry = self.entries[cell.problem]
         wanted = entry.training
-        if wanted is None or not trains(cell, entry, self.adapters[cell.adapter]):
+        if wanted is None or not self.trained or not trains(cell, entry, self.adapters[cell.adapter]):
             return None
         # A model is trained to its target, which takes seconds; a part of that would say nothing.
         most = None if entry.track == CONVENTIONAL else self.profile.training_steps

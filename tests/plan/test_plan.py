@@ -12,10 +12,10 @@ from stubs.suite import problem_text
 from sciml_bench.adapters.base import Method
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.plan import Settings, make_plan
-from sciml_bench.plan.profiles import NAMES, TIERS, profile_named
-from sciml_bench.plan.purpose import Claimed
+from sciml_bench.plan.profiles import NAMES, SCREENING, TIERS, profile_named
+from sciml_bench.plan.purpose import SCREEN, Advised, Claimed
 from sciml_bench.plan.selection import Selection
-from sciml_bench.record.task import CALLS, Task
+from sciml_bench.record.task import CALLS, GRADIENT, Task
 
 SMOKE = profile_named("smoke")
 
@@ -107,6 +107,16 @@ def test_a_training_costs_time_and_changes_the_plan_but_no_cell(suite, tmp_path)
     assert len({plan.hash for plan in plans}) == 3
     assert len({plan.cell_ids for plan in plans}) == 1
     assert plans[1].cost_s() > plans[0].cost_s() + 50
+
+
+def test_advice_trains_nothing(suite, tmp_path):
+    """A training of hundreds of steps in the first way of each library would take all the time that there is."""
+    path = tmp_path / "mine.toml"
+    path.write_text(problem_text("mine") + TRAINING, encoding="utf-8")
+    advised = Advised(SCREEN, GRADIENT, 1000, 1e-6)
+    plan = made(suite, SCREENING, selection=Selection(), files=[path], advised=advised)
+    assert plan.planned
+    assert set(plan.trainings) == {None}
 
 
 def test_of_a_claim_about_solves_no_gradient_is_measured(suite):
