@@ -12,31 +12,24 @@ import re
 from pathlib import Path
 
 from sciml_bench import api
-from sciml_bench.analysis.tables.cells import paper_tables
+from sciml_bench.analysis.tables.recommendation import FEW, recommendation_table
 from sciml_bench.render.markdown import escaped, table_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 BLOCK = re.compile(r"(<!-- from (?P<run>\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _LONGEST_SENTENCE = 1000
-_HEADINGS = ("1st gradient", "solve", "gradient", "gradient error", "verdict")
 
 
 def figures(folder: Path) -> str:
-    """Return the answer of each problem, and its recommended ways, fastest gradient first."""
-    analysis = api.load(folder).analysis
+    """Return the answer of each problem, and its ways, the one to take first."""
     lines: list[str] = []
-    for problem in analysis.problems:
-        of_problem = (table for name, table in paper_tables(analysis) if name == problem.name)
-        table = next(table for table in of_problem if table.caption == "idiomatic")
-        heading, blank, *rows = table_lines(problem.title, table.only(_HEADINGS).named())
-        lines += [
-            heading,
-            blank,
-            *(escaped(text, _LONGEST_SENTENCE) for text in problem.answer.sentences),
-            blank,
-            *rows,
-        ]
+    for problem in api.load(folder).analysis.problems:
+        if problem.recommendation is None:
+            continue
+        heading, blank, *rows = table_lines(problem.title, recommendation_table(problem.recommendation, FEW))
+        sentences = (escaped(text, _LONGEST_SENTENCE) for text in problem.sentences)
+        lines += [heading, blank, *sentences, blank, *rows]
     return "\n".join(lines)
 
 

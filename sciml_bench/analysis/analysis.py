@@ -16,8 +16,11 @@ from sciml_bench.analysis.break_even import choice
 from sciml_bench.analysis.comparable import why_not_comparable
 from sciml_bench.analysis.failures import CellTally, Failure, cell_tally, failures
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, Ranking, Standing, ranking
+from sciml_bench.analysis.recommendation import COUNT, Recommendation, of_problem
 from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, compare, tables
 from sciml_bench.analysis.summary import CellSummary, RunSummary
+from sciml_bench.plan.purpose import RACE, Advised
+from sciml_bench.record.task import GRADIENT
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,11 @@ class RankedTable:
 
 @dataclass(frozen=True)
 class ProblemAnalysis:
-    """One problem: its cells, those of them that have a time as rows, the tables of these, and the answer."""
+    """One problem: its cells, those of them that have a time as rows, the tables of these, and the answer.
+
+    ``recommendation`` says what to take at the accuracy at which times are compared, ``None`` where they are compared
+    at no accuracy.
+    """
 
     name: str
     title: str
@@ -60,6 +67,16 @@ class ProblemAnalysis:
     comparison: Comparison
     tables: tuple[RankedTable, ...]
     answer: Answer
+    recommendation: Recommendation | None = None
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """What to take, and which way is fastest, in words."""
+        if self.recommendation is None:
+            yield from self.answer.sentences
+        else:
+            yield from self.recommendation.sentences
+            yield from self.answer.fastest
 
     @property
     def untimed(self) -> dict[str, list[CellSummary]]:
@@ -126,7 +143,23 @@ class Analysis:
             chosen = choice(comparison.rows) if self.comparable else None
             answer = Answer(name, comparison, found, chosen, self.why_not_comparable)
             cells = tuple(self.summary.of_problem(name))
-            yield ProblemAnalysis(name, titles.get(name, ""), cells, comparison, ranked, answer)
+            advised = self._recommended(answer, cells)
+            yield ProblemAnalysis(name, titles.get(name, ""), cells, comparison, ranked, answer, advised)
+
+    def _recommended(self, answer: Answer, cells: Sequence[CellSummary]) -> Recommendation | None:
+        """What to take for what the run was asked, or else for so many calls at the accuracy of the tables."""
+        asked = self.summary.plan.get("advised")
+        if asked is not None:
+            advised = Advised(asked["stage"], asked["call"], asked["count"], asked["accuracy"])
+        elif answer.ranking is None:
+            return None
+        else:
+            call, comparison = answer.ranking.quantity, answer.comparison
+            target = comparison.gradient_target if call == GRADIENT else comparison.solve_target
+            if target.digits is None:
+                return None
+            advised = Advised(RACE, call, COUNT, 10.0**-target.digits)
+        return of_problem(answer.problem, cells, advised, self.why_not_comparable)
 
     def _rankings(self, rows: Sequence[Row]) -> dict[str, Ranking]:
         disturbed = self.summary.plan["profile"]["comparable"] and not self.comparable

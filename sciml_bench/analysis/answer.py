@@ -40,6 +40,13 @@ class Answer:
     @property
     def sentences(self) -> Iterator[str]:
         """The answer in words; the first sentence says which way is fastest."""
+        yield from self.fastest
+        if self.choice is not None:
+            yield _cheapest_sentence(self.choice)
+
+    @property
+    def fastest(self) -> Iterator[str]:
+        """Which way is fastest, and which have no time there, in words."""
         found = self.ranking
         if found is None:
             return
@@ -47,8 +54,6 @@ class Answer:
         silent = [row.name for row in self.comparison.rows if time_of(row, found.quantity).seconds is None]
         if silent:
             yield f"No {found.quantity} at {self.at(found.quantity)}: {names(silent)}."
-        if self.choice is not None:
-            yield _cheapest_sentence(self.choice)
 
     def at(self, quantity: str) -> str:
         """Where times are compared, in words."""

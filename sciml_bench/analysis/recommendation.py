@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sciml_bench.analysis import quantities
-from sciml_bench.analysis.call_cost import call_cost
+from sciml_bench.analysis.call_cost import LOOSEST, call_cost
 from sciml_bench.analysis.failures import one_line
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
 from sciml_bench.analysis.summary import CellSummary
@@ -31,6 +31,9 @@ NEAR = 3.0
 
 MOST = 8
 """So many ways compete at most."""
+
+COUNT = 1000
+"""So many calls are wanted, unless somebody says how many."""
 
 
 def block_costs(records: Iterable[Record], advised: Advised) -> dict[Cell, float | None]:
@@ -121,6 +124,7 @@ class Recommendation:
     refused: Mapping[str, int] = field(default_factory=dict[str, int])
     absent: Mapping[str, str] = field(default_factory=dict[str, str])
     recipes: frozenset[Cell] = frozenset()
+    why_not: str = ""
 
     @property
     def cured(self) -> Iterator[str]:
@@ -158,7 +162,9 @@ class Recommendation:
             yield self._cure
             return
         best, tied = self.ways[0], self.tied
-        if len(self.ways) == 1:
+        if self.why_not:
+            yield f"Take {best.name} for now: {self._cost(best)}. This names no winner: {self.why_not}."
+        elif len(self.ways) == 1:
             only = f"the only way that reaches a relative error of {self._error} here"
             yield f"Take {best.name}, {only}: {self._cost(best)}."
         elif self.standing.decided and len(tied) == 1:
@@ -168,7 +174,8 @@ class Recommendation:
         elif self.blocks:
             others = [way for way in tied if way is not best]
             yield f"Take {best.name} for now: {self._cost(best)}."
-            yield f"Undecided after {self.blocks} blocks: {'; '.join(map(self._against, others))}."
+            rivals = "; ".join(map(self._against, others[:_NAMED]))
+            yield f"Undecided after {self.blocks} blocks: {rivals}{_more(others)}."
         else:
             yield f"Take {best.name} for now: {self._cost(best)}. Nothing was repeated, so this is provisional."
         if self.by_count:
@@ -176,7 +183,8 @@ class Recommendation:
 
     def _cost(self, way: Way) -> str:
         bound = "at most " if way.at_most else ""
-        each = f"{bound}{quantities.duration(way.each.median if way.each else None)} per {self._call} at that error"
+        seconds = quantities.duration(way.each.median if way.each else None)
+        each = f"{bound}{seconds} per {self._call} at a relative error of {self._error}"
         first = f"{quantities.duration(way.first.median if way.first else None)} to the first one"
         total = "" if way.cost is None else quantities.duration(way.cost.total_s(self.advised.count))
         uses = f"{quantities.count(self.advised.count)} of them take {total}"
@@ -213,7 +221,8 @@ class Recommendation:
         return f"Next is {self._against(way)}."
 
     def _against(self, way: Way) -> str:
-        return f"{way.name}, {way.factor_text} times as long" if way.factor_text else way.name
+        bound = " (known from above only)" if way.at_most else ""
+        return f"{way.name}, {way.factor_text} times as long{bound}" if way.factor_text else f"{way.name}{bound}"
 
     @property
     def _call(self) -> str:
@@ -224,9 +233,17 @@ class Recommendation:
         return quantities.tolerance(self.advised.accuracy)
 
 
+_NAMED = 3
+"""So many ways are named in a sentence."""
+
+
+def _more(ways: Sequence[Way]) -> str:
+    return f"; and {len(ways) - _NAMED} more" if len(ways) > _NAMED else ""
+
+
 def _either(ways: Sequence[Way]) -> str:
-    *most, last = (way.name for way in ways)
-    return f"{', '.join(most)} or {last}"
+    *most, last = (way.name for way in ways[:_NAMED])
+    return f"{', '.join(most)} or {last}{_more(ways)}"
 
 
 def recommendation(
@@ -252,6 +269,7 @@ def recommendation(
         return at, way.cost.total_s(advised.count) if way.cost else 0.0
 
     known.sort(key=place)
+    standing = _with_bounds(standing, known, advised)
     ranked = [_compared(way, known[0], race, advised) for way in known]
     return Recommendation(
         problem=problem,
@@ -265,6 +283,29 @@ def recommendation(
         absent={} if found is None else found.absent,
         recipes=frozenset(item.cell for item in screened if item.role == BEST),
     )
+
+
+def _with_bounds(standing: Standing[Cell], ways: Sequence[Way], advised: Advised) -> Standing[Cell]:
+    """Keep those in the group of the first way that looser tolerances, which nobody tried, could make cheaper than it.
+
+    Only their time to the first call is certain.
+    """
+    if standing.leads is None or not ways or ways[0].cost is None:
+        return standing
+    total_s = ways[0].cost.total_s(advised.count)
+    cheaper = [way.cell for way in ways[1:] if way.at_most and way.cost and way.cost.first_s < total_s]
+    lost = [cell for cell in cheaper if cell not in standing.even]
+    return replace(standing, even=(*standing.even, *lost), decided=False) if lost else standing
+
+
+def of_problem(problem: str, cells: Sequence[CellSummary], advised: Advised, why_not: str = "") -> Recommendation:
+    """The recommendation that a run of whole blocks gives, whatever it was made for.
+
+    What starts with a filled compile cache competes with nothing: it costs what filling it took, too.
+    """
+    cold = [item for item in cells if item.processes and item.cell.caches == "cold"]
+    found = recommendation(problem, advised, cold, () if why_not else cold)
+    return replace(found, why_not=why_not)
 
 
 def _way(item: CellSummary, advised: Advised, raced: bool) -> Way:
@@ -288,12 +329,16 @@ def _way(item: CellSummary, advised: Advised, raced: bool) -> Way:
         cost=Cost(first.median, each.median),
         first=first,
         each=each,
-        at_most=all(one.at_most for one in found if one.cost is not None),
+        at_most=all(one.at_most for one in found if one.cost is not None) and _loosest(item) < LOOSEST,
         rtol=rtol,
         error=None if digits is None else 10.0**-digits,
         there_s=None if there is None else there.median,
         raced=len(item.processes) if raced else 0,
     )
+
+
+def _loosest(item: CellSummary) -> float:
+    return max((point.rtol for process in item.processes for point in process.points), default=0.0)
 
 
 def _compared(way: Way, best: Way, race: Race[Cell] | None, advised: Advised) -> Way:

@@ -22,6 +22,7 @@ from sciml_bench.analysis.tables.models import model_document
 from sciml_bench.analysis.tables.sweep import document as sweep_document
 from sciml_bench.analysis.tables.training import document as training_document
 from sciml_bench.analysis.training import training_rows
+from sciml_bench.render.recommendation import advised_document
 from sciml_bench.stats.centre import Spread
 
 
@@ -39,6 +40,7 @@ def run_document(analysis: Analysis) -> dict[str, Any]:
             {
                 **_problem(problem.comparison, [_table(ranked) for ranked in problem.tables]),
                 "answer": _answer(problem.answer),
+                "recommendation": None if problem.recommendation is None else advised_document(problem.recommendation),
                 "invariants": document(problem.cells),
                 "training": training_document(training_rows(problem.cells)),
                 **_model(summary, problem.name),

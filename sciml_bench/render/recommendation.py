@@ -50,7 +50,12 @@ def _shortened(reason: str) -> str:
 
 
 def recommendation_document(found: Recommendation, folders: Sequence[str]) -> dict[str, Any]:
-    """The same as JSON values, with numbers unrounded; times in seconds."""
+    """The same as JSON values, with the folders of its runs."""
+    return {**advised_document(found), "runs": list(folders)}
+
+
+def advised_document(found: Recommendation) -> dict[str, Any]:
+    """What is recommended as JSON values, with numbers unrounded; times in seconds."""
     return {
         "problem": found.problem,
         "call": found.advised.call,
@@ -66,7 +71,6 @@ def recommendation_document(found: Recommendation, folders: Sequence[str]) -> di
         "untried": found.untried,
         "refused": dict(found.refused),
         "absent": dict(found.absent),
-        "runs": list(folders),
     }
 
 

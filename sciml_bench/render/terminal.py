@@ -31,6 +31,7 @@ from sciml_bench.analysis.tables import advice as advice_tables
 from sciml_bench.analysis.tables import models as model_tables
 from sciml_bench.analysis.tables import sweep as sweep_text
 from sciml_bench.analysis.tables.cells import cell_table
+from sciml_bench.analysis.tables.recommendation import FEW, recommendation_table
 from sciml_bench.analysis.tables.training import training_table
 from sciml_bench.analysis.training import training_rows
 from sciml_bench.record.outcome import Outcome
@@ -75,11 +76,13 @@ def print_run(analysis: Analysis, console: Console) -> None:
 def print_answers(analysis: Analysis, console: Console) -> None:
     """Print the answer of each problem, at the end, where it is seen first."""
     for problem in analysis.problems:
-        sentences = list(problem.answer.sentences)
+        sentences = list(problem.sentences)
         if sentences:
             _say(console, "")
             _say(console, problem.name, "bold")
             print_lines(sentences, console)
+        if problem.recommendation is not None and problem.recommendation.ways:
+            print_table(recommendation_table(problem.recommendation, FEW), console, apart=False)
 
 
 def _print_sweep(summary: RunSummary, console: Console) -> None:

@@ -11,7 +11,7 @@ from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.adapters.script import script_of
 from sciml_bench.analysis.call_cost import CallCost, ladder, tolerances
-from sciml_bench.analysis.recommendation import Recommendation, Way, nearest, recommendation
+from sciml_bench.analysis.recommendation import COUNT, Recommendation, Way, nearest, recommendation
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.engine.local import LocalEngine
 from sciml_bench.errors import UsageError
@@ -82,9 +82,6 @@ FRAMEWORKS = {
     "tf": ("tensorflow",),
 }
 """What people call the framework of adapters of solvers."""
-
-COUNT = 1000
-"""So many calls are wanted, unless somebody says how many."""
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from stubs.reported import cell, plan, point, record
 from sciml_bench.analysis.call_cost import ladder as usable
 from sciml_bench.analysis.call_cost import tolerances
 from sciml_bench.analysis.process_summary import reduce_record
-from sciml_bench.analysis.recommendation import MOST, nearest, recommendation, replayed
+from sciml_bench.analysis.recommendation import MOST, nearest, of_problem, recommendation, replayed
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.plan.purpose import RACE, Advised
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
-from sciml_bench.record.task import Cell, Point
+from sciml_bench.record.task import WARM, Cell, Point
 from sciml_bench.render.recommendation import print_recommendation, recommendation_document
 
 ADVISED = Advised(RACE, "gradient", 1000, 1e-6)
@@ -62,7 +62,7 @@ def test_a_decided_race_names_one_way_with_its_cost_and_the_next():
     first = next(iter(found.sentences))
     assert first.startswith(f"Take {FAST.solver}: ")
     # 1 ms at an error of 1e-5 and 1.1 ms at 1e-7: in between at the asked one.
-    assert "1.05 ms per gradient at that error" in first
+    assert "1.05 ms per gradient at a relative error of 1e-6" in first
     assert "rtol 1e-6 reaches 1.0e-07 in 1.10 ms" in first
     assert f"Next is {SLOW.solver}, " in first
     assert [way.cell for way in found.ways] == [FAST, SLOW, FAR]
@@ -70,6 +70,44 @@ def test_a_decided_race_names_one_way_with_its_cost_and_the_next():
     (_, _, far) = found.ways
     assert far.raced == 0
     assert far.interval is None
+
+
+def accurate(ms: float):
+    """Gradients that are better than asked for at the loosest tolerance that was tried."""
+    return [point(1e-4, gradient_ms=ms, gradient_error=1e-7), point(1e-6, gradient_ms=2 * ms, gradient_error=1e-9)]
+
+
+@pytest.mark.parametrize(("first_s", "decided"), [(0.5, False), (60.0, True)])
+def test_what_is_known_from_above_only_is_not_beaten(first_s, decided):
+    """A looser tolerance, which nobody tried, could be cheaper than the leader; unless its first call is not."""
+    ns = {"process": round(first_s * 1e9), "built": 10**8}
+    blocks = [
+        item
+        for block in range(6)
+        for item in (
+            record(FAST, ladder(2), block=block, time_to_first_gradient_ns={"process": 10**9, "built": 10**8}),
+            record(SLOW, accurate(100), block=block, time_to_first_gradient_ns=ns),
+        )
+    ]
+    found = of_problem("robertson", cells_of(*blocks), ADVISED)
+    assert found.ways[0].cell == FAST
+    assert found.ways[1].at_most
+    assert found.standing.decided is decided
+    if not decided:
+        assert f"{SLOW.solver}, " in " ".join(found.sentences)
+        assert "(known from above only)" in " ".join(found.sentences)
+
+
+def test_where_no_winner_may_be_named_it_says_why():
+    found = of_problem("robertson", raced({FAST: 1, SLOW: 400}, 8), ADVISED, "one process of each")
+    assert not found.standing.decided
+    assert "This names no winner: one process of each." in next(iter(found.sentences))
+
+
+def test_a_filled_compile_cache_competes_with_nothing():
+    warm = dataclasses.replace(FAST, mode=f"{FAST.mode}{WARM}")
+    found = of_problem("robertson", raced({FAST: 2, SLOW: 3, warm: 1}, 6), ADVISED)
+    assert [way.cell for way in found.ways] == [FAST, SLOW]
 
 
 def test_the_cost_is_read_at_the_asked_accuracy():

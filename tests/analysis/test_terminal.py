@@ -49,7 +49,7 @@ def test_piped_output_is_one_plain_line_per_cell():
     text = printed()
     assert "\x1b" not in text
     assert not set(text) & set("│─┃━╭")
-    (line, _) = [line for line in text.splitlines() if line.startswith("diffrax")]
+    line = next(line for line in text.splitlines() if line.startswith("diffrax"))
     assert line.split()[:4] == ["diffrax", "kvaerno5", "discrete", "jit"]
     assert "8.00 s (8.00–8.00)" in line
     assert "300 MiB" in line
@@ -116,6 +116,17 @@ def test_the_document_holds_the_same_numbers_as_plain_json():
     assert second["point_outcomes"] == {"ok": 1, "max_steps": 1}
     assert document["account"]["planned"] == 8
     assert document["failures"][0]["rerun"].startswith("sciml-bench run --cell ")
+
+
+def test_the_last_lines_say_what_to_take():
+    """The same sentence and the same table as advice gives, at the accuracy of the tables."""
+    last = printed().splitlines()
+    sentence = next(place for place, line in enumerate(last) if line.startswith("Take "))
+    assert any(line.startswith("run folder: ") for line in last[:sentence])
+    assert any("total of 100\u202f000" in line for line in last[sentence:])
+    document = run_document(Analysis(summary(), FOLDER))["problems"][0]["recommendation"]
+    assert document["sentences"][0] == last[sentence]
+    assert document["count"] == 1000
 
 
 def test_a_problem_that_has_not_run_yet_is_not_printed():

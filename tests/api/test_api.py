@@ -165,7 +165,7 @@ def test_an_analysis_names_winners_as_show_does(two: tuple[api.Run, api.Run]):
     assert problem.answer.rankings["gradient"].standings
     assert analysis.failures == []
     assert analysis.cell_tally.measured == 2
-    (sentence,) = re.findall("<p>(Fastest gradient .*?)</p>", two[0]._repr_html_())
+    (sentence,) = re.findall("<p>(Take .*? Fastest gradient .*?)</p>", two[0]._repr_html_())
     assert "the same within 5 %" in sentence
 
 

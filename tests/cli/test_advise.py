@@ -23,7 +23,7 @@ def test_the_answer_is_a_sentence_and_a_ranked_table(cli):
     done = cli("advise", "decay", "--in", "alpha", "--within", "10min")
     assert done.code == 0
     answer = done.out[done.out.index("\nTake ") :]
-    assert "per gradient at that error" in answer.splitlines()[1]
+    assert "per gradient at a relative error of 1e-6" in answer.splitlines()[1]
     assert "total of 100\u202f000" in answer
     # Every way that computes a gradient is ranked, and every one that does not is named with its reason.
     assert "alpha fine discrete eager" in answer
@@ -43,7 +43,9 @@ def test_what_was_measured_is_kept_and_can_be_shown(cli):
     assert found["ways"][0]["error"] <= 1e-6
     assert len(found["runs"]) == 2
     for folder in found["runs"]:
-        assert cli("show", folder).code == 0
+        shown = cli("show", folder, "--json").json["problems"][0]["recommendation"]
+        assert (shown["count"], shown["accuracy"]) == (found["count"], found["accuracy"])
+        assert shown["sentences"][0].startswith("Take beta ")
         verified = cli("verify", folder)
         assert verified.code == 0, verified.out
 

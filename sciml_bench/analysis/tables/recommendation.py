@@ -6,9 +6,14 @@ from sciml_bench.analysis import quantities
 from sciml_bench.analysis.recommendation import Recommendation, Way
 from sciml_bench.analysis.table import Column, Entry, Table, Unit, error_entry, seconds_entry
 
+FEW = 6
+"""So many ways are shown where a table stands beside others."""
 
-def recommendation_table(found: Recommendation) -> Table:
-    """A line for each way, the one to take first."""
+
+def recommendation_table(found: Recommendation, most: int | None = None) -> Table:
+    """A line for each way, the one to take first; with ``most`` for so many only."""
+    shown = found.ways[:most]
+    left = len(found.ways) - len(shown)
     counts = [f"total of {quantities.count(n)}" for n in found.counts]
     return Table(
         caption=f"{found.problem}: ways at a relative error of {quantities.tolerance(found.advised.accuracy)}",
@@ -21,8 +26,8 @@ def recommendation_table(found: Recommendation) -> Table:
             *(Column(text, True, unit=Unit.SECONDS) for text in counts),
             Column("against the first"),
         ),
-        rows=tuple(_entries(way, found) for way in found.ways),
-        cell_ids=tuple(way.cell.label for way in found.ways),
+        rows=tuple(_entries(way, found) for way in shown),
+        notes=(f"{left} more {'way costs' if left == 1 else 'ways cost'} more",) if left else (),
     )
 
 

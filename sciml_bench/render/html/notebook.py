@@ -38,7 +38,7 @@ def _problem(problem: ProblemAnalysis) -> Iterator[str]:
     if not problem.tables:
         yield "<p>No cell has a time to show.</p>"
         return
-    yield f"<p>{escape(' '.join(problem.answer.sentences))}</p>"
+    yield f"<p>{escape(' '.join(problem.sentences))}</p>"
     for ranked in problem.tables:
         yield from _table(ranked)
     solve, gradient = problem.answer.at("solve"), problem.answer.at("gradient")

@@ -15,6 +15,7 @@ from sciml_bench.analysis.reliability import drift_lines, stability_table
 from sciml_bench.analysis.rows import Comparison
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.tables.cells import cell_table
+from sciml_bench.analysis.tables.recommendation import FEW, recommendation_table
 from sciml_bench.analysis.tables.training import training_table
 from sciml_bench.analysis.training import training_rows
 from sciml_bench.render.html.explained import Explained, PageBudget, explained
@@ -42,8 +43,8 @@ class Division:
 class ProblemView:
     """A section of the page.
 
-    ``answer`` says which way is fastest and cheapest; ``why`` are the reasons to believe the numbers, ``kept`` is about
-    invariants.
+    ``answer`` says what to take and which way is fastest, ``ranked`` are the ways by what they cost; ``why`` are the
+    reasons to believe the numbers, ``kept`` is about invariants.
     """
 
     id: str
@@ -51,6 +52,7 @@ class ProblemView:
     title: str
     facts: ProblemFacts
     answer: tuple[str, ...]
+    ranked: Table | None
     choices: tuple[str, ...]
     divisions: tuple[Division, ...]
     targets: str
@@ -88,7 +90,8 @@ def problem_view(
         name=name,
         title=str(entry["title"]),
         facts=problem_facts(entry, traces, (cell.cell.adapter for cell in cells), loaded.summary.declared),
-        answer=tuple(problem.answer.sentences),
+        answer=tuple(problem.sentences),
+        ranked=_ranked(problem, places, f"{id_}ways"),
         choices=() if chosen is None else tuple(line.strip() for line in best_choice(chosen, comparison.rows)),
         divisions=tuple(
             _division(f"{id_}t{number}", ranked, comparison, loaded, places, budget)
@@ -105,6 +108,12 @@ def problem_view(
         failed=_failed(cells) if comparison.rows else "",
         left_out=budget.told(name, cells, loaded.name),
     )
+
+
+def _ranked(problem: ProblemAnalysis, places: Places, id_: str) -> Table | None:
+    """The ways by what they cost, ``None`` if none has a cost."""
+    found = problem.recommendation
+    return None if found is None or not found.ways else places.table(id_, recommendation_table(found, FEW))
 
 
 def _untimed(traces: Sequence[Trace]) -> str:
