@@ -31,12 +31,9 @@ def refuse(task: Task, *features: str) -> None:
     """Refuse a task of which a script would need what it does not have.
 
     Raises:
-        UsageError: the problem has one of these features, or is a batch.
+        UsageError: the problem has one of these features.
     """
-    found = [feature for feature in features if f"\ndef {feature}(" in task.source]
-    if task.numbers.batch > 1:
-        found.append("a batch of trajectories")
-    if found:
+    if found := [feature for feature in features if f"\ndef {feature}(" in task.source]:
         raise UsageError(f"{task.cell.problem} has {', '.join(found)}: there are no scripts for such problems yet")
 
 
@@ -87,10 +84,11 @@ def given(task: Task, point: Point) -> str:
         [
             numbers("P", values.p),
             numbers("Y0", values.y0),
+            *([f"BATCH = {values.batch}  # trajectories, one after the other in Y0"] if values.batch > 1 else []),
             f"T0, T1 = {values.t0!r}, {values.t1!r}",
             numbers("SAVED", values.save_times),
             f"RTOL = {point.rtol!r}",
-            numbers("SCALE", values.atol_scale),
+            numbers("SCALE", values.atol_scale[: values.n_states]),
             f"ATOL = {point.atol!r}*SCALE",
         ]
     )

@@ -69,15 +69,21 @@ def refuse_unbatched(reader: Reader, problem: Problem) -> None:
     """Refuse a batch of a problem whose equations cannot be written for many trajectories at once.
 
     Raises:
-        ProblemError: there are fields, the equations mix elements with whole vectors, the loss has data, or the
-            gradient is with respect to the initial state.
+        ProblemError: there are fields, the equations mix elements with whole vectors, the loss has data, the
+            gradient is with respect to the initial state, or what stands around the solve would start all
+            trajectories alike.
     """
+    around = next((name for name in ("of", "penalty") if getattr(problem.loss, name) is not None), None)
     if problem.grids or not (problem.all_scalar or _whole_vectors(problem)):
         reason = "a batch is for problems of scalars, or of vectors that the equations only take as a whole."
     elif problem.loss.data:
         reason = "the trajectories of a batch have no data of their own, so the loss cannot have any."
     elif problem.wrt != "parameters":
         reason = "gradients of a batch are with respect to parameters, of which there are none."
+    elif problem.batch.spread > 0 and around is not None:
+        cure = "Give each trajectory its initial state by [data], or let the loss be of all states without a penalty."
+        message = f"trajectories that are drawn have no loss with '{around}'."
+        raise reader.document.error(message, "loss", around, cure)
     else:
         return
     raise reader.document.error(reason, "batch", "size", "Leave [batch] out, or change the problem.")

@@ -58,6 +58,35 @@ def error_of(text: str, folder: Path) -> float:
     return float(found[1])
 
 
+ENSEMBLE = """
+spec = 1
+name = "ensemble"
+title = "Three decays from different starts"
+[time]
+t1 = 2
+save = { times = [0.5, 1, 2] }
+[parameters]
+k = 0.7
+[states]
+x = 1
+y = 0
+[equations]
+x = "-k*x"
+y = "k*x - y**2"
+[batch]
+size = 3
+spread = 0.3
+seed = 4
+"""
+
+
+@pytest.fixture
+def ensemble(tmp_path: Path) -> str:
+    path = tmp_path / "ensemble.toml"
+    path.write_text(ENSEMBLE, encoding="utf-8")
+    return str(path)
+
+
 @pytest.fixture
 def switched(tmp_path: Path) -> str:
     path = tmp_path / "switched.toml"
@@ -94,6 +123,15 @@ def test_scipy_with_numba(cell, tmp_path):
         ("diffrax/tsit5/forward/compiled", "switched"),
         ("diffrax/dopri8/discrete/compiled", "kepler-e05"),
         ("diffrax/tsit5/forward/compiled", COMPARTMENTS),
+        ("diffrax/tsit5/checkpointed/compiled", "small-node-64"),
+        ("diffrax/tsit5/forward/compiled", "ensemble"),
+        ("diffrax/tsit5/backsolve/compiled", "lotka-volterra"),
+        ("diffrax/dopri5/backsolve/compiled", "spiral-node"),
+        ("torchdiffeq/dopri5/discrete/eager", "small-node-64"),
+        ("torchdiffeq/dopri5/discrete/eager", "ensemble"),
+        ("torchode/tsit5/discrete/eager", "lotka-volterra"),
+        ("torchode/dopri5/discrete/eager", COMPARTMENTS),
+        ("torchode/tsit5/discrete/eager", "ensemble"),
         ("torchdiffeq/dopri5/discrete/eager", "lotka-volterra"),
         ("torchdiffeq/dopri8/discrete/eager/landing", "kepler-e05"),
         ("torchdiffeq/dopri5/discrete/eager", "spiral-node"),
@@ -101,9 +139,9 @@ def test_scipy_with_numba(cell, tmp_path):
         ("torchdiffeq/dopri5/discrete/eager", COMPARTMENTS),
     ],
 )
-def test_automatic_differentiation(cell, problem, switched, tmp_path):
+def test_automatic_differentiation(cell, problem, switched, ensemble, tmp_path):
     skip_without(cell.partition("/")[0])
-    name = switched if problem == "switched" else problem
+    name = {"switched": switched, "ensemble": ensemble}.get(problem, problem)
     assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
 
 
@@ -113,8 +151,8 @@ def test_automatic_differentiation(cell, problem, switched, tmp_path):
         ("neural-sde", "diffrax/heun/checkpointed/compiled", "controls"),
         ("lotka-volterra", "tensorflow/bdf/forward/xla", "no scripts for tensorflow yet"),
         ("lotka-volterra", "torchdiffeq/rk4/discrete/eager", "fixed steps, as rk4"),
-        ("lotka-volterra", "torchdiffeq/dopri5/backsolve/eager", "backsolve eager in torchdiffeq"),
-        ("lotka-volterra", "diffrax/tsit5/backsolve/compiled", "gradients by backsolve"),
+        ("lotka-volterra", "torchdiffeq/dopri5/backsolve/eager", "gradients by backsolve in torchdiffeq"),
+        ("digits-node", "scipy/odeint/forward/compiled", "cannot run digits-node"),
         ("lotka-volterra", "diffrax/tsit6/forward/compiled", "no method of diffrax 'tsit6'"),
         ("spiral-node", "scipy/rk45/forward/eager", "cannot run spiral-node"),
         ("pleiades", "scipy/rk45/forward/eager", "224 equations"),

@@ -42,6 +42,9 @@ def test_a_batch_of_one_is_the_plain_problem(load, decay):
         (("", ""), "size = 3", "the trajectories of the batch are all the same"),
         (("", ""), "size = 3\nspread = -1", "the trajectories of the batch are all the same"),
         (("", ""), "size = 3\nspread = 1\nshape = 2", "unknown key 'shape'"),
+        # What stands around the solve is written for the initial state as declared, and would start all alike.
+        (("", ""), 'size = 3\nspread = 1\n[loss]\nof = "b"', "trajectories that are drawn have no loss with 'of'"),
+        (("", ""), 'size = 3\nspread = 1\n[loss]\npenalty = "k"', "have no loss with 'penalty'"),
         (
             ("[parameters]", "[constants]"),
             "size = 3\nspread = 1",

@@ -12,6 +12,8 @@ _ADJOINTS = {
     "checkpointed": "diffrax.RecursiveCheckpointAdjoint(checkpoints=MAX_STEPS)",
     "discrete": "diffrax.DirectAdjoint()",
     "forward": "diffrax.ForwardMode()",
+    # Its solve backwards is seen by nobody else: if it fails, it says so.
+    "backsolve": "diffrax.BacksolveAdjoint()",
 }
 _MAX_STEPS = {"discrete": 4096, "checkpointed": 4096}
 _ROOT_FINDERS = {"newton": "Newton", "chord": "Chord"}
@@ -27,8 +29,6 @@ def script_of(task: Task, point: Point) -> str:
     script.refuse(task, "controls")
     if cell.method in {method.name for method in (*SPLIT, *STOCHASTIC)}:
         raise UsageError(f"there are no scripts for {cell.method} yet")
-    if cell.sensitivity not in _ADJOINTS:
-        raise UsageError(f"there are no scripts for gradients by {cell.sensitivity} in Diffrax yet")
     needed = ["import diffrax", "import jax", "import jax.numpy as jnp"]
     needed += ["import optimistix"] if "-" in cell.method else []
     checks = ("import os", "", 'os.environ.setdefault("EQX_ON_ERROR", "nan")', "")
@@ -38,13 +38,13 @@ def script_of(task: Task, point: Point) -> str:
         "# The model.",
         script.body(task),
         "# Its numbers, and how it is solved.",
-        "\n".join([script.given(task, point), *_solver(task)]),
+        "\n".join([script.given(task, point), *_solver(task, point)]),
         _functions(task),
         script.check(task, "jnp.asarray({})", "_gradient(theta).block_until_ready()"),
     )
 
 
-def _solver(task: Task) -> list[str]:
+def _solver(task: Task, point: Point) -> list[str]:
     cell, values = task.cell, task.numbers
     method = ADAPTER.method(cell.method)
     name, _, finder = cell.method.partition("-")
@@ -54,10 +54,14 @@ def _solver(task: Task) -> list[str]:
         lines = [f"SOLVER = diffrax.{kind}(", f"    root_finder={found}", ")"]
     else:
         lines = [f"SOLVER = diffrax.{kind}()"]
+    # The adjoint equation has one tolerance for all of its parts: it is solved in units of their sizes.
+    atol = repr(point.atol) if cell.sensitivity == "backsolve" else "ATOL"
+    if atol != "ATOL":
+        lines.append(script.numbers("P_SCALE", values.p_scale))
     if method.implicit:
-        pid = "diffrax.PIDController(RTOL, ATOL, pcoeff=0.3, icoeff=0.4, dtmin=1e-30*(T1 - T0), force_dtmin=False)"
+        pid = f"diffrax.PIDController(RTOL, {atol}, pcoeff=0.3, icoeff=0.4, dtmin=1e-30*(T1 - T0), force_dtmin=False)"
     else:
-        pid = "diffrax.PIDController(RTOL, ATOL)"
+        pid = f"diffrax.PIDController(RTOL, {atol})"
     lines += [f"CONTROLLER = {pid}", f"MAX_STEPS = {_MAX_STEPS.get(cell.sensitivity, 2**16)}"]
     clips = ["step_ts=jnp.asarray(SAVED)"] if cell.saving == LANDING else []
     if values.breakpoints:
@@ -69,33 +73,7 @@ def _solver(task: Task) -> list[str]:
 
 
 def _functions(task: Task) -> str:
-    cell, parameters = task.cell, task.numbers.wrt == "parameters"
-    with_data = script.has(task, "GIVEN")
-    arguments = "arguments(p)" if script.has(task, "arguments") else "(p,)"
-    of_rhs = "args"
-    if script.has(task, "RHS_NETWORKS"):
-        of_rhs = "(args[0], *(args[1 + i] for i in RHS_NETWORKS))"
-    start = "initial_state(*GIVEN, *args)" if with_data else ("jnp.asarray(Y0)" if parameters else "theta")
-    loss = "loss(ys, *GIVEN, *args)" if with_data else "loss(ys)"
-    solve = [
-        "def loss_of(theta):",
-        f"    p = {'theta' if parameters else 'jnp.asarray(P)'}",
-        f"    args = {arguments}",
-        *_start(start, with_data),
-        "    solution = diffrax.diffeqsolve(",
-        "        diffrax.ODETerm(lambda t, y, args: rhs(t, y, *args)),",
-        "        SOLVER, T0, T1, None, y0,",
-        f"        args={of_rhs},",
-        "        saveat=diffrax.SaveAt(ts=jnp.asarray(SAVED)),",
-        "        stepsize_controller=CONTROLLER,",
-        f"        adjoint={_ADJOINTS[cell.sensitivity]},",
-        "        max_steps=MAX_STEPS,",
-        "        throw=False,",
-        "    )",
-        "    ys = solution.ys",
-        f"    value = {loss}{' + penalty' if with_data else ''}",
-        "    return value, value",
-    ]
+    cell = task.cell
     differentiate = "jacfwd" if cell.sensitivity == "forward" else "grad"
     gradient = [
         "@jax.jit",
@@ -112,10 +90,65 @@ def _functions(task: Task) -> str:
         '        raise RuntimeError("the solve failed: loosen RTOL, or raise MAX_STEPS")',
         "    return float(value), np.array(slopes)",
     ]
-    return "\n".join([*solve, "", "", *gradient])
+    return "\n".join([*_solve(task), "", "", *_loss(task), "", "", *gradient])
 
 
-def _start(start: str, with_data: bool) -> list[str]:
-    if not with_data:
-        return [f"    y0 = {start}"]
-    return [f"    start = {start}", "    y0, penalty = start if isinstance(start, tuple) else (start, 0.0)"]
+def _solve(task: Task) -> list[str]:
+    """The solve of one trajectory."""
+    scaled = task.cell.sensitivity == "backsolve"
+    p = "p/P_SCALE" if scaled else "p"
+    arguments = f"arguments({p})" if script.has(task, "arguments") else f"({p},)"
+    lines = [
+        "def solved(y0, p):",
+        '    """The states at the saved times, from one initial state."""',
+        f"    args = {arguments}",
+    ]
+    if script.has(task, "RHS_NETWORKS"):
+        lines.append("    args = (args[0], *(args[1 + i] for i in RHS_NETWORKS))")
+    rhs, y0, ys = "rhs(t, y, *args)", "y0", "solution.ys"
+    if scaled:
+        named = f"args[0]*P_SCALE[:{task.numbers.n_named}]"
+        rhs, y0, ys = f"rhs(t, y*SCALE, {named}, *args[1:])/SCALE", "y0/SCALE", "solution.ys*SCALE"
+    return [
+        *lines,
+        "    solution = diffrax.diffeqsolve(",
+        f"        diffrax.ODETerm(lambda t, y, args: {rhs}),",
+        f"        SOLVER, T0, T1, None, {y0},",
+        "        args=args,",
+        "        saveat=diffrax.SaveAt(ts=jnp.asarray(SAVED)),",
+        "        stepsize_controller=CONTROLLER,",
+        f"        adjoint={_ADJOINTS[task.cell.sensitivity]},",
+        "        max_steps=MAX_STEPS,",
+        "        throw=False,",
+        "    )",
+        f"    return {ys}",
+    ]
+
+
+def _loss(task: Task) -> list[str]:
+    """The loss of theta, of a batch the sum over its trajectories, which step independently."""
+    parameters, alone = task.numbers.wrt == "parameters", task.numbers.batch == 1
+    lines = ["def loss_of(theta):", f"    p = {'theta' if parameters else 'jnp.asarray(P)'}"]
+    if not script.has(task, "GIVEN"):
+        y0 = "jnp.asarray(Y0)" if parameters else "theta"
+        if alone:
+            value = f"loss(solved({y0}, p))"
+        else:
+            lines.append(f"    ys = jax.vmap(lambda y0: solved(y0, p))({y0}.reshape(BATCH, -1))")
+            value = "jnp.sum(jax.vmap(loss)(ys))"
+        return [*lines, f"    value = {value}", "    return value, value"]
+    lines.append(f"    args = {'arguments(p)' if script.has(task, 'arguments') else '(p,)'}")
+    if alone:
+        lines += [
+            "    start = initial_state(*GIVEN, *args)",
+            "    y0, penalty = start if isinstance(start, tuple) else (start, 0.0)",
+            "    value = loss(solved(y0, p), *GIVEN, *args) + penalty",
+        ]
+    else:
+        lines += [
+            "    start = jax.vmap(lambda *given: initial_state(*given, *args))(*GIVEN)",
+            "    y0, penalty = start if isinstance(start, tuple) else (start, 0.0)",
+            "    ys = jax.vmap(lambda y0: solved(y0, p))(y0)",
+            "    value = jnp.sum(jax.vmap(lambda ys, *given: loss(ys, *given, *args))(ys, *GIVEN)) + jnp.sum(penalty)",
+        ]
+    return [*lines, "    return value, value"]

@@ -22,6 +22,8 @@ def script_of(task: Task, point: Point) -> str:
     """
     cell, values = task.cell, task.numbers
     script.refuse(task, "controls")
+    if values.batch > 1:
+        raise UsageError(f"{cell.problem} is a batch of trajectories: there are no scripts for such in SciPy yet")
     size = len(values.y0) * (1 + len(values.theta))
     if size > _TOGETHER or not any(script.has(task, name) for name in ("augmented", "linearised")):
         raise UsageError(

@@ -19,18 +19,25 @@ def script_of(task: Task, point: Point) -> str:
     script.refuse(task, "controls")
     if not ADAPTER.method(cell.method).adaptive:
         raise UsageError(f"there are no scripts for methods of fixed steps, as {cell.method}, yet")
-    if (cell.sensitivity, cell.framework_mode) != ("discrete", "eager"):
-        raise UsageError(f"there are no scripts for {cell.sensitivity} {cell.mode} in torchdiffeq yet")
+    if cell.sensitivity != "discrete":
+        raise UsageError(f"there are no scripts for gradients by {cell.sensitivity} in torchdiffeq yet")
+    compiled = cell.framework_mode == "compiled"
     return script.joined(
         script.head(task, "torchdiffeq, torch and numpy"),
         script.imports(task, "import torch", "from torchdiffeq import odeint"),
         "# The model.",
         script.body(task),
         "# Its numbers, and how it is solved.",
-        "\n".join([script.given(task, point), *_numbers(task)]),
+        "\n".join([script.given(task, point), *_numbers(task), *(_COMPILED if compiled else ())]),
         _functions(task),
         script.check(task),
     )
+
+
+_COMPILED = (
+    "# The loop of a solver cannot be compiled, so the right-hand side is.",
+    "rhs = torch.compile(rhs, fullgraph=True, dynamic=False)",
+)
 
 
 def _numbers(task: Task) -> list[str]:
@@ -72,6 +79,8 @@ def _functions(task: Task) -> str:
             "    y = torch.tensor(np.asarray(theta), dtype=torch.float64).requires_grad_()",
             "    leaves = [y]",
         ]
+    if values.batch > 1:
+        lines.append("    y = y.reshape(BATCH, -1)")
     with_data = script.has(task, "GIVEN")
     if with_data:
         lines += [

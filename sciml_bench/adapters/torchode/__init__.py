@@ -30,6 +30,7 @@ ADAPTER = Adapter(
     extra="torchode",
     target="torch-arrays",
     program="sciml_bench.adapters.torchode.program:build",
+    script="sciml_bench.adapters.torchode.script:script_of",
     methods=(
         Method("tsit5", family="explicit_rk", order=5, implicit=False),
         Method("dopri5", family="explicit_rk", order=5, implicit=False),
