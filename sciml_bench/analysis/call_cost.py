@@ -10,7 +10,8 @@ from sciml_bench.record.task import GRADIENT, Point
 from sciml_bench.stats.breakeven import Cost
 from sciml_bench.stats.front import time_at
 
-_TO_FIRST_SOLVE = ("spawn", "interpreter", "import", "build", "trace", "lower", "compile", "first_solve")
+_BEFORE = ("spawn", "interpreter", "import", "build", "trace", "lower", "compile")
+"""The phases before a first call has its result, besides the call itself."""
 
 _FACTOR = 4.0
 """What tolerances differ by about the one that gives the asked accuracy."""
@@ -31,16 +32,27 @@ class CallCost:
 def call_cost(process: ProcessSummary, call: str, digits: float) -> CallCost:
     """The cost of the calls of a process, gradients or solves, at an error of so many digits."""
     reading = time_at(work_points([process], lambda point: point.half(call).work), digits)
-    first_s = process.first_gradient_process_s if call == GRADIENT else _first_solve_s(process)
+    first_s = _first_gradient_s(process) if call == GRADIENT else _first_solve_s(process)
     if reading.time is None or first_s is None:
         return CallCost(None, reason=_why(process, call, reading.reason))
     return CallCost(Cost(first_s, reading.time), reading.at_most, reading.reason)
 
 
+def _first_gradient_s(process: ProcessSummary) -> float | None:
+    """Seconds to the first gradient. At the loosest tolerance it may be wrong, or fail; at the one that is right it
+    would take as long."""
+    if process.first_call_s is not None:
+        return process.first_call_s
+    before_s = sum(process.phases_s.get(phase, 0.0) for phase in _BEFORE)
+    firsts = (point.gradient.first_s or point.gradient.seconds for point in process.points)
+    first_s = next((seconds for seconds in firsts if seconds is not None), None)
+    return None if first_s is None or not before_s else before_s + first_s
+
+
 def _first_solve_s(process: ProcessSummary) -> float | None:
     if "first_solve" not in process.phases_s:
         return None
-    return sum(process.phases_s.get(phase, 0.0) for phase in _TO_FIRST_SOLVE)
+    return sum(process.phases_s.get(phase, 0.0) for phase in (*_BEFORE, "first_solve"))
 
 
 def _why(process: ProcessSummary, call: str, otherwise: str) -> str:

@@ -202,7 +202,7 @@ def _measured(cell: CellSummary) -> Measured | None:
     process: ProcessSummary = min(cell.processes, key=lambda item: item.block)
     front = pareto_front(work_points([process], lambda point: point.gradient.work))
     points = tuple((round(point.digits, 2), float(f"{point.time:.4g}")) for point in front)
-    first_s = process.first_gradient_process_s
+    first_s = process.first_call_s
     return Measured(way_of(cell.cell), process.outcome, None if first_s is None else float(f"{first_s:.4g}"), points)
 
 

@@ -125,7 +125,8 @@ class TrainingSummary:
 class ProcessSummary:
     """One record, reduced. Times in seconds. ``trials`` counts those of each kind, ``trials_at`` for each tolerance
     and kind. ``earlier_scoring``: its gradients were scored before components were held against a bound. ``loop`` and
-    ``curve``, the training with its losses, are kept for the first process of a cell only."""
+    ``curve``, the training with its losses, are kept for the first process of a cell only. ``first_call_s`` is the time
+    to the first gradient from the start of the process, also where that one missed its error bound."""
 
     block: int
     outcome: Outcome
@@ -134,6 +135,7 @@ class ProcessSummary:
     first_gradient_process_s: float | None
     first_gradient_built_s: float | None
     points: tuple[PointSummary, ...]
+    first_call_s: float | None = None
     facts: ProcessFacts | None = None
     wall_s: float = 0.0
     phases_s: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -187,6 +189,7 @@ def reduce_record(record: Record) -> ProcessSummary:
         attempt=record.attempt,
         trials=trials,
         trials_at=trials_at,
+        first_call_s=_seconds(record.time_to_first_gradient_ns.get("process")),
         loop=longest_loop(record),
         no_energy=why_not_measured(record.energy),
         training=_training(record),

@@ -117,6 +117,23 @@ def test_the_cost_is_read_at_the_asked_accuracy():
     assert way.cost.each_s == pytest.approx((1.0 * 1.1) ** 0.5 * 1e-3)
 
 
+def test_a_loosest_tolerance_that_is_too_loose_ends_no_way():
+    """Its first gradient is wrong; the first right one takes as long."""
+    wrong = point(1e-2, gradient_ms=1, gradient_error=0.5)
+    (way,) = recommendation("robertson", ADVISED, cells_of(record(FAST, [wrong, *ladder(1)]))).ways
+    assert way.cost is not None
+    assert way.cost.first_s == 8.0
+
+
+def test_a_loosest_tolerance_that_fails_ends_no_way():
+    failed = PointResult.failed(Point(1e-2, 1e-2), Outcome.NONFINITE, "gradient", "not finite")
+    phases = {"spawn": 10**6, "interpreter": 10**7, "import": 10**8, "compile": 2 * 10**9}
+    item = record(FAST, [failed, *ladder(1)], time_to_first_gradient_ns={}, phases_ns=phases)
+    (way,) = recommendation("robertson", ADVISED, cells_of(item)).ways
+    assert way.cost is not None
+    assert way.cost.first_s == pytest.approx(2.111, abs=0.01)
+
+
 def test_what_is_not_decided_is_for_now():
     uneven = {FAST: lambda block: 1.0 + 0.3 * (block % 2), SLOW: lambda block: 1.3 - 0.3 * (block % 2)}
     found = recommendation("robertson", ADVISED, looked({FAST: 1, SLOW: 1.1}), raced(uneven, 4))
