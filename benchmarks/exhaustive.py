@@ -50,8 +50,8 @@ COUNTS = (1000, 100_000, 10)
 ACCURACIES = (1e-6, 1e-4)
 """The questions that advice is asked: how many gradients, at which relative error."""
 
-NEAR = 2.5
-"""Ways up to so many times the best one for a question are measured in blocks."""
+NEAR, MOST = 2.5, 8
+"""For each question the cheapest ways, up to so many times the best one and so many of them, are measured in blocks."""
 
 BLOCKS = 4
 
@@ -93,7 +93,8 @@ class EachLibraryInOneProcess(OneByOne):
                 name = job.task.cell.adapter
                 if name not in workers:
                     workers[name] = stack.enter_context(SharedWorker(unit.limits))
-                measured = workers[name].measure(job.task, unit.timeout_s)
+                alone = job.task.cell.mode in adapters()[name].reusing_modes
+                measured = workers[name].measure(job.task, unit.timeout_s, alone=alone)
                 on(Measured(unit, Record.of(measured, job.task, job.placement, self._environment_hash)))
         on(Ended(unit))
 
@@ -127,8 +128,10 @@ def near(cells: list[CellSummary], found: Candidates) -> list[str]:
             if (cost := call_cost(process, GRADIENT, -math.log10(accuracy)).cost) is not None
         }
         for count in COUNTS:
-            least = min((cost.total_s(count) for cost in costs.values()), default=0.0)
-            best |= {cell for cell, cost in costs.items() if cost.total_s(count) <= NEAR * least}
+            order = sorted(costs, key=lambda cell: costs[cell].total_s(count))
+            best |= {
+                cell for cell in order[:MOST] if costs[cell].total_s(count) <= NEAR * costs[order[0]].total_s(count)
+            }
     alike = {replace(cell, saving="") for cell in best}
     return [cell.label for cell in found.cells if replace(cell, saving="") in alike]
 
@@ -165,8 +168,9 @@ def main() -> None:
         if session.interrupted:
             raise SystemExit(f"{name} was interrupted: the same command goes on")
         summary = summarise(session.run.plan, session.run.records(on_damage=lambda _: None))
-        if labels := near(list(summary.cells.values()), found):
-            in_blocks(entry, labels, chosen.timeout, chosen.out)
+        labels = near(list(summary.cells.values()), found)
+        if labels and in_blocks(entry, labels, chosen.timeout, chosen.out).interrupted:
+            raise SystemExit(f"{name} was interrupted: the same command goes on")
 
 
 if __name__ == "__main__":

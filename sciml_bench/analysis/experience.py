@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +174,29 @@ def _expected(way: Way, weighted: _Weighted) -> Expected:
     return Expected(way, math.sqrt(WORST), ())
 
 
+_TIER = 0.5
+"""Decades that a tier of the rules is worth where nothing like the problem was measured."""
+
+
+def turns(
+    tiers: Mapping[Cell, int], features: Features, known: Sequence[Known], *, digits: float, gradients: int
+) -> dict[Cell, float]:
+    """How early each way is to be tried, in decades of what it is expected to cost over the cheapest; early ones first.
+
+    The rules' tiers count as far as nothing like the problem was measured: half at a distance of a decade.
+    """
+    found = expected(features, [way_of(cell) for cell in tiers], known, digits=digits, gradients=gradients)
+    factors = {item.way: item.factor for item in found}
+    nearest = min((features.distance(item.features) for item in known), default=math.inf)
+    trust = 1 / (1 + nearest**2)
+
+    def turn(cell: Cell) -> float:
+        return trust * math.log10(factors[way_of(cell)]) + (1 - trust) * _TIER * tiers[cell]
+
+    order = {cell: turn(cell) for cell in tiers}
+    return dict(sorted(order.items(), key=lambda item: item[1]))
+
+
 # Runs as experience, and the file that keeps it: a problem a line.
 
 
@@ -190,6 +213,18 @@ def of_run(run: Run) -> Iterator[Known]:
             yield Known(entry["name"], entry["spec_hash"], features, ways)
 
 
+def merged(runs: Iterable[Run]) -> list[Known]:
+    """What several runs say, a problem once: of each way the last run counts."""
+    found: dict[str, Known] = {}
+    for run in runs:
+        for item in of_run(run):
+            before = found.get(item.spec_hash)
+            ways = {} if before is None else {way.way: way for way in before.ways}
+            ways |= {way.way: way for way in item.ways}
+            found[item.spec_hash] = replace(item, ways=tuple(ways.values()))
+    return list(found.values())
+
+
 def way_of(cell: Cell) -> Way:
     """A cell without its problem, precision and device."""
     return cell.adapter, cell.method, cell.sensitivity, cell.mode_and_saving
@@ -204,6 +239,14 @@ def _measured(cell: CellSummary) -> Measured | None:
     points = tuple((round(point.digits, 2), float(f"{point.time:.4g}")) for point in front)
     first_s = process.first_call_s
     return Measured(way_of(cell.cell), process.outcome, None if first_s is None else float(f"{first_s:.4g}"), points)
+
+
+_SHIPPED = Path(__file__).with_name("experience.jsonl")
+
+
+def shipped() -> list[Known]:
+    """What the package knows of the problems whose ways were all measured. :class:`StoreError` if it is damaged."""
+    return read(_SHIPPED)
 
 
 def read(path: Path) -> list[Known]:

@@ -40,8 +40,6 @@ class SharedWorker:
     def __init__(self, limits: Limits, command: Sequence[str] = SCREEN):
         self._limits, self._command = limits, tuple(command)
         self._folder = tempfile.TemporaryDirectory(prefix="sciml_bench_screen_", ignore_cleanup_errors=True)
-        self._caches = Path(self._folder.name) / "compile_caches"
-        make_caches(self._caches)
         self._watch: WorkerWatch | None = None
         self._cpus: set[int] = set()
         self._startup_ns: dict[str, int] = {}
@@ -52,12 +50,14 @@ class SharedWorker:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def measure(self, task: Task, timeout_s: float | None = None) -> Measurement:
+    def measure(self, task: Task, timeout_s: float | None = None, *, alone: bool = False) -> Measurement:
         """Measure a cell, in phases of at most ``timeout_s``; whatever happens ends in the measurement's outcome.
 
         Its times from the start of the process hold the start and the import of the process's first cell: what they
-        would be in a process of its own.
+        would be in a process of its own. A cell that must be ``alone`` has one.
         """
+        if alone:
+            self._end()
         started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         start_ns = time.perf_counter_ns()
         before, watch = state_now(self._cpus), self._watch
@@ -83,19 +83,28 @@ class SharedWorker:
             conditions={"before": before, "after": state_now(self._cpus), "during": during},
             peak_device_bytes=None,
         )
-        return assemble(task, log, ending or watch.paused(), observed)
+        measured = assemble(task, log, ending or watch.paused(), observed)
+        if alone:
+            self._end()
+        return measured
 
     def close(self) -> None:
         """End the process, and remove its folder."""
+        self._end()
+        self._folder.cleanup()
+
+    def _end(self) -> None:
         if self._watch is not None:
             self._watch.end()
             self._watch = None
-        self._folder.cleanup()
 
     def _started(self, task: Task, limits: Limits, start_ns: int) -> tuple[EventLog, WorkerWatch]:
         folder = Path(tempfile.mkdtemp(prefix="worker_", dir=self._folder.name))
+        # What an earlier process compiled is not to be found again.
+        caches = folder / "compile_caches"
+        make_caches(caches)
         variables = worker_variables(
-            os.environ, folder, task.threads, task.cell.device, caches=self._caches, warm=False
+            os.environ, folder, task.threads, task.cell.device, caches=caches, warm=False
         ) | adapter_variables(task.cell.adapter)
         with pinned(task.threads) as self._cpus:
             process = start_worker([*self._command, f"{self._limits.timeout_s:g}"], folder, variables)

@@ -26,7 +26,7 @@ def print_recommendation(found: Recommendation, stream: TextIO | None = None) ->
 
 def _untried(found: Recommendation) -> Iterator[str]:
     if found.untried:
-        yield f"Not looked at, since time was up: {found.untried} ways. More time: --within."
+        yield f"Not looked at: {found.untried} ways, since those before them all cost far more, or time was up."
     for reason, count in Counter(found.refused).most_common(_REASONS):
         yield f"Not for this problem: {count} ways: {_shortened(reason)}"
     for name, reason in found.absent.items():

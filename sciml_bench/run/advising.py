@@ -10,6 +10,7 @@ from pathlib import Path
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.adapters.script import script_of
+from sciml_bench.analysis import experience
 from sciml_bench.analysis.call_cost import CallCost, ladder, tolerances
 from sciml_bench.analysis.recommendation import COUNT, Recommendation, Way, nearest, recommendation
 from sciml_bench.analysis.summary import CellSummary, summarise
@@ -157,15 +158,21 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
     tiers = ranked(found, entry, known, asked.advised.call)
     if not tiers:
         raise UsageError(f"nothing can run {entry.name} here. {_why_nothing(found)}")
-    looking = _opened(asked, known, tuple(tiers), {}, SCREEN)
+    order = _turns(asked, tiers)
+    looking = _opened(asked, known, tuple(order), {}, SCREEN)
     listener.began(SCREEN, len(tiers), looking.run.folder)
     until_s = start_s + LOOKING_SHARE * asked.within_s
     looking.plan.material.prepare([entry.name])
-    looking.carry_out(
-        engine=ScreeningEngine(
-            asked.advised, tiers, until_s, looking.run.environment_hash, told=listener.looked, now=now
-        )
+    engine = ScreeningEngine(
+        asked.advised,
+        order,
+        until_s,
+        looking.run.environment_hash,
+        told=listener.looked,
+        alone=lambda cell: cell.mode in known[cell.adapter].reusing_modes,
+        now=now,
     )
+    looking.carry_out(engine=engine)
     screened = _cells(looking)
     first = recommendation(entry.name, asked.advised, screened, found=found)
     best = nearest(screened, asked.advised)
@@ -180,6 +187,13 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
     racing.carry_out(engine=RacingEngine(inner, race, asked.advised, told=listener.raced))
     answer = recommendation(entry.name, asked.advised, screened, _cells(racing), found)
     return Found(answer, (looking.run, racing.run), looking.plan, racing.interrupted)
+
+
+def _turns(asked: Asked, tiers: Mapping[Cell, int]) -> dict[Cell, float]:
+    """How early each way is tried: by the rules, and by what gradients cost on problems that are like this one."""
+    learnt = experience.shipped() if asked.advised.call == GRADIENT else []
+    features = experience.Features.of(asked.entry.facts)
+    return experience.turns(tiers, features, learnt, digits=asked.advised.digits, gradients=asked.advised.count)
 
 
 def _opened(

@@ -19,6 +19,13 @@ from sciml_bench.record.record import Record
 from sciml_bench.record.task import Cell
 
 OUT_OF_TIME = "time was up before all ways were tried"
+SETTLED = "the last ways that were looked at all cost far more than the best one"
+
+_IN_A_ROW = 12
+"""After so many ways in a row that cost more than :data:`NEAR` times the best, looking ends."""
+
+_UNSEEN = 0.5
+"""The turn at which the first way of a library that was not tried yet comes at the latest."""
 
 _FAILED = 2.0
 """The decades by which the other kinds of gradient of a method that failed fall back."""
@@ -34,19 +41,29 @@ class Order:
 
     ``turns`` says how early each way is to be tried, lower ones first, in decades of what it is expected to cost. A
     library falls back by a decade for every factor of ten that its best way so far costs over the best of all, and a
-    method that failed by two: what integrates the equations is the same for all kinds of gradient.
+    method that failed by two: what integrates the equations is the same for all kinds of gradient. Every library has
+    an early turn once.
     """
 
     def __init__(self, advised: Advised, turns: Mapping[Cell, float]):
         self._advised, self._turns = advised, turns
         self._place = {cell: place for place, cell in enumerate(turns)}
+        self._unseen = {cell.adapter for cell in turns}
         self._totals: dict[str, float] = {}
         self._failed: set[tuple[str, str]] = set()
+        self._far = 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether every library was tried, and the last ways were all far from the best."""
+        return not self._unseen and bool(self._totals) and self._far >= _IN_A_ROW
 
     def next(self, left: Iterable[Cell]) -> Cell:
         """Of the ways that are left the one to try now."""
 
         def turn(cell: Cell) -> tuple[float, int]:
+            if cell.adapter in self._unseen:
+                return min(self._turns[cell], _UNSEEN), self._place[cell]
             return self._turns[cell] + self._behind(cell), self._place[cell]
 
         return min(left, key=turn)
@@ -65,18 +82,21 @@ class Order:
 
     def keep(self, cell: Cell, found: CallCost) -> None:
         """Learn what a way costs."""
+        self._unseen.discard(cell.adapter)
+        best_s = min(self._totals.values(), default=math.inf)
+        total_s = math.inf if found.cost is None else found.cost.total_s(self._advised.count)
+        self._far = 0 if total_s <= NEAR * best_s and total_s < math.inf else self._far + 1
         if found.cost is None:
             self._failed.add((cell.adapter, cell.method))
         else:
-            total_s = found.cost.total_s(self._advised.count)
             self._totals[cell.adapter] = min(total_s, self._totals.get(cell.adapter, total_s))
 
 
 class ScreeningEngine(OneByOne):
-    """Carries out a unit in shared processes, until ``until_s`` on the clock, in the order of ``turns``.
+    """Carries out a unit in shared processes, in the order of ``turns``, until that is settled or ``until_s`` is up.
 
     A way that takes longer to its first call than the best one for all calls, with a margin, is ended. ``told`` is
-    called with each way and its cost.
+    called with each way and its cost. A way that must be ``alone`` has a process of its own.
     """
 
     name = "screen"
@@ -89,26 +109,30 @@ class ScreeningEngine(OneByOne):
         environment_hash: str,
         *,
         told: Callable[[Cell, CallCost, int, int], None] = lambda *_: None,
+        alone: Callable[[Cell], bool] = lambda _: False,
         workers: Workers = SharedWorker,
         now: Callable[[], float] = time.monotonic,
     ):
         super().__init__()
         self._advised, self._order, self._until_s = advised, Order(advised, turns), until_s
         self._environment_hash, self._told, self._start, self._now = environment_hash, told, workers, now
+        self._alone = alone
 
     def carry_out(self, unit: Unit, on: OnHappening) -> None:
         left = {job.task.cell: job for job in unit.jobs}
         with ExitStack() as stack:
             workers: dict[str, SharedWorker] = {}
-            while left and self._now() < self._until_s:
+            while left and not self._order.settled and self._now() < self._until_s:
                 cell = self._order.next(left)
                 job = left.pop(cell)
                 if cell.adapter not in workers:
                     workers[cell.adapter] = stack.enter_context(self._start(unit.limits))
-                measured = workers[cell.adapter].measure(job.task, self._order.limit_s(unit.timeout_s))
+                measured = workers[cell.adapter].measure(
+                    job.task, self._order.limit_s(unit.timeout_s), alone=self._alone(cell)
+                )
                 record = Record.of(measured, job.task, job.placement, self._environment_hash)
                 on(Measured(unit, record))
                 found = call_cost(reduce_record(record), self._advised.call, self._advised.digits)
                 self._order.keep(cell, found)
                 self._told(cell, found, len(unit.jobs) - len(left), len(unit.jobs))
-        on(Ended(unit, OUT_OF_TIME if left else ""))
+        on(Ended(unit, "" if not left else SETTLED if self._order.settled else OUT_OF_TIME))

@@ -45,6 +45,7 @@ class Seen:
     started_at: str
     wall_s: float
     waited_s: float
+    startup_s: float
     source_hash: str
     reference_kind: str | None
     host: str
@@ -68,6 +69,7 @@ class Seen:
             started_at=record.started_at,
             wall_s=record.wall_s,
             waited_s=record.waited_s,
+            startup_s=sum(record.phases_ns.get(phase, 0) for phase in _STARTUP) / 1e9,
             source_hash=record.source_hash,
             reference_kind=record.reference_kind,
             host=record.host,
@@ -232,17 +234,22 @@ def reference(seen: Sequence[Seen], _intent: Intent) -> Found:
                     yield item.line, f"scored against {kind or 'nothing'}, other records of {problem} against {usual}"
 
 
-def clock(seen: Sequence[Seen], _intent: Intent) -> Found:
+_STARTUP = ("spawn", "interpreter", "import")
+"""The phases that a cell may have from a process which it shares: they took place before its own start."""
+
+
+def clock(seen: Sequence[Seen], intent: Intent) -> Found:
     """Starts are in order, and no process starts before the ones above it have ended, but for its own group.
 
     Each machine has its own clock.
     """
+    shared = intent.plan.get("advised", {}).get("stage") == SCREEN
     by_host: dict[str, list[Seen]] = defaultdict(list)
     for item in seen:
         by_host[item.host].append(item)
     for host, items in by_host.items():
         # Units of another machine stand in the order in which they were merged.
-        yield from _clock(sorted(items, key=_unit_start(items)) if host else items)
+        yield from _clock(sorted(items, key=_unit_start(items)) if host else items, shared)
 
 
 def _unit_start(items: Sequence[Seen]) -> Callable[[Seen], str]:
@@ -254,7 +261,7 @@ def _unit_start(items: Sequence[Seen]) -> Callable[[Seen], str]:
     return lambda item: starts[item.problem, item.block]
 
 
-def _clock(seen: Sequence[Seen]) -> Found:
+def _clock(seen: Sequence[Seen], shared: bool) -> Found:
     ended: datetime.datetime | None = None
     above: Seen | None = None
     in_turns = False
@@ -267,7 +274,9 @@ def _clock(seen: Sequence[Seen]) -> Found:
         if started.tzinfo is None:
             yield item.line, f"started at {item.started_at!r}, which has no time zone"
             continue
-        ends = started + datetime.timedelta(seconds=item.wall_s)
+        # A cell in a shared process is there from its task on, though its times hold the start of the process.
+        own_s = item.wall_s - (item.startup_s if shared else 0.0)
+        ends = started + datetime.timedelta(seconds=own_s)
         if above is not None and ended is not None:
             # Cells that take turns live at the same time; one that fails before its turn does not wait.
             in_turns = item.group == above.group and (in_turns or above.waited_s > 0)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.analysis.experience import WORST, Features, Known, Measured, expected, of_run, read, write
+from sciml_bench.analysis.experience import WORST, Features, Known, Measured, expected, of_run, read, shipped, write
 from sciml_bench.errors import StoreError
+from sciml_bench.plan.problems import entry_named
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.run_folder import Run
 
@@ -110,3 +111,11 @@ def test_a_run_is_experience():
     ways = {item.way: item for item in found["robertson"].ways}
     assert any(item.points and item.cost(4.0) is not None for item in ways.values())
     assert found["robertson"].features.n_states == 3
+
+
+def test_the_package_has_experience():
+    found = {item.problem: item for item in shipped()}
+    assert {"robertson", "lotka-volterra"} <= set(found)
+    for item in found.values():
+        assert item.spec_hash == entry_named(item.problem).spec_hash, "measure it again, or leave it out"
+        assert min(item.factors(6.0, 1000).values()) == 1.0

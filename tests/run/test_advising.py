@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,14 @@ from stubs.carried import new_run
 from stubs.records import stub_measurement
 from stubs.suite import stub_adapters
 
+from sciml_bench.analysis import experience
+from sciml_bench.analysis.call_cost import CallCost
+from sciml_bench.analysis.experience import Features, turns, way_of
 from sciml_bench.analysis.recommendation import replayed
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.engine.interface import Ended, Engine, Measured, OnHappening
+from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.shared_worker import SharedWorker
 from sciml_bench.engine.unit import Unit
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import RACING, SCREENING
@@ -25,8 +31,9 @@ from sciml_bench.record.record import Measurement, Record
 from sciml_bench.record.task import Cell, Task
 from sciml_bench.run.executor import execute
 from sciml_bench.run.racing import DECIDED, STARVED, RacingEngine
-from sciml_bench.run.screening import ScreeningEngine
+from sciml_bench.run.screening import Order, ScreeningEngine
 from sciml_bench.run.within import OUT_OF_TIME, WithinEngine
+from sciml_bench.stats.breakeven import Cost
 from sciml_bench.stats.race import Race
 
 ADVISED = Advised(SCREEN, "gradient", 1000, 1e-6)
@@ -72,7 +79,7 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def measure(self, task: Task, limit_s: float) -> Measurement:
+    def measure(self, task: Task, limit_s: float, *, alone: bool) -> Measurement:
         self.order.append(task.cell)
         self.now.s += 1.0
         return measured(task, self.costs[task.cell])
@@ -106,10 +113,82 @@ def test_recipes_are_tried_first_and_then_the_library_that_does_well(tmp_path):
     assert len(order) == len(set(order)) == len(plan_of(SCREEN).planned)
 
 
+def known(total_s: float | None) -> CallCost:
+    return CallCost(None if total_s is None else Cost(total_s, 0.0))
+
+
+def cell_of(adapter: str, number: int) -> Cell:
+    return Cell("decay", adapter, f"m{number}", "discrete", "eager")
+
+
+def test_looking_ends_after_many_ways_in_a_row_that_are_far_from_the_best():
+    """And not before every library was tried, nor while nothing works."""
+    ways = [cell_of(name, k) for name in ("alpha", "beta") for k in range(30)]
+    order = Order(ADVISED, dict.fromkeys(ways, 0.0))
+    for way in ways[:20]:
+        order.keep(way, known(None))
+    assert not order.settled, "nothing works yet"
+    order.keep(ways[20], known(1.0))
+    for way in ways[21:30]:
+        order.keep(way, known(3.5))
+    order.keep(ways[30], known(2.9))
+    for place, way in enumerate(ways[31:43]):
+        assert not order.settled, place
+        order.keep(way, known(3.5) if place % 2 else known(None))
+    assert order.settled
+
+
+def test_no_library_is_passed_over():
+    """One that is expected to cost a hundred times as much has an early turn as well, and looking waits for it."""
+    last = cell_of("beta", 0)
+    left = [*(cell_of("alpha", k) for k in range(40)), last]
+    order = Order(ADVISED, {cell: 2.0 if cell == last else 0.1 * k for k, cell in enumerate(left)})
+    for number in range(20):
+        assert not order.settled
+        way = order.next(left)
+        left.remove(way)
+        order.keep(way, known(1.0 if number == 0 else 50.0))
+        if way == last:
+            break
+    assert last not in left
+
+
+def test_what_was_measured_elsewhere_decides_what_is_tried_first():
+    """Rules say alpha; on a problem just like this one beta was ten times cheaper. Far from it, rules count."""
+    alpha, beta = cell_of("alpha", 0), cell_of("beta", 0)
+    like = Features(2, 4, explicit=600, implicit=1900)
+    ways = tuple(
+        experience.Measured(way_of(cell), Outcome.OK, 1.0, ((6.0, each_s),))
+        for cell, each_s in ((alpha, 1.0), (beta, 0.1))
+    )
+    seen = [experience.Known("other", "hash", like, ways)]
+    tiers = {alpha: 0, beta: 1}
+    assert list(turns(tiers, like, seen, digits=6.0, gradients=1000)) == [beta, alpha]
+    far = Features(2000, 4, explicit=60000, implicit=19)
+    assert list(turns(tiers, far, seen, digits=6.0, gradients=1000)) == [alpha, beta]
+    assert list(turns(tiers, like, [], digits=6.0, gradients=1000)) == [alpha, beta]
+
+
 def test_looking_ends_when_time_is_up(tmp_path):
     order, rest = screened(tmp_path, costs=lambda _cell: 1.0, tiers=lambda _cell: 0, until_s=3.5)
     assert len(order) == 4
     assert rest.lost
+
+
+def test_a_way_that_must_be_alone_has_a_process_of_its_own(monkeypatch):
+    """Others share one, and have its start in their times. What one process compiled, the next one does not find."""
+    entries = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, entries)))
+    plan = plan_of(SCREEN)
+    slots = [slot for slot in plan.slots if plan.planned[slot.index].cell.adapter == "alpha"][:2]
+    tasks = [plan.task(slot) for slot in slots]
+    with SharedWorker(Limits(30.0)) as worker:
+        starts = [
+            worker.measure(task, alone=alone).phases_ns["spawn"]
+            for alone, task in zip((False, False, True, True, False), [*tasks, *tasks, tasks[0]], strict=True)
+        ]
+    assert starts[0] == starts[1]
+    assert len(set(starts)) == 4
 
 
 class Blocks(Engine):

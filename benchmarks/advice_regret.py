@@ -1,0 +1,251 @@
+"""The regret of advice, and of every published rule: cost of what is taken over that of the cheapest way.
+
+    python benchmarks/advice_regret.py results/exhaustive --write docs/regret.md
+
+Costs come from exhaustive runs (``benchmarks/exhaustive.py``): medians over fresh processes, at equal error. Advice is
+replayed through the code that gives it: the order in which ways are looked at, with what was learnt from the *other*
+problems alone; what competes; and the race, whose blocks are drawn from those of the run, since it may want more. Time
+is that of the processes of the run. A rule is held against the same costs. What it leaves open (the library, the
+order of a method) is filled in twice: as well as it can be, and by the middle one of the ways that it allows; a way
+that fails counts 100.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from published_rules import RULES, Rule, Traits
+
+from sciml_bench.adapters.base import Method
+from sciml_bench.adapters.registry import adapters
+from sciml_bench.analysis.call_cost import call_cost
+from sciml_bench.analysis.experience import WORST, Features, Known, merged, turns, write
+from sciml_bench.analysis.process_summary import ProcessSummary
+from sciml_bench.analysis.recommendation import nearest
+from sciml_bench.analysis.summary import CellSummary, summarise
+from sciml_bench.plan.candidates import candidates, ranked
+from sciml_bench.plan.problems import PlannedProblem, entry_named
+from sciml_bench.plan.purpose import RACE, SCREEN, Advised
+from sciml_bench.record.run_folder import Run, runs_in
+from sciml_bench.record.task import GRADIENT, Cell
+from sciml_bench.run.advising import LOOKING_SHARE
+from sciml_bench.run.screening import Order
+from sciml_bench.stats.race import Race
+
+QUESTIONS = [(accuracy, count) for accuracy in (1e-6, 1e-4) for count in (1000, 100_000, 10)]
+"""Accuracy and number of gradients; the first is what ``advise`` assumes."""
+
+STARTUP = ("spawn", "interpreter", "import")
+BLOCKS = 60
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A problem with its two exhaustive runs."""
+
+    name: str
+    looked: Run
+    near: Run
+
+    @cached_property
+    def entry(self) -> PlannedProblem:
+        """The problem as it is planned today."""
+        return entry_named(self.name)
+
+    @cached_property
+    def features(self) -> Features:
+        """What experience knows a problem by."""
+        return Features.of_entry(self.looked.plan["problems"][0])
+
+    @cached_property
+    def ways(self) -> Mapping[Cell, CellSummary]:
+        """All ways, as they were looked at."""
+        return _by_cell(self.looked)
+
+    @cached_property
+    def close(self) -> Mapping[Cell, CellSummary]:
+        """Those near the best, in fresh processes."""
+        return _by_cell(self.near)
+
+    @cached_property
+    def known(self) -> Known:
+        """What other problems may learn from this one."""
+        return merged([self.looked, self.near])[0]
+
+    def totals(self, advised: Advised) -> dict[Cell, float]:
+        """What each way costs that gets there, in seconds."""
+        found: dict[Cell, float] = {}
+        for cell in {**self.ways, **self.close}:
+            processes = (self.close.get(cell) or self.ways[cell]).processes
+            costs = [cost for process in processes if (cost := total_s(process, advised)) is not None]
+            if 2 * len(costs) > len(processes):
+                found[cell] = statistics.median(costs)
+        return found
+
+
+def _by_cell(run: Run) -> dict[Cell, CellSummary]:
+    summary = summarise(run.plan, run.records(on_damage=lambda _: None))
+    return {item.cell: item for item in summary.cells.values() if item.processes}
+
+
+def total_s(process: ProcessSummary, advised: Advised) -> float | None:
+    """What a process says that the calls cost."""
+    found = call_cost(process, advised.call, advised.digits).cost
+    return None if found is None else found.total_s(advised.count)
+
+
+def read(folder: Path) -> list[Measured]:
+    """The problems both of whose runs are there, the newest runs of each."""
+    found: dict[str, dict[str, Run]] = {}
+    for run in runs_in(folder):
+        found.setdefault(run.plan["problems"][0]["name"], {})[run.plan["advised"]["stage"]] = run
+    return [Measured(name, runs[SCREEN], runs[RACE]) for name, runs in sorted(found.items()) if len(runs) == 2]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What advice took, after how long, and whether it was decided."""
+
+    cell: Cell | None
+    spent_s: float
+    looked_at: int
+    decided: bool
+
+
+def advised_way(item: Measured, advised: Advised, turns: Mapping[Cell, float], within_s: float) -> Outcome:
+    """Replay advice: screening in the order of ``turns``, then the race."""
+    order, left, started, spent_s = Order(advised, turns), set(turns), set[str](), 0.0
+    seen: list[CellSummary] = []
+    while left and not order.settled and spent_s < LOOKING_SHARE * within_s:
+        cell = order.next(sorted(left, key=list(turns).index))
+        left.remove(cell)
+        process = item.ways[cell].processes[0]
+        spent_s += process.wall_s
+        if cell.adapter in started:
+            spent_s -= sum(process.phases_s.get(phase, 0.0) for phase in STARTUP)
+        started.add(cell.adapter)
+        order.keep(cell, call_cost(process, advised.call, advised.digits))
+        seen.append(item.ways[cell])
+    best = [found.cell for found in nearest(seen, advised)]
+    if not best:
+        return Outcome(None, spent_s, len(seen), decided=False)
+    race, draw = Race(tuple(best)), random.Random(0)
+    for block in range(BLOCKS):
+        running = [item.close.get(cell) or item.ways[cell] for cell in race.running]
+        place = draw.random()
+        processes = [found.processes[int(place * len(found.processes))] for found in running]
+        took_s = sum(process.wall_s for process in processes)
+        if (race.standing.decided and race.tried) or (block and spent_s + took_s > within_s):
+            break
+        spent_s += took_s
+        race.keep(block, {found.cell: total_s(p, advised) for found, p in zip(running, processes, strict=True)})
+    return Outcome(race.standing.leads, spent_s, len(seen), race.standing.decided)
+
+
+def order_of(item: Measured, others: Sequence[Known], advised: Advised) -> dict[Cell, float]:
+    """How early each way is tried, with what was measured on others; without any by the rules alone."""
+    found = candidates(item.entry, adapters())
+    tiers = ranked(found, item.entry, adapters(), GRADIENT)
+    tiers = {cell: tier for cell, tier in tiers.items() if cell in item.ways}
+    return turns(tiers, item.features, others, digits=advised.digits, gradients=advised.count)
+
+
+@dataclass(frozen=True)
+class Regrets:
+    """Of one rule: the factor over the cheapest on each problem, ``None`` where it allows nothing at all."""
+
+    name: str
+    factors: Sequence[float | None]
+
+    @property
+    def numbers(self) -> list[float]:
+        """Those of the problems that it speaks of."""
+        return sorted(factor for factor in self.factors if factor is not None)
+
+    def row(self) -> list[str]:
+        """Name, median, the ninth of ten, the worst, and of how many problems."""
+        known = self.numbers
+        if not known:
+            return [self.name, "", "", "", "0"]
+        ninth = known[max(0, -(-9 * len(known) // 10) - 1)]
+        return [self.name, *(f"{value:.3g}" for value in (statistics.median(known), ninth, known[-1])), str(len(known))]
+
+
+def of_rule(rule: Rule, item: Measured, advised: Advised) -> tuple[float | None, float | None]:
+    """The regret of a rule at its best, and in the middle of what it allows."""
+    traits, totals = Traits.of(item.entry, advised.accuracy), item.totals(advised)
+    known = adapters()
+    allowed = [cell for cell in item.ways if rule.allows(traits, cell, _method(known, cell))]
+    if not allowed or not totals:
+        return None, None
+    least = min(totals.values())
+    factors = sorted(min(WORST, totals[cell] / least) if cell in totals else WORST for cell in allowed)
+    return factors[0], factors[len(factors) // 2]
+
+
+def _method(known: Mapping, cell: Cell) -> Method:
+    return known[cell.adapter].method(cell.method)
+
+
+def table(rows: Iterator[list[str]] | list[list[str]], head: Sequence[str]) -> Iterator[str]:
+    """A table in Markdown."""
+    yield "| " + " | ".join(head) + " |"
+    yield "|---|" + "---:|" * (len(head) - 1)
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="the exhaustive runs")
+    parser.add_argument("--within", type=float, default=600.0, help="seconds that advice may take; 600 if not given")
+    parser.add_argument("--rules-alone", action="store_true", help="try ways in the order of the rules, unlearned")
+    parser.add_argument("--learn", type=Path, metavar="FILE", help="write what was learnt of all problems to this file")
+    chosen = parser.parse_args()
+    problems = read(chosen.folder)
+    if chosen.learn is not None:
+        write(chosen.learn, (item.known for item in problems))
+    for accuracy, count in QUESTIONS:
+        advised = Advised(SCREEN, GRADIENT, count, accuracy)
+        print(f"\n## {count} gradients at a relative error of {accuracy:g}\n")
+        rows: list[list[str]] = []
+        for item in problems:
+            totals = item.totals(advised)
+            if not totals:
+                continue
+            best = min(totals, key=lambda cell: totals[cell])
+            others = [] if chosen.rules_alone else [other.known for other in problems if other is not item]
+            out = advised_way(item, advised, order_of(item, others, advised), chosen.within)
+            factor = totals.get(out.cell, WORST) / totals[best] if out.cell else WORST
+            rows.append(
+                [item.name, best.solver, f"{totals[best]:.3g}", out.cell.solver if out.cell else "-", f"{factor:.3g}",
+                 f"{out.spent_s:.0f}", str(out.looked_at), str(out.decided)]
+            )  # fmt: skip
+        print(
+            "\n".join(table(rows, ["problem", "cheapest", "s", "advised", "regret", "after s", "looked at", "decided"]))
+        )
+        print()
+        print(
+            "\n".join(
+                table(
+                    [regrets.row() for rule in RULES for regrets in _of(rule, problems, advised)],
+                    ["rule", "median", "9 of 10", "worst", "problems"],
+                )
+            )
+        )
+
+
+def _of(rule: Rule, problems: Sequence[Measured], advised: Advised) -> Iterator[Regrets]:
+    both = [of_rule(rule, item, advised) for item in problems]
+    yield Regrets(rule.name, [best for best, _ in both])
+    yield Regrets(f"{rule.name}, in the middle", [middle for _, middle in both])
+
+
+if __name__ == "__main__":
+    main()
