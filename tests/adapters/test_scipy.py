@@ -205,6 +205,22 @@ def test_what_numba_compiled_gives_the_same_and_is_compiled_once(method):
     assert (plain.trace_count(), plain.phases_ns()) == (0, {})
 
 
+@pytest.mark.parametrize("method", ["lsoda", "odeint"])
+def test_a_jacobian_that_lsoda_may_need_later_is_compiled_first(method):
+    """On a problem that is not stiff the first solves take explicit steps alone; a later one may not."""
+    skip_without("numba")
+    problem = catalog.load("lotka-volterra")
+    cell = Cell("lotka-volterra", "scipy", method, "forward", "compiled")
+    program = build(source_task(source(problem, ADAPTER.target_of(cell)), problem.numbers(), cell))
+    inputs = program.prepare(np.array(problem.numbers().theta), Point(1e-3, 1e-3))
+    assert program.gradient(inputs).counts.n_jacobian_evaluations == 0
+    program.solve(inputs)
+    traces = program.trace_count()
+    for system in (inputs.state, *inputs.augmented):
+        system.options["jac"](0.0, system.start)
+    assert program.trace_count() == traces
+
+
 def test_the_compiled_mode_is_for_numbers_and_for_points_that_are_computed_of_near_ones():
     cell = Cell("robertson", "scipy", "lsoda", "forward", "compiled")
     facts = Facts("any", "stiff", 3, 3, 0, "parameters", True)

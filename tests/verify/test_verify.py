@@ -364,3 +364,19 @@ def test_cells_that_take_turns_live_at_the_same_time(tmp_path):
     # Alone nobody overlaps.
     first["waited_s"] = second["waited_s"] = 0.0
     assert "clock" in {breach.rule.id for breach in run.verified(tmp_path).breaches}
+
+
+@pytest.mark.parametrize(("stage", "valid"), [("screen", True), ("race", False)])
+def test_cells_in_a_shared_process_have_its_start_in_their_times(tmp_path, stage, valid):
+    """The second cell starts when the first one has ended: its process was there already, for both."""
+    run = made_run()
+    run.plan["advised"] = {"stage": stage, "call": "gradient", "count": 1000, "accuracy": 1e-6, "points": {}}
+    first, second = run.records[:2]
+    startup_s = sum(first["phases_ns"].get(phase, 0) for phase in ("spawn", "interpreter", "import")) / 1e9
+    start = datetime.datetime.fromisoformat(first["started_at"])
+    ended = start + datetime.timedelta(seconds=first["wall_s"] - startup_s + 1.0)
+    first["wall_s"] += 10.0
+    first["phases_ns"]["import"] = first["phases_ns"].get("import", 0) + 10 * 10**9
+    second["started_at"] = ended.isoformat(timespec="milliseconds")
+    found = {breach.rule.id for breach in run.verified(tmp_path).breaches}
+    assert ("clock" not in found) is valid

@@ -91,6 +91,8 @@ class SciPyProgram(Program):
             if fields
             else Systems(self._source, numbers, self._method, compiled)
         )
+        # Sizes of the systems whose Jacobian is compiled.
+        self._called: set[tuple[int, ...]] = set()
         # For relative tolerances of each half of a decade, whether it is cheaper.
         self._is_uncoupled: dict[int, bool] = {}
 
@@ -206,6 +208,8 @@ class SciPyProgram(Program):
         return self._segments_in_turn(system, [])
 
     def _segments_in_turn(self, system: System, said: list[warnings.WarningMessage]) -> Solved:
+        if self._compiled is not None:
+            self._compile_jacobian(system)
         start, saved = system.start, []
         counts = Counts(0, 0, 0, 0)
         for segment, times in zip(self._segments, self._evaluate_at, strict=True):
@@ -218,6 +222,14 @@ class SciPyProgram(Program):
             here = (result.n_steps, result.nfev, result.njev, result.nlu)
             counts = Counts(*map(operator.add, counts, here))
         return Solved(saved[0] if len(saved) == 1 else np.concatenate(saved), counts)
+
+    def _compile_jacobian(self, system: System) -> None:
+        """Compile it before the first solve, not in whichever one LSODA first takes implicit steps."""
+        jacobian = system.options.get("jac")
+        size = len(system.start), *(system.options.get(name) or 0 for name in ("lband", "uband"))
+        if jacobian is not None and size not in self._called:
+            self._called.add(size)
+            jacobian(self._numbers.t0, system.start, *system.args)
 
     def _one_segment(self, system: System, segment: Segment, times: Vector, start: Vector) -> Result:
         rhs, options = system.rhs, system.options
