@@ -15,14 +15,13 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from published_rules import RULES, Rule, Traits
 
-from sciml_bench.adapters.base import Method
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.analysis.call_cost import call_cost
 from sciml_bench.analysis.experience import WORST, Features, Known, merged, turns, write
@@ -110,9 +109,10 @@ def read(folder: Path) -> list[Measured]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What advice took, after how long, and whether it was decided."""
+    """What advice took, its ``factor`` over the cheapest way, after how long, and whether it was decided."""
 
     cell: Cell | None
+    factor: float
     spent_s: float
     looked_at: int
     decided: bool
@@ -134,7 +134,7 @@ def advised_way(item: Measured, advised: Advised, turns: Mapping[Cell, float], w
         seen.append(item.ways[cell])
     best = [found.cell for found in nearest(seen, advised)]
     if not best:
-        return Outcome(None, spent_s, len(seen), decided=False)
+        return Outcome(None, WORST, spent_s, len(seen), decided=False)
     race, draw = Race(tuple(best)), random.Random(0)
     for block in range(BLOCKS):
         running = [item.close.get(cell) or item.ways[cell] for cell in race.running]
@@ -145,7 +145,9 @@ def advised_way(item: Measured, advised: Advised, turns: Mapping[Cell, float], w
             break
         spent_s += took_s
         race.keep(block, {found.cell: total_s(p, advised) for found, p in zip(running, processes, strict=True)})
-    return Outcome(race.standing.leads, spent_s, len(seen), race.standing.decided)
+    leads, totals = race.standing.leads, item.totals(advised)
+    factor = min(WORST, totals[leads] / min(totals.values())) if leads in totals else WORST
+    return Outcome(leads, factor, spent_s, len(seen), race.standing.decided)
 
 
 def order_of(item: Measured, others: Sequence[Known], advised: Advised) -> dict[Cell, float]:
@@ -156,95 +158,114 @@ def order_of(item: Measured, others: Sequence[Known], advised: Advised) -> dict[
     return turns(tiers, item.features, others, digits=advised.digits, gradients=advised.count)
 
 
-@dataclass(frozen=True)
-class Regrets:
-    """Of one rule: the factor over the cheapest on each problem, ``None`` where it allows nothing at all."""
-
-    name: str
-    factors: Sequence[float | None]
-
-    @property
-    def numbers(self) -> list[float]:
-        """Those of the problems that it speaks of."""
-        return sorted(factor for factor in self.factors if factor is not None)
-
-    def row(self) -> list[str]:
-        """Name, median, the ninth of ten, the worst, and of how many problems."""
-        known = self.numbers
-        if not known:
-            return [self.name, "", "", "", "0"]
-        ninth = known[max(0, -(-9 * len(known) // 10) - 1)]
-        return [self.name, *(f"{value:.3g}" for value in (statistics.median(known), ninth, known[-1])), str(len(known))]
-
-
-def of_rule(rule: Rule, item: Measured, advised: Advised) -> tuple[float | None, float | None]:
-    """The regret of a rule at its best, and in the middle of what it allows."""
-    traits, totals = Traits.of(item.entry, advised.accuracy), item.totals(advised)
-    known = adapters()
-    allowed = [cell for cell in item.ways if rule.allows(traits, cell, _method(known, cell))]
-    if not allowed or not totals:
-        return None, None
+def of_rule(rule: Rule, item: Measured, advised: Advised) -> tuple[float, float] | None:
+    """The regret of a rule at its best, and in the middle of what it allows; ``None`` where it allows nothing."""
+    traits, totals, known = Traits.of(item.entry, advised.accuracy), item.totals(advised), adapters()
+    allowed = [cell for cell in item.ways if rule.allows(traits, cell, known[cell.adapter].method(cell.method))]
+    if not allowed:
+        return None
     least = min(totals.values())
     factors = sorted(min(WORST, totals[cell] / least) if cell in totals else WORST for cell in allowed)
     return factors[0], factors[len(factors) // 2]
 
 
-def _method(known: Mapping, cell: Cell) -> Method:
-    return known[cell.adapter].method(cell.method)
-
-
-def table(rows: Iterator[list[str]] | list[list[str]], head: Sequence[str]) -> Iterator[str]:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """A table in Markdown."""
-    yield "| " + " | ".join(head) + " |"
-    yield "|---|" + "---:|" * (len(head) - 1)
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
+    return [_line(head), "|---|" + "--:|" * (len(head) - 1), *map(_line, rows), ""]
+
+
+def _line(texts: Sequence[str]) -> str:
+    return f"| {' | '.join(texts)} |"
+
+
+def spread(factors: Sequence[float]) -> list[str]:
+    """Median, the ninth of ten, and the worst."""
+    known = sorted(factors)
+    if not known:
+        return ["", "", ""]
+    return [_short(value) for value in (statistics.median(known), known[-(-9 * len(known) // 10) - 1], known[-1])]
+
+
+def _short(factor: float) -> str:
+    return "fails" if factor >= WORST else f"{factor:.3g}"
+
+
+def page(problems: Sequence[Measured], within_s: float, learn: bool) -> Iterator[str]:
+    """The page of the docs, line by line."""
+    yield INTRODUCTION.format(
+        count=len(problems), names=", ".join(item.name for item in problems), minutes=within_s / 60
+    )
+    for number, (accuracy, count) in enumerate(QUESTIONS):
+        advised = Advised(SCREEN, GRADIENT, count, accuracy)
+        yield f"## {count:,} gradients at a relative error of {accuracy:g}".replace(",", "\u202f")
+        yield ""
+        answered = [item for item in problems if item.totals(advised)]
+        taken = [of_advice(item, problems if learn else (), advised, within_s) for item in answered]
+        if number == 0:
+            yield from table(
+                ("problem", "cheapest", "total", "advice", "regret", "answer after", "ways looked at", "decided"),
+                [_of_problem(item, advised, out) for item, out in zip(answered, taken, strict=True)],
+            )
+        rows = [["`sciml-bench advise`", *spread([out.factor for out in taken]), "", "", "", str(len(taken))]]
+        for rule in RULES:
+            both = [found for item in answered if (found := of_rule(rule, item, advised)) is not None]
+            name = f"[{rule.name}]({rule.source})"
+            rows.append([name, *spread([a for a, _ in both]), *spread([b for _, b in both]), str(len(both))])
+        head = ("rule", "median", "9 of 10", "worst", "median, middle way", "9 of 10", "worst", "problems")
+        yield from table(head, rows)
+    yield "## The rules"
+    yield ""
+    yield from (f"- **{rule.name}.** {rule.says}" for rule in RULES)
+
+
+def of_advice(item: Measured, problems: Sequence[Measured], advised: Advised, within_s: float) -> Outcome:
+    """What advice takes, with what was learnt from the other problems alone."""
+    others = [other.known for other in problems if other is not item]
+    return advised_way(item, advised, order_of(item, others, advised), within_s)
+
+
+def _of_problem(item: Measured, advised: Advised, out: Outcome) -> list[str]:
+    totals = item.totals(advised)
+    best = min(totals, key=lambda cell: totals[cell])
+    taken = "nothing" if out.cell is None else "the same" if out.cell == best else out.cell.solver
+    seconds = f"{out.spent_s:.0f} s", str(out.looked_at), "yes" if out.decided else "no"
+    return [item.name, best.solver, f"{totals[best]:.3g} s", taken, _short(out.factor), *seconds]
+
+
+INTRODUCTION = """\
+# Regret: what following advice, or a published rule, costs
+
+Regret is the cost of the way that is taken over that of the cheapest way: 1 is perfect, 2 is twice the time. Costs are
+totals from the start of the process, compiling included, at equal error of the gradient, on one core. Every way of
+{count} problems was measured by `benchmarks/exhaustive.py`: {names}. The runs are in
+[`results/exhaustive`](../results/exhaustive), and `benchmarks/advice_regret.py` makes this page from them. No Julia was
+at hand, so that what rules say of Julia's methods is held against what Python's libraries have of their kind.
+
+`advise` is replayed through its own code with {minutes:.0f} minutes, and knows nothing of the problem at hand but what
+it sees: the order in which it looks at ways was learnt from the other problems.
+
+A rule leaves something open, if only the library. It is held to the best of the ways that it allows, which nobody can
+know beforehand, and to the middle one of them. A way that fails, or never gets to the accuracy, counts as 100, and
+shows as *fails*. The links lead to where a rule is published; how it was taken over is said at the end.
+"""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="the exhaustive runs")
     parser.add_argument("--within", type=float, default=600.0, help="seconds that advice may take; 600 if not given")
-    parser.add_argument("--rules-alone", action="store_true", help="try ways in the order of the rules, unlearned")
+    parser.add_argument("--rules-alone", action="store_true", help="look at ways in the order of the rules, unlearned")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="write the page to this file")
     parser.add_argument("--learn", type=Path, metavar="FILE", help="write what was learnt of all problems to this file")
     chosen = parser.parse_args()
     problems = read(chosen.folder)
+    text = "\n".join(page(problems, chosen.within, not chosen.rules_alone)) + "\n"
     if chosen.learn is not None:
         write(chosen.learn, (item.known for item in problems))
-    for accuracy, count in QUESTIONS:
-        advised = Advised(SCREEN, GRADIENT, count, accuracy)
-        print(f"\n## {count} gradients at a relative error of {accuracy:g}\n")
-        rows: list[list[str]] = []
-        for item in problems:
-            totals = item.totals(advised)
-            if not totals:
-                continue
-            best = min(totals, key=lambda cell: totals[cell])
-            others = [] if chosen.rules_alone else [other.known for other in problems if other is not item]
-            out = advised_way(item, advised, order_of(item, others, advised), chosen.within)
-            factor = totals.get(out.cell, WORST) / totals[best] if out.cell else WORST
-            rows.append(
-                [item.name, best.solver, f"{totals[best]:.3g}", out.cell.solver if out.cell else "-", f"{factor:.3g}",
-                 f"{out.spent_s:.0f}", str(out.looked_at), str(out.decided)]
-            )  # fmt: skip
-        print(
-            "\n".join(table(rows, ["problem", "cheapest", "s", "advised", "regret", "after s", "looked at", "decided"]))
-        )
-        print()
-        print(
-            "\n".join(
-                table(
-                    [regrets.row() for rule in RULES for regrets in _of(rule, problems, advised)],
-                    ["rule", "median", "9 of 10", "worst", "problems"],
-                )
-            )
-        )
-
-
-def _of(rule: Rule, problems: Sequence[Measured], advised: Advised) -> Iterator[Regrets]:
-    both = [of_rule(rule, item, advised) for item in problems]
-    yield Regrets(rule.name, [best for best, _ in both])
-    yield Regrets(f"{rule.name}, in the middle", [middle for _, middle in both])
+    if chosen.write is None:
+        print(text)
+    else:
+        chosen.write.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

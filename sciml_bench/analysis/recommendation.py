@@ -136,7 +136,7 @@ class Recommendation:
             found = "nothing else that was tried works there"
             if others and others[0].cost is not None:
                 total = quantities.duration(others[0].cost.total_s(self.advised.count))
-                found = f"{' '.join(others[0].cell.words[1:])} works there, {self._uses} take {total}"
+                found = f"{_changes(way.cell, others[0].cell)} works there, {self._uses} take {total}"
             yield f"{way.name} is what is recommended in {way.cell.adapter}, and fails: {one_line(way.reason)}; {found}"
 
     @property
@@ -231,6 +231,12 @@ class Recommendation:
     @property
     def _error(self) -> str:
         return quantities.tolerance(self.advised.accuracy)
+
+
+def _changes(failed: Cell, works: Cell) -> str:
+    """What is done otherwise in a way that works."""
+    pairs = zip(works.words[1:], failed.words[1:], strict=True)
+    return ", ".join(f"{now} instead of {before}" for now, before in pairs if now != before)
 
 
 _NAMED = 3

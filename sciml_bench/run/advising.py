@@ -170,6 +170,7 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
         looking.run.environment_hash,
         told=listener.looked,
         alone=lambda cell: cell.mode in known[cell.adapter].reusing_modes,
+        named=asked.names,
         now=now,
     )
     looking.carry_out(engine=engine)

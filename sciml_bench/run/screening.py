@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
 
 from sciml_bench.analysis.call_cost import CallCost, call_cost
@@ -15,6 +16,7 @@ from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.shared_worker import SharedWorker
 from sciml_bench.engine.unit import Unit
 from sciml_bench.plan.purpose import Advised
+from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.task import Cell
 
@@ -26,6 +28,9 @@ _IN_A_ROW = 12
 
 _UNSEEN = 0.5
 """The turn at which the first way of a library that was not tried yet comes at the latest."""
+
+_OF_GRADIENT = (Outcome.NONFINITE.value, Outcome.INACCURATE.value)
+"""Failures that another kind of gradient by the same method may not have."""
 
 _FAILED = 2.0
 """The decades by which the other kinds of gradient of a method that failed fall back."""
@@ -41,14 +46,17 @@ class Order:
 
     ``turns`` says how early each way is to be tried, lower ones first, in decades of what it is expected to cost. A
     library falls back by a decade for every factor of ten that its best way so far costs over the best of all, and a
-    method that failed by two: what integrates the equations is the same for all kinds of gradient. Every library has
-    an early turn once.
+    method that failed by two: what integrates the equations is the same for all kinds of gradient, unless it is the
+    gradient that failed, for which another kind is the cure. Every library has an early turn once. In those that were
+    ``named`` looking goes on until something works.
     """
 
-    def __init__(self, advised: Advised, turns: Mapping[Cell, float]):
+    def __init__(self, advised: Advised, turns: Mapping[Cell, float], named: Collection[str] = ()):
         self._advised, self._turns = advised, turns
         self._place = {cell: place for place, cell in enumerate(turns)}
         self._unseen = {cell.adapter for cell in turns}
+        self._named = [name for name in named if name in self._unseen]
+        self._left = Counter(cell.adapter for cell in turns)
         self._totals: dict[str, float] = {}
         self._failed: set[tuple[str, str]] = set()
         self._far = 0
@@ -56,7 +64,8 @@ class Order:
     @property
     def settled(self) -> bool:
         """Whether every library was tried, and the last ways were all far from the best."""
-        return not self._unseen and bool(self._totals) and self._far >= _IN_A_ROW
+        broken = any(self._left[name] and name not in self._totals for name in self._named)
+        return not self._unseen and not broken and bool(self._totals) and self._far >= _IN_A_ROW
 
     def next(self, left: Iterable[Cell]) -> Cell:
         """Of the ways that are left the one to try now."""
@@ -83,12 +92,13 @@ class Order:
     def keep(self, cell: Cell, found: CallCost) -> None:
         """Learn what a way costs."""
         self._unseen.discard(cell.adapter)
+        self._left[cell.adapter] -= 1
         best_s = min(self._totals.values(), default=math.inf)
         total_s = math.inf if found.cost is None else found.cost.total_s(self._advised.count)
         self._far = 0 if total_s <= NEAR * best_s and total_s < math.inf else self._far + 1
-        if found.cost is None:
+        if found.cost is None and not found.reason.startswith(_OF_GRADIENT):
             self._failed.add((cell.adapter, cell.method))
-        else:
+        if found.cost is not None:
             self._totals[cell.adapter] = min(total_s, self._totals.get(cell.adapter, total_s))
 
 
@@ -110,11 +120,12 @@ class ScreeningEngine(OneByOne):
         *,
         told: Callable[[Cell, CallCost, int, int], None] = lambda *_: None,
         alone: Callable[[Cell], bool] = lambda _: False,
+        named: Collection[str] = (),
         workers: Workers = SharedWorker,
         now: Callable[[], float] = time.monotonic,
     ):
         super().__init__()
-        self._advised, self._order, self._until_s = advised, Order(advised, turns), until_s
+        self._advised, self._order, self._until_s = advised, Order(advised, turns, named), until_s
         self._environment_hash, self._told, self._start, self._now = environment_hash, told, workers, now
         self._alone = alone
 

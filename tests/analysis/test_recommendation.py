@@ -182,7 +182,7 @@ def test_a_recommended_way_that_fails_has_its_cure():
     assert "kvaerno5" in line.partition(";")[2]
     shown = io.StringIO()
     print_recommendation(found, shown)
-    assert "kvaerno5 discrete jit works there" in " ".join(shown.getvalue().split())
+    assert "kvaerno5 instead of tsit5 works there" in " ".join(shown.getvalue().split())
     assert recommendation_document(found, [])["cured"] == [line]
 
 

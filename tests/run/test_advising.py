@@ -153,6 +153,30 @@ def test_no_library_is_passed_over():
     assert last not in left
 
 
+@pytest.mark.parametrize(
+    ("reason", "first"), [("nonfinite: the gradient is not finite", "forward"), ("max_steps: too many", "other")]
+)
+def test_where_a_gradient_failed_another_kind_is_tried_soon(reason, first):
+    """Where the method itself got nowhere, another method is."""
+    failed = replace(cell_of("alpha", 0), sensitivity="checkpointed")
+    cure, other = replace(failed, sensitivity="forward"), cell_of("alpha", 1)
+    order = Order(ADVISED, {failed: 0.0, cure: 0.5, other: 1.0})
+    order.keep(failed, CallCost(None, reason=reason))
+    assert order.next([cure, other]) == (cure if first == "forward" else other)
+
+
+def test_in_a_library_that_was_asked_for_looking_goes_on_until_something_works():
+    ways = [cell_of(name, k) for name in ("alpha", "beta") for k in range(20)]
+    for named, settled in (((), True), (("beta",), False), (("alpha",), True)):
+        order = Order(ADVISED, dict.fromkeys(ways, 0.0), named)
+        for way in [*ways[:5], *ways[20:35]]:
+            order.keep(way, known(1.0 if way == ways[0] else None))
+        assert order.settled is settled, named
+    for way in ways[35:]:
+        order.keep(way, known(None))
+    assert order.settled, "nothing of it is left"
+
+
 def test_what_was_measured_elsewhere_decides_what_is_tried_first():
     """Rules say alpha; on a problem just like this one beta was ten times cheaper. Far from it, rules count."""
     alpha, beta = cell_of("alpha", 0), cell_of("beta", 0)
