@@ -200,16 +200,15 @@ class Adapter:
     """A framework's declaration: what it can do, and where its program is.
 
     ``packages`` maps each import name to the distribution that provides it. ``target`` is the emitter's target,
-    ``mode_targets`` those of modes that have another. ``mode_extras`` are the packages that modes need besides, each of
-    the extra that has its name. ``refusal`` gives the reason why a cell cannot run on a problem with these facts, or
-    ``None``. ``cached_modes`` are those whose compiled code the framework finds again in another process,
-    ``reusing_modes`` those in which a cell uses what another one compiled in its process. ``variables`` gives what its
-    workers' environment must hold, and ``lacking`` the reason, with the cure, why it cannot run here though its
-    packages are installed; both start nothing. ``track`` says which problems are its own. ``recipes`` gives the ways
-    that are recommended for a problem, the best first. ``compiles_long`` tells that it compiles for a minute or more in
-    every process, however easy the problem. ``cost`` is what its cells take, for plans; without a ``look`` figures find
-    it one. ``locks`` gives the texts of files that pin what its workers load besides Python's packages, by their names.
-    ``script`` names the function, as ``program`` does, that writes a task at a point as a script.
+    ``mode_targets`` those of modes that have another. ``mode_extras`` are packages that modes need, each of the extra
+    of its name. ``refusal`` gives the reason why a cell cannot run on a problem with these facts, or ``None``.
+    ``cached_modes`` are those whose compiled code the framework finds again in another process, ``reusing_modes`` those
+    in which a cell uses what another one compiled in its process. ``variables`` gives what its workers' environment
+    must hold, and ``lacking`` the reason, with the cure, why it cannot run here though its packages are installed; both
+    start nothing. ``track`` says which problems are its own. ``recipes`` gives the ways that are recommended for a
+    problem, the best first. ``compiles_long``: it compiles for a minute or more in every process. ``cost`` is what its
+    cells take; without a ``look`` figures find one. ``locks`` gives the texts of files that pin what its workers load
+    besides Python's packages. ``script`` names the function that writes a task at a point as a script.
     """
 
     name: str
