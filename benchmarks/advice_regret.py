@@ -28,7 +28,7 @@ from sciml_bench.analysis.experience import WORST, Features, Known, merged, turn
 from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.recommendation import nearest
 from sciml_bench.analysis.summary import CellSummary, summarise
-from sciml_bench.plan.candidates import candidates, ranked
+from sciml_bench.plan.candidates import Candidates, ranked
 from sciml_bench.plan.problems import PlannedProblem, entry_named
 from sciml_bench.plan.purpose import RACE, SCREEN, Advised
 from sciml_bench.record.run_folder import Run, runs_in
@@ -37,7 +37,7 @@ from sciml_bench.run.advising import LOOKING_SHARE
 from sciml_bench.run.screening import Order
 from sciml_bench.stats.race import Race
 
-QUESTIONS = [(accuracy, count) for accuracy in (1e-6, 1e-4) for count in (1000, 100_000, 10)]
+QUESTIONS = [(accuracy, count) for accuracy in (1e-6, 1e-4) for count in (1000, 100_000)]
 """Accuracy and number of gradients; the first is what ``advise`` assumes."""
 
 STARTUP = ("spawn", "interpreter", "import")
@@ -152,9 +152,8 @@ def advised_way(item: Measured, advised: Advised, turns: Mapping[Cell, float], w
 
 def order_of(item: Measured, others: Sequence[Known], advised: Advised) -> dict[Cell, float]:
     """How early each way is tried, with what was measured on others; without any by the rules alone."""
-    found = candidates(item.entry, adapters())
-    tiers = ranked(found, item.entry, adapters(), GRADIENT)
-    tiers = {cell: tier for cell, tier in tiers.items() if cell in item.ways}
+    measured = Candidates(tuple(item.ways), {}, {})
+    tiers = ranked(measured, item.entry, adapters(), GRADIENT)
     return turns(tiers, item.features, others, digits=advised.digits, gradients=advised.count)
 
 
@@ -218,6 +217,11 @@ def page(problems: Sequence[Measured], within_s: float, learn: bool) -> Iterator
     yield from (f"- **{rule.name}.** {rule.says}" for rule in RULES)
 
 
+def text_of(problems: Sequence[Measured], within_s: float = 600.0, learn: bool = True) -> str:
+    """The page of the docs."""
+    return "\n".join(page(problems, within_s, learn)) + "\n"
+
+
 def of_advice(item: Measured, problems: Sequence[Measured], advised: Advised, within_s: float) -> Outcome:
     """What advice takes, with what was learnt from the other problems alone."""
     others = [other.known for other in problems if other is not item]
@@ -259,7 +263,7 @@ def main() -> None:
     parser.add_argument("--learn", type=Path, metavar="FILE", help="write what was learnt of all problems to this file")
     chosen = parser.parse_args()
     problems = read(chosen.folder)
-    text = "\n".join(page(problems, chosen.within, not chosen.rules_alone)) + "\n"
+    text = text_of(problems, chosen.within, not chosen.rules_alone)
     if chosen.learn is not None:
         write(chosen.learn, (item.known for item in problems))
     if chosen.write is None:

@@ -46,11 +46,11 @@ RTOLS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 LOOK_RTOLS = RTOLS[::2]
 """That of the ways which are only looked at."""
 
-COUNTS = (1000, 100_000, 10)
+COUNTS = (1000, 100_000)
 ACCURACIES = (1e-6, 1e-4)
 """The questions that advice is asked: how many gradients, at which relative error."""
 
-NEAR, MOST = 2.5, 8
+NEAR, MOST = 2.5, 6
 """For each question the cheapest ways, up to so many times the best one and so many of them, are measured in blocks."""
 
 BLOCKS = 4

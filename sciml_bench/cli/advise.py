@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +88,7 @@ def advise(
     MODEL is a name of the catalog or a problem file. All ways are looked at first, one process for each framework; the
     best then compete, each block in fresh processes, until one is decided or time is up.
     """
+    from sciml_bench.cli.progress import tell_disturbances
     from sciml_bench.render.recommendation import print_recommendation, recommendation_document
     from sciml_bench.run.advising import Asked
     from sciml_bench.run.advising import advise as find
@@ -100,9 +100,8 @@ def advise(
     click.echo(f"{asked.entry.name}: {asked.entry.title}", err=as_json)
     for line in asked.doubts:
         click.echo(f"  {line}", err=as_json)
-    for line in _disturbances():
-        click.echo(line, err=True)
     with one_at_a_time(wait):
+        tell_disturbances()
         found = find(asked, _listener(asked.advised.count, as_json))
     if as_json:
         print_json(recommendation_document(found.recommendation, [str(run.folder) for run in found.runs]))
@@ -136,25 +135,6 @@ def _write(found: Found, model: str, code: Path | None, as_json: bool) -> None:
         return
     write_whole(code, text)
     click.echo(f"script: {code}", err=as_json)
-
-
-_OTHER_WORK = ("load", "processes", "steal", "quota")
-"""What the doctor looks at that makes an answer unsure within minutes."""
-
-
-def _disturbances() -> Iterator[str]:
-    """What other work does to this machine now, before anything is measured."""
-    from sciml_bench.host.doctor import examine
-    from sciml_bench.host.doctor.finding import Status
-    from sciml_bench.host.doctor.readings import gather
-
-    readings = gather(_LOOK_S)
-    for finding in examine(readings) if readings.readable else ():
-        if finding.id in _OTHER_WORK and finding.status is Status.DISTURBS:
-            yield f"  this machine is disturbed: {finding.title}: {finding.found}"
-
-
-_LOOK_S = 0.3
 
 
 def _listener(count: int, as_json: bool) -> Listener:

@@ -102,6 +102,7 @@ def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> 
     from sciml_bench.analysis.notes import ONE_BY_ONE
 
     plan = session.plan
+    tell_disturbances()
     if session.resumed:
         click.echo(f"resuming {session.run.folder}", err=True)
     click.echo(announcement(plan, session.left()), err=as_json)
@@ -117,6 +118,24 @@ def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> 
         if reason != OUT_OF_TIME:
             click.echo(f"lost: {unit}: {reason}", err=True)
     return whole
+
+
+_OTHER_WORK = ("load", "processes", "steal", "quota")
+"""What the doctor looks at that other work makes worse from one minute to the next."""
+
+_LOOK_S = 0.3
+
+
+def tell_disturbances() -> None:
+    """Say on standard error what other work does to this machine now, before anything is measured."""
+    from sciml_bench.host.doctor import examine
+    from sciml_bench.host.doctor.finding import Status
+    from sciml_bench.host.doctor.readings import gather
+
+    readings = gather(_LOOK_S)
+    for finding in examine(readings) if readings.readable else ():
+        if finding.id in _OTHER_WORK and finding.status is Status.DISTURBS:
+            click.echo(f"this machine is disturbed: {finding.title}: {finding.found}", err=True)
 
 
 def announcement(plan: Plan, left: Sequence[Slot]) -> str:

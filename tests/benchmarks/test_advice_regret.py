@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from sciml_bench.adapters.registry import adapters
+from sciml_bench.analysis import experience
 from sciml_bench.record.task import Cell
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -88,6 +89,15 @@ def test_rules_for_one_library_stay_in_it(rules):
     assert always == {f"diffrax {name} checkpointed" for name in ("kvaerno5", "kvaerno5-newton", "kvaerno5-chord")}
     assert allowed(rules, "LSODA", traits(rules)) == {"scipy lsoda forward", "scipy odeint forward"}
     assert "diffrax tsit5 discrete" in allowed(rules, "gradsolve", traits(rules, stiff=False))
+
+
+def test_the_page_of_regret_is_made_from_the_stored_runs(regret):
+    """And what ships with the package is what was learnt from them."""
+    root = BENCHMARKS.parent
+    problems = regret.read(root / "results" / "exhaustive")
+    assert (root / "docs" / "regret.md").read_text(encoding="utf-8") == regret.text_of(problems)
+    shipped = {item.problem: item for item in experience.shipped()}
+    assert shipped == {item.name: item.known for item in problems}
 
 
 def test_the_spread_of_regrets(regret):

@@ -13,6 +13,8 @@ from stubs.suite import problem_text
 
 from sciml_bench.cli import options as exits
 from sciml_bench.engine import local as running
+from sciml_bench.host import doctor
+from sciml_bench.host.doctor.finding import Finding, Status
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.record.run_folder import Run
 
@@ -261,3 +263,10 @@ def test_within_a_time_blocks_that_do_not_fit_are_left_for_later(cli):
     assert "time is up" not in whole.err
     assert "resuming" in whole.err
     assert "measured 1" in whole.out
+
+
+def test_the_machine_is_looked_at_before_the_first_process(cli, monkeypatch):
+    busy = Finding("load", "load", Status.DISTURBS, "7.00, 7.00, 7.00 in the last 1, 5 and 15 minutes")
+    monkeypatch.setattr(doctor, "examine", lambda _readings: [busy])
+    done = cli("run", "--problem", "calm", "--adapter", "alpha", *SMOKE)
+    assert done.err.startswith("this machine is disturbed: load: 7.00")
