@@ -246,7 +246,8 @@ totals from the start of the process, compiling included, at equal error of the 
 at hand, so that what rules say of Julia's methods is held against what Python's libraries have of their kind.
 
 `advise` is replayed through its own code with {minutes:.0f} minutes, and knows nothing of the problem at hand but what
-it sees: the order in which it looks at ways was learnt from the other problems.
+it sees: the order in which it looks at ways was learnt from the other problems. What a slow way costs until it is ended
+is taken from the runs, and so are the tolerances, which a real race tunes to the asked accuracy.
 
 A rule leaves something open, if only the library. It is held to the best of the ways that it allows, which nobody can
 know beforehand, and to the middle one of them. A way that fails, or never gets to the accuracy, counts as 100, and

@@ -149,6 +149,8 @@ class Analysis:
     def _recommended(self, answer: Answer, cells: Sequence[CellSummary]) -> Recommendation | None:
         """What to take for what the run was asked, or else for so many calls at the accuracy of the tables."""
         asked = self.summary.plan.get("advised")
+        if not any(cell.processes and cell.cell.caches == "cold" for cell in cells):
+            return None
         if asked is not None:
             advised = Advised(asked["stage"], asked["call"], asked["count"], asked["accuracy"])
         elif answer.ranking is None:

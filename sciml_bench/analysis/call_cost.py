@@ -39,14 +39,16 @@ def call_cost(process: ProcessSummary, call: str, digits: float) -> CallCost:
 
 
 def _first_gradient_s(process: ProcessSummary) -> float | None:
-    """Seconds to the first gradient. At the loosest tolerance it may be wrong, or fail; at the one that is right it
-    would take as long."""
+    """Seconds to the first gradient, also if that one, at the loosest tolerance, is wrong.
+
+    Where it failed nobody knows how long it compiled: at most as long as the process was there, without its loops.
+    """
     if process.first_call_s is not None:
         return process.first_call_s
-    before_s = sum(process.phases_s.get(phase, 0.0) for phase in _BEFORE)
-    firsts = (point.gradient.first_s or point.gradient.seconds for point in process.points)
-    first_s = next((seconds for seconds in firsts if seconds is not None), None)
-    return None if first_s is None or not before_s else before_s + first_s
+    if all(point.gradient.seconds is None for point in process.points):
+        return None
+    loops_s = sum(process.phases_s.get(phase, 0.0) for phase in ("warm_up", "steady"))
+    return max(0.0, process.wall_s - loops_s) or None
 
 
 def _first_solve_s(process: ProcessSummary) -> float | None:

@@ -187,7 +187,8 @@ def turns(
     """
     found = expected(features, [way_of(cell) for cell in tiers], known, digits=digits, gradients=gradients)
     factors = {item.way: item.factor for item in found}
-    nearest = min((features.distance(item.features) for item in known), default=math.inf)
+    taught = (item for item in known if item.factors(digits, gradients))
+    nearest = min((features.distance(item.features) for item in taught), default=math.inf)
     trust = 1 / (1 + nearest**2)
 
     def turn(cell: Cell) -> float:

@@ -16,6 +16,7 @@ from sciml_bench.analysis import quantities
 from sciml_bench.analysis.call_cost import LOOSEST, call_cost
 from sciml_bench.analysis.failures import one_line
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
+from sciml_bench.analysis.rows import is_bound
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.plan.candidates import Candidates
 from sciml_bench.plan.cells import BEST
@@ -299,7 +300,8 @@ def _with_bounds(standing: Standing[Cell], ways: Sequence[Way], advised: Advised
     if standing.leads is None or not ways or ways[0].cost is None:
         return standing
     total_s = ways[0].cost.total_s(advised.count)
-    cheaper = [way.cell for way in ways[1:] if way.at_most and way.cost and way.cost.first_s < total_s]
+    open_ = (way for way in ways[1:] if way.at_most and way.raced)
+    cheaper = [way.cell for way in open_ if way.cost is not None and way.cost.first_s < total_s]
     lost = [cell for cell in cheaper if cell not in standing.even]
     return replace(standing, even=(*standing.even, *lost), decided=False) if lost else standing
 
@@ -335,7 +337,8 @@ def _way(item: CellSummary, advised: Advised, raced: bool) -> Way:
         cost=Cost(first.median, each.median),
         first=first,
         each=each,
-        at_most=all(one.at_most for one in found if one.cost is not None) and _loosest(item) < LOOSEST,
+        at_most=_loosest(item) < LOOSEST
+        and is_bound(item.processes, advised.digits, lambda point: point.half(advised.call).work),
         rtol=rtol,
         error=None if digits is None else 10.0**-digits,
         there_s=None if there is None else there.median,

@@ -29,8 +29,9 @@ _IN_A_ROW = 12
 _UNSEEN = 0.5
 """The turn at which the first way of a library that was not tried yet comes at the latest."""
 
-_OF_GRADIENT = (Outcome.NONFINITE.value, Outcome.INACCURATE.value)
-"""Failures that another kind of gradient by the same method may not have."""
+_OF_METHOD = (Outcome.MAX_STEPS.value, Outcome.STEP_UNDERFLOW.value)
+_OF_MODE = (Outcome.TIMEOUT.value, Outcome.BUILD_ERROR.value)
+"""Failures that other kinds of gradient share: those of a method, and those of it in a mode."""
 
 _FAILED = 2.0
 """The decades by which the other kinds of gradient of a method that failed fall back."""
@@ -46,9 +47,9 @@ class Order:
 
     ``turns`` says how early each way is to be tried, lower ones first, in decades of what it is expected to cost. A
     library falls back by a decade for every factor of ten that its best way so far costs over the best of all, and a
-    method that failed by two: what integrates the equations is the same for all kinds of gradient, unless it is the
-    gradient that failed, for which another kind is the cure. Every library has an early turn once. In those that were
-    ``named`` looking goes on until something works.
+    method that got nowhere by two, since what integrates the equations is the same for all kinds of gradient, one that
+    took too long by two in that mode. For a gradient that failed another kind is the cure. Every library has an early
+    turn once. In those that were ``named`` looking goes on until something works.
     """
 
     def __init__(self, advised: Advised, turns: Mapping[Cell, float], named: Collection[str] = ()):
@@ -58,7 +59,7 @@ class Order:
         self._named = [name for name in named if name in self._unseen]
         self._left = Counter(cell.adapter for cell in turns)
         self._totals: dict[str, float] = {}
-        self._failed: set[tuple[str, str]] = set()
+        self._failed: set[tuple[str, ...]] = set()
         self._far = 0
 
     @property
@@ -79,7 +80,8 @@ class Order:
 
     def _behind(self, cell: Cell) -> float:
         """The decades by which a way falls back for what is known of its library and its method."""
-        failed = _FAILED if (cell.adapter, cell.method) in self._failed else 0.0
+        keys = {(cell.adapter, cell.method), (cell.adapter, cell.method, cell.mode)}
+        failed = _FAILED if keys & self._failed else 0.0
         if cell.adapter not in self._totals:
             return failed
         return failed + math.log10(self._totals[cell.adapter] / min(self._totals.values()))
@@ -96,8 +98,10 @@ class Order:
         best_s = min(self._totals.values(), default=math.inf)
         total_s = math.inf if found.cost is None else found.cost.total_s(self._advised.count)
         self._far = 0 if total_s <= NEAR * best_s and total_s < math.inf else self._far + 1
-        if found.cost is None and not found.reason.startswith(_OF_GRADIENT):
+        if found.cost is None and found.reason.startswith(_OF_METHOD):
             self._failed.add((cell.adapter, cell.method))
+        if found.cost is None and found.reason.startswith(_OF_MODE):
+            self._failed.add((cell.adapter, cell.method, cell.mode))
         if found.cost is not None:
             self._totals[cell.adapter] = min(total_s, self._totals.get(cell.adapter, total_s))
 

@@ -50,13 +50,13 @@ def matrices(problem: str, coupled: bool) -> dict[str, float]:
     import tensorflow as tf
 
     from sciml_bench.adapters.emitted_source import load_source
-    from sciml_bench.adapters.tensorflow import forward
+    from sciml_bench.adapters.tensorflow import forward, shares
 
     task = catalog_task(problem, "tensorflow", "bdf", "forward", "xla")
     source, numbers = load_source(task), task.numbers
     n, count = numbers.n_states, 2
     theta = tf.constant(numbers.theta, tf.float64)
-    directions = tf.constant(np.diag(forward.sizes(numbers))[:count])
+    directions = tf.constant(np.diag(shares.sizes(numbers))[:count])
     system = forward.augmented(
         forward.Equation(source.rhs, getattr(source, "jacobian", None)), theta, directions, (n,), coupled
     )
@@ -79,9 +79,9 @@ def matrices(problem: str, coupled: bool) -> dict[str, float]:
 
 def theta_shared(n_states: int, n_theta: int) -> list[list[int]]:
     """The shares of a system."""
-    from sciml_bench.adapters.tensorflow import forward
+    from sciml_bench.adapters.tensorflow import shares
 
-    return forward.shares(n_states, n_theta)
+    return shares.shares(n_states, n_theta)
 
 
 def findings() -> dict[str, Any]:

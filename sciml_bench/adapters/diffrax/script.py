@@ -8,14 +8,14 @@ from sciml_bench.errors import UsageError
 from sciml_bench.record.task import LANDING, Point, Task
 
 _ADJOINTS = {
-    # As many checkpoints as steps: nothing is solved twice.
-    "checkpointed": "diffrax.RecursiveCheckpointAdjoint(checkpoints=MAX_STEPS)",
+    "checkpointed": "diffrax.RecursiveCheckpointAdjoint()",
     "discrete": "diffrax.DirectAdjoint()",
     "forward": "diffrax.ForwardMode()",
     # Its solve backwards is seen by nobody else: if it fails, it says so.
     "backsolve": "diffrax.BacksolveAdjoint()",
 }
-_MAX_STEPS = {"discrete": 4096, "checkpointed": 4096}
+_MAX_STEPS, _KEPT_STEPS, _KEPT_NUMBERS = 2**16, 4096, 2**23
+"""Steps of a solve; those that are kept for a gradient, where so many numbers can be: see ``solvers.py``."""
 _ROOT_FINDERS = {"newton": "Newton", "chord": "Chord"}
 
 
@@ -62,7 +62,8 @@ def _solver(task: Task, point: Point) -> list[str]:
         pid = f"diffrax.PIDController(RTOL, {atol}, pcoeff=0.3, icoeff=0.4, dtmin=1e-30*(T1 - T0), force_dtmin=False)"
     else:
         pid = f"diffrax.PIDController(RTOL, {atol})"
-    lines += [f"CONTROLLER = {pid}", f"MAX_STEPS = {_MAX_STEPS.get(cell.sensitivity, 2**16)}"]
+    keeps = cell.sensitivity == "discrete" or _keeps_all(task)
+    lines += [f"CONTROLLER = {pid}", f"MAX_STEPS = {_KEPT_STEPS if keeps else _MAX_STEPS}"]
     clips = ["step_ts=jnp.asarray(SAVED)"] if cell.saving == LANDING else []
     if values.breakpoints:
         lines.insert(0, script.numbers("JUMPS", values.breakpoints))
@@ -70,6 +71,14 @@ def _solver(task: Task, point: Point) -> list[str]:
     if clips:
         lines.append(f"CONTROLLER = diffrax.ClipStepSizeController(CONTROLLER, {', '.join(clips)})")
     return lines
+
+
+_KEEPING = "diffrax.RecursiveCheckpointAdjoint(checkpoints=MAX_STEPS)"
+
+
+def _keeps_all(task: Task) -> bool:
+    """Whether a checkpointed gradient keeps every step."""
+    return task.cell.sensitivity == "checkpointed" and _KEPT_STEPS * len(task.numbers.y0) <= _KEPT_NUMBERS
 
 
 def _functions(task: Task) -> str:
@@ -117,7 +126,8 @@ def _solve(task: Task) -> list[str]:
         "        args=args,",
         "        saveat=diffrax.SaveAt(ts=jnp.asarray(SAVED)),",
         "        stepsize_controller=CONTROLLER,",
-        f"        adjoint={_ADJOINTS[task.cell.sensitivity]},",
+        # As many checkpoints as steps: nothing is solved twice.
+        f"        adjoint={_KEEPING if _keeps_all(task) else _ADJOINTS[task.cell.sensitivity]},",
         "        max_steps=MAX_STEPS,",
         "        throw=False,",
         "    )",

@@ -17,7 +17,7 @@ import tensorflow_probability as tfp
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer
 from sciml_bench.adapters.emitted_source import load_source
-from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4, UNROLLED, forward, solvers
+from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4, UNROLLED, forward, shares, solvers
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
 from sciml_bench.adapters.tensorflow.solvers import RungeKutta4
 from sciml_bench.adapters.time_grid import Segment, fixed_steps, split
@@ -109,7 +109,7 @@ class TensorFlowProgram(Program):
         self._differentiated = self._forward_gradient if self._is_forward else self._gradient
         self._shares = [list(range(len(numbers.theta)))]
         if self._is_forward and self._method == BDF.name:
-            self._shares = forward.shares(len(numbers.y0), len(numbers.theta))
+            self._shares = shares.shares(len(numbers.y0), len(numbers.theta))
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
         n_steps = fixed_steps(RK4.order, point.rtol) if self._fixed else 0
@@ -212,7 +212,7 @@ class TensorFlowProgram(Program):
     def _forward_gradient(self, make: MakeSolver, inputs: tf.Tensor) -> tf.Tensor:
         """The gradient by the forward sensitivity equations, see :mod:`.forward`."""
         theta, solver = inputs[:-2], make(*tf.unstack(inputs[-2:]), bdf_atol=1.0)
-        sizes = forward.sizes(self._numbers)
+        sizes = shares.sizes(self._numbers)
         directions = tf.constant(np.diag(sizes)[self._shares])
         solved, slopes = self._with_sensitivities(solver, theta, directions)
         with tf.GradientTape() as tape:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sciml_bench.adapters import script
 from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4
+from sciml_bench.adapters.tensorflow.shares import shares, sizes
 from sciml_bench.adapters.time_grid import split
 from sciml_bench.errors import UsageError
 from sciml_bench.record.task import Point, Task
@@ -22,10 +23,12 @@ def script_of(task: Task, point: Point) -> str:
     if cell.method == RK4.name:
         raise UsageError(f"there are no scripts for methods of fixed steps, as {cell.method}, yet")
     forward = cell.sensitivity == FORWARD
-    if forward and cell.method == BDF.name and len(values.y0) * (1 + len(values.theta)) > _TOGETHER:
+    if cell.method == BDF.name and not forward:
+        # Where the adjoint solve stops early it hands over what it has, and says so to nobody.
+        raise UsageError("there are no scripts for gradients by backsolve with BDF in TensorFlow")
+    if cell.method == BDF.name and len(shares(len(values.y0), len(values.theta))) > 1:
         raise UsageError(
-            f"{cell.problem} has more than {_TOGETHER} equations of states and sensitivities, which BDF is given in "
-            "parts: there are no scripts for that in TensorFlow yet"
+            f"BDF is given the sensitivities of {cell.problem} in parts: TensorFlow has no scripts for that yet"
         )
     return script.joined(
         script.head(task, "tensorflow, tensorflow-probability, tf-keras and numpy"),
@@ -44,9 +47,6 @@ def script_of(task: Task, point: Point) -> str:
 _NEEDED = ("import tensorflow as tf", "import tensorflow_probability as tfp")
 _QUIET = ("import os", "", 'os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")', "")
 
-_TOGETHER = 32
-"""Of more equations BDF is given a share at a time, see :mod:`.forward`."""
-
 
 def _threads(count: int) -> str:
     return "\n".join(f"tf.config.threading.set_{kind}_op_parallelism_threads({count})" for kind in ("intra", "inter"))
@@ -54,9 +54,10 @@ def _threads(count: int) -> str:
 
 def _numbers(task: Task) -> list[str]:
     cell, values = task.cell, task.numbers
+    uniform = len(set(values.atol_scale[: values.n_states])) == 1
     lines = [
-        "# Solvers take one absolute tolerance: they are given the state in units of its scale.",
-        "ATOL = ATOL[0]/SCALE[0]",
+        "# Solvers take one absolute tolerance: where scales differ, they are given the state in units of its scale.",
+        *(["ATOL, SCALE = ATOL[0], np.ones_like(SCALE)"] if uniform else ["ATOL = ATOL[0]/SCALE[0]"]),
         *_solver(task),
         "# Start, times, how many of them are saved, and the bounds of t, of each smooth part of the time span.",
         "PARTS = [",
@@ -66,8 +67,8 @@ def _numbers(task: Task) -> list[str]:
         lines.append(f"    ({part.start!r}, np.array({list(part.times)!r}), {part.n_saved}, {bounds}),")
     lines.append("]")
     if cell.sensitivity == FORWARD:
-        sizes = _sizes(task)
-        lines += ["# What the components of theta are measured in.", script.numbers("UNITS", sizes)]
+        units = script.numbers("UNITS", sizes(values).tolist())
+        lines += ["# What the components of theta are measured in.", units]
     elif values.wrt == "parameters":
         lines += [
             "# What the named parameters are measured in.",
@@ -77,24 +78,8 @@ def _numbers(task: Task) -> list[str]:
 
 
 def _solver(task: Task) -> list[str]:
-    if task.cell.method != BDF.name:
-        return ["SOLVER = tfp.math.ode.DormandPrince(rtol=RTOL, atol=ATOL, max_num_steps=2**16)"]
-    if task.cell.sensitivity == FORWARD:
-        return ["SOLVER = tfp.math.ode.BDF(rtol=RTOL, atol=ATOL, max_num_steps=2**16)"]
-    return [
-        "# BDF does poorly where rtol and atol are alike; the adjoint equation keeps the tolerance.",
-        "SOLVER = tfp.math.ode.BDF(",
-        "    rtol=RTOL, atol=0.01*ATOL, max_num_steps=2**16,",
-        "    make_adjoint_solver_fn=lambda: tfp.math.ode.BDF(rtol=RTOL, atol=ATOL, max_num_steps=2**13),",
-        ")",
-    ]
-
-
-def _sizes(task: Task) -> list[float]:
-    values = task.numbers
-    if values.wrt == "parameters":
-        return list(values.p_scale)
-    return [max(abs(value), scale) for value, scale in zip(values.theta, values.atol_scale, strict=True)]
+    name = "BDF" if task.cell.method == BDF.name else "DormandPrince"
+    return [f"SOLVER = tfp.math.ode.{name}(rtol=RTOL, atol=ATOL, max_num_steps=2**16)"]
 
 
 def _integrate(task: Task) -> str:
@@ -106,13 +91,15 @@ def _integrate(task: Task) -> str:
             "    saved = []",
             "    for start, times, n_saved, low, high in PARTS:",
             "        found = SOLVER.solve(",
-            f"            lambda t, z, **given: slopes({t}, z, **given),",
+            f"            lambda t, z, low=low, high=high, **given: slopes({t}, z, **given),",
             "            initial_time=start, initial_state=state, solution_times=times,",
-            f"            jacobian_fn=jacobian and (lambda t, z: jacobian({t}, z)),",
+            f"            jacobian_fn=jacobian and (lambda t, z, low=low, high=high: jacobian({t}, z)),",
             "            constants=constants,",
             "        )",
-            "        state = found.states[-1]",
-            "        saved.append(found.states[:n_saved])",
+            "        reached = tf.equal(found.diagnostics.status, 0)",
+            '        states = tf.where(reached, found.states, tf.constant(float("nan"), tf.float64))',
+            "        state = states[-1]",
+            "        saved.append(states[:n_saved])",
             "    return tf.concat(saved, axis=0)",
         ]
     )
