@@ -21,6 +21,7 @@ from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.plan.candidates import Candidates
 from sciml_bench.plan.cells import BEST
 from sciml_bench.plan.purpose import Advised
+from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.breakeven import Cost
@@ -131,7 +132,7 @@ class Recommendation:
     def cured(self) -> Iterator[str]:
         """For each library whose best recipe fails here: how, and what works there instead, at what cost."""
         for way in self.failed:
-            if way.cell not in self.recipes:
+            if way.cell not in self.recipes or self._was_ended(way):
                 continue
             others = [other for other in self.ways if other.cell.adapter == way.cell.adapter]
             found = "nothing else that was tried works there"
@@ -139,6 +140,10 @@ class Recommendation:
                 total = quantities.duration(others[0].cost.total_s(self.advised.count))
                 found = f"{_changes(way.cell, others[0].cell)} works there, {self._uses} take {total}"
             yield f"{way.name} is what is recommended in {way.cell.adapter}, and fails: {one_line(way.reason)}; {found}"
+
+    def _was_ended(self, way: Way) -> bool:
+        """Whether a way only took longer than the best one does for all calls, which is no failure."""
+        return bool(self.ways) and not way.raced and way.reason.startswith(Outcome.TIMEOUT.value)
 
     @property
     def _uses(self) -> str:

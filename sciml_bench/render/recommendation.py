@@ -37,7 +37,8 @@ def _failures(found: Recommendation) -> Iterator[str]:
     if not found.failed:
         return
     yield ""
-    yield f"Without a {found.advised.call} at this accuracy: {len(found.failed)} ways"
+    ended = ", or ended as they took far longer than the best way" if found.ways else ""
+    yield f"Without a {found.advised.call} at this accuracy{ended}: {len(found.failed)} ways"
     for reason, count in Counter(_shortened(way.reason) for way in found.failed).most_common(_REASONS):
         names = [way.name for way in found.failed if _shortened(way.reason) == reason]
         yield f"  {', '.join(names[:3])}{f' and {count - 3} more' if count > 3 else ''}: {reason}"

@@ -115,7 +115,7 @@ def test_a_run_is_experience():
 
 def test_the_package_has_experience():
     found = {item.problem: item for item in shipped()}
-    assert {"robertson", "lotka-volterra"} <= set(found)
+    assert "robertson" in found
     for item in found.values():
         assert item.spec_hash == entry_named(item.problem).spec_hash, "measure it again, or leave it out"
         assert min(item.factors(6.0, 1000).values()) == 1.0

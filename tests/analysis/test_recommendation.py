@@ -202,6 +202,19 @@ def test_a_recommended_way_that_fails_has_its_cure():
     assert recommendation_document(found, [])["cured"] == [line]
 
 
+def test_a_way_that_was_ended_as_it_took_far_longer_needs_no_cure():
+    ended = record(
+        FAST,
+        [PointResult.failed(Point(1e-4, 1e-4), Outcome.TIMEOUT, "first_gradient", "ran past 4.7 s")],
+        outcome=Outcome.TIMEOUT,
+        message="ran past 4.7 s",
+    )
+    found = recommendation("robertson", ADVISED, cells_of(ended, record(SLOW, ladder(2)), best=[FAST]))
+    assert list(found.cured) == []
+    alone = recommendation("robertson", ADVISED, cells_of(ended, best=[FAST]))
+    assert len(list(alone.cured)) == 1, "nothing else works, so the limit may be the reason"
+
+
 def test_those_that_compete_are_near_the_best_and_few():
     many = {cell(f"m{k}"): 1 + 0.01 * k for k in range(20)}
     best = nearest(looked({**many, FAR: 1000}), ADVISED)
