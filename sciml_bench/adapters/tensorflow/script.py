@@ -30,9 +30,10 @@ def script_of(task: Task, point: Point) -> str:
         raise UsageError(
             f"BDF is given the sensitivities of {cell.problem} in parts: TensorFlow has no scripts for that yet"
         )
+    quiet = ("import os", "", 'os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")', "")
     return script.joined(
         script.head(task, "tensorflow, tensorflow-probability, tf-keras and numpy"),
-        f"{script.imports(task, *_NEEDED, first=_QUIET)}\n\n{_threads(task.threads)}",
+        f"{script.imports(task, *_NEEDED, first=quiet)}\n\n{_threads(task.threads)}",
         "# The model.",
         script.body(task),
         "# Its numbers, and how it is solved.",
@@ -45,7 +46,6 @@ def script_of(task: Task, point: Point) -> str:
 
 
 _NEEDED = ("import tensorflow as tf", "import tensorflow_probability as tfp")
-_QUIET = ("import os", "", 'os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")', "")
 
 
 def _threads(count: int) -> str:
