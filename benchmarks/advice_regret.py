@@ -25,12 +25,12 @@ from published_rules import RULES, Rule, Traits
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.analysis.call_cost import call_cost
 from sciml_bench.analysis.experience import WORST, Features, Known, merged, turns, write
-from sciml_bench.analysis.process_summary import ProcessSummary
-from sciml_bench.analysis.recommendation import nearest
+from sciml_bench.analysis.recommendation import nearest, total_s
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.plan.candidates import Candidates, ranked
 from sciml_bench.plan.problems import PlannedProblem, entry_named
 from sciml_bench.plan.purpose import RACE, SCREEN, Advised
+from sciml_bench.record.process import STARTUP
 from sciml_bench.record.run_folder import Run, runs_in
 from sciml_bench.record.task import GRADIENT, Cell
 from sciml_bench.run.advising import LOOKING_SHARE
@@ -40,7 +40,6 @@ from sciml_bench.stats.race import Race
 QUESTIONS = [(accuracy, count) for accuracy in (1e-6, 1e-4) for count in (1000, 100_000)]
 """Accuracy and number of gradients; the first is what ``advise`` assumes."""
 
-STARTUP = ("spawn", "interpreter", "import")
 BLOCKS = 60
 
 
@@ -93,12 +92,6 @@ def _by_cell(run: Run) -> dict[Cell, CellSummary]:
     return {item.cell: item for item in summary.cells.values() if item.processes}
 
 
-def total_s(process: ProcessSummary, advised: Advised) -> float | None:
-    """What a process says that the calls cost."""
-    found = call_cost(process, advised.call, advised.digits).cost
-    return None if found is None else found.total_s(advised.count)
-
-
 def read(folder: Path) -> list[Measured]:
     """The problems both of whose runs are there, the newest runs of each."""
     found: dict[str, dict[str, Run]] = {}
@@ -123,7 +116,7 @@ def advised_way(item: Measured, advised: Advised, turns: Mapping[Cell, float], w
     order, left, started, spent_s = Order(advised, turns), set(turns), set[str](), 0.0
     seen: list[CellSummary] = []
     while left and not order.settled and spent_s < LOOKING_SHARE * within_s:
-        cell = order.next(sorted(left, key=list(turns).index))
+        cell = order.next(left)
         left.remove(cell)
         process = item.ways[cell].processes[0]
         spent_s += process.wall_s

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.rows import work_points
+from sciml_bench.record.process import STARTUP
 from sciml_bench.record.task import GRADIENT, Point
 from sciml_bench.stats.breakeven import Cost
 from sciml_bench.stats.front import time_at
 
-_BEFORE = ("spawn", "interpreter", "import", "build", "trace", "lower", "compile")
+_BEFORE = (*STARTUP, "build", "trace", "lower", "compile")
 """The phases before a first call has its result, besides the call itself."""
 
 _FACTOR = 4.0

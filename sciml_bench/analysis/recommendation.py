@@ -41,10 +41,11 @@ COUNT = 1000
 def block_costs(records: Iterable[Record], advised: Advised) -> dict[Cell, float | None]:
     """What each way of a block costs in seconds, ``None`` if it failed; of a starved process nothing is known."""
     found = {record.cell: reduce_record(record) for record in records}
-    return {cell: _total_s(process, advised) for cell, process in found.items() if not process.starved}
+    return {cell: total_s(process, advised) for cell, process in found.items() if not process.starved}
 
 
-def _total_s(process: ProcessSummary, advised: Advised) -> float | None:
+def total_s(process: ProcessSummary, advised: Advised) -> float | None:
+    """What a process says that the calls cost in seconds; ``None`` where it never gets to the accuracy."""
     found = call_cost(process, advised.call, advised.digits).cost
     return None if found is None else found.total_s(advised.count)
 
@@ -56,7 +57,7 @@ def replayed(cells: Sequence[CellSummary], advised: Advised) -> Race[Cell]:
     for item in cells:
         for process in item.processes:
             if not process.starved:
-                blocks.setdefault(process.block, {})[item.cell] = _total_s(process, advised)
+                blocks.setdefault(process.block, {})[item.cell] = total_s(process, advised)
     for block in sorted(blocks):
         race.keep(block, {cell: cost for cell, cost in blocks[block].items() if cell in race.running})
     return race
@@ -64,7 +65,7 @@ def replayed(cells: Sequence[CellSummary], advised: Advised) -> Race[Cell]:
 
 def nearest(cells: Iterable[CellSummary], advised: Advised) -> list[CellSummary]:
     """The ways that are near the best one, the best first: those that compete."""
-    costs = {item.cell: cost for item in cells for process in item.processes if (cost := _total_s(process, advised))}
+    costs = {item.cell: cost for item in cells for process in item.processes if (cost := total_s(process, advised))}
     order = sorted((item for item in cells if item.cell in costs), key=lambda item: costs[item.cell])
     least = min(costs.values(), default=0.0)
     return [item for item in order if costs[item.cell] <= NEAR * least][:MOST]
@@ -111,7 +112,7 @@ class Way:
 class Recommendation:
     """What to take. ``ways`` are those with a cost, the cheapest first; ``failed`` those without.
 
-    ``standing`` is that of the race, whose ``blocks`` were run. ``untried`` ways were not looked at as time was up,
+    ``standing`` is that of the race, whose ``blocks`` were run. ``untried`` ways were not looked at,
     ``refused`` ones cannot take this problem, by reason, and what is ``absent`` is not installed. ``recipes`` are each
     library's best way as it is recommended.
     """

@@ -21,14 +21,11 @@ from sciml_bench.engine.worker_process import WorkerWatch
 from sciml_bench.host.conditions import Counters, state_now
 from sciml_bench.host.processors import pinned
 from sciml_bench.host.variables import make_caches, worker_variables
-from sciml_bench.record.process import HostObservations
+from sciml_bench.record.process import STARTUP, HostObservations
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task
 
 SCREEN = (sys.executable, "-m", "sciml_bench.measure.screen")
-
-_BEFORE = ("spawn", "interpreter", "import")
-"""What is done once in a shared process, and once for every cell in processes of their own."""
 
 
 class SharedWorker:
@@ -72,7 +69,7 @@ class SharedWorker:
         counters = Counters.now(self._cpus, watch.pids)
         ending = watch.resume()
         if self._watch is None:
-            self._startup_ns = {phase: log.phases_ns.get(phase, 0) for phase in _BEFORE}
+            self._startup_ns = {phase: log.phases_ns.get(phase, 0) for phase in STARTUP}
         self._watch = watch if ending is None else None
         during = counters.until(Counters.now(self._cpus, () if ending else watch.pids))
         observed = HostObservations(

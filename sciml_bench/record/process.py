@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+STARTUP = ("spawn", "interpreter", "import")
+"""The phases before a framework is there: once a process, whatever it measures."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerFacts:

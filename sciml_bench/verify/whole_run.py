@@ -14,6 +14,7 @@ from sciml_bench.plan.plan import plan_hash
 from sciml_bench.plan.purpose import SCREEN
 from sciml_bench.record.endings import RESULTS, Nothing, settled
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.process import STARTUP
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import LOCKS
 from sciml_bench.verify.evidence import Intent
@@ -69,7 +70,7 @@ class Seen:
             started_at=record.started_at,
             wall_s=record.wall_s,
             waited_s=record.waited_s,
-            startup_s=sum(record.phases_ns.get(phase, 0) for phase in _STARTUP) / 1e9,
+            startup_s=sum(record.phases_ns.get(phase, 0) for phase in STARTUP) / 1e9,
             source_hash=record.source_hash,
             reference_kind=record.reference_kind,
             host=record.host,
@@ -232,10 +233,6 @@ def reference(seen: Sequence[Seen], _intent: Intent) -> Found:
             for kind, items in by_kind.items():
                 for item in items if kind != usual else ():
                     yield item.line, f"scored against {kind or 'nothing'}, other records of {problem} against {usual}"
-
-
-_STARTUP = ("spawn", "interpreter", "import")
-"""The phases that a cell may have from a process which it shares: they took place before its own start."""
 
 
 def clock(seen: Sequence[Seen], intent: Intent) -> Found:

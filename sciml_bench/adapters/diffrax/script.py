@@ -95,7 +95,7 @@ def _functions(task: Task) -> str:
         "def value_and_gradient(theta):",
         '    """The loss at theta, and its gradient."""',
         "    *slopes, value = np.asarray(_gradient(jnp.asarray(theta)))",
-        "    if not np.isfinite(value):",
+        "    if not np.all(np.isfinite([*slopes, value])):",
         '        raise RuntimeError("the solve failed: loosen RTOL, or raise MAX_STEPS")',
         "    return float(value), np.array(slopes)",
     ]
