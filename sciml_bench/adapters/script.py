@@ -5,7 +5,10 @@ What is common to all frameworks: the head, the numbers, and the check of what w
 
 from __future__ import annotations
 
+import ast
 import importlib
+import io
+import tokenize
 from collections.abc import Sequence
 
 from sciml_bench.adapters.base import Adapter
@@ -71,10 +74,14 @@ def imports(task: Task, *needed: str, first: Sequence[str] = ()) -> str:
     return "\n".join([*first, *sorted(found, key=lambda line: (line.startswith("from "), line))])
 
 
-def body(task: Task) -> str:
+class Model(str):
+    """The source of a model, whose constants bear the names that its author gave them."""
+
+
+def body(task: Task) -> Model:
     """The model without its imports."""
     lines = model(task).splitlines()
-    return "\n".join(line for line in lines if not line.startswith(("import ", "from ")))
+    return Model("\n".join(line for line in lines if not line.startswith(("import ", "from "))))
 
 
 def given(task: Task, point: Point) -> str:
@@ -134,5 +141,44 @@ def check(task: Task, inputs: str = "{}", timed: str = "value_and_gradient(theta
 
 
 def joined(*parts: str) -> str:
-    """The parts, two empty lines apart."""
-    return "\n\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+    """The parts, two empty lines apart. Constants of the model that have a name of the script's own get another one."""
+    taken = _bound("\n".join(part for part in parts if not isinstance(part, Model)))
+    texts = [_renamed(part, taken) if isinstance(part, Model) else part for part in parts]
+    return "\n\n\n".join(text.strip("\n") for text in texts if text.strip()) + "\n"
+
+
+def _bound(text: str, functions: bool = True) -> set[str]:
+    """The names that a module of this text binds, with or without its functions and imports."""
+    names: set[str] = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            names |= {found.id for found in ast.walk(node) if isinstance(found, ast.Name) and _is_stored(found)}
+        elif functions and isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif functions and isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return names
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+def _renamed(text: str, taken: set[str]) -> str:
+    clashing = _bound(text, functions=False) & taken
+    if not clashing:
+        return text
+    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    used = taken | {token.string for token in tokens}
+    new: dict[str, str] = {}
+    for name in sorted(clashing):
+        new[name] = name + "_"
+        while new[name] in used:
+            new[name] += "_"
+    lines = text.splitlines(keepends=True)
+    # From the end, so that places before it stay where they are.
+    for before, token in reversed(list(zip([None, *tokens], tokens, strict=False))):
+        if token.type == tokenize.NAME and token.string in new and (before is None or before.string != "."):
+            (row, start), (_, end) = token.start, token.end
+            lines[row - 1] = lines[row - 1][:start] + new[token.string] + lines[row - 1][end:]
+    return "".join(lines)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.rows import work_points
+from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.process import STARTUP
 from sciml_bench.record.task import GRADIENT, Point
 from sciml_bench.stats.breakeven import Cost
@@ -66,7 +67,22 @@ def _why(process: ProcessSummary, call: str, otherwise: str) -> str:
             return f"{half.outcome}: {point.message}" if point.message else str(half.outcome)
     if process.message:
         return f"{process.outcome}: {process.message}"
+    if unjudged(process, call):
+        return NO_REFERENCE
     return otherwise or str(process.outcome)
+
+
+NO_REFERENCE = "its error is unknown: the problem has no reference"
+
+
+def unjudged(process: ProcessSummary, call: str) -> dict[float, float]:
+    """Seconds of the calls that succeeded but were compared with no reference, by rtol."""
+    halves = ((point.rtol, point.half(call)) for point in process.points)
+    return {
+        rtol: half.seconds
+        for rtol, half in halves
+        if half.seconds is not None and half.work is None and half.kept.outcome == Outcome.OK
+    }
 
 
 def tolerances(process: ProcessSummary, call: str, digits: float) -> tuple[Point, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sciml_bench.analysis import quantities
-from sciml_bench.analysis.call_cost import LOOSEST, call_cost
+from sciml_bench.analysis.call_cost import LOOSEST, NO_REFERENCE, call_cost, unjudged
 from sciml_bench.analysis.failures import one_line
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
 from sciml_bench.analysis.rows import is_bound
@@ -23,7 +23,7 @@ from sciml_bench.plan.cells import BEST
 from sciml_bench.plan.purpose import Advised
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import GRADIENT, Cell
 from sciml_bench.stats.breakeven import Cost
 from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.race import Race, Standing
@@ -35,7 +35,7 @@ MOST = 8
 """So many ways compete at most."""
 
 COUNT = 1000
-"""So many calls are wanted, unless somebody says how many."""
+"""Calls that are wanted by default."""
 
 
 def block_costs(records: Iterable[Record], advised: Advised) -> dict[Cell, float | None]:
@@ -73,7 +73,7 @@ def nearest(cells: Iterable[CellSummary], advised: Advised) -> list[CellSummary]
 
 @dataclass(frozen=True)
 class Way:
-    """A way with what it costs; without a cost ``reason`` says why.
+    """A way with its cost, or the ``reason`` why it has none; ``rtol`` and ``there_s`` also if its error is unknown.
 
     ``first`` and ``each`` are seconds over its processes, ``each`` at the asked accuracy, read between tolerances.
     ``rtol`` is the loosest tolerance that reached it, ``error`` what that reached, and ``there_s`` how long a call took
@@ -133,7 +133,7 @@ class Recommendation:
     def cured(self) -> Iterator[str]:
         """For each library whose best recipe fails here: how, and what works there instead, at what cost."""
         for way in self.failed:
-            if way.cell not in self.recipes or self._was_ended(way):
+            if way.cell not in self.recipes or self._was_ended(way) or way.reason == NO_REFERENCE:
                 continue
             others = [other for other in self.ways if other.cell.adapter == way.cell.adapter]
             found = "nothing else that was tried works there"
@@ -164,6 +164,9 @@ class Recommendation:
     @property
     def sentences(self) -> Iterator[str]:
         """The answer in words."""
+        if not self.ways and self._unjudged:
+            yield from self._without_reference
+            return
         if not self.ways:
             yield f"No way computes a {self._call} at a relative error of {self._error} here."
             yield self._cure
@@ -200,6 +203,23 @@ class Recommendation:
             reaches = f"rtol {quantities.tolerance(way.rtol)} reaches {quantities.error(way.error)}"
             parts.append(f"{reaches} in {quantities.duration(way.there_s)}")
         return "; ".join(parts)
+
+    @property
+    def _unjudged(self) -> list[Way]:
+        """The ways that work, but whose error is unknown; the fastest first."""
+        return sorted((way for way in self.failed if way.there_s), key=lambda way: way.there_s or math.inf)
+
+    @property
+    def _without_reference(self) -> Iterator[str]:
+        ways, call = self._unjudged, self._call
+        yield f"No winner: {self.problem} has no reference, so the error of a {call} is unknown."
+        checked = f"whose {call}s agree with differences of the loss" if call == GRADIENT else "that reach the end"
+        times = (
+            f"{way.name}, {quantities.duration(way.there_s)} at rtol {quantities.tolerance(way.rtol or 0.0)}"
+            for way in ways[:_NAMED]
+        )
+        yield f"Fastest of those {checked}: {'; '.join(times)}{_more(ways)}."
+        yield "`sciml-bench reference compute` makes the reference, however long that takes; then ask again."
 
     @property
     def _cure(self) -> str:
@@ -272,7 +292,8 @@ def recommendation(
     """
     race = replayed(raced, advised) if raced else None
     of_race = {item.cell: item for item in raced if item.processes}
-    ways = [_way(of_race.get(item.cell, item), advised, item.cell in of_race) for item in screened if item.processes]
+    looked = [item for item in screened if item.processes]
+    ways = [_way(of_race.get(item.cell, item), advised, item.cell in of_race) for item in looked]
     known = [way for way in ways if way.cost is not None]
     standing = Standing[Cell](None, (), decided=False) if race is None else race.standing
     order = [cell for cell in (standing.leads, *standing.even) if cell is not None]
@@ -327,23 +348,23 @@ def _way(item: CellSummary, advised: Advised, raced: bool) -> Way:
     costs = [one.cost for one in found if one.cost is not None]
     first, each = spread(cost.first_s for cost in costs), spread(cost.each_s for cost in costs)
     if first is None or each is None:
-        return Way(item.cell, reason=next((one.reason for one in found if one.reason), "not measured"))
+        reason = next((one.reason for one in found if one.reason), "not measured")
+        rtol, there_s = _of_unjudged(item.processes, advised)
+        return Way(item.cell, reason=reason, rtol=rtol, there_s=there_s)
+    points = [point for process in item.processes for point in process.points]
     reached = [
         (point.rtol, work.digits)
-        for process in item.processes
-        for point in process.points
+        for point in points
         if (work := point.half(advised.call).work) is not None and work.digits >= advised.digits
     ]
     rtol, digits = max(reached, default=(None, None))
-    there = spread(
-        point.half(advised.call).seconds for process in item.processes for point in process.points if point.rtol == rtol
-    )
+    there = spread(point.half(advised.call).seconds for point in points if point.rtol == rtol)
     return Way(
         item.cell,
         cost=Cost(first.median, each.median),
         first=first,
         each=each,
-        at_most=_loosest(item) < LOOSEST
+        at_most=max(point.rtol for point in points) < LOOSEST
         and is_bound(item.processes, advised.digits, lambda point: point.half(advised.call).work),
         rtol=rtol,
         error=None if digits is None else 10.0**-digits,
@@ -352,8 +373,11 @@ def _way(item: CellSummary, advised: Advised, raced: bool) -> Way:
     )
 
 
-def _loosest(item: CellSummary) -> float:
-    return max((point.rtol for process in item.processes for point in process.points), default=0.0)
+def _of_unjudged(processes: Sequence[ProcessSummary], advised: Advised) -> tuple[float | None, float | None]:
+    """The tolerance nearest to the asked accuracy of calls without a known error, and their seconds."""
+    seconds = {rtol: each_s for process in processes for rtol, each_s in unjudged(process, advised.call).items()}
+    rtol = min(seconds, key=lambda rtol: abs(math.log(rtol / advised.accuracy)), default=None)
+    return rtol, None if rtol is None else seconds[rtol]
 
 
 def _compared(way: Way, best: Way, race: Race[Cell] | None, advised: Advised) -> Way:

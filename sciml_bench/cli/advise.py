@@ -163,7 +163,7 @@ def _listener(count: int, as_json: bool) -> Listener:
             best = ""
             if cost is not None and cost.total_s(count) < self._best_s:
                 self._best_s = cost.total_s(count)
-                best = f"; best so far, {quantities.count(count)} take {quantities.duration(self._best_s)}"
+                best = f". Take it for now: {quantities.count(count)} take {quantities.duration(self._best_s)}"
             say(f"[{place}/{total}] {cell.solver}: {what}{best}")
 
         def provisional(self, first: Any) -> None:

@@ -116,6 +116,20 @@ def test_scipy_with_numba(cell, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("problem", "cell"),
+    [
+        ("robertson", "radau/forward/eager/landing"),
+        ("pleiades", "dop853/forward/eager"),
+        ("pollution", "odeint/forward/eager"),
+        ("pollution", "bdf/forward/eager"),
+        (COMPARTMENTS, "rk45/forward/eager"),
+    ],
+)
+def test_scipy_lands_shares_out_and_stores_sparse_matrices(problem, cell, tmp_path):
+    assert error_of(script_of_cell(problem, ["scipy", *cell.split("/")], 1e-7), tmp_path) < 1e-4
+
+
+@pytest.mark.parametrize(
     ("cell", "problem"),
     [
         ("diffrax/kvaerno5-chord/forward/compiled/landing", "robertson"),
@@ -133,6 +147,23 @@ def test_scipy_with_numba(cell, tmp_path):
         ("tensorflow/bdf/forward/graph", "robertson"),
         ("tensorflow/dormand_prince/backsolve/xla", "spiral-node"),
         ("tensorflow/dormand_prince/backsolve/graph", "jumping"),
+        ("tensorflow/rk4/discrete/xla", "spiral-node"),
+        ("tensorflow/rk4/discrete/unrolled", "spiral-node"),
+        ("tensorflow/bdf/forward/graph", "hires"),
+        ("tensorflow/bdf/backsolve/graph", "lotka-volterra"),
+        ("tensorflow/dormand_prince/backsolve/xla", "ensemble"),
+        ("tensorflow/dormand_prince/forward/xla", "ensemble"),
+        ("tensorflow/dormand_prince/backsolve/graph", "switched"),
+        ("tensorflow/dormand_prince/forward/graph", "switched"),
+        ("tensorflow/rk4/discrete/graph", "latent-ode"),
+        ("torchdiffeq/dopri5/backsolve/eager", "lotka-volterra"),
+        ("torchdiffeq/dopri5/backsolve-seminorm/eager", "spiral-node"),
+        ("torchdiffeq/dopri5/backsolve/eager", "ensemble"),
+        ("torchdiffeq/dopri8/backsolve/eager/landing", "kepler-e05"),
+        ("torchdiffeq/dopri5/backsolve/eager", "latent-ode"),
+        ("torchdiffeq/dopri5/backsolve/eager", "switched"),
+        ("torchdiffeq/rk4/discrete/eager", "spiral-node"),
+        ("torchdiffeq/rk4/backsolve/eager", "spiral-node"),
         ("torchode/tsit5/discrete/eager", "lotka-volterra"),
         ("torchode/dopri5/discrete/eager", COMPARTMENTS),
         ("torchode/tsit5/discrete/eager", "ensemble"),
@@ -159,19 +190,12 @@ def test_automatic_differentiation(cell, problem, switched, ensemble, tmp_path):
     ("problem", "cell", "told"),
     [
         ("neural-sde", "diffrax/heun/checkpointed/compiled", "controls"),
-        ("pollution", "tensorflow/bdf/forward/xla", "sensitivities of pollution in parts"),
-        ("lotka-volterra", "tensorflow/bdf/backsolve/graph", "gradients by backsolve with BDF"),
-        ("small-node-64", "tensorflow/dormand_prince/backsolve/xla", "a batch of trajectories"),
-        ("lotka-volterra", "tensorflow/rk4/discrete/xla", "fixed steps, as rk4"),
         ("lotka-volterra", "julia/tsit5/forward/compiled", "no scripts for julia yet"),
-        ("lotka-volterra", "torchdiffeq/rk4/discrete/eager", "fixed steps, as rk4"),
-        ("lotka-volterra", "torchdiffeq/dopri5/backsolve/eager", "gradients by backsolve in torchdiffeq"),
         ("digits-node", "scipy/odeint/forward/compiled", "cannot run digits-node"),
         ("lotka-volterra", "diffrax/tsit6/forward/compiled", "no method of diffrax 'tsit6'"),
         ("spiral-node", "scipy/rk45/forward/eager", "cannot run spiral-node"),
-        ("pleiades", "scipy/rk45/forward/eager", "224 equations"),
-        (COMPARTMENTS, "scipy/rk45/forward/eager", "states that are fields"),
-        ("lotka-volterra", "scipy/radau/forward/eager/landing", "steps that land"),
+        ("pleiades", "scipy/odeint/forward/eager", "224 equations"),
+        ("heat", "scipy/odeint/forward/compiled", "fields"),
     ],
 )
 def test_what_has_no_script_is_named(problem, cell, told):

@@ -72,6 +72,21 @@ def test_a_decided_race_names_one_way_with_its_cost_and_the_next():
     assert far.interval is None
 
 
+def test_ways_without_a_reference_are_named_with_their_times_and_no_winner():
+    def unknown(ms: float):
+        return [point(rtol, gradient_ms=ms, gradient_error=None) for rtol in (1e-4, 1e-6)]
+
+    records = [record(FAST, unknown(3)), record(SLOW, unknown(1)), record(FAR, [point(1e-4, outcome=Outcome.TIMEOUT)])]
+    found = recommendation("mine", ADVISED, cells_of(*records, best=(FAST,)))
+    first, second, third = found.sentences
+    assert first == "No winner: mine has no reference, so the error of a gradient is unknown."
+    assert f"agree with differences of the loss: {SLOW.solver}, 1.00 ms at rtol 1e-6; {FAST.solver}, 3.00 ms" in second
+    assert FAR.solver not in second
+    assert "reference compute" in third
+    # It works: only its error is unknown.
+    assert not list(found.cured)
+
+
 def accurate(ms: float):
     """Gradients that are better than asked for at the loosest tolerance that was tried."""
     return [point(1e-4, gradient_ms=ms, gradient_error=1e-7), point(1e-6, gradient_ms=2 * ms, gradient_error=1e-9)]

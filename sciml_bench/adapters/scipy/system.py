@@ -232,13 +232,7 @@ class Systems:
     @cached_property
     def _shares(self) -> list[slice]:
         """The components of theta that each system has sensitivities to."""
-        n, m = self._n, self._n_theta
-        at_once = m
-        if self._in_shares:
-            at_once = min(m, max(1, TOGETHER // n - 1))
-        parts = -(-m // at_once)
-        ends = [m * part // parts for part in range(parts + 1)]
-        return [slice(start, end) for start, end in itertools.pairwise(ends)]
+        return shares(self._n, self._n_theta, TOGETHER if self._in_shares else None)
 
     @property
     def _in_shares(self) -> bool:
@@ -309,6 +303,14 @@ class Systems:
         """What the solver is given for its Newton iteration; without ``fill`` it takes differences."""
         options: dict[str, Any] = {} if chosen.lower is None else {"lband": chosen.lower, "uband": chosen.upper}
         return options if fill is None else {**options, "jac": matrix(chosen, fill, self._reuses)}
+
+
+def shares(n_states: int, n_theta: int, together: int | None) -> list[slice]:
+    """Split theta into parts of nearly equal length, so that each has at most ``together`` equations; no limit: one."""
+    at_once = n_theta if together is None else min(n_theta, max(1, together // n_states - 1))
+    parts = -(-n_theta // at_once)
+    ends = [n_theta * part // parts for part in range(parts + 1)]
+    return [slice(start, end) for start, end in itertools.pairwise(ends)]
 
 
 def is_narrow(width: int, size: int) -> bool:

@@ -3,49 +3,41 @@
 from __future__ import annotations
 
 from sciml_bench.adapters import script
-from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4
+from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4, UNROLLED
 from sciml_bench.adapters.tensorflow.shares import shares, sizes
-from sciml_bench.adapters.time_grid import split
-from sciml_bench.errors import UsageError
+from sciml_bench.adapters.time_grid import fixed_steps, split
 from sciml_bench.record.task import Point, Task
 
 
 def script_of(task: Task, point: Point) -> str:
-    """The script of a cell at a tolerance.
-
-    Raises:
-        UsageError: there is none for this kind of problem or method.
-    """
-    cell, values = task.cell, task.numbers
-    script.refuse(task, "initial_state")
-    if values.batch > 1:
-        raise UsageError(f"{cell.problem} is a batch of trajectories: there are no scripts for such in TensorFlow yet")
-    if cell.method == RK4.name:
-        raise UsageError(f"there are no scripts for methods of fixed steps, as {cell.method}, yet")
-    forward = cell.sensitivity == FORWARD
-    if cell.method == BDF.name and not forward:
-        # Where the adjoint solve stops early it hands over what it has, and says so to nobody.
-        raise UsageError("there are no scripts for gradients by backsolve with BDF in TensorFlow")
-    if cell.method == BDF.name and len(shares(len(values.y0), len(values.theta))) > 1:
-        raise UsageError(
-            f"BDF is given the sensitivities of {cell.problem} in parts: TensorFlow has no scripts for that yet"
-        )
+    """The script of a cell at a tolerance."""
     quiet = ("import os", "", 'os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")', "")
+    fixed = task.cell.method == RK4.name
     return script.joined(
-        script.head(task, "tensorflow, tensorflow-probability, tf-keras and numpy"),
-        f"{script.imports(task, *_NEEDED, first=quiet)}\n\n{_threads(task.threads)}",
+        script.head(
+            task, "tensorflow and numpy" if fixed else "tensorflow, tensorflow-probability, tf-keras and numpy"
+        ),
+        f"{script.imports(task, *_needed(task), first=quiet)}\n\n{_threads(task.threads)}",
         "# The model.",
         script.body(task),
         "# Its numbers, and how it is solved.",
         "\n".join([script.given(task, point), *_numbers(task)]),
-        _integrate(task),
-        "\n".join(_augmented(task)) if forward else "",
+        "\n".join(_steps(task, point) if fixed else _solver(task)),
+        "\n".join(_solved(task)),
+        "\n".join(_start(task)),
+        "\n".join(_augmented(task)) if _is_forward(task) else "",
         _gradient(task),
         script.check(task, "tf.constant({})", "_gradient(theta).numpy()"),
     )
 
 
-_NEEDED = ("import tensorflow as tf", "import tensorflow_probability as tfp")
+def _needed(task: Task) -> tuple[str, ...]:
+    fixed = task.cell.method == RK4.name
+    return ("import tensorflow as tf", *(() if fixed else ("import tensorflow_probability as tfp",)))
+
+
+def _is_forward(task: Task) -> bool:
+    return task.cell.sensitivity == FORWARD
 
 
 def _threads(count: int) -> str:
@@ -54,11 +46,16 @@ def _threads(count: int) -> str:
 
 def _numbers(task: Task) -> list[str]:
     cell, values = task.cell, task.numbers
-    uniform = len(set(values.atol_scale[: values.n_states])) == 1
-    lines = [
-        "# Solvers take one absolute tolerance: where scales differ, they are given the state in units of its scale.",
-        *(["ATOL, SCALE = ATOL[0], np.ones_like(SCALE)"] if uniform else ["ATOL = ATOL[0]/SCALE[0]"]),
-        *_solver(task),
+    if cell.method == RK4.name:
+        lines = ["SCALE = np.ones_like(SCALE)"]
+    else:
+        uniform = len(set(values.atol_scale[: values.n_states])) == 1
+        lines = [
+            "# Solvers take one absolute tolerance: if scales differ, they get the state in units of its scale.",
+            *(["ATOL, SCALE = ATOL[0], np.ones_like(SCALE)"] if uniform else ["ATOL = ATOL[0]/SCALE[0]"]),
+        ]
+    lines += [
+        f"SHAPE = {(values.n_states,) if values.batch == 1 else (values.batch, values.n_states)}",
         "# Start, times, how many of them are saved, and the bounds of t, of each smooth part of the time span.",
         "PARTS = [",
     ]
@@ -67,71 +64,167 @@ def _numbers(task: Task) -> list[str]:
         lines.append(f"    ({part.start!r}, np.array({list(part.times)!r}), {part.n_saved}, {bounds}),")
     lines.append("]")
     if cell.sensitivity == FORWARD:
-        units = script.numbers("UNITS", sizes(values).tolist())
-        lines += ["# What the components of theta are measured in.", units]
-    elif values.wrt == "parameters":
-        lines += [
-            "# What the named parameters are measured in.",
-            script.numbers("UNITS", values.p_scale[: values.n_named]),
-        ]
+        lines += ["# What the components of theta are measured in.", script.numbers("UNITS", sizes(values).tolist())]
+    elif values.wrt == "parameters" and cell.method != RK4.name:
+        units = script.numbers("UNITS", values.p_scale[: values.n_named])
+        lines += ["# What the named parameters are measured in.", units]
     return lines
 
 
 def _solver(task: Task) -> list[str]:
-    name = "BDF" if task.cell.method == BDF.name else "DormandPrince"
-    return [f"SOLVER = tfp.math.ode.{name}(rtol=RTOL, atol=ATOL, max_num_steps=2**16)"]
+    if task.cell.method != BDF.name:
+        return ["SOLVER = tfp.math.ode.DormandPrince(rtol=RTOL, atol=ATOL, max_num_steps=2**16)"]
+    if _is_forward(task):
+        return ["SOLVER = tfp.math.ode.BDF(rtol=RTOL, atol=ATOL, max_num_steps=2**16)"]
+    return [
+        "class Checked(tfp.math.ode.BDF):",
+        '    """BDF that returns no number if it stops early: the adjoint solve does not look at its status."""',
+        "",
+        "    def solve(self, *args, **kwargs):",
+        "        found = super().solve(*args, **kwargs)",
+        "        reached = tf.equal(found.diagnostics.status, 0)",
+        "        nan = lambda part: tf.where(reached, part, tf.constant(np.nan, part.dtype))",
+        "        return found._replace(states=tf.nest.map_structure(nan, found.states))",
+        "",
+        "",
+        "ADJOINT = Checked(rtol=RTOL, atol=ATOL, max_num_steps=2**13)",
+        "SOLVER = tfp.math.ode.BDF(",
+        "    rtol=RTOL, atol=0.01*ATOL, max_num_steps=2**16, make_adjoint_solver_fn=lambda: ADJOINT",
+        ")",
+    ]
 
 
-def _integrate(task: Task) -> str:
-    t = "tf.clip_by_value(t, low, high)" if task.numbers.breakpoints else "t"
-    return "\n".join(
-        [
-            "def solved(slopes, jacobian, state, constants=None):",
-            '    """The values at the saved times; the functions take t, in the part\'s bounds, and the values."""',
+def _solved(task: Task) -> list[str]:
+    clipped = "tf.clip_by_value(t, low, high)" if task.numbers.breakpoints else "t"
+    if task.cell.method == RK4.name:
+        return [
+            "def solved(slopes, state):",
+            '    """The values at the saved times; slopes takes t, in the part\'s bounds, and the values."""',
             "    saved = []",
             "    for start, times, n_saved, low, high in PARTS:",
-            "        found = SOLVER.solve(",
-            f"            lambda t, z, low=low, high=high, **given: slopes({t}, z, **given),",
-            "            initial_time=start, initial_state=state, solution_times=times,",
-            f"            jacobian_fn=jacobian and (lambda t, z, low=low, high=high: jacobian({t}, z)),",
-            "            constants=constants,",
-            "        )",
-            "        reached = tf.equal(found.diagnostics.status, 0)",
-            '        states = tf.where(reached, found.states, tf.constant(float("nan"), tf.float64))',
+            f"        states = in_steps(lambda t, z: slopes({clipped}, z), state, np.array([start, *times]))",
             "        state = states[-1]",
             "        saved.append(states[:n_saved])",
             "    return tf.concat(saved, axis=0)",
         ]
-    )
-
-
-def _start(task: Task) -> list[str]:
-    """Functions of theta: the scaled initial state, and what ``rhs`` takes after t and y."""
-    parameters = task.numbers.wrt == "parameters"
-    arguments = "arguments(theta)" if script.has(task, "arguments") else "(theta,)"
     return [
-        "def start(theta):",
-        f"    return {'tf.constant(Y0/SCALE)' if parameters else 'theta/SCALE'}",
-        "",
-        "",
-        "def taken(theta):",
-        f"    return {arguments if parameters else '(tf.constant(P),)'}",
-        "",
-        "",
-        "def scaled(t, z, theta):",
-        "    return rhs(t, z*SCALE, *taken(theta))/SCALE",
+        "def solved(slopes, jacobian, state, constants=None):",
+        '    """The values at the saved times; the functions take t, in the part\'s bounds, and the values."""',
+        "    saved = []",
+        "    for start, times, n_saved, low, high in PARTS:",
+        "        found = SOLVER.solve(",
+        f"            lambda t, z, low=low, high=high, **given: slopes({clipped}, z, **given),",
+        "            initial_time=start, initial_state=state, solution_times=times,",
+        f"            jacobian_fn=jacobian and (lambda t, z, low=low, high=high: jacobian({clipped}, z)),",
+        "            constants=constants,",
+        "        )",
+        "        reached = tf.equal(found.diagnostics.status, 0)",
+        '        states = tf.where(reached, found.states, tf.constant(float("nan"), tf.float64))',
+        "        state = states[-1]",
+        "        saved.append(states[:n_saved])",
+        "    return tf.concat(saved, axis=0)",
     ]
 
 
-def _augmented(task: Task) -> list[str]:
-    """The state and its sensitivities as one system."""
-    n, m = len(task.numbers.y0), len(task.numbers.theta)
+def _steps(task: Task, point: Point) -> list[str]:
+    """The classical Runge-Kutta method: in a loop, or each step written into the graph."""
     lines = [
-        *_start(task),
+        f"STEPS_PER_UNIT = {fixed_steps(RK4.order, point.rtol)}/(T1 - T0)",
         "",
         "",
+        "def step(f, t, y, h):",
+        "    k1 = f(t, y)",
+        "    k2 = f(t + h/2, y + h/2*k1)",
+        "    k3 = f(t + h/2, y + h/2*k2)",
+        "    k4 = f(t + h, y + h*k3)",
+        "    return y + h/6*(k1 + 2*k2 + 2*k3 + k4)",
+        "",
+        "",
+        "def in_steps(f, y, times):",
+        '    """The values at times[1:], by equal steps between each two of them."""',
+        "    counts = np.maximum(1, np.ceil(np.diff(times)*STEPS_PER_UNIT*(1 - 1e-9)).astype(int))",
+        "    pieces = [np.linspace(*times[i : i + 2], n, endpoint=False) for i, n in enumerate(counts)]",
+        "    t = np.concatenate([*pieces, times[-1:]])",
+        "    h, saved = np.diff(t), np.cumsum(counts) - 1",
+    ]
+    if task.cell.mode == UNROLLED:
+        return [
+            *lines,
+            "    states = []",
+            "    for i in range(len(h)):",
+            "        y = step(f, tf.constant(t[i]), y, tf.constant(h[i]))",
+            "        if i in saved:",
+            "            states.append(y)",
+            "    return tf.stack(states)",
+        ]
+    return [
+        *lines,
+        "    starts, sizes = tf.constant(t[:-1]), tf.constant(h)",
+        "",
+        "    def body(i, y, states):",
+        "        y = step(f, starts[i], y, sizes[i])",
+        "        return i + 1, y, states.write(i, y)",
+        "",
+        "    states = tf.TensorArray(y.dtype, size=len(h), element_shape=y.shape)",
+        "    # XLA differentiates only loops of which it knows how often they run.",
+        "    *_, states = tf.while_loop(lambda i, *_: i < len(h), body, (0, y, states), maximum_iterations=len(h))",
+        "    return tf.gather(states.stack(), saved)",
+    ]
+
+
+def _start(task: Task) -> list[str]:
+    """Functions of theta: the scaled initial state, what ``rhs`` takes after t and y, and the loss."""
+    parameters = task.numbers.wrt == "parameters"
+    arguments = "arguments(theta)" if script.has(task, "arguments") else "(theta,)"
+    if script.has(task, "GIVEN"):
+        used = "(named, *(networks[i] for i in RHS_NETWORKS))" if script.has(task, "RHS_NETWORKS") else "(named,)"
+        start = ["    return starts(theta)[0]/SCALE"]
+        taken = [f"    named, *networks = {arguments}", f"    return {used}"]
+        total = [f"    return loss(ys, *GIVEN, *{arguments}) + starts(theta)[1]"]
+        before = [
+            "def starts(theta):",
+            '    """The initial state, and what the loss has besides."""',
+            f"    found = initial_state(*GIVEN, *{arguments})",
+            "    return found if isinstance(found, tuple) else (found, 0.0)",
+            "",
+            "",
+        ]
+    else:
+        start = [f"    return tf.reshape({'tf.constant(Y0)' if parameters else 'theta'}, SHAPE)/SCALE"]
+        taken = [f"    return {arguments if parameters else '(tf.constant(P),)'}"]
+        total, before = ["    return loss(ys)"], []
+    return [
+        *before,
+        "def start(theta):", *start, "", "",
+        "def taken(theta):", *taken, "", "",
+        "def total(ys, theta):", *total, "", "",
+        "def scaled(t, z, theta):",
+        "    return rhs(t, z*SCALE, *taken(theta))/SCALE",
+    ]  # fmt: skip
+
+
+def _parts(task: Task) -> list[list[int]]:
+    """The components of theta whose sensitivities are solved for together."""
+    values = task.numbers
+    if task.cell.method != BDF.name:
+        return [list(range(len(values.theta)))]
+    return shares(len(values.y0), len(values.theta))
+
+
+def _augmented(task: Task) -> list[str]:
+    """The state and its sensitivities along some directions as one system."""
+    values, parts = task.numbers, _parts(task)
+    n, m = len(values.y0), len(parts[0])
+    lines = [
         f"N, M = {n}, {m}",
-        "DIRECTIONS = tf.constant(np.diag(UNITS))",
+        *(
+            ["DIRECTIONS = tf.constant(np.diag(UNITS))"]
+            if len(parts) == 1
+            else [
+                "# The cost of a Newton matrix grows with its cube: sensitivities are solved for in shares.",
+                f"DIRECTIONS = tf.constant(np.diag(UNITS)[{parts!r}])",
+            ]
+        ),
         "",
         "",
         "def along(function, z, theta, w, directions):",
@@ -146,10 +239,10 @@ def _augmented(task: Task) -> list[str]:
         "    return tf.vectorized_map(derivative, (w, directions))",
         "",
         "",
-        "def augmented(t, values, theta):",
-        "    together = tf.reshape(values, (1 + M, N))",
+        "def augmented(t, values, theta, directions):",
+        "    together = tf.reshape(values, (1 + M, *SHAPE))",
         "    z, w = together[0], together[1:]",
-        "    slopes = along(lambda z, theta: scaled(t, z, theta), z, theta, w, DIRECTIONS)",
+        "    slopes = along(lambda z, theta: scaled(t, z, theta), z, theta, w, directions)",
         "    return tf.reshape(tf.concat([scaled(t, z, theta)[None], slopes], axis=0), (-1,))",
     ]
     if task.cell.method != BDF.name:
@@ -160,33 +253,36 @@ def _augmented(task: Task) -> list[str]:
         lines.append("    return jacobian(t, z*SCALE, *taken(theta))*(SCALE/SCALE[:, None])")
     else:
         lines += [
-            "    units, nowhere = tf.eye(N, dtype=z.dtype), tf.zeros((N, M), theta.dtype)",
-            "    return tf.transpose(along(lambda z, theta: scaled(t, z, theta), z, theta, units, nowhere))",
+            "    units = tf.reshape(tf.eye(N, dtype=z.dtype), (N, *SHAPE))",
+            "    nowhere = tf.zeros((N, len(UNITS)), theta.dtype)",
+            "    columns = along(lambda z, theta: scaled(t, z, theta), z, theta, units, nowhere)",
+            "    return tf.transpose(tf.reshape(columns, (N, N)))",
         ]
     lines += [
         "",
         "",
-        "def augmented_jacobian(t, values, theta):",
-        "    together = tf.reshape(values, (1 + M, N))",
+        "def augmented_jacobian(t, values, theta, directions):",
+        "    together = tf.reshape(values, (1 + M, *SHAPE))",
         "    z, w = together[0], together[1:]",
         "    diagonal = tf.eye(1 + M, dtype=z.dtype)[:, None, :, None]*block(t, z, theta)[None, :, None, :]",
         "    matrix = tf.reshape(diagonal, (N*(1 + M), N*(1 + M)))",
     ]
-    if not known:
+    if not known or len(parts) > 1:
         return [*lines, "    return matrix"]
     return [
         *lines,
-        "    below = along(lambda z, theta: block(t, z, theta), z, theta, w, DIRECTIONS)",
+        "    below = along(lambda z, theta: block(t, z, theta), z, theta, w, directions)",
         "    return matrix + tf.pad(tf.reshape(below, (N*M, N)), [[N, 0], [0, N*M]])",
     ]
 
 
 def _gradient(task: Task) -> str:
-    body = _forward(task) if task.cell.sensitivity == FORWARD else _backsolve(task)
-    head = [] if task.cell.sensitivity == FORWARD else [*_start(task), "", ""]
+    if task.cell.method == RK4.name:
+        body = _through_steps()
+    else:
+        body = _forward(task) if _is_forward(task) else _backsolve(task)
     return "\n".join(
         [
-            *head,
             f"@tf.function(autograph=False, jit_compile={task.cell.framework_mode == 'xla'})",
             "def _gradient(theta):",
             *body,
@@ -202,23 +298,51 @@ def _gradient(task: Task) -> str:
     )
 
 
+_ONE_TENSOR = "    # One tensor: each result costs time in every call."
+
+
 def _forward(task: Task) -> list[str]:
-    jacobian = "lambda t, z: augmented_jacobian(t, z, theta)" if task.cell.method == BDF.name else "None"
+    bdf, several = task.cell.method == BDF.name, len(_parts(task)) > 1
+    jacobian = "lambda t, z: augmented_jacobian(t, z, theta, directions)" if bdf else "None"
+    collected = ["    together = share(DIRECTIONS)", "    ys, slopes = together[:, 0], together[:, 1:]"]
+    if several:
+        collected = [
+            "    # One after the other in a loop, which is compiled once for all.",
+            "    parts = tf.map_fn(share, DIRECTIONS)",
+            "    ys, slopes = parts[0, :, 0], tf.transpose(parts[:, :, 1:], (1, 0, 2, *range(3, 3 + len(SHAPE))))",
+        ]
     return [
-        "    first = start(theta)",
-        "    nowhere = tf.zeros((M, N), theta.dtype)",
-        "    changes = along(lambda _, theta: start(theta), first, theta, nowhere, DIRECTIONS)",
-        "    state = tf.concat([first, tf.reshape(changes, (-1,))], axis=0)",
-        f"    found = solved(lambda t, z: augmented(t, z, theta), {jacobian}, state)",
-        "    together = tf.reshape(found, (-1, 1 + M, N))*SCALE",
-        "    ys, slopes = together[:, 0], together[:, 1:]",
+        "    def share(directions):",
+        "        first = start(theta)",
+        "        nowhere = tf.zeros((M, *SHAPE), theta.dtype)",
+        "        changes = along(lambda _, theta: start(theta), first, theta, nowhere, directions)",
+        "        state = tf.concat([tf.reshape(first, (-1,)), tf.reshape(changes, (-1,))], axis=0)",
+        f"        found = solved(lambda t, z: augmented(t, z, theta, directions), {jacobian}, state)",
+        "        return tf.reshape(found, (-1, 1 + M, *SHAPE))*SCALE",
+        "",
+        *collected,
+        "    slopes = tf.reshape(slopes, (len(SAVED), -1, N))",
         "    with tf.GradientTape() as tape:",
-        "        tape.watch(ys)",
-        "        value = loss(ys)",
-        "    by_state = tf.convert_to_tensor(tape.gradient(value, ys))",
-        '    gradient = tf.einsum("ti,tji->j", by_state, slopes)/UNITS',
-        "    # One tensor: each result costs time in every call.",
+        "        tape.watch([theta, ys])",
+        "        value = total(ys, theta)",
+        "    zero = tf.UnconnectedGradients.ZERO",
+        "    directly, by_state = tape.gradient(value, [theta, ys], unconnected_gradients=zero)",
+        "    weights = tf.reshape(tf.convert_to_tensor(by_state), (len(SAVED), N))",
+        '    gradient = directly + tf.einsum("ti,tji->j", weights, slopes)[: len(UNITS)]/UNITS',
+        _ONE_TENSOR,
         "    return tf.concat([gradient, value[None]], axis=0)",
+    ]
+
+
+def _through_steps() -> list[str]:
+    return [
+        "    with tf.GradientTape() as tape:",
+        "        tape.watch(theta)",
+        "        args = taken(theta)",
+        "        ys = solved(lambda t, z: rhs(t, z, *args), start(theta))",
+        "        value = total(ys, theta)",
+        _ONE_TENSOR,
+        "    return tf.concat([tf.convert_to_tensor(tape.gradient(value, theta)), value[None]], axis=0)",
     ]
 
 
@@ -247,7 +371,7 @@ def _backsolve(task: Task) -> list[str]:
         lines.append(f"        ys = solved(lambda t, z: scaled(t, z, theta), {jacobian}, start(theta))*SCALE")
     return [
         *lines,
-        "        value = loss(ys)",
-        "    # One tensor: each result costs time in every call.",
+        "        value = total(ys, theta)",
+        _ONE_TENSOR,
         "    return tf.concat([tf.convert_to_tensor(tape.gradient(value, theta)), value[None]], axis=0)",
     ]

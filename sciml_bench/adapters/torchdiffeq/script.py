@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sciml_bench.adapters import script
-from sciml_bench.adapters.time_grid import split
-from sciml_bench.adapters.torchdiffeq import ADAPTER
-from sciml_bench.errors import UsageError
+from sciml_bench.adapters.base import Method
+from sciml_bench.adapters.time_grid import fixed_steps, split
+from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM
 from sciml_bench.record.task import LANDING, Point, Task
 
 
@@ -13,43 +13,91 @@ def script_of(task: Task, point: Point) -> str:
     """The script of a cell at a tolerance.
 
     Raises:
-        UsageError: there is none for this kind of problem, method, sensitivity or mode.
+        UsageError: there is none for this kind of problem.
     """
-    cell = task.cell
     script.refuse(task, "controls")
-    if not ADAPTER.method(cell.method).adaptive:
-        raise UsageError(f"there are no scripts for methods of fixed steps, as {cell.method}, yet")
-    if cell.sensitivity != "discrete":
-        raise UsageError(f"there are no scripts for gradients by {cell.sensitivity} in torchdiffeq yet")
-    compiled = cell.framework_mode == "compiled"
+    adjoint = _is_adjoint(task)
+    solver = "odeint_adjoint" if adjoint else "odeint"
+    method = ADAPTER.method(task.cell.method)
+    needed = ["import torch", f"from torchdiffeq import {solver}"]
+    if adjoint and task.cell.framework_mode == "compiled":
+        needed.append("import torch._functorch.config")
+    if method.implicit:
+        needed.append("import warnings")
     return script.joined(
         script.head(task, "torchdiffeq, torch and numpy"),
-        script.imports(task, "import torch", "from torchdiffeq import odeint"),
+        script.imports(task, *needed),
         "# The model.",
         script.body(task),
         "# Its numbers, and how it is solved.",
-        "\n".join([script.given(task, point), *_numbers(task), *(_COMPILED if compiled else ())]),
+        "\n".join([script.given(task, point), *_numbers(task, point), *_compiled(task)]),
+        "" if method.adaptive else "\n".join(_fixed_steps(task, method, point)),
         _functions(task),
         script.check(task),
     )
 
 
-_COMPILED = (
-    "# The loop of a solver cannot be compiled, so the right-hand side is.",
-    "rhs = torch.compile(rhs, fullgraph=True, dynamic=False)",
-)
+def _is_adjoint(task: Task) -> bool:
+    return task.cell.sensitivity != "discrete"
 
 
-def _numbers(task: Task) -> list[str]:
+def _is_multistep(method: Method) -> bool:
+    return not method.adaptive and method.family == "multistep"
+
+
+def _compiled(task: Task) -> list[str]:
+    if task.cell.framework_mode != "compiled":
+        return []
+    kept = [
+        "# The adjoint solve keeps the graph of each evaluation.",
+        "torch._functorch.config.donated_buffer = False",
+    ]
+    return [
+        *(kept if _is_adjoint(task) else ()),
+        "# The loop of a solver cannot be compiled, so the right-hand side is.",
+        "rhs = torch.compile(rhs, fullgraph=True, dynamic=False)",
+    ]
+
+
+def _numbers(task: Task, point: Point) -> list[str]:
+    values = task.numbers
     lines = [f"torch.set_num_threads({task.threads})", "ATOL = torch.tensor(ATOL)"]
+    if _is_adjoint(task):
+        in_all = f".repeat({values.batch})" if values.batch > 1 else ""
+        lines += [
+            "# Adjoints are losses over a state or a parameter: their tolerances are the loss's over a typical size.",
+            f"ATOL_OF_LOSS = torch.tensor([{point.atol!r}], dtype=torch.float64)",
+            f"ATOLS = (ATOL_OF_LOSS, ATOL{in_all}, ATOL_OF_LOSS/torch.tensor(SCALE){in_all})",
+        ]
+        if values.wrt == "parameters":
+            lines += [script.numbers("SIZES_OF_P", values.p_scale), "SIZES_OF_P = torch.tensor(SIZES_OF_P)"]
     lines += [
         "# Times, how many of them are saved, and the bounds of t, of each smooth part of the time span.",
         "PARTS = [",
     ]
-    for part in split(task.numbers):
+    for part in split(values):
         times = f"torch.tensor({[part.start, *part.times]!r}, dtype=torch.float64)"
         lines.append(f"    ({times}, {part.n_saved}, float({str(part.low)!r}), float({str(part.high)!r})),")
     return [*lines, "]"]
+
+
+def _fixed_steps(task: Task, method: Method, point: Point) -> list[str]:
+    lines = [f"STEPS_PER_UNIT = {fixed_steps(method.order, point.rtol)}/(T1 - T0)"]
+    if method.implicit:
+        # The library only warns, and goes on with a stage that does not solve its equation.
+        lines.append('warnings.filterwarnings("error", message="Functional iteration did not converge")')
+    if _is_multistep(method):
+        return lines
+    return [
+        *lines,
+        "",
+        "",
+        "def grid(f, y, t):",
+        '    """Equal steps between the times, which may decrease, so that each time is the end of a step."""',
+        "    counts = ((t[1:] - t[:-1]).abs()*STEPS_PER_UNIT*(1 - 1e-9)).ceil().clamp(min=1).int().tolist()",
+        "    pieces = [torch.linspace(*t[i : i + 2], n + 1, dtype=t.dtype)[:-1] for i, n in enumerate(counts)]",
+        "    return torch.cat([*pieces, t[-1:]])",
+    ]
 
 
 def _functions(task: Task) -> str:
@@ -87,10 +135,11 @@ def _functions(task: Task) -> str:
             "    start = initial_state(*GIVEN, p, *modules)",
             "    y, penalty = start if isinstance(start, tuple) else (start, 0.0)",
         ]
-    used = "[modules[i] for i in RHS_NETWORKS]" if script.has(task, "RHS_NETWORKS") else "modules"
     of_p = "prepared(p)" if script.has(task, "prepared") else "p"
     lines += [
-        f"    args = ({of_p}, *{used})",
+        f"    of_rhs = {'[modules[i] for i in RHS_NETWORKS]' if script.has(task, 'RHS_NETWORKS') else 'modules'}",
+        f"    args = ({of_p}, *of_rhs)",
+        *(_adjoint(task) if _is_adjoint(task) else ()),
         "    saved = []",
         "    for times, n_saved, low, high in PARTS:",
         *_solve(task),
@@ -104,12 +153,39 @@ def _functions(task: Task) -> str:
     return "\n".join(lines)
 
 
-def _solve(task: Task) -> list[str]:
-    t = "t.clamp(low, high)" if task.numbers.breakpoints else "t"
-    options = ", options={'step_t': times[1:]}" if task.cell.saving == LANDING else ""
+def _adjoint(task: Task) -> list[str]:
+    """What the adjoint solve differentiates, and its tolerances."""
+    if task.numbers.wrt != "parameters":
+        return ["    adjoint = {'adjoint_params': (), 'adjoint_atol': ATOLS}"]
     return [
-        "        ys = odeint(",
+        "    used = {id(p), *(id(weight) for network in of_rhs for weight in network.parameters())}",
+        "    sizes = torch.split(SIZES_OF_P, [leaf.numel() for leaf in leaves])",
+        "    pairs = [(leaf, ATOL_OF_LOSS/size) for leaf, size in zip(leaves, sizes) if id(leaf) in used]",
+        "    adjoint = {",
+        "        'adjoint_params': tuple(leaf for leaf, _ in pairs),",
+        "        'adjoint_atol': (*ATOLS, *(atol for _, atol in pairs)),",
+        "    }",
+    ]
+
+
+def _solve(task: Task) -> list[str]:
+    cell, method = task.cell, ADAPTER.method(task.cell.method)
+    t = "t.clamp(low, high)" if task.numbers.breakpoints else "t"
+    landing = "'step_t': times[1:]" if cell.saving == LANDING else ""
+    options = landing
+    if not method.adaptive:
+        multistep = "'step_size': 1/STEPS_PER_UNIT, 'interp': 'cubic'"
+        options = multistep if _is_multistep(method) else "'grid_constructor': grid"
+    arguments = [f"rtol=RTOL, atol=ATOL, method={cell.method!r},"]
+    if options:
+        arguments.append(f"options={{{options}}},")
+    if _is_adjoint(task):
+        norm = ", ".join(["'norm': 'seminorm'", *([landing] if landing else [])])
+        seminorm = f"adjoint_options={{{norm}}}, " if cell.sensitivity == SEMINORM else ""
+        arguments.append(f"{seminorm}**adjoint,")
+    return [
+        f"        ys = {'odeint_adjoint' if _is_adjoint(task) else 'odeint'}(",
         f"            lambda t, y: rhs({t}, y, *args), y, times,",
-        f"            rtol=RTOL, atol=ATOL, method={task.cell.method!r}{options},",
+        *(f"            {line}" for line in arguments),
         "        )",
     ]
