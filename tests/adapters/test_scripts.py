@@ -186,6 +186,42 @@ def test_automatic_differentiation(cell, problem, switched, ensemble, tmp_path):
     assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
 
 
+CLASHING = """
+spec = 1
+name = "clashing"
+title = "Matrices that bear names which a script would take"
+[time]
+t1 = 1
+save = { times = [0.5, 1] }
+[parameters]
+k = 0.7
+[states]
+y = [1, 0]
+[definitions]
+SAVED = [[0, 1], [-1, 0]]
+solved = [[-1, 0], [0, -2]]
+[equations]
+y = "k*(SAVED @ y) + solved @ y"
+"""
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "scipy/rk45/forward/eager",
+        "diffrax/tsit5/forward/compiled",
+        "torchdiffeq/dopri5/discrete/eager",
+        "torchode/dopri5/discrete/eager",
+        "tensorflow/dormand_prince/backsolve/graph",
+    ],
+)
+def test_names_of_a_model_do_not_clash_with_those_of_its_script(cell, tmp_path):
+    skip_without(cell.partition("/")[0])
+    path = tmp_path / "clashing.toml"
+    path.write_text(CLASHING, encoding="utf-8")
+    assert error_of(script_of_cell(str(path), cell.split("/"), 1e-7), tmp_path) < 1e-4
+
+
 @pytest.mark.parametrize(
     ("problem", "cell", "told"),
     [
