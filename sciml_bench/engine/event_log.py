@@ -247,7 +247,7 @@ def _point(task: Task, log: EventLog, index: int, outcome: Outcome, phase: str |
     if index in log.complete:
         return log.points[index]
     if index in log.points:
-        return log.points[index].ended_by(outcome, phase, message)
+        return log.points[index].ended_by(outcome, phase, message, task.calls)
     if index != (log.point or 0):
         message = f"not reached: {message}"
     return PointResult.failed(task.points[index], outcome, phase, message)

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import statistics
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
@@ -185,15 +186,22 @@ class PointResult:
             gradient=GradientHalf(outcome),
         )
 
-    def ended_by(self, outcome: Outcome, phase: str | None, message: str) -> PointResult:
-        """This point, when the worker was ended before the point was complete: what was finished stays."""
+    def ended_by(
+        self, outcome: Outcome, phase: str | None, message: str, calls: Sequence[str] = (SOLVE, GRADIENT)
+    ) -> PointResult:
+        """This point, when the worker was ended before the point was complete: what was finished stays.
+
+        ``calls`` are the kinds of calls that were asked for: another one has no say.
+        """
         solve = self.solve.outcome or outcome
         gradient = self.gradient.outcome or outcome
-        if self.solve.outcome is not None and (solve is not Outcome.OK or self.gradient.outcome is not None):
+        says = solve if SOLVE in calls else Outcome.OK
+        is_known = self.solve.outcome is not None or SOLVE not in calls
+        if is_known and (says is not Outcome.OK or self.gradient.outcome is not None):
             phase, message = self.phase, self.message
         return dataclasses.replace(
             self,
-            outcome=gradient if solve is Outcome.OK else solve,
+            outcome=gradient if says is Outcome.OK else says,
             phase=phase,
             message=message,
             solve=dataclasses.replace(self.solve, outcome=solve),

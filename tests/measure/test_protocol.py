@@ -105,6 +105,15 @@ def test_unfinished_point_with_a_failed_gradient_is_ended_by_its_solve():
     assert ended.gradient.outcome is Outcome.NONFINITE
 
 
+def test_a_call_that_was_not_asked_for_has_no_say_in_how_a_point_ended():
+    gradient = GradientHalf(Outcome.INACCURATE)
+    partial = PointResult(1e-3, 1e-3, Outcome.INACCURATE, "first_gradient", "off", gradient=gradient)
+    ended = partial.ended_by(Outcome.TIMEOUT, "steady_gradient", "too long", calls=("gradient",))
+    assert (ended.outcome, ended.phase, ended.message) == (Outcome.INACCURATE, "first_gradient", "off")
+    ended = PointResult(1e-3, 1e-3, Outcome.OK).ended_by(Outcome.TIMEOUT, "first_gradient", "long", calls=("gradient",))
+    assert (ended.outcome, ended.message) == (Outcome.TIMEOUT, "long")
+
+
 def test_point_of_which_nothing_was_measured():
     point = PointResult.failed(Point(1e-4, 1e-6), Outcome.TIMEOUT, "build", "too long")
     assert (point.rtol, point.atol) == (1e-4, 1e-6)
