@@ -94,7 +94,7 @@ def adapter(name: str) -> Adapter:
         raise UsageError(f"the adapter '{name}' from {loaded.origin} cannot be loaded: {loaded.message}")
     close = get_close_matches(name, names(), n=1)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names())}"
-    raise UsageError(f"there is no adapter '{name}'; {hint}")
+    raise UsageError(f"unknown adapter '{name}'; {hint}")
 
 
 def missing(declaration: Adapter, mode: str = "") -> Missing | None:

@@ -261,7 +261,7 @@ def read(path: Path) -> list[Known]:
         try:
             found.append(decode_json(Known, line))
         except ValueError as error:
-            raise StoreError(f"{path}:{number}: {error}. Write the file anew from its runs.") from error
+            raise StoreError(f"{path}:{number}: {error}. Rewrite the file from its runs.") from error
     return found
 
 

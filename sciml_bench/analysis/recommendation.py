@@ -136,11 +136,11 @@ class Recommendation:
             if way.cell not in self.recipes or self._was_ended(way) or way.reason == NO_REFERENCE:
                 continue
             others = [other for other in self.ways if other.cell.adapter == way.cell.adapter]
-            found = "nothing else that was tried works there"
+            found = f"no other way in {way.cell.adapter} worked"
             if others and others[0].cost is not None:
                 total = quantities.duration(others[0].cost.total_s(self.advised.count))
                 found = f"{_changes(way.cell, others[0].cell)} works there, {self._uses} take {total}"
-            yield f"{way.name} is what is recommended in {way.cell.adapter}, and fails: {one_line(way.reason)}; {found}"
+            yield f"{way.name}, usually the best way in {way.cell.adapter}, fails: {one_line(way.reason)}; {found}"
 
     def _was_ended(self, way: Way) -> bool:
         """Whether a way only took longer than the best one does for all calls, which is no failure."""
@@ -229,7 +229,7 @@ class Recommendation:
         reasons = [way.reason for way in self.failed]
         if all(reason.startswith("unchecked") for reason in reasons):
             return "Nothing says whether the gradients are right: `sciml-bench reference compute` makes a reference."
-        if any("digits only" in reason for reason in reasons):
+        if any("reaches only" in reason for reason in reasons):
             return "Some come near it: ask for less, --accuracy, or look at what they reach below."
         return "The reasons are below; `sciml-bench describe` shows what was understood of the problem."
 

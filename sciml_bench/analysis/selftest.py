@@ -24,7 +24,7 @@ from sciml_bench.stats.trials import trials
 BASE, AGAIN = "base", "again"
 SLOW_DOWNS = {"slower-3": 0.03, "slower-10": 0.10}
 JUDGED = "slower-10"
-"""The slow-down that a self-test must find, and read as large as it is."""
+"""The slowdown that a self-test must find, and read as large as it is."""
 ROLES = (BASE, AGAIN, *SLOW_DOWNS)
 
 PERIOD = 6
@@ -155,8 +155,8 @@ class Doubt(StrEnum):
     """Why a self-test is not passed."""
 
     FALSE_POSITIVES = "false positives"
-    POWER = "slow-down not found"
-    CALIBRATION = "slow-down read wrong"
+    POWER = "slowdown not found"
+    CALIBRATION = "slowdown read wrong"
     BIAS = "bias"
     DRIFT = "drift"
     NOISE = "bias not excluded"
@@ -168,7 +168,7 @@ class Series:
 
     ``again`` and ``slower`` are ratios over all blocks; ``sd_log`` is the spread of the log ratio of the cell to itself
     in one block. ``false_*`` count trials with the same cell on both sides and the labels drawn, ``labelled`` with the
-    labels as they are; ``found`` and ``named`` trials with a slow-down, by role: p below 5 %, and moreover an estimate
+    labels as they are; ``found`` and ``named`` trials with a slowdown, by role: p below 5 %, and moreover an estimate
     outside the band of 5 %, which makes a verdict.
     """
 
@@ -189,8 +189,8 @@ class Series:
 class Figures:
     """What a self-test found, over all its series.
 
-    ``smallest_change`` is the smallest slow-down (0.05 is 5 %) that so many processes a side find here with a
-    probability of 80 %; ``processes_needed`` how many find this slow-down here with a probability of 90 %.
+    ``smallest_change`` is the smallest slowdown (0.05 is 5 %) that so many processes a side find here with a
+    probability of 80 %; ``processes_needed`` how many find this slowdown here with a probability of 90 %.
     """
 
     series: tuple[Series, ...]
@@ -209,7 +209,7 @@ class Figures:
         return _sum(item.false_winners for item in self.series)
 
     def found(self, role: str) -> Proportion:
-        """Of trials with this slow-down, those with p < 5 %."""
+        """Of trials with this slowdown, those with p < 5 %."""
         return _sum(item.found[role] for item in self.series)
 
     def named(self, role: str) -> Proportion:
@@ -269,7 +269,7 @@ class Figures:
 
 
 def calibrated(series: Series) -> bool:
-    """Whether the slow-down of 10 % that was made, to half a point, lies in the interval of the one that was read."""
+    """Whether the slowdown of 10 % that was made, to half a point, lies in the interval of the one that was read."""
     _, low, high = series.slower[JUDGED]
     made = 1 + SLOW_DOWNS[JUDGED]
     return low <= made + READ_TO and made - READ_TO <= high

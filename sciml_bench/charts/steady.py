@@ -29,7 +29,7 @@ _SLOWEST, _FASTEST = 3.0, 0.5
 
 _MOST_DRAWN = 300
 _LANE_IN = 0.42
-_CLASSES = {"flat": "flat", "warm_up": "warm-up", "slow_down": "slow-down", "none": "no steady state"}
+_CLASSES = {"flat": "flat", "warm_up": "warm-up", "slow_down": "slowdown", "none": "no steady state"}
 
 
 @dataclass(frozen=True)

@@ -162,4 +162,4 @@ def find(name: str) -> Claim:
         return known[name.lower()]
     close = get_close_matches(name.lower(), known, n=1)
     hint = f"did you mean {known[close[0]].id}?" if close else "see `sciml-bench claims list`"
-    raise UsageError(f"there is no claim '{name}'; {hint}")
+    raise UsageError(f"unknown claim '{name}'; {hint}")

@@ -205,9 +205,7 @@ def _setting(document: Document, table: str, figure: Figure, lacking: str, *, me
     document.known_keys(data, (*SETTING_KEYS, *names), table)
     problem = document.string(data, "problem", table)
     if problem not in catalog.names():
-        raise document.error(
-            f"there is no problem '{problem}' in the catalog.", table, "problem", "See `list problems`."
-        )
+        raise document.error(f"no problem '{problem}' in the catalog.", table, "problem", "See `list problems`.")
     changes = data.get("set", {})
     if not isinstance(changes, dict):
         raise document.error("'set' must be a table of dotted names and values.", table, "set")
@@ -229,7 +227,7 @@ def _side(document: Document, setting: Mapping[str, Any], table: str, name: str)
     data, place = setting.get(name), f"{table}.{name}"
     if not isinstance(data, dict):
         raise document.error(
-            f"[{table}] lacks the table '{name}'.", table, cure=f"Add [{place}] with adapter, method, …"
+            f"[{table}] is missing the table '{name}'.", table, cure=f"Add [{place}] with adapter, method, …"
         )
     document.known_keys(data, SIDE_KEYS, place)
     adapter, method, sensitivity, mode = (document.string(data, key, place) for key in SIDE_KEYS[:4])
@@ -247,7 +245,7 @@ def _side(document: Document, setting: Mapping[str, Any], table: str, name: str)
 def _check_side(document: Document, side: Side, place: str) -> None:
     adapters = registry.adapters()
     if side.adapter not in adapters:
-        raise document.error(f"there is no adapter '{side.adapter}'.", place, "adapter", _one_of(tuple(adapters)))
+        raise document.error(f"unknown adapter '{side.adapter}'.", place, "adapter", _one_of(tuple(adapters)))
     adapter = adapters[side.adapter]
     known = {
         "method": tuple(method.name for method in adapter.methods),

@@ -50,10 +50,13 @@ class Accuracy(click.ParamType):
     type=click.Choice(("gradient", "solve", "training")),
     default="gradient",
     show_default=True,
-    help="What is to be done: gradients of the loss, solves, or a training, which is as many gradients as steps.",
+    help="The task: gradients of the loss, solves, or a training (one gradient for each step).",
 )
 @click.option(
-    "--count", type=click.IntRange(min=1), metavar="N", help="How often. Default: 1000, or the steps of a training."
+    "--count",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The number of gradients or solves [default: 1000, or the steps of the training].",
 )
 @click.option(
     "--accuracy", type=Accuracy(), default="1e-6", show_default=True, metavar="E", help="The relative error to reach."
@@ -108,6 +111,9 @@ def advise(
     else:
         print_recommendation(found.recommendation)
         click.echo(f"runs: {', '.join(str(run.folder) for run in found.runs)}")
+    if found.recommendation.ways and not found.recommendation.standing.decided and len(found.recommendation.ways) > 1:
+        again = shlex.join(["sciml-bench", "advise", model, "--within", f"{asked.within_s / 60 * 2:g}min"])
+        click.echo(f"To decide it, give it more time: {again}", err=as_json)
     if found.recommendation.ways:
         _write(found, model, code, as_json)
     return exits.INTERRUPTED if found.interrupted else exits.OK
@@ -154,7 +160,7 @@ def _listener(count: int, as_json: bool) -> Listener:
             self._best_s = math.inf
 
         def began(self, stage: str, ways: int, folder: Path) -> None:
-            doing = f"looking at {ways} ways" if stage == SCREEN else f"{ways} ways compete"
+            doing = f"trying up to {ways} ways" if stage == SCREEN else f"{ways} compete in fresh processes"
             say(f"{doing}; {folder}")
 
         def looked(self, cell: Any, found: Any, place: int, total: int) -> None:

@@ -107,7 +107,7 @@ def show(name: str, out: Path, as_json: bool) -> None:
     "--minutes",
     type=click.FloatRange(min=0, min_open=True),
     metavar="N",
-    help="Only claims that fit into so many minutes. Without an ID smoke has 10.",
+    help="Time budget in minutes [default: 10 for --profile smoke without an ID].",
 )
 @measuring_options
 @resume_option

@@ -33,7 +33,7 @@ Exit codes:
     default=1.0,
     show_default=True,
     metavar="S",
-    help="Seconds between the two looks from which rates are taken.",
+    help="Sampling window for rates, in seconds.",
 )
 @json_option
 def doctor(window_s: float, as_json: bool) -> int:

@@ -63,7 +63,10 @@ Exit codes:
     "--summary", is_flag=True, help="A row for each cell of each table. LaTeX and Markdown are always such tables."
 )
 @click.option(
-    "--price-per-hour", type=Price(), metavar="PRICE", help="Price of the machine, from which the summary has costs."
+    "--price-per-hour",
+    type=Price(),
+    metavar="PRICE",
+    help="Hourly price of the machine; adds cost columns to the summary.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Not standard output."
@@ -83,7 +86,7 @@ def export(
 
     summary = summary or form in _OF_TABLES
     if form == "parquet" and output is None:
-        raise UsageError("Parquet is no text: name its file with -o FILE")
+        raise UsageError("Parquet is a binary format: name its file with -o FILE")
     if price_per_hour is not None and not summary:
         raise UsageError("--price-per-hour is for the summary: add --summary")
     found = find_run(run, out)

@@ -43,7 +43,7 @@ Exit codes:
     "--depot",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where Julia keeps packages and what it compiles. Default: Julia's own.",
+    help="Folder for Julia's packages and compiled code [default: Julia's own].",
 )
 @click.option("--offline", is_flag=True, help="Use only packages that are on this machine.")
 @click.option(

@@ -32,7 +32,7 @@ Exit codes:
     3  a cell broke (crash, out_of_memory, import_error, build_error,
        recompiled, busy_timeout)
     4  nothing is selected
-  130  interrupted; what was measured is kept, and the same command resumes
+  130  interrupted; all measurements are kept, and the same command resumes
 """
 
 
@@ -170,7 +170,7 @@ def measuring_options(command: Command) -> Command:
             type=click.Choice(profiles.NAMES),
             default=profiles.DEFAULT,
             show_default=True,
-            help="How much is measured.",
+            help="The amount of measuring.",
         ),
         out_option,
         click.option("--timeout", "timeout_s", type=Seconds(), metavar="S", help="Limit of each phase, in seconds."),

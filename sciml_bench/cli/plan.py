@@ -27,7 +27,7 @@ def print_nothing(plan: Plan) -> int:
     if plan.skipped:
         click.echo("Name a --method, a --problem or a --cell to run it whatever the profile includes.", err=True)
     else:
-        click.echo("No cell matches; `sciml-bench plan` with fewer options shows what there is.", err=True)
+        click.echo("No cell matches; `sciml-bench plan` with fewer options shows the available cells.", err=True)
     return exits.NOTHING_SELECTED
 
 

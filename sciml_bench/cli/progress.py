@@ -113,7 +113,9 @@ def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> 
         whole = session.carry_out(watcher, engine)
     late = [unit for unit, reason in session.rest.lost.items() if reason == OUT_OF_TIME]
     if late:
-        click.echo(f"{OUT_OF_TIME}: {_counted(len(late), 'block')} left; the same command goes on with them", err=True)
+        click.echo(
+            f"{OUT_OF_TIME}: {_counted(len(late), 'block')} left; the same command continues with them", err=True
+        )
     for unit, reason in session.rest.lost.items():
         if reason != OUT_OF_TIME:
             click.echo(f"lost: {unit}: {reason}", err=True)

@@ -95,7 +95,7 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write here and not beside the problem's file.",
+    help="Write to this path instead of the problem file's folder.",
 )
 @click.option("--solution-only", is_flag=True, help="Certify no gradient, which is most of the work.")
 @click.option(
@@ -105,7 +105,7 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="What a proved enclosure may cost, as counted beforehand; at most a sixth of the limit.",
+    help="Cost limit of a proved enclosure, as estimated beforehand; at most a sixth of the limit.",
 )
 @limit_option
 def compute(
@@ -121,7 +121,7 @@ def compute(
     from sciml_bench.problem import catalog
 
     if not problems and not everything and not stale:
-        raise UsageError("name a problem, or add --all for the catalog or --stale for what is out of date")
+        raise UsageError("name a problem, or add --all for the catalog or --stale for outdated references")
     if output is not None and len(problems) != 1:
         raise UsageError("--output takes exactly one problem")
     names = problems or tuple(name for name in catalog.names() if catalog.header(name).tier != "heavy")
@@ -301,7 +301,7 @@ def _print(stored: StoredReference) -> None:
     if gradient:
         click.echo(f"  gradient: {gradient['method']}; {gradient['directions']} directions ({gradient['kind']})")
         if gradient.get("zero_but_for_rounding"):
-            click.echo(f"  zero but for rounding: {', '.join(gradient['zero_but_for_rounding'][:_SHOWN])}")
+            click.echo(f"  zero except for rounding: {', '.join(gradient['zero_but_for_rounding'][:_SHOWN])}")
         if gradient.get("uncertified"):
             click.echo(f"  uncertified: {', '.join(gradient['uncertified'][:_SHOWN])}")
     click.echo("  processor time: " + ", ".join(f"{name} {value:g} s" for name, value in stored.seconds.items()))

@@ -22,14 +22,14 @@ resume_option = click.option(
     "--resume/--new",
     "resume",
     default=None,
-    help="Continue the newest unfinished run of the same plan, or start anew. Default: continue it if there is one.",
+    help="Resume the latest unfinished run of the same plan (the default), or start a new one.",
 )
 
 within_option = click.option(
     "--within",
     "within_s",
     type=TimeSpan(),
-    help="Begin no block that would not end in this time, as 30min or 8h; the same command goes on later.",
+    help="Begin no block that would not end in this time, as 30min or 8h; the same command continues later.",
 )
 
 engine_option = click.option(
@@ -167,7 +167,7 @@ def _hand_over(session: Session, as_json: bool) -> int:
             click.echo("all of it is measured")
         if rest.begun:
             click.echo(f"begun on this machine, which must finish them: {', '.join(rest.begun)}")
-            click.echo("  the same command with --engine local measures what is left here")
+            click.echo("  the same command with --engine local measures the rest here")
     return exits.INTERRUPTED if session.interrupted else exits.OK
 
 

@@ -46,7 +46,9 @@ def sizes(values: str | None, over: str) -> tuple[int, ...]:
     found: list[int] = []
     for word in values.split(","):
         if not word.strip().isdecimal() or int(word) < 1:
-            raise UsageError(f"--values: '{word.strip()}' is no whole number above zero; write for example 1,4,16,64")
+            raise UsageError(
+                f"--values: '{word.strip()}' is not a whole number above zero; write for example 1,4,16,64"
+            )
         found.append(int(word))
     _check(found)
     return tuple(sorted(found))
@@ -69,7 +71,7 @@ def tolerances(values: str | None, profile: str) -> tuple[float, ...]:
             value = 0.0
         if not _TIGHTEST <= value <= _LOOSEST:
             raise UsageError(
-                f"--values: '{word.strip()}' is no tolerance from {_TIGHTEST:g} to {_LOOSEST:g}; "
+                f"--values: '{word.strip()}' is not a tolerance from {_TIGHTEST:g} to {_LOOSEST:g}; "
                 "write for example 1e-4,1e-6,1e-8"
             )
         found.append(value)
@@ -97,7 +99,7 @@ AXES = ("batch", "width", "points", "span", "tolerance", "parameters")
     )
 )
 @click.argument("problem", metavar="PROBLEM")
-@click.option("--over", type=click.Choice(AXES), required=True, help="What is changed.")
+@click.option("--over", type=click.Choice(AXES), required=True, help="The quantity that changes.")
 @click.option("--values", metavar="N[,N]", help="The sizes or tolerances; three at least. Without it usual ones.")
 @click.option("--network", default="", metavar="NAME", help="The network whose width is changed, if there are several.")
 @selection_options(suite=False, problem=False)

@@ -15,8 +15,10 @@ Examples:
   sciml-bench schema --claims > claim.schema.json
 """
 )
-@click.option("--models", "of_models", is_flag=True, help="That of files of models, as in problems/conventional.")
-@click.option("--claims", "of_claims", is_flag=True, help="That of files of published claims.")
+@click.option(
+    "--models", "of_models", is_flag=True, help="Print the schema of model files, as in problems/conventional."
+)
+@click.option("--claims", "of_claims", is_flag=True, help="Print the schema of claim files.")
 def schema(of_models: bool, of_claims: bool) -> None:
     """Print the JSON Schema of problem files, for editors that complete and check TOML."""
     if of_models and of_claims:

@@ -32,7 +32,7 @@ Examples:
 
 \b
 Exit codes:
-    0  passed: at most 7 % false positives; a slow-down of 10 % found in at
+    0  passed: at most 7 % false positives; a slowdown of 10 % found in at
        least 90 % of the trials, and read right; no bias and no drift
     1  not passed: do not trust verdicts of this machine today
     2  wrong usage, too little time to tell, or a host that measures already
@@ -44,18 +44,18 @@ Exit codes:
     type=click.FloatRange(min=0, min_open=True, max=24 * 60),
     default=_DEFAULT_MINUTES,
     show_default=True,
-    help="How long to measure. More blocks tell more.",
+    help="How long to measure; longer runs give tighter intervals.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of order and trials.")
 @out_option
 @wait_option
 @json_option
 def selftest(minutes: float, seed: int, out: Path, wait: bool, as_json: bool) -> int:
-    """Measure how often verdicts are wrong on this machine, and what slow-down they find.
+    """Measure how often verdicts are wrong on this machine, and what slowdown they find.
 
     Blocks of one cheap cell are measured in fresh processes: twice as it is, and slowed down by 3 % and by 10 % with
     work that is really done inside the timed calls. It is sampled as a point of profile standard. Trials drawn from
-    these processes give the rate of false positives and of slow-downs found. The order in a block is random, fixed and
+    these processes give the rate of false positives and of slowdowns found. The order in a block is random, fixed and
     alternating by turns, so that what a label or a place is worth shows. The figures are kept, and head the reports of
     runs on this machine.
     """
@@ -70,7 +70,7 @@ def selftest(minutes: float, seed: int, out: Path, wait: bool, as_json: bool) ->
     chosen = workload()
     with one_at_a_time(wait):
         writer = Writer(out, environment_facts(), datetime.now())
-        click.echo(f"measuring for {minutes:g} minutes; Ctrl-C ends it early and keeps what there is", err=True)
+        click.echo(f"measuring for {minutes:g} minutes; Ctrl-C ends it early and keeps the measurements", err=True)
         try:
             with _telling() as tell:
                 measure(chosen, writer, measured, seconds=60 * minutes, seed=seed, tell=tell)

@@ -25,7 +25,7 @@ Exit codes:
 """
 )
 @click.argument("run", required=False, metavar="[RUN]")
-@click.option("--all", "everything", is_flag=True, help="A line for every record, and every breach.")
+@click.option("--all", "everything", is_flag=True, help="List every record and every violation.")
 @out_option
 @json_option
 def verify(run: str | None, everything: bool, out: Path, as_json: bool) -> int:

@@ -73,4 +73,4 @@ def formula(activation: str, z: Node) -> Node:
         case "gelu_tanh":
             inner = sympy.sqrt(2 / sympy.pi) * (z + sympy.Rational("0.044715") * z**3)
             return z / 2 * (1 + sympy.tanh(inner))
-    raise ValueError(f"there is no activation '{activation}'")
+    raise ValueError(f"unknown activation '{activation}'")

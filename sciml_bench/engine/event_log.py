@@ -128,7 +128,7 @@ class EventLog:
     def _complete_inside(self, event: PhaseDone) -> int:
         """Take what a framework told of a call apart; how much of the call it was."""
         if sum(event.inside.values()) > event.ns:
-            raise ProtocolError(f"the worker told of parts of {event.name} that are longer than the whole")
+            raise ProtocolError(f"the worker reported parts of {event.name} that are longer than the whole")
         inside_ns = 0
         for told, ns in event.inside.items():
             self.framework_phases_ns[told] = self.framework_phases_ns.get(told, 0) + ns
@@ -234,7 +234,7 @@ def _verdict(task: Task, log: EventLog, ending: Ending) -> tuple[Outcome, str | 
     if ending.outcome is not None:
         return ending.outcome, log.phase, ending.message
     if log.end is None:
-        return Outcome.CRASH, log.phase, "the worker ended without a word"
+        return Outcome.CRASH, log.phase, "the worker exited without reporting a result"
     if log.end.outcome is not Outcome.OK:
         return log.end.outcome, log.end.phase, log.end.message
     missing = len(task.points) - len(log.complete)

@@ -91,7 +91,7 @@ class Unit:
         except OSError as error:
             raise store_error("read", path, error) from error
         except ValueError as error:
-            raise StoreError(f"{path} is damaged: {error}. Copy it anew from the run's folder of units.") from error
+            raise StoreError(f"{path} is damaged: {error}. Copy it again from the run's folder of units.") from error
         if not isinstance(data, dict) or "jobs" not in data or "hash" not in data:
             raise StoreError(f"{path} is not a unit. `sciml-bench run … --engine files` writes units.")
         stated = data.pop("hash")
@@ -99,7 +99,7 @@ class Unit:
         if isinstance(schema, int) and schema > SCHEMA:
             raise StoreError(f"{path} was written by a newer version (schema {schema}): upgrade sciml-bench here.")
         if stated != _hash(data):
-            raise StoreError(f"{path} was changed after it was written. Copy it anew from the run's folder of units.")
+            raise StoreError(f"{path} was changed after it was written. Copy it again from the run's folder of units.")
         try:
             unit = decode(cls, data)
         except ValueError as error:

@@ -54,7 +54,7 @@ class Frame:
         import numpy as np
 
         if name not in self._columns:
-            raise UsageError(f"there is no column '{name}'; there are {', '.join(self._columns)}")
+            raise UsageError(f"unknown column '{name}'; there are {', '.join(self._columns)}")
         place = list(self._columns).index(name)
         values = [row[place] for row in self._rows]
         if self._columns[name].kind is Kind.NUMBER:

@@ -390,5 +390,5 @@ def _shortened(error: Exception) -> str:
     if unknown:
         close = get_close_matches(unknown[1], VIEWS, n=1)
         hint = f"Did you mean '{close[0]}'? " if close else ""
-        return f"there is no table '{unknown[1]}'. {hint}There are {', '.join(VIEWS)}."
+        return f"unknown table '{unknown[1]}'. {hint}There are {', '.join(VIEWS)}."
     return "\n".join(lines[:4])

@@ -66,7 +66,7 @@ class Gpu:
         return None if millijoules is None else millijoules / 1e3
 
     def held_bytes(self, pids: Collection[int]) -> int | None:
-        """Device memory that these processes hold, ``None`` where the driver does not tell (in most containers)."""
+        """Device memory that these processes hold, ``None`` if the driver does not report it (most containers)."""
         held = [process.usedGpuMemory for process in self._processes() if process.pid in pids]
         known = [size for size in held if size is not None]
         return sum(known) if known else None

@@ -74,7 +74,7 @@ def _return_free_memory() -> bool:
 
 
 def rss_bytes() -> int:
-    """Resident set of this process now; the peak where the system does not tell."""
+    """Resident set of this process now; the peak where the system does not report it."""
     if _STATM.exists():
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return peak_rss_bytes()

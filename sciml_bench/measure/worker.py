@@ -142,7 +142,7 @@ def _facts(program: Program | None) -> WorkerFacts:
 
 
 def _cache_hits(program: Program | None) -> int | None:
-    """How often the framework found what it needed in its compile cache on the disk; ``None`` when it does not tell."""
+    """How often the framework found its needs in the compile cache on disk; ``None`` if it does not report that."""
     if program is None:
         return None
     try:

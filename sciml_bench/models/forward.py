@@ -115,7 +115,7 @@ def _apply(layer: Layer, weights: Mapping[tuple[str, str], Array], x: Array) -> 
             return _attention(x, weight, numbers["heads"], bool(numbers["causal"]))
         case "residual":
             return _chain(layer.shortcut, weights, x) + _chain(layer.body, weights, x)
-    raise ValueError(f"there is no layer of kind '{layer.kind}'")
+    raise ValueError(f"unknown kind of layer '{layer.kind}'")
 
 
 def _conv2d(x: Array, kernel: Array, bias: Array, stride: int, padding: int) -> Array:

@@ -63,7 +63,7 @@ def _told(document: Document, name: str) -> tuple[dict[str, Any], Path]:
     folder = catalog.folder() / "data"
     known = {path.stem: path for path in sorted(folder.glob("*.json"))}
     if name not in known:
-        raise document.error(f"there is no data set '{name}'.", _TABLE, "set", f"One of {', '.join(known)}.")
+        raise document.error(f"unknown data set '{name}'.", _TABLE, "set", f"One of {', '.join(known)}.")
     try:
         return json.loads(known[name].read_text(encoding="utf-8")), folder
     except (OSError, ValueError) as error:
@@ -189,7 +189,7 @@ def _weights(document: Document, slots: tuple[Slot, ...]) -> tuple[float, ...]:
         weights = initial.drawn(slots, document.integer({"seed": 0, **table}, "seed", "weights", 0, 2**32 - 1))
     found, stated = hash_of(weights), document.string(table, "sha256", "weights", "")
     if stated and stated != found:
-        cure = "Where the layers, the file or the seed were changed on purpose, put in the new hash."
+        cure = "If the layers, the file or the seed were changed on purpose, put in the new hash."
         raise document.error(f"the weights have the hash {found}, not the one stated.", "weights", "sha256", cure)
     return weights
 

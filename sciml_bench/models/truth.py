@@ -204,4 +204,4 @@ def known_or_computed(model: Model, announce: Callable[[str], object]) -> ModelT
 
 
 def _again(model: Model) -> str:
-    return f"compute it anew: sciml-bench reference compute {model.name}"
+    return f"recompute it with `sciml-bench reference compute {model.name}`"

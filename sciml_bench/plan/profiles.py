@@ -108,7 +108,7 @@ _PROFILES = (
     Profile(
         name="standard",
         processes=10,
-        # A hundred turns of each cell: with as many the self-test, which samples alike, finds a slow-down of 10 % on a
+        # A hundred turns of each cell: with as many the self-test, which samples alike, finds a slowdown of 10 % on a
         # shared and busy host.
         sampling=_sampling(2, 30, 2.0, 2000, warm_up_s=60.0),
         rtols=(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11),
@@ -182,4 +182,4 @@ def profile_named(name: str) -> Profile:
             return profile
     close = get_close_matches(name, NAMES, n=1)
     hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(NAMES)}"
-    raise UsageError(f"there is no profile '{name}'; {hint}")
+    raise UsageError(f"unknown profile '{name}'; {hint}")

@@ -78,7 +78,7 @@ def path(name: str) -> Path:
     if name not in paths():
         close = get_close_matches(name, paths(), n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "see `sciml-bench list problems`"
-        raise UsageError(f"there is no problem '{name}' in the catalog; {hint}")
+        raise UsageError(f"no problem '{name}' in the catalog; {hint}")
     return paths()[name]
 
 

@@ -84,7 +84,7 @@ def _check_hash(reader: Reader, motion: Brownian, stated: str, table: str) -> No
 
     found = hash_of(motion.rows(1)[0])
     if stated != found:
-        cure = "Where the steps, the channels, the span or the seed were changed on purpose, put in the new hash."
+        cure = "If the steps, the channels, the span or the seed were changed on purpose, put in the new hash."
         message = f"the first path of '{table.partition('.')[2]}' has the hash {found}, not the one stated."
         raise reader.document.error(message, table, "sha256", cure)
 

@@ -109,7 +109,9 @@ def load_exact(reader: Reader, states: tuple[State, ...]) -> dict[str, Node]:
     exact: dict[str, Node] = {}
     for state in states:
         if state.name not in data:
-            raise reader.document.error(f"[exact] lacks '{state.name}'.", "exact", cure="Give all states, or none.")
+            raise reader.document.error(
+                f"[exact] is missing '{state.name}'.", "exact", cure="Give all states, or none."
+            )
         typed = reader.expression(data[state.name], "exact", state.name, scope)
         exact[state.name] = reader.fits(typed, state.shape, "exact", state.name)
         scope.names[state.name] = typed

@@ -165,7 +165,7 @@ def _time(reader: Reader, parameters: Sequence[Parameter]) -> tuple[Node, Node, 
     data = document.table("time", True)
     TIME.check(document, data, "time")
     if "t1" not in data:
-        raise document.error("[time] lacks 't1'.", "time", cure="Add the end of the time span, `t1 = …`.")
+        raise document.error("[time] is missing 't1'.", "time", cure="Add the end of the time span, `t1 = …`.")
     t0, t1 = reader.constant(data.get("t0", 0), "time", "t0"), reader.constant(data["t1"], "time", "t1")
     if not t1 > t0:
         raise document.error(f"the time span runs from {t0} to {t1}: t1 must be larger than t0.", "time", "t1")

@@ -81,7 +81,7 @@ def _network(reader: Reader, name: str, data: dict[str, Any], table: str) -> Net
     if stated and stated != found:
         raise reader.document.error(
             f"the weights of '{name}' have the hash {found}, not the one stated.", table, "sha256",
-            "Where the layers, draws or the seed were changed on purpose, put in the new hash.",
+            "If the layers, draws or the seed were changed on purpose, put in the new hash.",
         )  # fmt: skip
     return Network(name, layers, weights, found, pointwise, recurrent)
 

@@ -113,7 +113,7 @@ def _grid(reader: Reader, name: str, data: dict[str, Any], table: str) -> Grid:
     points = POINTS.read(reader.document, data, table)
     for key in ("first", "last"):
         if key not in data:
-            raise reader.document.error(f"[{table}] lacks '{key}'.", table)
+            raise reader.document.error(f"[{table}] is missing '{key}'.", table)
     first, last = (reader.constant(data[key], table, key) for key in ("first", "last"))
     if not last > first:
         raise reader.document.error("'last' must be larger than 'first'.", table, "last")

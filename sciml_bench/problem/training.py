@@ -97,5 +97,5 @@ def _positive(reader: Reader, data: dict[str, Any], key: str, below: float = 1e3
 def _number(reader: Reader, data: dict[str, Any], key: str) -> float:
     if key not in data:
         cure = f"Add a line `{key} = …`."
-        raise reader.document.error(f"[training] lacks '{key}'.", "training", "optimiser", cure)
+        raise reader.document.error(f"[training] is missing '{key}'.", "training", "optimiser", cure)
     return to_double(reader.constant(data[key], "training", key))

@@ -13,9 +13,9 @@ from typing import BinaryIO
 from sciml_bench.errors import StoreError
 
 _CURES = {
-    errno.ENOSPC: "Free some space and run the same command again; everything measured so far is kept.",
-    errno.EDQUOT: "Your quota is used up: free some space and run again; everything measured so far is kept.",
-    errno.EFBIG: "The file reached the size limit (ulimit -f): raise it and run again; what was measured is kept.",
+    errno.ENOSPC: "Free some space and run the same command again; all measurements are kept.",
+    errno.EDQUOT: "Your quota is used up: free some space and run again; all measurements are kept.",
+    errno.EFBIG: "The file reached the size limit (ulimit -f): raise it and run again; all measurements are kept.",
     errno.EROFS: "The file system is read-only: choose another folder.",
     errno.EACCES: "You may not write there: choose another folder, or change its permissions.",
     errno.EPERM: "You may not write there: choose another folder, or change its permissions.",

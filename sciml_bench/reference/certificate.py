@@ -157,7 +157,7 @@ def certify(
     worst = case.problem.state_labels[int(digits.min(axis=0).argmin())]
     raise ReferenceFailure(
         f"no reference is certified for '{case.problem.name}': after {_ATTEMPTS} attempts two computations of the"
-        f" solution agree to {digits.min():.1f} digits only, in {worst}"
+        f" solution agree to only {digits.min():.1f} digits, in {worst}"
     )
 
 
@@ -301,7 +301,7 @@ def _known(case: Case, rows: list[list[arb]], negligible: FloatArray) -> dict[st
     for name, value in invariants.items():
         if value < SOLUTION_DIGITS - 1:
             raise ReferenceFailure(
-                f"no reference is certified for '{case.problem.name}': '{name}' holds to {value:.1f} digits only."
+                f"no reference is certified for '{case.problem.name}': '{name}' holds to only {value:.1f} digits."
                 " Check the equations against what the file declares to be invariant or exact."
             )
     return evidence
@@ -354,7 +354,7 @@ def _certified_gradient(
             if agreement < GRADIENT_DIGITS:
                 raise ReferenceFailure(
                     f"no gradient is certified for '{case.problem.name}': along random directions central differences"
-                    f" and the adjoint agree to {agreement:.1f} digits only"
+                    f" and the adjoint agree to only {agreement:.1f} digits"
                 )
         if by_adjoint:
             evidence["by_the_adjoint_on_both_meshes_alone"] = by_adjoint

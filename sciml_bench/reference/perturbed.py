@@ -79,7 +79,7 @@ def _solution(problem: Problem, theta: tuple[float, ...], until_s: float) -> Ref
         digits = compare(first.saved, second.saved, negligible).min(axis=0)
     if not digits.min() >= LEAST_DIGITS:
         label = problem.state_labels[int(digits.argmin())]
-        raise ReferenceFailure(f"two runs agree to {digits.min():.1f} digits only, in {label}")
+        raise ReferenceFailure(f"two runs agree to only {digits.min():.1f} digits, in {label}")
     return Reference(
         kind="engine",
         rows=tuple(range(len(problem.save_times))),

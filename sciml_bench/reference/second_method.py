@@ -94,7 +94,7 @@ def _held(case: Case, found: Confirmation, least: float, reason: str) -> Confirm
     label = case.problem.state_labels[int(found.digits.argmin())]
     raise ReferenceFailure(
         f"no reference is certified for '{case.problem.name}': two runs of the engine agree, but a second method"
-        f" ({found.method}) agrees with them to {found.digits.min():.1f} digits only, in {label}"
+        f" ({found.method}) agrees with them to only {found.digits.min():.1f} digits, in {label}"
         + (f"; {reason}" if reason else "")
     )
 

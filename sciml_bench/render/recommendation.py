@@ -24,25 +24,31 @@ def print_recommendation(found: Recommendation, stream: TextIO | None = None) ->
     print_lines([*_failures(found), *_untried(found)], console)
 
 
+def _ways(count: int) -> str:
+    return "1 way" if count == 1 else f"{count} ways"
+
+
 def _untried(found: Recommendation) -> Iterator[str]:
     if found.untried:
-        yield f"Not looked at: {found.untried} ways, since those before them all cost far more, or time was up."
-    for reason, count in Counter(found.refused).most_common(_REASONS):
-        yield f"Not for this problem: {count} ways: {_shortened(reason)}"
+        expected = "expected to be slower, or out of time" if found.ways else "out of time"
+        yield f"Not tried: {_ways(found.untried)} ({expected})."
+    if found.refused:
+        yield f"Cannot run this problem: {_ways(sum(found.refused.values()))}; --json lists the reasons."
     for name, reason in found.absent.items():
-        yield f"Not here: {name}: {_shortened(reason)}"
+        yield f"Not installed: {name}: {_shortened(reason)}"
 
 
 def _failures(found: Recommendation) -> Iterator[str]:
     if not found.failed:
         return
     yield ""
-    ended = ", or ended as they took far longer than the best way" if found.ways else ""
-    yield f"Without a {found.advised.call} at this accuracy{ended}: {len(found.failed)} ways"
+    stopped = ", or were stopped because they took far longer than the best one" if found.ways else ""
+    yield f"{_ways(len(found.failed))} without a {found.advised.call} at this accuracy{stopped}:"
     for reason, count in Counter(_shortened(way.reason) for way in found.failed).most_common(_REASONS):
         names = [way.name for way in found.failed if _shortened(way.reason) == reason]
         yield f"  {', '.join(names[:3])}{f' and {count - 3} more' if count > 3 else ''}: {reason}"
-    yield from (f"  {line}" for line in found.cured)
+    if found.ways:
+        yield from (f"  {line}" for line in found.cured)
 
 
 def _shortened(reason: str) -> str:

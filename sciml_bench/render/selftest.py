@@ -32,8 +32,8 @@ _MANY_NOISY = 0.25
 
 _DOUBTS = {
     Doubt.FALSE_POSITIVES: "too many false positives: the noise here is not what the verdicts allow for",
-    Doubt.POWER: "a slow-down of 10 % is found too seldom: the machine is too noisy",
-    Doubt.CALIBRATION: "the slow-down of 10 % that was made lies outside the interval that was read",
+    Doubt.POWER: "a slowdown of 10 % is found too seldom: the machine is too noisy",
+    Doubt.CALIBRATION: "the slowdown of 10 % that was made lies outside the interval that was read",
     Doubt.BIAS: f"a cell differs from itself by more than {100 * SEEN:g} %, by its label or its place in the block",
     Doubt.DRIFT: f"the ratio of a cell to itself drifted by more than {100 * SEEN:g} % during the test",
     Doubt.NOISE: f"a bias of {100 * EXCLUDED:g} % cannot be excluded",
@@ -93,12 +93,12 @@ def lines(test: SelfTest) -> Iterator[str]:
     )
     for role, share in SLOW_DOWNS.items():
         asked = f" (at least {100 * LEAST_FOUND:g} % is asked for)" if role == JUDGED else ""
-        yield f"  slow-down of {100 * share:g} %: found in {_percent(found.found(role))}{asked}"
+        yield f"  slowdown of {100 * share:g} %: found in {_percent(found.found(role))}{asked}"
         yield f"    called slower, which needs an estimate outside the band: {_percent(found.named(role))}"
     changes = ", ".join(f"{_change(change)} with {n}" for n, change in found.smallest_change.items())
     yield f"  smallest change that processes find here, four times of five: {changes}"
     needed = ", ".join(f"{100 * by:g} % takes {n}" for by, n in found.processes_needed.items())
-    yield f"  processes a side that find a slow-down here, nine times of ten: {needed}"
+    yield f"  processes a side that find a slowdown here, nine times of ten: {needed}"
     yield (
         f"  trials of {found.blocks_per_trial} blocks each, drawn from {test.processes} measured processes, "
         f"{test.noisy_processes} of them disturbed"

@@ -155,7 +155,9 @@ def _checked_records(shard: Shard) -> list[Record]:
     records = shard.records()
     processes = {(record.cell_id, record.block, record.attempt) for record in records}
     if len(processes) < len(records):
-        raise StoreError(f"{shard.records_path} has a process twice: copy the shard anew, or carry its unit out again.")
+        raise StoreError(
+            f"{shard.records_path} has a process twice: copy the shard again, or carry its unit out again."
+        )
     for number, record in enumerate(records, start=1):
         job = jobs.get((record.cell_id, record.block))
         if job is None:

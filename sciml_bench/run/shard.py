@@ -93,7 +93,7 @@ class Shard:
                 f"{folder} is not finished: run `sciml-bench worker` there again, with the same --unit and --out."
             )
         if shard.end.records_sha256 != _file_hash(shard.records_path):
-            raise StoreError(f"{shard.records_path} was changed or cut off after it was written: copy the shard anew.")
+            raise StoreError(f"{shard.records_path} was changed or cut off after it was written: copy the shard again.")
         return shard
 
     @property
@@ -110,7 +110,7 @@ class Shard:
         except OSError as error:
             raise store_error("read", path, error) from error
         except ValueError as error:
-            raise StoreError(f"{path} is damaged: {error}. Copy the shard anew.") from error
+            raise StoreError(f"{path} is damaged: {error}. Copy the shard again.") from error
 
     def records(self) -> list[Record]:
         """Its records. :class:`StoreError` where a line is not one."""
@@ -119,7 +119,7 @@ class Shard:
             try:
                 found.append(Record.from_json(line))
             except ValueError as error:
-                raise StoreError(f"{self.records_path}:{number}: {error}. Copy the shard anew.") from error
+                raise StoreError(f"{self.records_path}:{number}: {error}. Copy the shard again.") from error
         return found
 
     def append(self, record: Record) -> None:

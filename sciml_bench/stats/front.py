@@ -59,7 +59,7 @@ def time_at(points: Iterable[WorkPoint], digits: float) -> Reading:
     if not front:
         return Reading(None, reason="no point with a measured error")
     if digits > front[-1].digits:
-        return Reading(None, reason=f"reaches {front[-1].digits:.1f} digits only")
+        return Reading(None, reason=f"reaches only {front[-1].digits:.1f} digits")
     if digits < front[0].digits:
         return Reading(front[0].time, at_most=True, reason=f"loosest point already has {front[0].digits:.1f} digits")
     return Reading(_interpolated(front, digits))

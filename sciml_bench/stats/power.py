@@ -12,7 +12,7 @@ _MOST = 10_000_000
 
 
 def smallest_change(sd_log: float, n: int, power: float = 0.8, level: float = 0.05) -> float:
-    """The smallest slow-down (0.05 is 5 %) that n block pairs find at ``level`` with ``power``; ∞ for fewer than two.
+    """The smallest slowdown (0.05 is 5 %) that n block pairs find at ``level`` with ``power``; ∞ for fewer than two.
 
     The two-sided paired t test of log ratios, by the noncentral t distribution (Cohen 1988, *Statistical Power
     Analysis*, chapter 2). ``sd_log`` is that of :class:`sciml_bench.stats.ratio.Ratio`: of the log ratio of one pair,

@@ -236,7 +236,7 @@ def warm(record: Record, _intent: Intent) -> Iterator[str]:
     if record.compile_cache_hits == 0:
         yield "no hit in compile caches that should be warm"
     if record.compile_cache_hits is None and after > before:
-        yield f"{after - before} files added to compile caches that should be warm: something was compiled anew"
+        yield f"{after - before} files added to compile caches that should be warm: something was recompiled"
 
 
 def recompiled(record: Record, _intent: Intent) -> Iterator[str]:

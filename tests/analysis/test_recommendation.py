@@ -209,7 +209,7 @@ def test_a_recommended_way_that_fails_has_its_cure():
     screened = cells_of(failed, record(SLOW, ladder(2)), best=[FAST])
     found = recommendation("robertson", ADVISED, screened)
     (line,) = found.cured
-    assert line.startswith(f"{FAST.solver} is what is recommended in diffrax, and fails: nonfinite")
+    assert line.startswith(f"{FAST.solver}, usually the best way in diffrax, fails: nonfinite")
     assert "kvaerno5" in line.partition(";")[2]
     shown = io.StringIO()
     print_recommendation(found, shown)

@@ -62,7 +62,7 @@ def test_a_cell_that_never_reaches_the_target_has_a_reason_and_no_number():
     others = [record(cell(str(k)), ladder()) for k in range(2)]
     row = compared(*others, record(cell("poor"), poor)).rows[-1]
     assert row.solve.seconds is None
-    assert "3.0 digits only" in row.solve.reason
+    assert "only 3.0 digits" in row.solve.reason
 
 
 def test_the_times_of_an_inaccurate_point_are_not_shown():

@@ -197,7 +197,7 @@ def test_a_frame_is_arrays_by_name(two: tuple[api.Run, api.Run]):
     assert np.isnan(cells["to_target_s"]).all()
     assert cells.meanings["gradient_s"] == "time per gradient, median over processes"
     assert "<td>scipy</td>" in cells._repr_html_()
-    with pytest.raises(api.UsageError, match="there is no column 'gradient'; there are run"):
+    with pytest.raises(api.UsageError, match="unknown column 'gradient'; there are run"):
         cells["gradient"]
 
 

@@ -258,7 +258,7 @@ def test_within_a_time_blocks_that_do_not_fit_are_left_for_later(cli):
     words = ("run", "--problem", "decay", "--adapter", "beta", "--method", "fine", "--mode", "eager")
     nothing = cli(*words, "--within", "0.001s")
     assert nothing.code == 0
-    assert "time is up: 3 blocks left; the same command goes on with them" in nothing.err
+    assert "time is up: 3 blocks left; the same command continues with them" in nothing.err
     whole = cli(*words, "--within", "1h")
     assert "time is up" not in whole.err
     assert "resuming" in whole.err

@@ -34,7 +34,7 @@ class FakeTime:
 
 @pytest.fixture
 def fake(monkeypatch):
-    """No process is started; samples follow the slow-down that the task asks for."""
+    """No process is started; samples follow the slowdown that the task asks for."""
     clock = FakeTime()
     generator = random.Random(1)
     state: dict[str, Any] = {"spread": 0.01, "stop_after": None, "disturbed": set()}

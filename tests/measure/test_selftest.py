@@ -1,4 +1,4 @@
-"""The program of the self-test: right answers, and a slow-down that is really spent inside the call."""
+"""The program of the self-test: right answers, and a slowdown that is really spent inside the call."""
 
 from __future__ import annotations
 

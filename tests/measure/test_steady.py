@@ -38,7 +38,7 @@ def classed(samples: Sequence[int]) -> tuple[str, int]:
         pytest.param([(200, 1.0)], "flat", 0, id="flat"),
         pytest.param([(40, 1.5), (160, 1.0)], "warm_up", 40, id="warm-up"),
         pytest.param([(10, 3.0), (30, 1.5), (160, 1.0)], "warm_up", 40, id="warm-up in two steps"),
-        pytest.param([(60, 1.0), (140, 1.3)], "slow_down", 60, id="slow-down"),
+        pytest.param([(60, 1.0), (140, 1.3)], "slow_down", 60, id="slowdown"),
         pytest.param([(50, 1.5), (50, 1.0), (100, 1.2)], "slow_down", 100, id="fast in the middle"),
         pytest.param([(170, 1.0), (30, 1.4)], "none", 0, id="change near the end"),
         pytest.param([(60, 1.0), (60, 1.01), (80, 1.0)], "flat", 0, id="a change too small to matter"),

@@ -15,9 +15,9 @@ from sciml_bench.plan.selection import Selection
 @pytest.mark.parametrize(
     ("axes", "said"),
     [
-        ({"adapters": ("alfa",)}, "there is no adapter 'alfa'; did you mean alpha"),
-        ({"methods": ("fein",)}, "there is no method 'fein'; did you mean fine"),
-        ({"methods": ("zzz",)}, "there is no method 'zzz'; see `sciml-bench list adapters`"),
+        ({"adapters": ("alfa",)}, "unknown adapter 'alfa'; did you mean alpha"),
+        ({"methods": ("fein",)}, "unknown method 'fein'; did you mean fine"),
+        ({"methods": ("zzz",)}, "unknown method 'zzz'; see `sciml-bench list adapters`"),
         ({"sensitivities": ("discreet",)}, "no sensitivity 'discreet'; did you mean discrete"),
         ({"modes": ("jit",)}, "there is no mode 'jit'"),
         ({"keyword": "a and"}, "column 6"),

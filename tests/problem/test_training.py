@@ -39,9 +39,9 @@ def test_numbers_that_the_file_leaves_out_are_the_published_ones(load) -> None:
     [
         ({"optimiser": '"adm"'}, "'adm' is no optimiser. One of adam, adamw, rmsprop, sgd."),
         ({"optimiser": '"sgd"', "beta1": "0.9"}, "'beta1' is no number of sgd. Remove it; sgd has learning_rate."),
-        ({"optimiser": '"adamw"'}, "[training] lacks 'weight_decay'. Add a line `weight_decay = …`."),
+        ({"optimiser": '"adamw"'}, "[training] is missing 'weight_decay'. Add a line `weight_decay = …`."),
         ({"learning_rate": "0"}, "'learning_rate' must be positive"),
-        ({"learning_rate": None}, "[training] lacks 'learning_rate'"),
+        ({"learning_rate": None}, "[training] is missing 'learning_rate'"),
         ({"beta2": "1"}, "'beta2' must be at least 0 and below 1."),
         ({"steps": "0"}, "'steps' must be an integer from 1"),
         ({"steps": "1.5"}, "'steps' must be an integer from 1"),

@@ -64,7 +64,7 @@ def test_a_gradient_with_respect_to_the_initial_state(load: Load):
     assert reference.theta == ["x(0)", "v(0)"]
     # The loss is the energy at three times, so its slope is six times the initial state.
     assert float(reference.gradient[0]) == pytest.approx(6.0, rel=1e-14)
-    # The other component cancels, and two computations have no digits of it in common: it is zero but for rounding.
+    # The other component cancels, and two computations have no digits of it in common: it is zero except for rounding.
     assert min(reference.gradient_digits) >= 12
     assert reference.gradient[1] == "0"
     assert reference.gradient_negligible[0] == 0

@@ -56,7 +56,7 @@ def test_digits_are_those_that_two_runs_have_in_common(robertson: Problem, monke
     said: list[str] = []
     error = 1e-6
     assert draws(robertson, 1, 7, 60.0, said.append) == []
-    assert "perturbation 1 is left out: two runs agree to 6.0 digits only, in y2" in said[0]
+    assert "perturbation 1 is left out: two runs agree to only 6.0 digits, in y2" in said[0]
 
 
 def test_time_that_others_use_strikes_no_limit(orbit: Problem, monkeypatch: pytest.MonkeyPatch):

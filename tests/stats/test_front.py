@@ -41,7 +41,7 @@ def test_log_time_is_linear_in_digits():
 
 def test_nothing_is_extrapolated():
     front = [WorkPoint(4, 1.0), WorkPoint(8, 100.0)]
-    assert time_at(front, 8.1) == Reading(None, reason="reaches 8.0 digits only")
+    assert time_at(front, 8.1) == Reading(None, reason="reaches only 8.0 digits")
     assert time_at(front, 3) == Reading(1.0, at_most=True, reason="loosest point already has 4.0 digits")
     assert time_at([], 3) == Reading(None, reason="no point with a measured error")
 

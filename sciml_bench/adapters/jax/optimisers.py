@@ -24,4 +24,4 @@ def optimiser_of(training: Training) -> optax.GradientTransformation:
             return optax.rmsprop(rate, decay=number("decay"), eps=number("epsilon"), eps_in_sqrt=False)
         case "sgd":
             return optax.sgd(rate)
-    raise ValueError(f"there is no optimiser '{training.optimiser}'")
+    raise ValueError(f"unknown optimiser '{training.optimiser}'")

@@ -72,4 +72,4 @@ def optimiser_of(training: Training) -> keras.optimizers.Optimizer:
             return RMSprop(rate, rho=number("decay"), epsilon=number("epsilon"))
         case "sgd":
             return keras.optimizers.SGD(rate)
-    raise ValueError(f"there is no optimiser '{training.optimiser}'")
+    raise ValueError(f"unknown optimiser '{training.optimiser}'")

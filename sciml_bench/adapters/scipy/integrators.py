@@ -109,7 +109,7 @@ def matrix(chosen: Layout, fill: Fill, reuses: bool) -> Function:
     return evaluate
 
 
-# SciPy's ``solve_ivp`` on one segment, with a count of steps, which it does not tell when it is given the times.
+# SciPy's ``solve_ivp`` on one segment, with a count of steps, which it does not report when it is given the times.
 
 
 class Result(NamedTuple):

@@ -1,4 +1,4 @@
-"""How long TensorFlow took to trace its functions. What XLA then takes to compile them it does not tell."""
+"""How long TensorFlow took to trace its functions. What XLA then takes to compile them it does not report."""
 
 from __future__ import annotations
 

@@ -27,4 +27,4 @@ def optimiser_of(training: Training, parameters: Iterable[Tensor]) -> torch.opti
             return torch.optim.RMSprop(parameters, lr=rate, alpha=number("decay"), eps=number("epsilon"))
         case "sgd":
             return torch.optim.SGD(parameters, lr=rate)
-    raise ValueError(f"there is no optimiser '{training.optimiser}'")
+    raise ValueError(f"unknown optimiser '{training.optimiser}'")

@@ -170,7 +170,8 @@ def _adjoint(task: Task) -> list[str]:
 
 def _solve(task: Task) -> list[str]:
     cell, method = task.cell, ADAPTER.method(task.cell.method)
-    t = "t.clamp(low, high)" if task.numbers.breakpoints else "t"
+    # Bound now: an adjoint solve evaluates it after the loop over the parts.
+    t, bounds = ("t.clamp(low, high)", ", low=low, high=high") if task.numbers.breakpoints else ("t", "")
     landing = "'step_t': times[1:]" if cell.saving == LANDING else ""
     options = landing
     if not method.adaptive:
@@ -185,7 +186,7 @@ def _solve(task: Task) -> list[str]:
         arguments.append(f"{seminorm}**adjoint,")
     return [
         f"        ys = {'odeint_adjoint' if _is_adjoint(task) else 'odeint'}(",
-        f"            lambda t, y: rhs({t}, y, *args), y, times,",
+        f"            lambda t, y{bounds}: rhs({t}, y, *args), y, times,",
         *(f"            {line}" for line in arguments),
         "        )",
     ]

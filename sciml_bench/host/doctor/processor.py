@@ -96,7 +96,7 @@ def siblings(readings: Readings) -> Iterator[Finding]:
     title = "simultaneous multithreading"
     active, control = readings.text(f"{CPU}/smt/active"), readings.text(f"{CPU}/smt/control")
     if active is None:
-        yield Finding("smt", title, Status.UNKNOWN, "the kernel does not tell")
+        yield Finding("smt", title, Status.UNKNOWN, "the kernel does not report it")
         return
     if active == "0":
         yield Finding("smt", title, Status.FINE, f"off ({control or 'no control'})")
@@ -116,7 +116,7 @@ def isolation(readings: Readings) -> Iterator[Finding]:
     title = "isolated processors"
     isolated, online = readings.text(f"{CPU}/isolated"), readings.text(f"{CPU}/online")
     if isolated is None:
-        yield Finding("isolation", title, Status.UNKNOWN, "the kernel does not tell")
+        yield Finding("isolation", title, Status.UNKNOWN, "the kernel does not report it")
         return
     if not isolated:
         last = (online or "0-1").replace(",", "-").rpartition("-")[2]
@@ -152,7 +152,7 @@ def time_source(readings: Readings) -> Iterator[Finding]:
     title = "clock source"
     current = readings.text(f"{CLOCK}/current_clocksource")
     if current is None:
-        yield Finding("time_source", title, Status.UNKNOWN, "the kernel does not tell")
+        yield Finding("time_source", title, Status.UNKNOWN, "the kernel does not report it")
         return
     if current not in _SLOW_CLOCKS:
         yield Finding("time_source", title, Status.FINE, current)

@@ -27,7 +27,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class GpuReading:
-    """One device. ``None`` where the driver does not tell. Clocks in MHz, ``temperature_c`` in degrees Celsius."""
+    """One device. ``None`` where the driver does not report it. Clocks in MHz, ``temperature_c`` in degrees Celsius."""
 
     index: int
     name: str

@@ -21,7 +21,7 @@ def load(readings: Readings) -> Iterator[Finding]:
     """How many processes wanted a processor in the last minute."""
     title = "load"
     if readings.load is None:
-        yield Finding("load", title, Status.UNKNOWN, "the system does not tell")
+        yield Finding("load", title, Status.UNKNOWN, "the system does not report it")
         return
     processors = len(readings.usable)
     found = "{:.2f}, {:.2f}, {:.2f} in the last 1, 5 and 15 minutes".format(*readings.load)
@@ -45,7 +45,7 @@ def neighbours(readings: Readings) -> Iterator[Finding]:
     """Other processes that use a processor now."""
     title = "other processes"
     if readings.processes is None:
-        yield Finding("processes", title, Status.UNKNOWN, "the system does not tell")
+        yield Finding("processes", title, Status.UNKNOWN, "the system does not report it")
         return
     busy = [(process, process.cpu_s / readings.window_s) for process in readings.processes]
     busy = [(process, share) for process, share in busy if share >= _BUSY_PROCESS]
@@ -98,7 +98,7 @@ def steal(readings: Readings) -> Iterator[Finding]:
     title = "stolen time"
     looks = [_times(text) for text in (readings.before.get("/proc/stat"), readings.after.get("/proc/stat"))]
     if looks[0] is None or looks[1] is None:
-        yield Finding("steal", title, Status.UNKNOWN, "the system does not tell")
+        yield Finding("steal", title, Status.UNKNOWN, "the system does not report it")
         return
     window = [after - before for before, after in zip(*looks, strict=True)]
     now = window[7] / sum(window) if sum(window) > 0 else 0.0
@@ -126,7 +126,7 @@ def memory(readings: Readings) -> Iterator[Finding]:
         total, available = int(facts["MemTotal"]), int(facts["MemAvailable"])
         swapped = int(facts.get("SwapTotal", "0")) - int(facts.get("SwapFree", "0"))
     except (KeyError, ValueError):
-        yield Finding("memory", title, Status.UNKNOWN, "the system does not tell")
+        yield Finding("memory", title, Status.UNKNOWN, "the system does not report it")
         return
     moved = sum(readings.growth("/proc/vmstat", count) or 0 for count in ("pswpin", "pswpout"))
     waiting = _pressure(readings, "memory")
@@ -171,7 +171,7 @@ def virtual(readings: Readings) -> Iterator[Finding]:
             "only be kept out of comparisons by blocks",
         )
     elif cpuinfo is None:
-        yield Finding("virtualisation", title, Status.UNKNOWN, "the system does not tell")
+        yield Finding("virtualisation", title, Status.UNKNOWN, "the system does not report it")
     else:
         yield Finding("virtualisation", title, Status.FINE, "none seen")
 
@@ -181,7 +181,7 @@ def layout(readings: Readings) -> Iterator[Finding]:
     title = "address layout"
     state = readings.text("/proc/sys/kernel/randomize_va_space")
     if state is None:
-        yield Finding("aslr", title, Status.UNKNOWN, "the system does not tell")
+        yield Finding("aslr", title, Status.UNKNOWN, "the system does not report it")
     elif state == "2":
         yield Finding(
             "aslr",

@@ -124,7 +124,7 @@ def unmeasured(loaded: LoadedRun) -> Iterator[str]:
     for reason, count in counts.skipped.items():
         yield f"{count} {'cell was' if count == 1 else 'cells were'} skipped: {reason}"
     if counts.not_run:
-        yield f"{counts.not_run} planned cells have not run yet; the same command goes on with them"
+        yield f"{counts.not_run} planned cells have not run yet; the same command continues with them"
     energy = Counter(trace.energy for trace in loaded.traces if trace.energy)
     for reason, count in energy.most_common(3):
         yield f"energy of {count} of {len(loaded.traces)} processes: {reason}"

@@ -76,7 +76,7 @@ def test_other_software_is_the_same_machine(tmp_path):
 def test_doubts_are_said(tmp_path):
     assert "(40 days old: repeat it)" in told(made(tmp_path), days=40)
     other = made(tmp_path, NOW + datetime.timedelta(hours=1), interrupted=True, spread=0.3)
-    assert "(interrupted, NOT PASSED: slow-down not found, bias not excluded: repeat it)" in told(other)
+    assert "(interrupted, NOT PASSED: slowdown not found, bias not excluded: repeat it)" in told(other)
 
 
 def test_a_busy_machine_is_said(tmp_path):
@@ -92,10 +92,10 @@ def test_the_whole_text(tmp_path):
     assert text.startswith("PASSED\n")
     for part in (
         "same cell on both sides: ",
-        "slow-down of 10 %: found in 100 % of 500 trials",
-        "slow-down of 3 %: found in ",
+        "slowdown of 10 %: found in 100 % of 500 trials",
+        "slowdown of 3 %: found in ",
         "smallest change that processes find here, four times of five: ",
-        "processes a side that find a slow-down here, nine times of ten: 3 % takes ",
+        "processes a side that find a slowdown here, nine times of ten: 3 % takes ",
         "drawn from 240 measured processes, 3 of them disturbed",
         "scipy, solve: 60 blocks, spread ",
         "in fixed order ",
@@ -111,7 +111,7 @@ def test_the_text_says_first_why_a_test_is_not_passed(tmp_path):
     biased = list(lines(made(tmp_path, slow={"again": 0.09, "slower-10": 0.2})))
     assert biased[0] == "NOT PASSED"
     assert biased[1:4] == [
-        "  the slow-down of 10 % that was made lies outside the interval that was read",
+        "  the slowdown of 10 % that was made lies outside the interval that was read",
         "  a cell differs from itself by more than 2.5 %, by its label or its place in the block",
         "  a bias of 8 % cannot be excluded",
     ]
