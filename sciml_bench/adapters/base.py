@@ -373,7 +373,7 @@ class Program(ABC):
 
         Raises :class:`~sciml_bench.record.outcome.SolverFailure` where the adapter has none.
         """
-        raise SolverFailure(Outcome.UNSUPPORTED, f"this adapter does not train; {training.optimiser} is asked for")
+        raise SolverFailure(Outcome.UNSUPPORTED, "the task trains, which this adapter cannot")
 
     def inside(self, output: Any) -> Inside | None:
         """The call that gave this output, as timed inside; ``None`` for a framework that Python calls directly."""

@@ -167,7 +167,7 @@ def _threads(a: Side, b: Side) -> Item:
     what = "same number of threads, read back"
     found = [Counter(trace.threads.get("affinity", "") for trace in side.traces) for side in (a, b)]
     if any("" in counter for counter in found):
-        return Item(what, State.UNKNOWN, "not every record tells its processors")
+        return Item(what, State.UNKNOWN, "some records do not list their CPUs")
     # Which processors a worker got may change from block to block; how many may not.
     sizes = {value.count(",") + 1 for counter in found for value in counter}
     listed = " against ".join(str(size) for size in sorted(sizes))
@@ -250,7 +250,7 @@ def _source(side: Side) -> Item:
     what = f"one source for {side.name}"
     found = Counter(trace.source_hash for trace in side.traces)
     if "" in found:
-        return Item(what, State.UNKNOWN, "a record does not tell its source")
+        return Item(what, State.UNKNOWN, "a record has no source")
     text = ", ".join(f"{value[:12]} in {count}" for value, count in found.most_common(3))
     return Item(what, State.PASS if len(found) == 1 else State.FAIL, f"source {text} records")
 

@@ -93,7 +93,7 @@ def verdicts(rankings: Iterable[Ranking], within: str = "") -> Iterator[str]:
 _LEADS = {
     Lead.CLEAR: "fastest is",
     Lead.SAME: "fastest, and the same as others, is",
-    Lead.UNDECIDED: "undecided which is fastest; the least time is that of",
+    Lead.UNDECIDED: "undecided which is fastest; the shortest time is from",
 }
 
 
@@ -170,7 +170,7 @@ def overtaking(item: Overtaking) -> str:
         return text
     level = f"{100 * item.confidence:g} %"
     if not item.decided:
-        return f"undecided whether {text}: not told apart at any number"
+        return f"undecided whether {text}: no crossover within the interval"
     if math.isinf(item.high):
         return f"{text} ({level}: from {count_text(item.low)}, or never)"
     return f"{text} ({level}: {count_text(item.low)} to {count_text(item.high)})"

@@ -186,7 +186,7 @@ def _factors(ratio: float, counted: str | None, work_ratio: float | None, a: Wor
 def _share(ratio: float, work_ratio: float, counted: str, one: str) -> str:
     """Which of the two factors makes the gap."""
     if ratio <= 1.0 + 1e-9 or abs(math.log(ratio)) < math.log(1.05):
-        return "The times are within 5 % of each other, so there is no gap to explain."
+        return "The times are within 5 % of each other, so no difference needs an explanation."
     share = math.log(work_ratio) / math.log(ratio)
     if share >= MOST:
         return f"So the number of {counted} explains the gap."

@@ -196,7 +196,7 @@ def run(
         session = open_session(plan, Path(out), name, resume=resume, command="sciml_bench.api.run")
         session.carry_out(None if progress is None else Following(progress))
     if session.interrupted:
-        raise KeyboardInterrupt(f"what was measured is in {session.run.folder}; the same call continues it")
+        raise KeyboardInterrupt(f"the measurements are in {session.run.folder}; the same call continues it")
     return Run(session.run)
 
 

@@ -141,6 +141,6 @@ def _reach(cell: CellSummary) -> float:
 LATENCY = ProblemKind(
     name="latency",
     shows="where the time of a process went, phase by phase",
-    needs="no process got as far as telling of its phases",
+    needs="no process reported its phases",
     make=_made,
 )

@@ -118,6 +118,6 @@ def _tick(mib: float) -> str:
 MEMORY = ProblemKind(
     name="memory",
     shows="peak memory, and its growth over the steady calls",
-    needs="no process told of its memory",
+    needs="no process reported its memory use",
     make=_made,
 )

@@ -80,13 +80,13 @@ class Conditions:
         if self.touching:
             return "in the spirit of it"
         known = all(condition.name == "version" for condition in self.marked(Mark.UNKNOWN))
-        return "as published" if known else "as published, as far as known"
+        return "as published" if known else "as published, if known"
 
     @property
     def distance(self) -> str:
         """How far ours are from the source's: how many differ or are unknown, and which."""
         if self.marked(Mark.NOT_MEASURED):
-            return "nothing measured beside them"
+            return "nothing measured to compare with"
         parts = [
             f"{len(found)} {told} ({', '.join(condition.name for condition in found)})"
             for mark, told in ((Mark.DIFFERS, "differ"), (Mark.UNKNOWN, "unknown"))
@@ -104,7 +104,7 @@ def load_conditions(document: Document, measured: bool) -> Conditions:
     """
     if TABLE not in document.data:
         cure = f"Add it, with a mark for each of {', '.join(CONDITIONS)}."
-        raise document.error(f"a claim needs the table [{TABLE}]: what the source did, beside ours.", "", "claim", cure)
+        raise document.error(f"a claim needs the table [{TABLE}]: the source's settings and ours.", "", "claim", cure)
     data = document.table(TABLE)
     document.known_keys(data, CONDITIONS, TABLE)
     return Conditions(tuple(_condition(document, data, name, measured) for name in CONDITIONS))

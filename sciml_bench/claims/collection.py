@@ -154,7 +154,7 @@ def find(name: str) -> Claim:
         claim = load_claim(Path(name))
         if claim.id in claims() and changed(claims()[claim.id], claim.path):
             raise UsageError(
-                f"{name} has the id of the suite's claim {claim.id} and other settings; give it an id of its own"
+                f"{name} has the id of the suite's claim {claim.id} and other settings; give it another id"
             )
         return claim
     known = {id_.lower(): claim for id_, claim in claims().items()}

@@ -183,7 +183,7 @@ def _needs(document: Document) -> Needs:
     document.known_keys(data, NEEDS_KEYS, "needs")
     device = document.string(data, "device", "needs", "cpu")
     if device not in DEVICES:
-        raise document.error(f"'{device}' is no device.", "needs", "device", _one_of(DEVICES))
+        raise document.error(f"unknown device '{device}'.", "needs", "device", _one_of(DEVICES))
     minutes, memory_gib = (_number(document, data, key, "needs") for key in ("minutes", "memory_gib"))
     if minutes <= 0 or memory_gib <= 0:
         raise document.error("'minutes' and 'memory_gib' must be positive.", "needs", "minutes")

@@ -76,7 +76,7 @@ def rule(figure: Figure, judgement: Judgement, words: Words | None = None) -> Fi
         single = (
             "a single process has no interval, several would"
             if ratio.n == 1
-            else "which of the two is ahead cannot be told"
+            else "which of the two is ahead is unknown"
         )
         return Finding(Ruling.UNDECIDED, f"{measured}: {single}", ratio, judgement.more_processes)
     if judgement.verdict is not Verdict.SLOWER:

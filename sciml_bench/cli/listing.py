@@ -73,7 +73,7 @@ def runs(out: Path, as_json: bool) -> None:
 
     rows = listed.runs(out)
     if not rows:
-        click.echo(f"there is no run in {out}", err=True)
+        click.echo(f"no run in {out}", err=True)
     _print(rows, as_json)
 
 

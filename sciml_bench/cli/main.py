@@ -56,7 +56,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("sciml_bench.cli.doctor:doctor", "Report sources of timing noise on this machine and how to fix each."),
     "selftest": (
         "sciml_bench.cli.selftest:selftest",
-        "Measure how often verdicts are wrong on this machine, and what slowdown they find.",
+        "Measure how often verdicts are wrong on this machine, and the slowdown they find.",
     ),
     "list": ("sciml_bench.cli.listing:listing", "List problems, adapters, suites or runs."),
     "describe": ("sciml_bench.cli.describe:describe", "Describe a problem, or print its equations as source code."),

@@ -84,9 +84,7 @@ def facts(model: Model) -> dict[str, Any]:
 
     found = stored(model)
     if found is None:
-        raise StoreError(
-            f"there is no reference of '{model.name}'; `sciml-bench reference compute {model.name}` makes one"
-        )
+        raise StoreError(f"no reference for '{model.name}'; `sciml-bench reference compute {model.name}` makes one")
     return {"problem": model.name, "spec_hash": model.spec_hash, **asdict(found)}
 
 

@@ -75,9 +75,7 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
         problem = _load(name)
         stored = find(problem)
         if stored is None:
-            raise UsageError(
-                f"there is no reference of '{problem.name}'; `sciml-bench reference compute {name}` makes one"
-            )
+            raise UsageError(f"no reference for '{problem.name}'; `sciml-bench reference compute {name}` makes one")
         if as_json:
             import json
             from dataclasses import asdict

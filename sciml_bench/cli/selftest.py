@@ -51,7 +51,7 @@ Exit codes:
 @wait_option
 @json_option
 def selftest(minutes: float, seed: int, out: Path, wait: bool, as_json: bool) -> int:
-    """Measure how often verdicts are wrong on this machine, and what slowdown they find.
+    """Measure how often verdicts are wrong on this machine, and the slowdown they find.
 
     Blocks of one cheap cell are measured in fresh processes: twice as it is, and slowed down by 3 % and by 10 % with
     work that is really done inside the timed calls. It is sampled as a point of profile standard. Trials drawn from

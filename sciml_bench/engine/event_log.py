@@ -143,18 +143,18 @@ class EventLog:
         lived_ns = time.perf_counter_ns() - self._spawn_start_ns
         for ns in durations_ns:
             if not 0 <= ns <= lived_ns:
-                raise ProtocolError(f"the worker told of {ns / 1e9:g} s, {lived_ns / 1e9:g} s after it was started")
+                raise ProtocolError(f"the worker reported {ns / 1e9:g} s, {lived_ns / 1e9:g} s after it was started")
 
     def _check_training(self, result: Trained) -> None:
         if result.settings != self._task.training:
-            raise ProtocolError("the worker told of a training that was not asked for")
+            raise ProtocolError("the worker reported a training that was not requested")
         if len(result.losses) != len(result.step_ns) or len(result.losses) > result.settings.steps:
-            raise ProtocolError(f"the worker told of {len(result.losses)} losses and {len(result.step_ns)} times")
+            raise ProtocolError(f"the worker reported {len(result.losses)} losses and {len(result.step_ns)} times")
         self._check_time(*result.step_ns, sum(result.step_ns))
 
     def _check_index(self, index: int | None) -> None:
         if index is not None and not 0 <= index < len(self._task.points):
-            raise ProtocolError(f"the worker told of point {index} of {len(self._task.points)}")
+            raise ProtocolError(f"the worker reported point {index} of {len(self._task.points)}")
 
 
 def assemble(

@@ -113,7 +113,7 @@ class Unit:
         if self.sciml_bench != __version__:
             raise StoreError(
                 f"unit {self} was written by sciml-bench {self.sciml_bench}, installed here is {__version__}: "
-                f"install {self.sciml_bench}, so that all machines measure alike."
+                f"install {self.sciml_bench}, so that all machines measure the same way."
             )
 
     def _to_dict(self) -> dict[str, Any]:

@@ -316,7 +316,7 @@ class WorkerWatch:
 
     def _wait_at(self, position: int) -> None:
         if not self._takes_turns or position < self.position:
-            self._failure = Outcome.CRASH, f"the worker waits for a turn that it has not; told in {self._log.where()}"
+            self._failure = Outcome.CRASH, f"the worker is waiting out of turn, in {self._log.where()}"
             return
         self._waits, self.position = True, position
 

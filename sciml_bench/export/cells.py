@@ -274,7 +274,7 @@ def _resource_columns() -> Iterator[tuple[Column, _Get]]:
         yield _column(
             f"{name}_joules_at_rtol", _NUMBER, "at this tolerance", lambda line, get=get: _energy_rtol(line, get)
         )
-    yield _column("no_energy", _TEXT, "why there is no energy", _no_energy)
+    yield _column("no_energy", _TEXT, "the reason for a missing energy", _no_energy)
     yield _cost_column("price_per_hour", "price of the machine, as given", lambda _, price: price)
     yield _cost_column(
         "first_gradient_cost",

@@ -43,7 +43,7 @@ COLUMNS = (
     Column("rtol", _NUMBER, "relative tolerance"),
     Column("atol", _NUMBER, "absolute tolerance, before scaling"),
     Column("point_outcome", _TEXT, "how the point, or the training, ended"),
-    Column("message", _TEXT, "what was said about a failure"),
+    Column("message", _TEXT, "the message of a failure"),
     Column("solution_error", _NUMBER, "largest mixed error over the saved times"),
     Column("gradient_error", _NUMBER, "relative error of d loss / d log p"),
     Column("call", _TEXT, "solve, gradient or training"),

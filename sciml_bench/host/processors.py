@@ -63,7 +63,7 @@ def lacks_bfloat16() -> str | None:
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
-        return "whether this processor computes in bfloat16 cannot be told without /proc/cpuinfo"
+        return "whether this processor computes in bfloat16 is unknown without /proc/cpuinfo"
     flags = {word for line in text.splitlines() if line.startswith(("flags", "Features")) for word in line.split()}
     if flags & _BFLOAT16:
         return None

@@ -196,9 +196,7 @@ def _component_reason(found: _Judging, theta: Theta, i: int, bound: float) -> st
         return f"the gradient's component {label} is off by {own:.1e} of its size, the bound is {bound:.1e}"
     times = found.error[i] / found.limit[i] if found.limit[i] else np.inf
     explained = "as rounding and tolerance explain"
-    return (
-        f"the gradient's component {label}, which is zero but for rounding, is {times:.1e} times as far off {explained}"
-    )
+    return f"the gradient's component {label}, zero except for rounding, is {times:.1e} times as far off {explained}"
 
 
 def _norm_error(gradient: np.ndarray, reference: Reference) -> float | None:

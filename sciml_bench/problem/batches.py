@@ -40,7 +40,7 @@ def load_batch(reader: Reader, states: tuple[State, ...], given: tuple[Given, ..
         raise document.error("'drawn' must be a list of states.", "batch", "drawn", f"States: {', '.join(known)}.")
     computed = [state.name for state in states if state.start is not None]
     if size > 1 and computed:
-        cure = "Give each trajectory data of its own by [data], or leave [batch] out."
+        cure = "Give each trajectory its own data by [data], or leave [batch] out."
         message = f"the initial value of '{computed[0]}' is computed, so none is drawn around it."
         raise document.error(message, "batch", "size", cure)
     return Batch(size, spread, start, tuple(drawn))
@@ -77,7 +77,7 @@ def refuse_unbatched(reader: Reader, problem: Problem) -> None:
     if problem.grids or not (problem.all_scalar or _whole_vectors(problem)):
         reason = "a batch is for problems of scalars, or of vectors that the equations only take as a whole."
     elif problem.loss.data:
-        reason = "the trajectories of a batch have no data of their own, so the loss cannot have any."
+        reason = "the trajectories of a batch have no separate data, so the loss cannot have any."
     elif problem.wrt != "parameters":
         reason = "gradients of a batch are with respect to parameters, of which there are none."
     elif problem.batch.spread > 0 and around is not None:

@@ -223,4 +223,4 @@ def _floor_inside(u: Node, t: Symbol, span: Span) -> int:
                     return int(below)
     except NoBall as error:
         raise Undecided(str(error)) from None
-    raise Undecided(f"'{u}' is an integer all over, or undefined, as far as can be told")
+    raise Undecided(f"'{u}' is an integer all over, or undefined, as it seems")

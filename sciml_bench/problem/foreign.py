@@ -45,7 +45,7 @@ KEYS = {
     "lags": "delays are missing: every right-hand side depends on the present state only",
     "history": "delays are missing: every right-hand side depends on the present state only",
     "mass_matrix": "mass matrices are missing: solve for the derivatives, so that each state has d/dt = …",
-    "algebraic": "algebraic equations are missing: solve them, or put what they give into [definitions]",
+    "algebraic": "algebraic equations are missing: solve them, or put their solution into [definitions]",
     "constraints": "algebraic equations are missing: solve them; what a solution keeps is declared in [invariants]",
     "units": "units are missing: convert to one system, and say so in 'description'",
     "noise": "noise is a table [control.W] with brownian = { channels = …, steps = …, seed = … }",
@@ -58,8 +58,8 @@ KEYS = {
     "reactions": "reactions are missing: write the rates of each species in [equations]",
     "jacobian": "Jacobians are derived from [equations], for every framework",
     "solver": "solvers are chosen by the command: sciml-bench run FILE --method …",
-    "tolerances": "tolerances are those of the profile: sciml-bench run FILE --profile …",
-    "rtol": "tolerances are those of the profile: sciml-bench run FILE --profile …",
+    "tolerances": "the profile sets the tolerances: sciml-bench run FILE --profile …",
+    "rtol": "the profile sets the tolerances: sciml-bench run FILE --profile …",
     "atol": "absolute tolerances follow from the 'scale' of each state: x = { initial = 1, scale = 1e-6 }",
 }
 """What is said of a key that a problem file does not have."""
@@ -71,7 +71,7 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.MatMult: "products with matrices stand in [definitions] and [equations]",
     ast.IfExp: "a choice is written where(condition, a, b)",
     ast.List: 'a matrix stands before a vector, [[0, 1], [-k, 0]] @ y, or in [definitions] as A = [[0, 1], ["-k", 0]]',
-    ast.Tuple: "an expression is one number or one field: give each component a state of its own",
+    ast.Tuple: "an expression is one number or one field: give each component its own state",
     ast.Lambda: KEYS["functions"],
     ast.BitAnd: "conditions are joined by 'and', not &",
     ast.BitOr: "conditions are joined by 'or', not |",

@@ -107,15 +107,15 @@ def times_of(reader: Reader, observables: Sequence[Observable], t0: Node, t1: No
     """The saved times: all at which something was measured after the start, and the end.
 
     Raises:
-        ProblemError: two of them are the same but for rounding.
+        ProblemError: two of them are the same except for rounding.
     """
     found = {time for observable in observables for time in observable.times} | {t1}
     times = tuple(sorted(found - {t0}, key=to_double))
     for a, b in pairwise(map(to_double, (t0, *times))):
         if b - a <= _SAME_TIME * max(abs(a), abs(b)):
             raise reader.document.error(
-                f"the times {a!r} and {b!r} of observables are the same but for rounding.", _TABLE, "times",
-                "Write them alike.",
+                f"the times {a!r} and {b!r} of observables are the same except for rounding.", _TABLE, "times",
+                "Write them the same.",
             )  # fmt: skip
     return times
 

@@ -103,7 +103,7 @@ def sign_inside(g: Node, t: Symbol, span: Span) -> int:
                         return 1 if here > 0 else -1
     except NoBall as error:
         raise Undecided(str(error)) from None
-    raise Undecided(f"'{g}' is zero or undefined all over, as far as can be told")
+    raise Undecided(f"'{g}' is zero or undefined all over, as it seems")
 
 
 def sign_of_number(number: Node) -> int:
@@ -126,7 +126,7 @@ def sign_of_number(number: Node) -> int:
         raise Undecided(str(error)) from None
     if sympy.simplify(number).is_zero:
         return 0
-    raise Undecided(f"whether '{number}' is positive cannot be told")
+    raise Undecided(f"whether '{number}' is positive is unknown")
 
 
 def same_time(a: Node, b: Node, span: Span) -> bool:

@@ -68,7 +68,7 @@ def _numbers(reader: Reader, data: dict[str, Any], name: str) -> dict[str, float
     for key in OF_OPTIMISERS:
         if key in data and key not in known:
             cure = f"Remove it; {name} has {', '.join(('learning_rate', *known))}."
-            raise reader.document.error(f"'{key}' is no number of {name}.", "training", key, cure)
+            raise reader.document.error(f"'{key}' is not a setting of {name}.", "training", key, cure)
     numbers: dict[str, float] = {}
     for key, default in known.items():
         if key not in data and default is not None:

@@ -174,7 +174,7 @@ _SIMPLE: dict[Any, Reader] = {
 def _union(kinds: tuple[Any, ...]) -> Reader:
     readers = {_json_kind(kind): _reader(kind) for kind in kinds}
     if len(readers) != len(kinds):
-        raise TypeError(f"JSON cannot tell the kinds of {kinds} apart")
+        raise TypeError(f"JSON cannot distinguish the kinds of {kinds}")
     if len(kinds) == 2 and type(None) in readers:
         (one,) = (reader for kind, reader in readers.items() if kind is not type(None))
         return lambda value: None if value is None else one(value)

@@ -69,7 +69,7 @@ class Run:
     def open(cls, folder: Path) -> Run:
         """An existing run, to read. :class:`StoreError` when the folder is none."""
         if not folder.is_dir():
-            raise StoreError(f"there is no run folder {folder}. `sciml-bench list runs` shows those there are.")
+            raise StoreError(f"no run folder {folder}. `sciml-bench list runs` shows those there are.")
         if not (folder / PLAN).is_file():
             raise StoreError(f"{folder} is not a run: it has no {PLAN}. Give the folder that a run was written to.")
         return cls(folder)
@@ -231,6 +231,6 @@ def find_run(name: str | Path | None, out: Path) -> Run:
     if name is None:
         for run in runs_in(out):
             return run
-        raise UsageError(f"there is no run in {out}; make one with `sciml-bench stiff --profile smoke`")
+        raise UsageError(f"no run in {out}; make one with `sciml-bench stiff --profile smoke`")
     given = Path(name)
     return Run.open(given if given.is_dir() or not (out / name).is_dir() else out / name)

@@ -67,7 +67,7 @@ class Shard:
             raise StoreError(f"{folder} is not empty, and not a shard: give --out a new folder.")
         known = Unit.read(folder / UNIT)
         if known.hash != unit.hash:
-            raise StoreError(f"{folder} is the shard of another unit, {known}: give --out a folder of its own.")
+            raise StoreError(f"{folder} is the shard of another unit, {known}: give --out another folder.")
         shard = cls(folder, unit, read_object(folder / ENVIRONMENT))
         if environment_hash(dict(shard.environment)) != environment_hash(dict(environment)):
             raise StoreError(f"{folder} was begun in another environment: give --out a new folder.")
@@ -84,7 +84,7 @@ class Shard:
         if not (folder / UNIT).is_file():
             if (folder / PLAN).is_file():
                 raise StoreError(
-                    f"{folder} is a run, not a shard: `sciml-bench compare` shows two runs beside each other."
+                    f"{folder} is a run, not a shard: `sciml-bench compare` shows two runs next to each other."
                 )
             raise StoreError(f"{folder} is not a shard: give folders that `sciml-bench worker --out` wrote.")
         shard = cls(folder, Unit.read(folder / UNIT), read_object(folder / ENVIRONMENT))

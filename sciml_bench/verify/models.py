@@ -23,7 +23,7 @@ def accuracy(record: Record) -> Iterator[str]:
     """Halves that are ok have errors within the bound of their precision."""
     bound = BOUNDS.get(record.cell.precision)
     if bound is None:
-        yield f"there is no bound of parity for {record.cell.precision}"
+        yield f"no parity bound for {record.cell.precision}"
         return
     unknown = _UNKNOWN_SLOPES.get(record.reference_kind or "", 0.0)
     for point in record.points:

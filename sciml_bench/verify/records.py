@@ -52,11 +52,11 @@ def _steps(found: Trained) -> Iterator[str]:
 def _end(found: Trained) -> Iterator[str]:
     done, wanted = len(found.losses), found.settings.steps
     if done > wanted:
-        yield f"{done} steps of its training, asked for were {wanted}"
+        yield f"{done} steps of its training instead of {wanted}"
     if found.outcome is Outcome.OK and (done < wanted or None in found.losses):
         yield f"its training is ok with {done} of {wanted} steps"
     if found.outcome is Outcome.OK and not found.theta_size:
-        yield "its training is ok, but where it ended is not told"
+        yield "its training is ok, but its final state is missing"
     if found.outcome not in _AFTER_ALL and done == wanted:
         yield f"its training is {found.outcome}, but it has all of its {wanted} steps"
     if None in found.losses[-1:] and found.outcome is not Outcome.NONFINITE:
@@ -176,7 +176,7 @@ def sample_counts(record: Record, intent: Intent) -> Iterator[str]:
             if half.first_ns is None or not half.ns:
                 yield f"at rtol {point.rtol:g} a half is ok without samples"
             elif len(half.ns) < least and not point.truncated:
-                yield f"at rtol {point.rtol:g} {len(half.ns)} samples, at least {least} are asked for"
+                yield f"at rtol {point.rtol:g} {len(half.ns)} samples, at least {least} are required"
             elif len(half.ns) > most:
                 yield f"at rtol {point.rtol:g} {len(half.ns)} samples, at most {most} are taken"
 

@@ -143,7 +143,7 @@ def test_sizes_at_which_nothing_is_sure_are_told_apart():
 
 def test_cells_that_cannot_be_told_apart_are_not_said_to_cross():
     text = printed(summary(BOTH))
-    assert "solve: forward and checkpointed cannot be told apart at any size" in text
+    assert "solve: forward and checkpointed cannot be distinguished at any size" in text
     assert "may cross" not in text
 
 

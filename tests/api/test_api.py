@@ -104,7 +104,7 @@ WRONG = {
     "nothing to resume": (
         lambda: api.run(api.plan("stiff", profile="smoke"), resume=True), api.UsageError, "nothing to resume",
     ),
-    "no run yet": (lambda: api.load(), api.UsageError, "there is no run in results"),
+    "no run yet": (lambda: api.load(), api.UsageError, "no run in results"),
     "not a run": (lambda: api.load("."), api.StoreError, "is not a run"),
     "a list": (lambda: api.list("cells"), api.UsageError, "unknown list 'cells'"),  # pyright: ignore[reportArgumentType]
     "a suite to list": (lambda: api.list("problems", suites="stif"), api.UsageError, "did you mean stiff"),

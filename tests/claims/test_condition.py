@@ -126,7 +126,7 @@ def test_a_difference_that_touches_the_ratio_is_called_in_the_spirit_of_it(tmp_p
     assert near.conditions.setting == "as published", "of the version alone nothing is known"
     text = near.path.read_text(encoding="utf-8")
     near.path.write_text(text.replace(SPAN, 'span = { mark = "unknown" }'), encoding="utf-8")
-    assert load_claim(near.path).conditions.setting == "as published, as far as known"
+    assert load_claim(near.path).conditions.setting == "as published, if known"
 
 
 def test_the_schema_refuses_what_the_loader_does():

@@ -123,7 +123,7 @@ def test_damaged_lines_are_named_and_the_rest_is_compared(cli):
         (("{base}",), "give two runs, BASE and NEW, or one run with --of and --with"),
         (("{base}", "{base}", "--of", "a", "--with", "b"), "give two runs"),
         (("{base}", "--of", "a"), "--of and --with go together"),
-        (("{base}", "nowhere"), "there is no run folder nowhere"),
+        (("{base}", "nowhere"), "no run folder nowhere"),
         (("{base}", "{base}"), "hold the same records: one is a copy of the other"),
         (("{base}", "{smoke}"), "its times are never compared"),
         (("{base}", "{base}", "--band", "5"), "'5' is not a share between 0% and 100%; write for example 5%"),

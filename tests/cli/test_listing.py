@@ -58,7 +58,7 @@ def test_adapters(cli, monkeypatch):
 
 
 def test_runs(cli):
-    assert cli("list", "runs").err == "there is no run in results\n"
+    assert cli("list", "runs").err == "no run in results\n"
     cli("stiff", *SMOKE)
     (row,) = cli("list", "runs", "--json").json
     assert row["profile"] == "smoke"

@@ -48,7 +48,7 @@ def test_a_folder_that_is_no_run(cli):
 def test_no_run_at_all(cli):
     done = cli("report")
     assert done.code == exits.USAGE
-    assert "there is no run in results" in done.err
+    assert "no run in results" in done.err
 
 
 def test_a_plan_that_is_none(cli):

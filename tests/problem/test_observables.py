@@ -207,7 +207,7 @@ BATCH = "\n[batch]\nsize = 3\nspread = 0.1\n"
 
 
 def test_drawn_batches_have_no_measurements(tmp_path):
-    assert "the trajectories of a batch have no data of their own" in refusal(tmp_path, STATES + BATCH, "2")
+    assert "the trajectories of a batch have no separate data" in refusal(tmp_path, STATES + BATCH, "2")
 
 
 def test_drawn_batches_have_no_part_at_the_start(tmp_path):

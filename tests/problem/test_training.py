@@ -38,7 +38,7 @@ def test_numbers_that_the_file_leaves_out_are_the_published_ones(load) -> None:
     ("changes", "message"),
     [
         ({"optimiser": '"adm"'}, "'adm' is no optimiser. One of adam, adamw, rmsprop, sgd."),
-        ({"optimiser": '"sgd"', "beta1": "0.9"}, "'beta1' is no number of sgd. Remove it; sgd has learning_rate."),
+        ({"optimiser": '"sgd"', "beta1": "0.9"}, "'beta1' is not a setting of sgd. Remove it; sgd has learning_rate."),
         ({"optimiser": '"adamw"'}, "[training] is missing 'weight_decay'. Add a line `weight_decay = …`."),
         ({"learning_rate": "0"}, "'learning_rate' must be positive"),
         ({"learning_rate": None}, "[training] is missing 'learning_rate'"),

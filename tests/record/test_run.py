@@ -221,7 +221,7 @@ def test_plan_that_cannot_be_written_leaves_no_half_file(tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize("opener", [Run.open, Run.resume])
 def test_what_is_no_run_is_a_store_error(tmp_path: Path, opener: Any):
-    with pytest.raises(StoreError, match="there is no run folder"):
+    with pytest.raises(StoreError, match="no run folder"):
         opener(tmp_path / "nowhere")
     with pytest.raises(StoreError, match=r"is not a run: it has no plan\.json"):
         opener(tmp_path)

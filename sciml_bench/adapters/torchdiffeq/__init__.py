@@ -64,9 +64,9 @@ def not_released(method: str) -> str | None:
 
 def _refusal(cell: Cell, facts: Facts) -> str | None:
     if facts.stochastic:
-        return "torchdiffeq takes no Brownian motion that drives an equation (torchsde, a library of its own, does)"
+        return "torchdiffeq takes no Brownian motion that drives an equation (torchsde, another library, does)"
     if facts.controlled:
-        return "torchdiffeq has no paths through data that drive an equation (torchcde, a library of its own, has)"
+        return "torchdiffeq has no paths through data that drive an equation (torchcde, another library, has)"
     if facts.input_derivatives and cell.framework_mode == "compiled":
         return "torch.compile does not trace torch.autograd.grad, by which the right-hand side differentiates a network"
     if cell.sensitivity == SEMINORM and not _has_error_control(cell.method):

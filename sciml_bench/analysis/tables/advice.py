@@ -21,7 +21,7 @@ CAPTION = (
 _READING = (
     f"large: {LARGE} or more components of the state or of theta, times the trajectories. factor: the geometric mean "
     "over the problems of its cost over the least of any cell there. take: judged over the problems, which stand for "
-    "others of their kind; where it says undecided, take any of those that are not told apart. In brackets: the 95 % "
+    "others of their kind; undecided: take any of the ways not distinguished. In brackets: the 95 % "
     f"interval over the problems, also resampled. A kind has at least {FEWEST} problems."
 )
 
@@ -36,7 +36,7 @@ def advice_table(found: Sequence[Advice]) -> Table:
         caption=CAPTION,
         columns=(
             Column("problems"), Column("gradients", True), Column("take"), Column("factor", True),
-            Column("not told apart"), Column("next"),
+            Column("not distinguished"), Column("next"),
         ),
         rows=tuple(_entries(item) for item in found),
         names=2,

@@ -123,7 +123,7 @@ def _power_entry(power: Power | None) -> Entry:
 def notes(table: SweepTable) -> Iterator[str]:
     """What follows from a table: where its cells change places, and what its steps are."""
     if table.quantity in ("solve", "gradient") and table.target.rtol is not None:
-        yield "at equal tolerance, not at equal accuracy: there is no reference of every size"
+        yield "at equal tolerance, not at equal accuracy: not every size has a reference"
     for meeting in table.meetings:
         yield from meeting_lines(table, meeting)
     if table.quantity == "steps":
@@ -138,7 +138,7 @@ def meeting_lines(table: SweepTable, meeting: Meeting) -> Iterator[str]:
     names = _apart(first, second, meeting.one)
     if all(who is None for who in meeting.ahead.values()):
         if meeting.one:
-            yield f"{table.quantity}: {names[0]} and {names[1]} cannot be told apart at any size"
+            yield f"{table.quantity}: {names[0]} and {names[1]} cannot be distinguished at any size"
         return
     for crossing in meeting.crossings:
         if crossing.sure:
@@ -193,7 +193,7 @@ def _step_notes(table: SweepTable) -> Iterator[str]:
     others = {row.solver.cell.adapter for row in table.rows} - own
     if own and table.axis.over == "batch":
         yield (
-            f"{', '.join(sorted(own))}: every trajectory takes steps of its own; told is the one that takes most"
+            f"{', '.join(sorted(own))}: each trajectory takes its own steps; the largest count is shown"
             + (f". {', '.join(sorted(others))}: all trajectories share their steps" if others else "")
         )
     yield "steps are those tried where a library counts them, else those accepted"
@@ -214,7 +214,7 @@ def _memory_notes(table: SweepTable) -> Iterator[str]:
             yield f"{row.solver.name}: less than {quantities.size(LEAST_TOLD_BYTES)}{upto}"
 
 
-ELSEWHERE = "every size by itself: on the page that `sciml-bench report` writes"
+ELSEWHERE = "each size separately: on the page that `sciml-bench report` writes"
 """Where the tables of each problem of a sweep are, which the terminal leaves out."""
 
 
@@ -222,13 +222,13 @@ def reading_help(tables: Sequence[SweepTable]) -> str:
     """How the tables are to be read."""
     blocks = max((row.power.n for table in tables for row in table.rows if row.power), default=0)
     interval = (
-        f"in brackets its 95 % interval over {blocks} blocks of processes, each of which gives an exponent of its own"
+        f"in brackets its 95 % interval over {blocks} blocks of processes, each with its own exponent"
         if blocks > 1
-        else "without an interval, since one process tells nothing of the spread"
+        else "without an interval, since one process shows no spread"
     )
     return (
         "exponent: k of cost ~ size^k by least squares in logarithms, " + interval + ". curved: one exponent does not "
-        "describe the cost; the slopes between the first and the last two sizes are told. Where cells cross is "
+        "describe the cost; the slopes between the first and the last two sizes are shown. Where cells cross is "
         "interpolated between sizes, never extrapolated."
     )
 

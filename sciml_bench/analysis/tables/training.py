@@ -84,7 +84,7 @@ def _notes(rows: Sequence[TrainingRow]) -> Iterator[str]:
             yield f"{row.cell.cell.solver}: {row.trained.outcome} after {len(row.trained.losses)} steps: {reason}"
     if any(row.distance is not None for row in rows):
         yield (
-            "theta apart: how far the final parameters are from those of the first row, relative to their 2-norm; "
+            "theta apart: how far the final parameters are from the first row's, relative to their 2-norm; "
             "step: the median of the steps after the first."
         )
 

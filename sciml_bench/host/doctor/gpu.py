@@ -47,10 +47,10 @@ def _clocks(gpu: GpuReading) -> Finding:
     found = f"{gpu.sm_clock_mhz} of {gpu.max_sm_clock_mhz} MHz now"
     if gpu.slowed_by:
         advice = "cool it, raise its power limit, or lock a clock that it can hold"
-        why = "the device lowers its clock by itself, in the middle of a run"
+        why = "the device lowers its own clock in the middle of a run"
         found += f", slowed by {' and '.join(gpu.slowed_by)}"
         return Finding(key, title, Status.DISTURBS, found, why, _lock(gpu, advice))
-    why = "without a lock the clock follows load and heat; the driver does not tell whether it is locked"
+    why = "without a lock the clock follows load and heat; the driver does not report whether it is locked"
     return Finding(key, title, Status.NOTE, found, why, _lock(gpu, "a lower clock that it holds for hours is better"))
 
 

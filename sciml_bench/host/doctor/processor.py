@@ -126,7 +126,7 @@ def isolation(readings: Readings) -> Iterator[Finding]:
             title,
             Status.NOTE,
             "none",
-            "the scheduler may put any other process, and the kernel its own work, beside a worker",
+            "the scheduler may put any other process, and the kernel its own work, next to a worker",
             Cure(f"sudo grubby --update-kernel=ALL --args='{words}'", root=True,
                  undo=f"sudo grubby --update-kernel=ALL --remove-args='{words}'",
                  advice=f"where there is no grubby, add {words} to GRUB_CMDLINE_LINUX in /etc/default/grub and run "

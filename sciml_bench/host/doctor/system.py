@@ -36,7 +36,7 @@ def load(readings: Readings) -> Iterator[Finding]:
         title,
         Status.DISTURBS,
         found,
-        "what runs beside a worker takes its processor, its caches and its memory bandwidth",
+        "other processes take its processor, its caches and its memory bandwidth",
         Cure("top -o %CPU", advice="end or pause what you find, then wait a minute: the load is an average"),
     )
 
@@ -83,10 +83,10 @@ def quota(readings: Readings) -> Iterator[Finding]:
         yield Finding("quota", title, Status.FINE, "none")
         return
     path, (processors, lift, undo) = min(limits.items(), key=lambda item: item[1][0])
-    found = f"{processors:g} processors in {path.rpartition('/')[0]}, stopped {total} times so far, {recent} just now"
+    found = f"{processors:g} processors in {path.rpartition('/')[0]}, stopped {total} times, {recent} just now"
     why = (
         "a group that has used its share of a period stands still until the next one: samples gain up to 100 ms, "
-        "and threads beside the worker use up its share"
+        "and threads next to the worker use up its share"
     )
     cure = Cure(f"echo {lift} | sudo tee {path}", root=True, undo=f"echo '{undo}' | sudo tee {path}",
                 advice="for a container, start it with --cpuset-cpus instead of --cpus")  # fmt: skip

@@ -84,7 +84,7 @@ def dates(loaded: LoadedRun) -> str:
     """When the first and the last record were begun."""
     starts = sorted(trace.started_at for trace in loaded.traces)
     if not starts:
-        return "nothing yet: there is no record"
+        return "nothing yet: no records"
     first, last = (text[:16].replace("T", " ") for text in (starts[0], starts[-1]))
     zone = "UTC" if starts[0].endswith(("+00:00", "Z")) else "local time"
     records = f"{len(loaded.traces)} records"

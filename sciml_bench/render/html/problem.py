@@ -173,7 +173,7 @@ def _why(loaded: LoadedRun, traces: Sequence[Trace]) -> Iterator[str]:
     blocks = len({trace.block for trace in traces})
     if blocks > 1:
         yield (
-            f"Every cell ran in {blocks} blocks, each in a fresh process and in random order beside its rivals"
+            f"Every cell ran in {blocks} blocks, each in a fresh process and in random order next to its rivals"
             f"{', in turns of milliseconds' if all(trace.waited_s > 0 for trace in traces) else ''}; the intervals are "
             "over processes, not over repeated calls."
         )
@@ -189,6 +189,6 @@ _REFERENCES = {
     "exact": "Errors are measured against the exact solution.",
     "published": "Errors are measured against published digits.",
     "extended": "Output, loss and gradient are held against the same model in extended precision, at every batch.",
-    "double": "Errors are measured against a tight double-precision solve, which is no certificate.",
-    "none": "There is no reference, so errors are not known and times are compared at equal tolerance only.",
+    "double": "Errors are measured against a tight double-precision solve, which certifies nothing.",
+    "none": "Without a reference, errors are unknown and times are compared at equal tolerances.",
 }

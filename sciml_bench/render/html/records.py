@@ -104,4 +104,4 @@ def skipped_table(loaded: LoadedRun, prefix: str) -> Table | None:
         for entry in sorted(entries, key=lambda entry: -count(entry["cells"]))
     )  # fmt: skip
     headings = (Column("reason"), Column("cells", number=True), Column("for example"))
-    return Table(f"{prefix}skipped", "What was skipped before anything ran, and why", headings, rows)
+    return Table(f"{prefix}skipped", "Cells skipped before anything ran, with reasons", headings, rows)

@@ -122,7 +122,7 @@ def _warnings(loaded: LoadedRun) -> Iterator[str]:
     elif not loaded.traces:
         yield "This run has no record yet: nothing was measured, so there is nothing to show but its plan."
     elif not any(cell.timed for cell in loaded.summary.cells.values()):
-        yield "No cell of this run has a time: everything that ran failed. What failed, and why, is told below."
+        yield "No cell of this run has a time: everything that ran failed. See the failures below."
     if why := loaded.analysis.why_not_comparable:
         yield f"Not comparable: {why}."
 
