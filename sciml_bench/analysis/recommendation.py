@@ -28,14 +28,10 @@ from sciml_bench.stats.breakeven import Cost
 from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.race import Race, Standing
 
-NEAR = 3.0
-"""Ways that cost up to so many times the best one when all are looked at compete with it."""
+NEAR, MOST = 3.0, 8
+"""Ways that cost up to so many times the best one when all are looked at compete with it, at most so many."""
 
-MOST = 8
-"""So many ways compete at most."""
-
-COUNT = 1000
-"""Calls that are wanted by default."""
+COUNT = 1000  # calls, by default
 
 
 def block_costs(records: Iterable[Record], advised: Advised) -> dict[Cell, float | None]:
@@ -293,7 +289,7 @@ def recommendation(
     race = replayed(raced, advised) if raced else None
     of_race = {item.cell: item for item in raced if item.processes}
     looked = [item for item in screened if item.processes]
-    ways = [_way(of_race.get(item.cell, item), advised, item.cell in of_race) for item in looked]
+    ways = [_way(item, of_race.get(item.cell), advised) for item in looked]
     known = [way for way in ways if way.cost is not None]
     standing = Standing[Cell](None, (), decided=False) if race is None else race.standing
     order = [cell for cell in (standing.leads, *standing.even) if cell is not None]
@@ -343,7 +339,8 @@ def of_problem(problem: str, cells: Sequence[CellSummary], advised: Advised, why
     return replace(found, why_not=why_not)
 
 
-def _way(item: CellSummary, advised: Advised, raced: bool) -> Way:
+def _way(looked: CellSummary, raced: CellSummary | None, advised: Advised) -> Way:
+    item = raced or looked
     found = [call_cost(process, advised.call, advised.digits) for process in item.processes]
     costs = [one.cost for one in found if one.cost is not None]
     first, each = spread(cost.first_s for cost in costs), spread(cost.each_s for cost in costs)
@@ -365,12 +362,19 @@ def _way(item: CellSummary, advised: Advised, raced: bool) -> Way:
         first=first,
         each=each,
         at_most=max(point.rtol for point in points) < LOOSEST
+        and not _missed(looked, rtol, advised)
         and is_bound(item.processes, advised.digits, lambda point: point.half(advised.call).work),
         rtol=rtol,
         error=None if digits is None else 10.0**-digits,
         there_s=None if there is None else there.median,
-        raced=len(item.processes) if raced else 0,
+        raced=len(raced.processes) if raced else 0,
     )
+
+
+def _missed(item: CellSummary, rtol: float | None, advised: Advised) -> bool:
+    """Return whether a looser tolerance than this one missed the accuracy."""
+    works = [(p.rtol, p.half(advised.call).work) for process in item.processes for p in process.points]
+    return any(rtol and loose > rtol and work is not None and work.digits < advised.digits for loose, work in works)
 
 
 def _of_unjudged(processes: Sequence[ProcessSummary], advised: Advised) -> tuple[float | None, float | None]:

@@ -230,6 +230,19 @@ def test_a_way_that_was_ended_as_it_took_far_longer_needs_no_cure():
     assert len(list(alone.cured)) == 1, "nothing else works, so the limit may be the reason"
 
 
+def test_a_looser_tolerance_that_missed_the_accuracy_when_ways_were_looked_at_bounds_a_raced_one():
+    def tuned(ms: float):
+        return [point(2e-6, gradient_ms=ms, gradient_error=9e-7), point(5e-7, gradient_ms=2 * ms, gradient_error=1e-7)]
+
+    blocks = [record(which, tuned(ms), block=block) for which, ms in ((FAST, 1), (SLOW, 3)) for block in range(8)]
+    missing = [point(3e-5, gradient_ms=2.5, gradient_error=2e-5), point(1e-6, gradient_ms=3, gradient_error=8e-7)]
+    for first, bound in ((missing, False), (tuned(3), True)):
+        screened = cells_of(record(FAST, ladder(1)), record(SLOW, first))
+        found = recommendation("mine", ADVISED, screened, cells_of(*blocks))
+        (slow,) = [way for way in found.ways if way.cell == SLOW]
+        assert slow.at_most is bound
+
+
 def test_those_that_compete_are_near_the_best_and_few():
     many = {cell(f"m{k}"): 1 + 0.01 * k for k in range(20)}
     best = nearest(looked({**many, FAR: 1000}), ADVISED)
