@@ -40,7 +40,7 @@ def _example(*lines: str) -> str:
     )
 )
 def claims() -> None:
-    """Published claims about speed: what was said, where, and what holds."""
+    """List, test and judge published performance claims."""
 
 
 @claims.command("list", epilog=_example("sciml-bench claims list --json"))

@@ -37,7 +37,7 @@ Exit codes:
 )
 @json_option
 def doctor(window_s: float, as_json: bool) -> int:
-    """Tell what makes this machine noisy, and the command that cures each. Changes nothing itself.
+    """Report sources of timing noise on this machine and how to fix each. Changes nothing.
 
     Findings are no failures: the exit code is 0 whatever is found, so that a script can print them before a run.
     """

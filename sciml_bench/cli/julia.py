@@ -14,7 +14,7 @@ from sciml_bench.cli.options import json_option
 
 @click.group(epilog="\b\nExamples:\n  sciml-bench julia setup\n  sciml-bench julia status\n")
 def julia() -> None:
-    """Add Julia to the suite, or tell what there is of it."""
+    """Set up Julia, or show its status."""
 
 
 @julia.command(
@@ -89,7 +89,7 @@ Exit codes:
 )
 @json_option
 def status(as_json: bool) -> int:
-    """Tell which Julia workers start with, versions, what works, and the cure for what does not."""
+    """Show which Julia the workers use, its package versions, and which parts work."""
     from sciml_bench.adapters.julia.status import document, lines
     from sciml_bench.adapters.julia.status import status as look
 

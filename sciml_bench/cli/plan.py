@@ -44,7 +44,7 @@ Examples:
 @measuring_options
 @json_option
 def plan(files: tuple[Path, ...], selection: dict[str, Any], as_json: bool, **options: Any) -> int:
-    """Show what would run, what it would cost, and what is skipped and why. Runs nothing."""
+    """Show the cells that would run, their cost, and those skipped, with reasons. Runs nothing."""
     from sciml_bench.cli.options import print_json
 
     made = planned(Selection(**selection), files, **options)

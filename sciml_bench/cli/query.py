@@ -49,7 +49,7 @@ Exit codes:
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @json_option
 def query(question: str, runs: tuple[str, ...], out: Path, as_csv: bool, as_json: bool) -> int:
-    """Ask a question in SQL of the records of runs: their folders, their names, or nothing for the newest one.
+    """Query run records with SQL. Give folders or names of runs, or nothing for the newest run.
 
     DuckDB reads the records where they are. A question cannot change them, nor read or write any other file.
     """

@@ -35,7 +35,7 @@ Example:
 )
 @wait_option
 def worker(file: Path, out: Path, wait: bool) -> int:
-    """Carry out one unit of work, a block of one problem, and leave a shard.
+    """Run one unit of work (one block of a problem) and write a shard.
 
     A unit holds programs that are run: carry out only units that you, or people you trust, have written. The same
     command finishes a shard that was interrupted.
@@ -101,7 +101,7 @@ Exit codes:
 )
 @json_option
 def merge(shards: tuple[Path, ...], folder: Path, as_json: bool) -> int:
-    """Join shards to the run that their units are of.
+    """Merge shards into their run.
 
     A SHARD is a folder that `sciml-bench worker` left, or a folder of such folders. All are checked before the first is
     added, and one that was added before is passed over, so that the command can be repeated as shards arrive.

@@ -173,7 +173,7 @@ def check_names(what: str, wanted: Iterable[str], known: Iterable[str], see: str
         if name not in names:
             close = get_close_matches(name, names, n=3, cutoff=0.5)
             hint = f"did you mean {' or '.join(close)}?" if close else f"see `{see}`"
-            raise UsageError(f"there is no {what} '{name}'; {hint}")
+            raise UsageError(f"unknown {what} '{name}'; {hint}")
 
 
 def _check_label(label: str, adapters: Mapping[str, Adapter]) -> None:

@@ -223,7 +223,7 @@ def test_names_of_a_model_do_not_clash_with_those_of_its_script(cell, tmp_path):
         ("lotka-volterra", "diffrax/tsit6/forward/compiled", "no method of diffrax 'tsit6'"),
         ("spiral-node", "scipy/rk45/forward/eager", "cannot run spiral-node"),
         ("pleiades", "scipy/odeint/forward/eager", "224 equations"),
-        ("heat", "scipy/odeint/forward/compiled", "fields"),
+        ("heat", "scipy/rk45/forward/compiled", "fields"),
     ],
 )
 def test_what_has_no_script_is_named(problem, cell, told):

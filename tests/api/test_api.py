@@ -108,7 +108,7 @@ WRONG = {
     "not a run": (lambda: api.load("."), api.StoreError, "is not a run"),
     "a list": (lambda: api.list("cells"), api.UsageError, "unknown list 'cells'"),  # pyright: ignore[reportArgumentType]
     "a suite to list": (lambda: api.list("problems", suites="stif"), api.UsageError, "did you mean stiff"),
-    "a problem": (lambda: api.problem("robertsen"), api.UsageError, "there is no problem 'robertsen'"),
+    "a problem": (lambda: api.problem("robertsen"), api.UsageError, "no problem 'robertsen'"),
 }  # fmt: skip
 
 
@@ -257,5 +257,5 @@ def test_advice_says_what_to_take_and_writes_none_without_a_script(small: Path, 
         assert not list(api.load(run.folder).verify().breaches)
     with pytest.raises(api.UsageError, match="no scripts for beta"):
         found.script(answer.ways[0])
-    with pytest.raises(api.UsageError, match="no problem 'none'"):
+    with pytest.raises(api.UsageError, match="unknown problem 'none'"):
         api.advise("none")

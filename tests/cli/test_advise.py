@@ -61,7 +61,7 @@ def test_time_that_is_up_names_what_was_not_looked_at(cli, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("advise", "no-such"), "there is no problem 'no-such'"),
+        (("advise", "no-such"), "unknown problem 'no-such'"),
         (("advise", "none.toml"), "there is no such file"),
         (("advise", "decay", "--in", "gamma"), "unknown adapter 'gamma'"),
         (("advise", "decay", "--within", "soon"), "'soon' is not a time"),

@@ -20,12 +20,12 @@ SMOKE = ("--profile", "smoke")
         (("stif",), "No such command 'stif'. Did you mean 'stiff'?"),
         (("claim", "list"), "No such command 'claim'. Did you mean 'claims'?"),
         (("zzz",), "No such command 'zzz'."),
-        (("run", "--problem", "dekay"), "there is no problem 'dekay'; did you mean decay?"),
-        (("run", "--suite", "stif"), "there is no suite 'stif'; did you mean stiff"),
+        (("run", "--problem", "dekay"), "unknown problem 'dekay'; did you mean decay?"),
+        (("run", "--suite", "stif"), "unknown suite 'stif'; did you mean stiff"),
         (("run", "--adapter", "alfa"), "unknown adapter 'alfa'; did you mean alpha?"),
         (("run", "--method", "fin"), "unknown method 'fin'; did you mean fine"),
         (("run", "--sensitivity", "discret"), "did you mean discrete?"),
-        (("run", "--mode", "jit"), "there is no mode 'jit'; see `sciml-bench list adapters`"),
+        (("run", "--mode", "jit"), "unknown mode 'jit'; see `sciml-bench list adapters`"),
         (("run", "--cell", "decay"), "--cell 'decay' is not a cell; write problem/adapter/method/"),
         (("run", "--profile", "fast"), "'fast' is not one of 'smoke', 'quick', 'standard', 'rigorous'"),
         (("run", "-k", "a and"), "-k 'a and': column 6: a word is missing"),
@@ -39,13 +39,13 @@ SMOKE = ("--profile", "smoke")
         (("run", "--adapter", "alpha,,beta"), "has an empty name"),
         (("run", "none.toml"), "none.toml: there is no such file"),
         (("stiff", "mine.toml"), "unexpected extra argument"),
-        (("plan", "--problem", "dekay"), "there is no problem 'dekay'"),
-        (("describe", "dekay"), "there is no problem 'dekay' in the catalog; did you mean decay?"),
+        (("plan", "--problem", "dekay"), "unknown problem 'dekay'"),
+        (("describe", "dekay"), "no problem 'dekay' in the catalog; did you mean decay?"),
         (("describe", "decay", "--code", "alfa"), "unknown adapter 'alfa'; did you mean alpha?"),
         (("show",), "no run in results; make one with"),
         (("show", "nowhere"), "no run folder nowhere"),
         (("show", "."), "is not a run: it has no plan.json"),
-        (("list", "problems", "--suite", "stif"), "there is no suite 'stif'; did you mean stiff"),
+        (("list", "problems", "--suite", "stif"), "unknown suite 'stif'; did you mean stiff"),
         (("list", "things"), "No such command 'things'"),
         (("run", "--nonsense"), "No such option '--nonsense'"),
     ],
@@ -135,5 +135,5 @@ def test_another_benchmark_on_this_host(cli, tmp_path):
 
 
 def test_debug_shows_the_traceback(cli):
-    with pytest.raises(Exception, match="there is no problem 'dekay'"):
+    with pytest.raises(Exception, match="unknown problem 'dekay'"):
         cli("--debug", "run", "--problem", "dekay")

@@ -240,7 +240,7 @@ def test_exact_warm_cell_can_be_named(suite):
 
 def test_mode_whose_framework_keeps_nothing_has_no_warm_cell(suite):
     selection = Selection(modes=("eager-warm",))
-    with pytest.raises(UsageError, match="there is no mode 'eager-warm'"):
+    with pytest.raises(UsageError, match="unknown mode 'eager-warm'"):
         selection.check(with_caches(suite))
 
 

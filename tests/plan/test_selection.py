@@ -18,12 +18,12 @@ from sciml_bench.plan.selection import Selection
         ({"adapters": ("alfa",)}, "unknown adapter 'alfa'; did you mean alpha"),
         ({"methods": ("fein",)}, "unknown method 'fein'; did you mean fine"),
         ({"methods": ("zzz",)}, "unknown method 'zzz'; see `sciml-bench list adapters`"),
-        ({"sensitivities": ("discreet",)}, "no sensitivity 'discreet'; did you mean discrete"),
-        ({"modes": ("jit",)}, "there is no mode 'jit'"),
+        ({"sensitivities": ("discreet",)}, "unknown sensitivity 'discreet'; did you mean discrete"),
+        ({"modes": ("jit",)}, "unknown mode 'jit'"),
         ({"keyword": "a and"}, "column 6"),
         ({"cells": ("decay/alpha",)}, "is not a cell; write problem/adapter/method"),
-        ({"cells": ("decay/alpha/fien/discrete/eager/float64/cpu",)}, "no method of alpha 'fien'; did you mean fine"),
-        ({"cells": ("decay/alpha/fine/discrete/eager/float16/cpu",)}, "no precision of alpha 'float16'"),
+        ({"cells": ("decay/alpha/fien/discrete/eager/float64/cpu",)}, "unknown method of alpha 'fien'; did you mean fine"),
+        ({"cells": ("decay/alpha/fine/discrete/eager/float16/cpu",)}, "unknown precision of alpha 'float16'"),
     ],
 )
 def test_unknown_names(suite, axes, said):
@@ -34,9 +34,9 @@ def test_unknown_names(suite, axes, said):
 @pytest.mark.parametrize(
     ("axes", "said"),
     [
-        ({"problems": ("dekay",)}, "there is no problem 'dekay'; did you mean decay"),
-        ({"suites": ("stif",)}, "there is no suite 'stif'; did you mean stiff"),
-        ({"cells": ("dekay/alpha/fine/discrete/eager/float64/cpu",)}, "there is no problem 'dekay'"),
+        ({"problems": ("dekay",)}, "unknown problem 'dekay'; did you mean decay"),
+        ({"suites": ("stif",)}, "unknown suite 'stif'; did you mean stiff"),
+        ({"cells": ("dekay/alpha/fine/discrete/eager/float64/cpu",)}, "unknown problem 'dekay'"),
     ],
 )
 def test_unknown_problems_and_suites(suite, axes, said):

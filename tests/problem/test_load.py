@@ -125,7 +125,7 @@ def test_the_hash_is_of_the_mathematics(load: Load, decay: str) -> None:
         ('a = "-k*a"', "a = true", 16, "must be a number or an expression"),
         ("[equations]", "[loss]\ntarget = [1, 2, 3]\n[equations]", 16, "'target' must be one number, or 2"),
         ("[equations]", '[invariants]\nmass = "a + c"\n[equations]', 16, "unknown name 'c'"),
-        ("[equations]", '[exact]\na = "exp(-t)"\n[equations]', 15, "lacks 'b'"),
+        ("[equations]", '[exact]\na = "exp(-t)"\n[equations]', 15, "is missing 'b'"),
         ("[equations]", "[published]\nt = 1\n[equations]", 15, "must be written as"),
         (
             "[equations]",

@@ -55,7 +55,7 @@ def _refuse(task: Task) -> None:
     cell, size = task.cell, len(task.numbers.y0) * (1 + len(task.numbers.theta))
     if cell.framework_mode == "compiled" and not script.has(task, "augmented"):
         raise UsageError(f"{cell.problem} has no sensitivity equations for Numba: there is no such script")
-    if script.has(task, "POINTS"):
+    if script.has(task, "COUPLED"):
         raise UsageError(f"{cell.problem} has fields, which Numba takes point by point: there are no scripts of that")
     if cell.method in EXPLICIT:
         return

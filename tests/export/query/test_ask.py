@@ -125,7 +125,7 @@ def test_answers_have_one_row_for_each_problem(run):
 
 
 def test_an_unknown_table_is_answered_with_those_there_are(run):
-    with pytest.raises(UsageError, match=r"no table 'cell'\. Did you mean 'cells'\? There are records, points"):
+    with pytest.raises(UsageError, match=r"unknown table 'cell'\. Did you mean 'cells'\? There are records, points"):
         ask("select * from cell", [run])
 
 

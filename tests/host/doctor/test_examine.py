@@ -136,7 +136,7 @@ def test_cures_are_exact():
     assert intel is not None
     assert intel.command == f"echo 1 | sudo tee {CPU}/intel_pstate/no_turbo"
     quota = finding("quota", DISTURBED["quota"])
-    assert quota.found.startswith("1.5 processors in /sys/fs/cgroup, stopped 4 times so far")
+    assert quota.found.startswith("1.5 processors in /sys/fs/cgroup, stopped 4 times")
     assert quota.cure is not None
     assert quota.cure.command == "echo max | sudo tee /sys/fs/cgroup/cpu.max"
     assert quota.cure.undo == "echo '150000 100000' | sudo tee /sys/fs/cgroup/cpu.max"
