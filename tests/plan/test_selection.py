@@ -22,7 +22,10 @@ from sciml_bench.plan.selection import Selection
         ({"modes": ("jit",)}, "unknown mode 'jit'"),
         ({"keyword": "a and"}, "column 6"),
         ({"cells": ("decay/alpha",)}, "is not a cell; write problem/adapter/method"),
-        ({"cells": ("decay/alpha/fien/discrete/eager/float64/cpu",)}, "unknown method of alpha 'fien'; did you mean fine"),
+        (
+            {"cells": ("decay/alpha/fien/discrete/eager/float64/cpu",)},
+            "unknown method of alpha 'fien'; did you mean fine",
+        ),
         ({"cells": ("decay/alpha/fine/discrete/eager/float16/cpu",)}, "unknown precision of alpha 'float16'"),
     ],
 )
