@@ -143,7 +143,7 @@ class EventLog:
         lived_ns = time.perf_counter_ns() - self._spawn_start_ns
         for ns in durations_ns:
             if not 0 <= ns <= lived_ns:
-                raise ProtocolError(f"the worker reported {ns / 1e9:g} s, {lived_ns / 1e9:g} s after it was started")
+                raise ProtocolError(f"the worker reported {ns / 1e9:g} s but started only {lived_ns / 1e9:g} s ago")
 
     def _check_training(self, result: Trained) -> None:
         if result.settings != self._task.training:

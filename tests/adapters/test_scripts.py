@@ -220,7 +220,7 @@ def test_names_of_a_model_do_not_clash_with_those_of_its_script(cell, tmp_path):
         ("neural-sde", "diffrax/heun/checkpointed/compiled", "controls"),
         ("lotka-volterra", "julia/tsit5/forward/compiled", "no scripts for julia yet"),
         ("digits-node", "scipy/odeint/forward/compiled", "cannot run digits-node"),
-        ("lotka-volterra", "diffrax/tsit6/forward/compiled", "no method of diffrax 'tsit6'"),
+        ("lotka-volterra", "diffrax/tsit6/forward/compiled", "unknown method of diffrax 'tsit6'"),
         ("spiral-node", "scipy/rk45/forward/eager", "cannot run spiral-node"),
         ("pleiades", "scipy/odeint/forward/eager", "224 equations"),
         ("heat", "scipy/rk45/forward/compiled", "fields"),

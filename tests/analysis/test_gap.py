@@ -118,7 +118,7 @@ def test_an_adapter_that_is_not_here_is_not_known():
 
 def test_equal_times_are_no_gap():
     found = explained(OTHER, points(1.02, {"n_steps": 20.0}), points(1.0, {"n_steps": 10.0}))
-    assert "no gap to explain" in found.sentences[1]
+    assert "no difference needs an explanation" in found.sentences[1]
 
 
 def test_a_gradient_that_costs_more_than_its_solve_is_named():

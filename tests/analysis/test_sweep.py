@@ -242,7 +242,7 @@ def test_steps_of_a_batch_are_told_with_their_spread_over_trajectories():
     made = summary({ADJOINT: lambda n: 1.0}, over="batch")
     table = only(made, "steps")
     assert sweep_text.value_text(table, row(table, ADJOINT).values[10.0]) == "20 (10 least, 15 mean)"
-    assert any("every trajectory takes steps of its own" in note for note in sweep_text.notes(table))
+    assert any("each trajectory takes its own steps" in note for note in sweep_text.notes(table))
 
 
 def test_curved_costs_are_told_with_the_slopes_at_both_ends():

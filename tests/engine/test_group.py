@@ -151,4 +151,4 @@ def test_a_worker_that_waits_out_of_order_is_a_crash():
     )
     done = list(measure_group([task(), task()], PATIENT, command=[sys.executable, "-S", "-c", script]))
     assert outcomes(done) == [Outcome.CRASH] * 2
-    assert "waits for a turn that it has not" in done[0].message
+    assert "is waiting out of turn" in done[0].message
