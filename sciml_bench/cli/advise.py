@@ -112,11 +112,23 @@ def advise(
         print_recommendation(found.recommendation)
         click.echo(f"runs: {', '.join(str(run.folder) for run in found.runs)}")
     if found.recommendation.ways and not found.recommendation.standing.decided and len(found.recommendation.ways) > 1:
-        again = shlex.join(["sciml-bench", "advise", model, "--within", f"{asked.within_s / 60 * 2:g}min"])
-        click.echo(f"To decide it, give it more time: {again}", err=as_json)
+        click.echo(f"To decide it, give it more time: {with_more_time(asked.command, 2 * within_s)}", err=as_json)
     if found.recommendation.ways:
         _write(found, model, code, as_json)
     return exits.INTERRUPTED if found.interrupted else exits.OK
+
+
+def with_more_time(command: str, within_s: float) -> str:
+    """Return the same question with another time to take."""
+    words = iter(shlex.split(command))
+    kept: list[str] = []
+    for word in words:
+        if word == "--within":
+            next(words, "")
+        elif not word.startswith("--within="):
+            kept.append(word)
+    time = f"{within_s / 60:g}min" if within_s % 60 == 0 else f"{within_s:g}s"
+    return shlex.join([*kept, "--within", time])
 
 
 def _write(found: Found, model: str, code: Path | None, as_json: bool) -> None:

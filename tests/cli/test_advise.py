@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 from stubs.suite import problem_text
 
+from sciml_bench.cli.advise import with_more_time
 from sciml_bench.host import doctor
 from sciml_bench.host.doctor.finding import Finding, Status
 from sciml_bench.run import advising
@@ -131,3 +132,19 @@ def test_other_work_on_the_machine_is_told_before_anything_is_measured(cli, monk
     done = cli("advise", "decay", "--in", "beta", "--within", "1s")
     assert "this machine is disturbed: load: 7.00" in done.err
     assert "powersave" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "again"),
+    [
+        ("sciml-bench advise my.toml", "sciml-bench advise my.toml --within 20min"),
+        (
+            "sciml-bench advise 'a b.toml' --within 5min --in jax",
+            "sciml-bench advise 'a b.toml' --in jax --within 20min",
+        ),
+        ("sciml-bench advise m --within=90s --for solve", "sciml-bench advise m --for solve --within 20min"),
+    ],
+)
+def test_the_command_that_decides_asks_the_same_question_for_longer(typed: str, again: str):
+    assert with_more_time(typed, 1200.0) == again
+    assert with_more_time("sciml-bench advise m", 90.0).endswith("--within 90s")

@@ -315,12 +315,12 @@ def _integration(task: Task, jacobian: str) -> list[str]:
     if task.cell.method == "odeint":
         landing = "times" if task.cell.saving == LANDING else "times[-1:]" if clipped else "None"
         lines += [
-            "        found, told = odeint(",
+            "        found, info = odeint(",
             f"            {f}, z, [start, *times], tfirst=True, rtol=RTOL, atol=atols, mxstep=100_000,",
             f"            Dfun={j or 'None'}, tcrit={landing}, full_output=True,",
             "        )",
-            "        if told['message'] != 'Integration successful.':",
-            "            raise RuntimeError(told['message'])",
+            "        if info['message'] != 'Integration successful.':",
+            "            raise RuntimeError(info['message'])",
             "        saved.append(found[1 : 1 + n_saved])",
             "        z = found[-1]",
         ]
