@@ -178,6 +178,38 @@ def test_automatic_differentiation(cell, problem, switched, ensemble, tmp_path):
     assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
 
 
+SPLIT = """
+spec = 1
+name = "split"
+title = "A fast decay towards a slow oscillation"
+[time]
+t1 = 2
+save = { times = [0.5, 1, 2] }
+[parameters]
+k = 50
+w = 1.2
+[states]
+x = 1
+y = 0.5
+[equations]
+x = "-k*(x - y)"
+y = "w*cos(w*t) - 0.1*x*y"
+[implicit]
+x = "-k*(x - y)"
+"""
+
+
+@pytest.mark.parametrize("sensitivity", ["checkpointed", "forward"])
+def test_split_equations(sensitivity, tmp_path):
+    skip_without("diffrax")
+    path = tmp_path / "split.toml"
+    path.write_text(SPLIT, encoding="utf-8")
+    text = script_of_cell(str(path), ["diffrax", "kencarp4", sensitivity, "compiled"], 1e-5)
+    assert "ODETerm(lambda t, y, args: explicit_terms(t, y, *args))" in text
+    assert "ODETerm(lambda t, y, args: implicit_terms(t, y, *args))" in text
+    assert error_of(text, tmp_path) < 1e-3
+
+
 CLASHING = """
 spec = 1
 name = "clashing"

@@ -27,7 +27,7 @@ def script_of(task: Task, point: Point) -> str:
     """
     cell = task.cell
     script.refuse(task, "controls")
-    if cell.method in {method.name for method in (*SPLIT, *STOCHASTIC)}:
+    if cell.method in {method.name for method in STOCHASTIC}:
         raise UsageError(f"there are no scripts for {cell.method} yet")
     needed = ["import diffrax", "import jax", "import jax.numpy as jnp"]
     needed += ["import optimistix"] if "-" in cell.method else []
@@ -114,14 +114,22 @@ def _solve(task: Task) -> list[str]:
     ]
     if script.has(task, "RHS_NETWORKS"):
         lines.append("    args = (args[0], *(args[1 + i] for i in RHS_NETWORKS))")
-    rhs, y0, ys = "rhs(t, y, *args)", "y0", "solution.ys"
+    called, y0, ys = "(t, y, *args)", "y0", "solution.ys"
     if scaled:
         named = f"args[0]*P_SCALE[:{task.numbers.n_named}]"
-        rhs, y0, ys = f"rhs(t, y*SCALE, {named}, *args[1:])/SCALE", "y0/SCALE", "solution.ys*SCALE"
+        called, y0, ys = f"(t, y*SCALE, {named}, *args[1:])/SCALE", "y0/SCALE", "solution.ys*SCALE"
+    split = task.cell.method in {method.name for method in SPLIT}
+    terms = [
+        f"diffrax.ODETerm(lambda t, y, args: {name}{called})"
+        for name in (("explicit_terms", "implicit_terms") if split else ("rhs",))
+    ]
+    term = [f"        {terms[0]},"]
+    if split:
+        term = ["        diffrax.MultiTerm(", *(f"            {each}," for each in terms), "        ),"]
     return [
         *lines,
         "    solution = diffrax.diffeqsolve(",
-        f"        diffrax.ODETerm(lambda t, y, args: {rhs}),",
+        *term,
         f"        SOLVER, T0, T1, None, {y0},",
         "        args=args,",
         "        saveat=diffrax.SaveAt(ts=jnp.asarray(SAVED)),",
