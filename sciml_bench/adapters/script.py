@@ -113,7 +113,7 @@ def check(task: Task, inputs: str = "{}", timed: str = "value_and_gradient(theta
     lines = ['if __name__ == "__main__":']
     if known and reference is not None and reference.gradient is not None:
         lines[:0] = [
-            f"# The {reference.kind} gradient, and the sizes of what it is taken with respect to.",
+            f"# The {reference.kind} gradient, and the sizes of the quantities it is taken with respect to.",
             numbers("REFERENCE", reference.gradient),
             numbers("SIZES", sizes),
             "",

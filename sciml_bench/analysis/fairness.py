@@ -264,7 +264,7 @@ def _noise(a: Side, b: Side) -> Item:
             kinds = Counter(reason.partition(":")[0] for trace in noisy for reason in trace.noisy)
             listed = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
             told.append(f"{side.name}: {len(noisy)} of {len(side.traces)} ({listed})")
-    return Item(what, State.FAIL, "; ".join(told)) if told else Item(what, State.PASS, "none of either")
+    return Item(what, State.FAIL, "; ".join(told)) if told else Item(what, State.PASS, "neither has any")
 
 
 def _settled(a: Side, b: Side) -> Item:

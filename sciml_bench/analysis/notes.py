@@ -33,7 +33,7 @@ def scoring(summary: RunSummary) -> Iterator[str]:
         if unresolved:
             yield (
                 f"{problem}: {_listed(unresolved)} of the gradient: zero, or below what the arithmetic resolves, so "
-                "held against rounding and tolerance, not against its own size"
+                "compared with rounding and tolerance, not with its own size"
             )
     earlier = sum(
         point.gradient_error is not None
@@ -45,9 +45,9 @@ def scoring(summary: RunSummary) -> Iterator[str]:
     if earlier:
         yield (
             f"the gradients of {earlier} point{'s' * (earlier != 1)} were scored by an earlier version: their errors "
-            "are those of d loss / d log p, of all components as one vector, weights of networks each by its own size, "
-            "without components of theta that are zero; which component was worst was not kept, and the bound was that "
-            "of the raw gradient"
+            "are errors of d loss / d log p, of all components as one vector, weights of networks each by its own "
+            "size, without components of theta that are zero; which component was worst was not kept, and the bound "
+            "was on the raw gradient"
         )
 
 
@@ -101,8 +101,8 @@ def family(judged: Judged) -> Iterator[str]:
     """The rule by which the verdicts were reached."""
     yield ""
     yield (
-        "verdicts: time over that of the fastest, with its 95 % interval, paired by block, with what other tolerances "
-        "would change where cells take different steps; p below 5 % by "
+        "verdicts: time over the time of the fastest, with its 95 % interval, paired by block, with what other "
+        "tolerances would change where cells take different steps; p below 5 % by "
         f"Benjamini–Hochberg over all {judged.family} pairs of rows of each problem, below a factor of 2 with what "
         "neighbouring blocks may have in common; same: within ±5 %"
     )
@@ -144,7 +144,7 @@ def bridges(summary: RunSummary) -> Iterator[str]:
         told = [f"{quantities.duration(statistics.median(cost))} a {kind}" for kind, cost in kinds.items() if cost]
         if told:
             yield ""
-            yield f"the bridge to {adapter} costs {', '.join(told)}: a call's time less what it took inside, medians"
+            yield f"the bridge to {adapter} costs {', '.join(told)}: a call's time less the time inside, medians"
 
 
 def best_choice(found: Choice, rows: Sequence[Row] = ()) -> Iterator[str]:

@@ -73,7 +73,7 @@ def stack(cell: CellSummary) -> Stack | None:
 def legend() -> str:
     """What the letters mean."""
     letters = ", ".join(f"{part.letter} {part.name}" for part in (*PARTS, REST))
-    return f"Where time went: {letters} (reading, scoring, ending, phases that were cut)."
+    return f"Time spent: {letters} (reading, scoring, ending, phases that were cut)."
 
 
 def lines(stacks: Sequence[Stack], width: int) -> Iterator[str]:

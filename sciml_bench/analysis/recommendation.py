@@ -226,8 +226,8 @@ class Recommendation:
         if all(reason.startswith("unchecked") for reason in reasons):
             return "Nothing says whether the gradients are right: `sciml-bench reference compute` makes a reference."
         if any("reaches only" in reason for reason in reasons):
-            return "Some come near it: ask for less, --accuracy, or look at what they reach below."
-        return "The reasons are below; `sciml-bench describe` shows what was understood of the problem."
+            return "Some come near it: ask for less, --accuracy, or see below how close they get."
+        return "The reasons are below; `sciml-bench describe` shows how the problem was understood."
 
     @property
     def by_count(self) -> str:

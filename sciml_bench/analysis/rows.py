@@ -223,7 +223,7 @@ def reading(
 DIVISIONS: tuple[tuple[str, str, Callable[[CellSummary], bool]], ...] = (
     (
         "idiomatic",
-        "each library's best way, and its default where that is another",
+        "each library's best way, and its default if it differs",
         lambda cell: cell.division == "idiomatic",
     ),
     ("matched", "same method family, order and sensitivity", lambda cell: bool(cell.group)),

@@ -165,7 +165,7 @@ def _factors(ratio: float, counted: str | None, work_ratio: float | None, a: Wor
         names = [", ".join(work.counts) or "nothing" for work in (a, b)]
         yield (
             f"The two libraries count nothing in common (the faster: {names[0]}; the slower: {names[1]}), so more work "
-            "and costlier work cannot be told apart."
+            "and costlier work cannot be distinguished."
         )
         return
     cost = ratio / work_ratio
@@ -202,7 +202,7 @@ def _own_cost(fast: Row, slow: Row, quantity: str) -> Iterator[str]:
         return
     if b / a > 1.5:
         yield (
-            f"Its gradient costs {quantities.ratio(b)} times its own solve, that of the faster one "
+            f"Its gradient costs {quantities.ratio(b)} times its own solve, the faster one's "
             f"{quantities.ratio(a)} times: the way of taking the gradient is a part of the gap."
         )
 
@@ -214,11 +214,11 @@ def _conclusion(settings: tuple[Difference, ...], fast: Row, slow: Row, ratio: f
     if fast.summary.cell.adapter == slow.summary.cell.adapter:
         return f"Both are {fast.summary.cell.adapter}; what differs is {_listed(names) or 'the method'}."
     if any(item.differs is None for item in settings):
-        return "What one of the methods is like is not known here, so the gap cannot be laid to the frameworks."
+        return "One of the methods is unknown here, so the gap cannot be attributed to the frameworks."
     if not names:
         return (
-            "Family, order, sensitivity, mode and precision are the same: what is left is the frameworks and their "
-            "implementations of the method."
+            "Family, order, sensitivity, mode and precision are the same: the remaining difference is the frameworks "
+            "and their implementations of the method."
         )
     return f"Besides the framework there differ: {_listed(names)}. The gap is one of combinations, not of frameworks."
 

@@ -52,7 +52,7 @@ def _chart(data: ProblemData, shown: Costs) -> Chart:
         method=(
             "The total for n gradients is the median time from process start to the first gradient plus n − 1 times "
             f"the median time per gradient in the steady state, {_target(data)}, over {data.processes}. Drawn are the "
-            "recommended ways and those that are the cheapest for any n. The bar below the curves shows which of all "
+            "recommended ways and the ways that are cheapest for any n. The bar below the curves shows which of all "
             "measured ways is the cheapest."
         ),
         columns=("cell", "first_gradient_s", "each_further_s", *(f"total_{n}_s" for n in NUMBERS),

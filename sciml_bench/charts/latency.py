@@ -40,9 +40,9 @@ def _made(data: ProblemData) -> Iterator[Chart]:
         alt=_alt(data, cells),
         method=(
             "Every process starts with empty compile caches, unless its mode ends with -warm. A part is the median "
-            f"over {data.processes}; tracing, lowering and compiling are those of the gradient and of the solve "
-            "together, and what a framework does not tell apart is part of its first call. The mark and the number are "
-            "the median time from the start of the process to the first gradient; cells without one show how far they "
+            f"over {data.processes}; tracing, lowering and compiling cover the gradient and the solve together, "
+            "and phases that a framework does not separate are part of its first call. The mark and the number are the "
+            "median time from the start of the process to the first gradient; cells without one show how far they "
             "came."
         ),
         columns=(

@@ -209,13 +209,13 @@ def _method(data: ProblemData, quantity: Quantity, known: bool) -> str:
     against = (
         f"{quantity.of_error} against the problem's reference"
         if known
-        else "its tolerance, since there is no reference to take an error against"
+        else "its tolerance, because the problem has no reference for errors"
     )
     return (
         f"A point is one tolerance: the median over {data.processes} of each process's median time per "
         f"{quantity.call} in the steady state, and {against}; the vertical line spans the fastest and the slowest "
-        "process. An arrow marks an error that the reference is too coarse to tell. Points that failed, or missed the "
-        "error bound, have no time and stand at the margin."
+        "process. An arrow marks an error that is too small for the reference to resolve. Points that failed, or "
+        "missed the error bound, have no time and are drawn at the margin."
     )
 
 

@@ -120,7 +120,7 @@ def _said(panel: ProfilePanel) -> str:
     solved = [f"{library} {_percent(of.solved)}" for library, of in profiles.items()]
     said = [
         f"Each library by its {panel.name}, {len(panel.problems)} problems. The least time of all measured ways: "
-        f"{listed(shares, 6) or 'none of these'}. Solved: {listed(solved, 9)}."
+        f"{listed(shares, 6) or 'not any of them'}. Solved: {listed(solved, 9)}."
     ]
     if panel.absent:
         said.append(f"Not shown, since not measured on all of these problems: {listed(panel.absent, 6)}.")

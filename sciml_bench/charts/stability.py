@@ -39,8 +39,8 @@ def _made(data: ProblemData) -> Iterator[Chart]:
         method=(
             "Every parameter was changed by up to a factor of two, and each such problem solved at every tolerance. "
             "Right: success is reported, and the error is within a thousand tolerances. Honest failure: a typed "
-            "failure is reported. Silently wrong: success is reported, and the error is larger. The numbers are those "
-            "that were right of those tried, over all processes."
+            "failure is reported. Silently wrong: success is reported, and the error is larger. The numbers are right "
+            "solves of all solves tried, over all processes."
         ),
         columns=(
             "division", "cell", "rtol", "trials", "right", "honest_failure", "silently_wrong", "right_share_low_95",

@@ -42,7 +42,7 @@ def _chart(table: SweepTable, palette: Palette, number: int) -> Chart:
         title=f"{clean(table.axis.of, 40)}: {caption}",
         alt=_alt(table),
         method=(
-            "Every size is a problem of its own, made from one file by changing one number; all were measured in the "
+            "Every size is a separate problem, made from one file by changing one number; all were measured in the "
             "same blocks. The median over processes; the vertical line spans the smallest and the largest. "
             f"{sweep_text.reading_help([table])}"
         ),

@@ -82,7 +82,7 @@ def _made(data: RunData) -> Iterator[Chart]:
             "parity shown, equations at equal achieved accuracy. The diamond is the geometric mean over the problems "
             "of a suite, its line the 95 % interval of Student's t: how it would move with other problems like these. "
             "One problem has no interval, and is dotted. Problems on which an ecosystem has no accurate gradient count "
-            "for nobody, and are told at the right."
+            "for nobody, and are listed at the right."
         ),
         columns=("suite", "problem", "ecosystem", "base", "ratio", "cell", "base_cell", "records"),
         rows=tuple(row for lane in found.lanes for row in _rows(found, lane)),

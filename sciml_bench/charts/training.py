@@ -37,7 +37,7 @@ def _made(data: ProblemData) -> Iterator[Chart]:
         alt=_alt(data, rows),
         method=(
             f"Up to {settings.steps} steps of {settings.optimiser}, {conditions(settings)}, from the same parameters "
-            "on the same data in each framework's own optimiser. The time of a step is that of solve (or output), "
+            "on the same data in each framework's own optimiser. The time of a step covers solve (or output), "
             "gradient and update; it is counted from the start of the "
             "first step, which compiles. The loss is the one that a step starts from. Shown is the first process of "
             "each cell; nothing is smoothed. The data holds the steps at the ends and those between at growing "

@@ -302,17 +302,17 @@ class Setting:
 
 @dataclass(frozen=True)
 class Needs:
-    """What it takes to test a claim. ``lacking`` says why the suite cannot test it anywhere yet; empty when it can."""
+    """What it takes to test a claim. ``missing`` says why the suite cannot test it anywhere yet; empty when it can."""
 
     minutes: float
     memory_gib: float
     device: str = "cpu"
-    lacking: str = ""
+    missing: str = ""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim. ``published`` and ``fair`` are ``None`` where the suite lacks what it would take (``needs.lacking``).
+    """A claim. ``published`` and ``fair`` are ``None`` where the suite lacks what it would take (``needs.missing``).
 
     ``timed`` says what was timed and how, ``conditions`` how those of the published
     setting stand to the source's; ``traps`` what was found in the source that changes what the figure means.

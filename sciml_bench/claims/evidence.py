@@ -127,7 +127,7 @@ def _measured(claim: Claim, setting: str, summary: RunSummary) -> tuple[Evidence
     if not chosen and claim.figure.digits is not None:
         # Any other accuracy would be another claim.
         beyond = Measured(
-            why=f"cannot be read at {claim.figure.digits:g} digits, those of the source, in every process"
+            why=f"cannot be read at {claim.figure.digits:g} digits, as in the source, in every process"
         )
         return (Evidence(beyond, beyond, disturbed=disturbed),)
     if not chosen:
@@ -267,6 +267,6 @@ def _failure(process: ProcessSummary) -> str | None:
             first_line = end.message.strip().splitlines()[0] if end.message.strip() else ""
             told = f"ended in {end.outcome}{phase}{f': {first_line}' if first_line else ''}"
             if end.outcome is Outcome.BUSY_TIMEOUT or (end.outcome is Outcome.TIMEOUT and process.noisy):
-                return f"{told} while other work disturbed it, which is no result: measure it again on a quiet machine"
+                return f"{told} while other work disturbed it, so it does not count: repeat it on a quiet machine"
             return f"{told}: that is a result"
     return None

@@ -78,7 +78,7 @@ def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
             each = [
                 _finding(item.claim, name, read, judgements.get((place, name, i))) for i, read in enumerate(readings)
             ]
-            unmeasured = outdated() if name in item.changed else not_testable(item.claim.needs.lacking)
+            unmeasured = outdated() if name in item.changed else not_testable(item.claim.needs.missing)
             findings[name] = _together(readings, each) if each else unmeasured
             curve = {read.digits: one for read, one in zip(readings, each, strict=True) if read.digits is not None}
             curves |= {name: curve} if curve else {}
@@ -111,7 +111,7 @@ def _together(readings: Sequence[Evidence], findings: Sequence[Finding]) -> Find
     return dataclasses.replace(
         middle,
         ruling=Ruling.UNDECIDED,
-        reason=f"it depends on the accuracy: {told}; that of the source, if it were known, would decide",
+        reason=f"it depends on the accuracy: {told}; the source's accuracy, if it were known, would decide",
         more_processes=None,
     )
 
@@ -191,4 +191,4 @@ def _bound(side: Side | None, measured: Measured) -> str:
     """Why the number of a side is an upper bound; empty where it is none."""
     if measured.at_most:
         return "is more accurate than what both are compared at, even at its loosest tolerance"
-    return f"stands for {side.stands_for}, which is faster" if side is not None and side.stands_for else ""
+    return f"represents {side.stands_for}, which is faster" if side is not None and side.stands_for else ""

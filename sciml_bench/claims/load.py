@@ -45,7 +45,7 @@ FIGURE_KEYS = (
     "says", "quantity", "against", "kind", "ratio", "most", "within", "factor", "digits", "derived", "slow", "fast",
 )  # fmt: skip
 SOURCE_KEYS = ("citation", "url", "version", "read")
-NEEDS_KEYS = ("minutes", "memory_gib", "device", "lacking")
+NEEDS_KEYS = ("minutes", "memory_gib", "device", "missing")
 SETTING_KEYS = ("problem", "set", "note", "notes")
 SIDE_KEYS = ("adapter", "method", "sensitivity", "mode", "precision", "saving", "rtol", "atol", "note", "stands_for")
 DRIFT_KEYS = ("where", "quotes", "source_says")
@@ -71,7 +71,7 @@ def load_claim(path: Path | str, *, measured: bool = False) -> Claim:
         raise document.error(f"'{name}' cannot be a claim's id.", "", "id", "Use letters, digits and hyphens.")
     needs, figure = _needs(document), _figure(document)
     published, fair = (
-        _setting(document, table, figure, needs.lacking, measured=measured) for table in ("published", "fair")
+        _setting(document, table, figure, needs.missing, measured=measured) for table in ("published", "fair")
     )
     return Claim(
         id=name,
@@ -99,9 +99,9 @@ def _figure(document: Document) -> Figure:
     figures = [key for key in ("ratio", "within") if key in data]
     if data.get("kind") == NO_FIGURE:
         if figures:
-            raise document.error("kind 'none' is that of a text without a figure.", "figure", figures[0])
+            raise document.error("kind 'none' is for a text without a figure.", "figure", figures[0])
     elif len(figures) != 1:
-        cure = "A claim is either that one side is `ratio` times faster, or that both are alike `within` a factor."
+        cure = "A claim says that one side is `ratio` times faster, or that both are equal `within` a factor."
         raise document.error("[figure] needs exactly one of 'ratio' and 'within'.", "figure", "ratio", cure)
     ratio, most, within, factor = (_ratio(document, data, key) for key in ("ratio", "most", "within", "factor"))
     if most is not None and (ratio is None or most < ratio):
@@ -116,7 +116,7 @@ def _figure(document: Document) -> Figure:
         raise document.error("'derived' must be true or false.", "figure", "derived", cure)
     against = document.string(data, "against", "figure", "")
     if against and (against != AGAINST or quantity not in LATER):
-        cure = f"The first call of a cell may be held against its later ones: {', '.join(LATER)} against '{AGAINST}'."
+        cure = f"The first call of a cell may be compared with its later ones: {', '.join(LATER)} against '{AGAINST}'."
         raise document.error(f"{quantity} cannot be claimed against '{against}'.", "figure", "against", cure)
     return Figure(
         says=document.string(data, "says", "figure"),
@@ -140,7 +140,7 @@ def _kind(document: Document, data: dict[str, Any], most: float | None, within: 
         raise document.error(f"unknown kind of figure '{kind}'.", "figure", "kind", _one_of(KINDS))
     if kind != RATIO and within is not None:
         cure = "Leave out 'kind', or claim a 'ratio'."
-        raise document.error(f"two sides that are alike are no figure of kind '{kind}'.", "figure", "kind", cure)
+        raise document.error(f"two equally fast sides are not a figure of kind '{kind}'.", "figure", "kind", cure)
     if kind == DIRECTION and (data.get("ratio") != 1 or "factor" in data):
         cure = "Write `ratio = 1` and no 'factor', or claim the ratio."
         raise document.error("a direction names no figure: only which side is ahead.", "figure", "kind", cure)
@@ -187,19 +187,19 @@ def _needs(document: Document) -> Needs:
     minutes, memory_gib = (_number(document, data, key, "needs") for key in ("minutes", "memory_gib"))
     if minutes <= 0 or memory_gib <= 0:
         raise document.error("'minutes' and 'memory_gib' must be positive.", "needs", "minutes")
-    return Needs(minutes, memory_gib, device, document.string(data, "lacking", "needs", ""))
+    return Needs(minutes, memory_gib, device, document.string(data, "missing", "needs", ""))
 
 
-def _setting(document: Document, table: str, figure: Figure, lacking: str, *, measured: bool) -> Setting | None:
+def _setting(document: Document, table: str, figure: Figure, missing: str, *, measured: bool) -> Setting | None:
     names = figure.sides
     if table in document.data and figure.kind in OF_SEVERAL:
-        cure = f"Take [{table}] out and say in [needs] under 'lacking' what it would take, or claim the figure of one."
+        cure = f"Take [{table}] out and name the obstacle under 'missing' in [needs], or claim the figure of one."
         told = f"[{table}] measures one problem of one size, which cannot rule on {OF_SEVERAL[figure.kind]}."
         raise document.error(told, "figure", "kind", cure)
     if table not in document.data:
-        if lacking:
+        if missing:
             return None
-        cure = "Add it, or say in [needs] under 'lacking' what it would take to test the claim."
+        cure = "Add it, or name the obstacle to testing the claim under 'missing' in [needs]."
         raise document.error(f"the table [{table}] is missing.", "", table, cure)
     data = document.table(table)
     document.known_keys(data, (*SETTING_KEYS, *names), table)
@@ -214,7 +214,7 @@ def _setting(document: Document, table: str, figure: Figure, lacking: str, *, me
         if not measured:
             _check_side(document, side, f"{table}.{name}")
     if len({side.words for side in sides.values()}) < len(sides):
-        cure = "Two workloads cannot be held against each other, nor two tolerances of one cell."
+        cure = "Two workloads cannot be compared, nor two tolerances of one cell."
         raise document.error(f"both sides of [{table}] are the same cell.", f"{table}.slow", "adapter", cure)
     return Setting(
         workload=Workload(problem, changes, document.string(data, "note", table, "")),

@@ -70,7 +70,7 @@ def rule(figure: Figure, judgement: Judgement, words: Words | None = None) -> Fi
     if figure.within is not None:
         return _alike(figure.within, judgement, words)
     if figure.ratio is None:
-        raise ValueError("a claim has a ratio, or a factor within which both sides are alike")
+        raise ValueError("a claim has a ratio, or a factor within which both sides are equally fast")
     measured = measured_words(words, ratio)
     if judgement.verdict is Verdict.UNDECIDED:
         single = (
@@ -112,7 +112,7 @@ def outdated() -> Finding:
 def claimed_words(figure: Figure) -> str:
     """The claimed figure."""
     if figure.within is not None:
-        return f"alike within {figure.within:g}×"
+        return f"equal within {figure.within:g}×"
     if figure.ratio is None:
         return "no figure"
     if figure.kind == DIRECTION:
@@ -183,7 +183,7 @@ def _of_size(figure: Figure, claimed: float, ratio: Ratio, measured: str) -> Fin
 
 def _alike(within: float, judgement: Judgement, words: Words) -> Finding:
     ratio = judgement.ratio
-    said = f"{measured_words(words, ratio)}; alike within a factor of {within:g} is claimed"
+    said = f"{measured_words(words, ratio)}; equal within a factor of {within:g} is claimed"
     if 1 / within <= ratio.low and ratio.high <= within:
         return Finding(Ruling.CONFIRMED, said, ratio)
     if ratio.low > within or ratio.high < 1 / within:

@@ -150,7 +150,7 @@ def _put(data: Any, keys: list[str], value: object) -> None:
             place[key] = tomlkit.table()
         place = place[key]
         if not isinstance(place, dict):
-            raise ProblemError(f"'{key}' of '{'.'.join(keys)}' is no table.", cure="Set the key that holds it.")
+            raise ProblemError(f"'{key}' of '{'.'.join(keys)}' must be a table.", cure="Set the key that holds it.")
     if keys[0] == "networks" and len(keys) > 2 and keys[2] != "sha256":
         # The weights are other numbers of the same draw.
         data["networks"][keys[1]].pop("sha256", None)
@@ -209,7 +209,7 @@ def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> s
     if cpu_only and claim.needs.device != "cpu":
         return "it needs a GPU, which --cpu leaves out"
     if claim.published is None and claim.fair is None:
-        return claim.needs.lacking
+        return claim.needs.missing
     memory_gib = psutil.virtual_memory().total / 2**30
     if claim.needs.memory_gib > memory_gib:
         return f"it needs {claim.needs.memory_gib:g} GiB of memory, and this machine has {memory_gib:.1f}"

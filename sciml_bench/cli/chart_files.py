@@ -48,7 +48,7 @@ Exit codes:
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="A file that ends in .png, .svg or .pdf, or a folder. Without it PNG files are written to this folder. "
-    "Of several figures all but the first get their names added to that of the file.",
+    "Of several figures all but the first get their names added to the name of the file.",
 )
 @out_option
 @json_option

@@ -262,7 +262,7 @@ def _with_untested(found: Sequence[Judged]) -> list[Judged]:
 
     known = {item.claim.id: item for item in found}
     for claim in all_claims().values():
-        known.setdefault(claim.id, untested(claim, claim.needs.lacking or "no run of it was found"))
+        known.setdefault(claim.id, untested(claim, claim.needs.missing or "no run of it was found"))
     return [known[name] for name in sorted(known)]
 
 

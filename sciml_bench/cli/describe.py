@@ -96,7 +96,7 @@ def _script(problem: str, words: str, rtol: float) -> str:
     parts = words.split("/")
     if len(parts) not in (4, 5) or not 0 < rtol < 1:
         raise UsageError(
-            f"'{words}' at {rtol:g} is no cell at a tolerance; write adapter/method/sensitivity/mode, as "
+            f"'{words}' at {rtol:g} is not a cell at a tolerance; write adapter/method/sensitivity/mode, as "
             "diffrax/tsit5/forward/compiled, and --rtol between 0 and 1"
         )
     return script_of_cell(problem, parts, rtol)

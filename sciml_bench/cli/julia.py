@@ -27,7 +27,7 @@ Examples:
 
 \b
 Exit codes:
-    0  Julia is ready; parts that do not work are told, and their cells skipped
+    0  Julia is ready; parts that do not work are listed, and their cells skipped
     1  everything is in place, but a solve or a gradient failed
     2  Julia could not be found, installed or prepared
 """
@@ -84,7 +84,7 @@ Examples:
 \b
 Exit codes:
     0  Julia can run here
-    1  it cannot; the last line says why, and the cure
+    1  it cannot; the last line says why, and how to fix it
 """
 )
 @json_option

@@ -23,7 +23,7 @@ Views:
   points     a row for each tolerance of a process: median times, errors, outcomes, counts
   samples    a row for each call: solve or gradient; first, warm_up or steady; seconds; counted
   trainings  a row for each step of a training: step, seconds, loss, and how the training ended
-  answers    a row for each problem: which way is fastest, the next one, what is cheapest for how many gradients
+  answers    a row for each problem: the fastest way, the next one, and the cheapest way for a number of gradients
   cells      a row for each cell of each table, as in `export --summary`: times at equal accuracy, verdicts
 
 \b

@@ -88,7 +88,7 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
 @reference.command(epilog="\b\nExample:\n  sciml-bench reference compute my_problem.toml\n")
 @click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
 @click.option("--all", "everything", is_flag=True, help="Every problem of the catalog that is not marked heavy.")
-@click.option("--stale", is_flag=True, help="Only those whose reference is missing, stale or changed.")
+@click.option("--stale", is_flag=True, help="Only problems whose reference is missing, stale or changed.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),

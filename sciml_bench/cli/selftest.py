@@ -36,7 +36,7 @@ Exit codes:
        least 90 % of the trials, and read right; no bias and no drift
     1  not passed: do not trust verdicts of this machine today
     2  wrong usage, too little time to tell, or a host that measures already
-  130  interrupted; the figures of what was measured are kept
+  130  interrupted; the measurements are kept
 """
 )
 @click.option(
@@ -44,7 +44,7 @@ Exit codes:
     type=click.FloatRange(min=0, min_open=True, max=24 * 60),
     default=_DEFAULT_MINUTES,
     show_default=True,
-    help="How long to measure; longer runs give tighter intervals.",
+    help="Duration of the measurement; longer runs give tighter intervals.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of order and trials.")
 @out_option

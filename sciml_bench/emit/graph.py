@@ -247,7 +247,7 @@ class Graph:
                 total = self.multiply(total, self.subtract(self.one, factor) if opposite else factor)
             return self.subtract(self.one, total) if opposite else total
         if not isinstance(condition, Relational):
-            raise UnsupportedExpression(f"'{condition}' is no condition that can be evaluated")
+            raise UnsupportedExpression(f"'{condition}' is not a condition that can be evaluated")
         name = "above" if condition.func in (sympy.StrictGreaterThan, sympy.StrictLessThan) else "above_or_at"
         larger, smaller = condition.args if condition.func in _LEFT_IS_LARGER else condition.args[::-1]
         difference = self.subtract(self.expression(cast(Expr, larger)), self.expression(cast(Expr, smaller)))

@@ -18,7 +18,7 @@ from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient
 
 JAX = '''\
 class Recurrent(eqx.Module):
-    """Elman's network: what it ends with, after all times of a series (times, inputs)."""
+    """Elman's network: its output after all times of a series (times, inputs)."""
 
     cell: eqx.nn.Linear
     activation: Callable
@@ -37,7 +37,7 @@ class Recurrent(eqx.Module):
 '''
 TORCH = '''\
 class Recurrent(nn.Module):
-    """Elman's network: what it ends with, after all times of series (..., times, inputs)."""
+    """Elman's network: its output after all times of series (..., times, inputs)."""
 
     def __init__(self, inputs, width, activation, reverse):
         super().__init__()

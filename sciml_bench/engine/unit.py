@@ -105,7 +105,7 @@ class Unit:
         except ValueError as error:
             raise StoreError(f"{path} is not a unit of this version: {error}") from error
         if not unit.jobs or any(job.task.cell.problem != unit.problem or job.key[1] != unit.block for job in unit.jobs):
-            raise StoreError(f"{path} is not a unit: its jobs are not those of one problem in one block.")
+            raise StoreError(f"{path} is not a unit: its jobs do not belong to one problem and one block.")
         return unit
 
     def check_version(self) -> None:

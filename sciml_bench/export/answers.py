@@ -22,7 +22,7 @@ COLUMNS = (
     ),
     Column("seconds", Kind.NUMBER, "its time per call"),
     Column("next", Kind.TEXT, "the closest other cell"),
-    Column("next_ratio", Kind.NUMBER, "its time over that of the fastest"),
+    Column("next_ratio", Kind.NUMBER, "its time over the time of the fastest"),
     Column("next_ratio_low_95", Kind.NUMBER, "lower end of its interval"),
     Column("next_ratio_high_95", Kind.NUMBER, "upper end of its interval"),
     *(

@@ -230,7 +230,7 @@ def _columns_of_call(name: str, get: Callable[[Line], Time]) -> Iterator[tuple[C
         lambda line: line.verdict(name),
     )
     yield _column(
-        f"{name}_ratio", _NUMBER, "time over that of the fastest", lambda line: _ratio(line, name, "estimate")
+        f"{name}_ratio", _NUMBER, "time over the time of the fastest", lambda line: _ratio(line, name, "estimate")
     )
     yield _column(f"{name}_ratio_low_95", _NUMBER, "lower end of its interval", lambda line: _ratio(line, name, "low"))
     yield _column(
@@ -253,7 +253,7 @@ def _error_columns() -> Iterator[tuple[Column, _Get]]:
     yield _column("gradient_error", _NUMBER, "relative error of d loss / d log p, best point", of("gradient_error"))
     yield _column("gradient_error_is_a_bound", _TRUTH, "the reference is no better", of("gradient_capped"))
     yield _column("gradient_worst_component", _TEXT, "component that is worst there", of("worst_component"))
-    yield _column("gradient_worst_component_error", _NUMBER, "its error, of itself", of("worst_component_error"))
+    yield _column("gradient_worst_component_error", _NUMBER, "its relative error", of("worst_component_error"))
 
 
 def _resource_columns() -> Iterator[tuple[Column, _Get]]:

@@ -54,7 +54,7 @@ COLUMNS = (
     Column("inside_gc_s", _NUMBER, "of that, collecting garbage"),
     Column("inside_compile_s", _NUMBER, "of that, compiling"),
     Column("inside_allocated_bytes", _INTEGER, "what the framework allocated in that call"),
-    Column("counted", _TRUTH, "whether the call enters the median: right, and from where its loop had settled"),
+    Column("counted", _TRUTH, "whether the call enters the median: right, and after its loop had settled"),
     Column("loss", _NUMBER, "of a step of a training, the loss that it started from"),
 )  # fmt: skip
 

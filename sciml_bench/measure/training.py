@@ -131,7 +131,7 @@ class _Curve:
         if first is not None and last is not None and last > EXPLODED * abs(first):
             raise SolverFailure(
                 Outcome.DIVERGED,
-                f"the loss of step {len(self.losses)} is {last:.1e}, that of the first was {first:.1e}",
+                f"the loss of step {len(self.losses)} is {last:.1e}, the loss of the first was {first:.1e}",
             )
         size = _norm(trainer.theta())
         if not size <= DIVERGED * max(self._size, 1.0):
@@ -158,7 +158,7 @@ class _Curve:
         if own_s + self._longest_s > self._limit_s:
             raise SolverFailure(Outcome.TIMEOUT, f"{done} within the time limit of {self._limit_s:.3g} s")
         if wall_s > MOST_WALL * self._limit_s:
-            message = f"{done} in {wall_s:.3g} s, of which others had the processors for {wall_s - own_s:.3g} s"
+            message = f"{done} in {wall_s:.3g} s, during which others had the processors for {wall_s - own_s:.3g} s"
             raise SolverFailure(Outcome.BUSY_TIMEOUT, message)
 
     def tell_now_and_then(self) -> None:

@@ -113,7 +113,7 @@ def _find(program: str) -> Callable[[Task], Program]:
     module, _, function = program.partition(":")
     found: Any = getattr(importlib.import_module(module), function, None)
     if found is None:
-        raise ImportError(f"there is no function {function!r} in {module}")
+        raise ImportError(f"missing function {function!r} in {module}")
     return found
 
 

@@ -63,7 +63,7 @@ class Builder:
         if not isinstance(kind, str) or kind not in KINDS:
             close = get_close_matches(str(kind), KINDS, n=1)
             cure = f"Did you mean '{close[0]}'?" if close else f"One of {', '.join(KINDS)}."
-            raise self.error(f"'{kind}' is no kind of layer.", "kind", cure)
+            raise self.error(f"'{kind}' is not a kind of layer.", "kind", cure)
         for key in table:
             if key not in ("kind", *KINDS[kind]):
                 raise self.error(f"a layer of kind {kind} has no '{key}'.", key, _keys_text(kind))

@@ -147,7 +147,7 @@ def _identity(document: Document) -> tuple[str, str]:
         raise document.error(f"'{name}' cannot be a problem's name.", "", "name", "Use a-z, 0-9 and hyphens.")
     tier = document.string(document.data, "tier", "", "standard")
     if tier not in TIERS:
-        raise document.error(f"'{tier}' is no tier.", "", "tier", f"One of {', '.join(TIERS)}.")
+        raise document.error(f"'{tier}' is not a tier.", "", "tier", f"One of {', '.join(TIERS)}.")
     return name, tier
 
 
@@ -169,7 +169,7 @@ def _loss(document: Document, data: DataSet, layers: tuple[Layer, ...]) -> str:
     document.known_keys(table, ("kind",), "loss")
     kind = document.string(table, "kind", "loss")
     if kind not in LOSSES:
-        raise document.error(f"'{kind}' is no loss of a model.", "loss", "kind", f"One of {', '.join(LOSSES)}.")
+        raise document.error(f"'{kind}' is not a loss of a model.", "loss", "kind", f"One of {', '.join(LOSSES)}.")
     if not layers:
         raise document.error("there are no layers.", "", "layers", "Add [[layers]] tables.")
     output = layers[-1].output

@@ -174,7 +174,7 @@ def stored(model: Model) -> ModelTruth | None:
             slope_digits=data["slope_digits"],
         )
     except (OSError, KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{path} is no reference of a model: {error!r}; {_again(model)}") from None
+        raise StoreError(f"{path} is not a reference of a model: {error!r}; {_again(model)}") from None
     if stale or len(truth.losses) < model.batches[-1]:
         raise StoreError(f"{path} belongs to another version of {model.name}; {_again(model)}")
     return truth

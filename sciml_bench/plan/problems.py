@@ -72,7 +72,7 @@ class PlannedProblem:
 
         declared = self.declared
         if not isinstance(declared, Model):
-            raise TypeError(f"{self.name} is no model")
+            raise TypeError(f"{self.name} is not a model")
         return declared
 
     @property

@@ -41,7 +41,7 @@ def load_batch(reader: Reader, states: tuple[State, ...], given: tuple[Given, ..
     computed = [state.name for state in states if state.start is not None]
     if size > 1 and computed:
         cure = "Give each trajectory its own data by [data], or leave [batch] out."
-        message = f"the initial value of '{computed[0]}' is computed, so none is drawn around it."
+        message = f"the initial value of '{computed[0]}' is computed, so it cannot be drawn at random."
         raise document.error(message, "batch", "size", cure)
     return Batch(size, spread, start, tuple(drawn))
 
@@ -79,7 +79,7 @@ def refuse_unbatched(reader: Reader, problem: Problem) -> None:
     elif problem.loss.data:
         reason = "the trajectories of a batch have no separate data, so the loss cannot have any."
     elif problem.wrt != "parameters":
-        reason = "gradients of a batch are with respect to parameters, of which there are none."
+        reason = "gradients of a batch are with respect to parameters, but the problem has none."
     elif problem.batch.spread > 0 and around is not None:
         cure = "Give each trajectory its initial state by [data], or let the loss be of all states without a penalty."
         message = f"trajectories that are drawn have no loss with '{around}'."

@@ -163,9 +163,9 @@ def _control(reader: Reader, name: str, data: dict[str, Any], table: str, t0: No
         raise document.error("a path through data has no 'sha256'.", table, "sha256", "Remove it.")
     series = document.string(data, "data", table)
     if series not in reader.series:
-        known = ", ".join(reader.series) or "none are declared"
+        known = ", ".join(reader.series) or "nothing is declared"
         cure = f"Series among [data], with columns x[0,0], x[0,1], …: {known}."
-        raise document.error(f"'{series}' is no series.", table, "data", cure)
+        raise document.error(f"'{series}' is not a series among [data].", table, "data", cure)
     n_times, channels = reader.series[series]
     given = data.get("times")
     if not isinstance(given, list):

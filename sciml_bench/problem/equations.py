@@ -83,7 +83,7 @@ def load_implicit(reader: Reader, states: tuple[State, ...], equations: Mapping[
             raise reader.document.error(f"'{text}' is not a part of the equation of '{name}'.", "implicit", key, cure)
         implicit[name] = terms
     if implicit == dict(equations):
-        raise reader.document.error("every term is implicit, so there is no split.", "implicit", cure="Leave it out.")
+        raise reader.document.error("every term is implicit, so nothing is split.", "implicit", cure="Leave it out.")
     return implicit
 
 

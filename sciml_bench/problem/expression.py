@@ -329,7 +329,7 @@ class Parser:
         try:
             return _COMPARISONS[how](left, right)
         except TypeError:
-            raise ExpressionError(f"'{self._piece(node)}' compares what is not real") from None
+            raise ExpressionError(f"'{self._piece(node)}' compares numbers that are not real") from None
 
     def _call(self, node: ast.Call) -> Typed:
         if not isinstance(node.func, ast.Name):

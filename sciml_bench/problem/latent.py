@@ -68,9 +68,7 @@ def _shapes(reader: Reader, file: str, header: list[str]) -> dict[str, Shape]:
         shown = (
             f"column {place + 1} is '{header[place]}', wanted: '{wanted[place]}'" if place >= 0 else "one is missing"
         )
-        cure = (
-            "The columns of a vector count from 0 and stand together; those of a series go through its channels first."
-        )
+        cure = "The columns of a vector count from 0 and are adjacent; a series is stored with its channels first."
         raise document.error(f"{file}: {shown}.", "data", "file", cure)
     return last
 
@@ -114,7 +112,7 @@ def checked(reader: Reader, problem: Problem) -> Problem:
         return problem
     table = next(name for name in ("data", "encoding", "states", "loss") if name in document.data)
     if problem.grids:
-        cure = "Write the fields as vectors, or leave out what is computed before and after the solve."
+        cure = "Write the fields as vectors, or leave out the computations before and after the solve."
         message = "problems on grids have no data of trajectories, computed initial values or observed losses."
         raise document.error(message, "grids", "", cure)
     if problem.wrt != "parameters":

@@ -197,7 +197,7 @@ def _save_times(reader: Reader, save: Any, t0: Node, t1: Node) -> tuple[Node, ..
     SAVE.check(document, save, "time")
     if "times" in save:
         if len(save) > 1 or not isinstance(save["times"], list) or not save["times"]:
-            raise document.error("'times' must be a list, and stand alone in 'save'.", "time", "save")
+            raise document.error("'times' must be a list, and the only key of 'save'.", "time", "save")
         saved = reader.constants(save["times"], "time", "save")
         if saved[0] == t0 and saved[1:]:
             # No solver has to go there: what the loss adds at t0 is known before.

@@ -185,9 +185,9 @@ def _label(reader: Reader, data: dict[str, Any], kind: str, at: str, given: tupl
     name = document.string(data, "label", "loss")
     found = next((quantity for quantity in given if quantity.name == name), None)
     if found is None or found.shape:
-        known = ", ".join(quantity.name for quantity in given if not quantity.shape) or "none are declared"
+        known = ", ".join(quantity.name for quantity in given if not quantity.shape) or "nothing is declared"
         cure = f"Numbers of each trajectory: {known}."
-        raise document.error(f"'{name}' is no number among [data].", "loss", "label", cure)
+        raise document.error(f"'{name}' is not a number among [data].", "loss", "label", cure)
     if n_classes < 2:
         raise document.error("a cross-entropy needs scores of two classes or more.", "loss", "of")
     for line, (value,) in enumerate(found.rows, start=2):

@@ -105,8 +105,8 @@ def _parts(matrix: Matrix) -> list[tuple[Node, Matrix]]:
                 parts.setdefault(factor, {})[i, j] = number
     if len(parts) - 1 > MAX_FACTORS:
         raise ExpressionError(
-            f"the matrix has {len(parts) - 1} different entries besides numbers, more than {MAX_FACTORS}: "
-            "write the equation of each element as a state of its own"
+            f"the matrix has {len(parts) - 1} different entries that are not numbers, more than {MAX_FACTORS}: "
+            "write each element as a separate state with its own equation"
         )
     if len(parts) > 1 and not parts[sympy.S.One]:
         del parts[sympy.S.One]

@@ -155,7 +155,7 @@ def _of_series(call: Call, network: Network) -> Typed:
     first, *others = call.arguments
     series = call.parser.scope.series
     if not isinstance(first, ast.Name) or first.id not in series or others:
-        known = ", ".join(series) or "none are known here"
+        known = ", ".join(series) or "nothing is known here"
         raise ExpressionError(f"{network.name} is recurrent: it takes one series among [data] ({known})")
     shape = series[first.id]
     if shape[1] != network.inputs:
@@ -196,7 +196,7 @@ def _pointwise(network: Network, operands: list[Typed]) -> Shape:
 
 def _whole(call: Call, network: Network, operands: list[Typed]) -> Shape:
     if call.parser.free_indices:
-        raise ExpressionError(f"{network.name} takes whole vectors, so it cannot stand in an indexed expression")
+        raise ExpressionError(f"{network.name} takes whole vectors, so it cannot be part of an indexed expression")
     for operand in operands:
         if len(operand.shape) > 1:
             raise ExpressionError(f"{network.name} takes scalars and vectors, not a {describe(operand.shape)}")

@@ -45,7 +45,7 @@ def load_observables(reader: Reader, t0: Node, t1: Node) -> tuple[Observable, ..
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise document.error("'observables' must be written as [[observables]].", "", _TABLE)
     if blocks and "save" in document.table("time"):
-        raise document.error("the saved times are those of [[observables]].", "time", "save", "Remove 'save'.")
+        raise document.error("the saved times come from [[observables]].", "time", "save", "Remove 'save'.")
     return tuple(_observable(reader, block, t0, t1) for block in blocks)
 
 
@@ -86,7 +86,7 @@ def _measured(reader: Reader, block: dict[str, Any]) -> tuple[tuple[Node, ...], 
     name = table_name(reader, document.string(block, "data", _TABLE), _TABLE, "data")
     header, rows = read_table(reader, name, _TABLE, "data")
     if header not in _COLUMNS or (len(header) == 3 and "sigma" in block):
-        cure = "'sigma' stands in the file or in the block." if header in _COLUMNS else ""
+        cure = "Give 'sigma' either in the file or in the block." if header in _COLUMNS else ""
         message = f"the columns of {name} are {', '.join(header[:8])}; wanted: t, value, and if you like sigma."
         raise document.error(message, _TABLE, "data", cure)
     if not rows:
@@ -174,7 +174,7 @@ def term_at_start(reader: Reader, loss: Loss, states: tuple[State, ...], targets
     if loss.given or (loss.of is not None and len(loss.target) > 1):
         cure = "Take t0 out of the saved times."
         raise reader.document.error(
-            "a loss of vectors of its own, or of given data, has no part at t0.", "loss", cure=cure
+            "a loss over separate vectors, or over given data, cannot include t0.", "loss", cure=cure
         )
     seen = [entry for state in states for entry in _entries(state)] if loss.of is None else [loss.of]
     total: Node = sympy.S.Zero
@@ -202,10 +202,10 @@ def with_start(reader: Reader, loss: Loss, start: Node) -> Node | None:
     if not reader.document.table("parameters") and not reader.document.table("networks"):
         cure = 'Name the initial value as a parameter, x = { initial = "x0", scale = 1 }, or leave t0 out.'
         raise reader.document.error(
-            "gradients are of the initial state, which a loss at t0 is not held against.", cure=cure
+            "gradients with respect to the initial state do not support a loss at t0.", cure=cure
         )
     if reader.document.table("batch") and not reader.document.table("data"):
-        raise reader.document.error("a batch draws its initial states, which a loss at t0 is not held against.", "loss")
+        raise reader.document.error("a batch draws its initial states, so a loss at t0 is not supported.", "loss")
     if not start.free_symbols:
         return loss.penalty
     weighted = sympy.Rational(loss.weight) * start

@@ -364,7 +364,7 @@ class _Search:
             signs = [self._sign(0, middle) for middle in middles]
         if 0 in signs:
             at = float(middles[signs.index(0)])
-            raise Undecided(f"'{self.g}' cannot be told from zero, or is undefined, near t = {at:.6g}")
+            raise Undecided(f"'{self.g}' cannot be distinguished from zero, or is undefined, near t = {at:.6g}")
         return [zero for zero, before, after in zip(apart, signs, signs[1:], strict=False) if before != after]
 
     def _refined(self, order: int, left: arb, right: arb) -> arb:

@@ -78,7 +78,7 @@ def why_not_local(problem: Problem) -> str:
     """Why the equations are not the same for every point and of its neighbours alone; empty where they are."""
     shapes = {state.shape for state in problem.states}
     if () in shapes:
-        return "it has states beside its vectors and fields"
+        return "it has states as well as vectors or fields"
     if len(shapes) > 1:
         return f"its states have several shapes: {', '.join(sorted(map(describe, shapes)))}"
     return _Terms(problem, next(iter(shapes))).refused

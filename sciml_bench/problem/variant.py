@@ -61,8 +61,8 @@ def _numbers(problem: Problem, grid: Grid, points: int) -> tuple[Node, Node, Nod
     """First and last coordinate and the step."""
     if sympy.simplify((grid.last - grid.first) / (grid.points - 1) - grid.step) != 0:
         raise UsageError(
-            f"the step of grid '{grid.name}' of {problem.name} is not the distance of its points, so it cannot be told "
-            "what another number of points means; write the sizes as problem files and `sciml-bench run` them"
+            f"the step of grid '{grid.name}' of {problem.name} is not the distance of its points, so its meaning for "
+            "another number of points is unknown; write the sizes as problem files and `sciml-bench run` them"
         )
     beyond = {"periodic": sympy.S.Zero, "dirichlet": sympy.S.One, "neumann": sympy.Rational(1, 2)}[grid.boundary]
     length = grid.last - grid.first + (2 * beyond or 1) * grid.step
@@ -87,8 +87,8 @@ def _follow(problem: Problem, data: TOMLDocument, texts: list[str], steps: dict[
             constants[name] = str(steps[value])
         else:
             raise UsageError(
-                f"the constant '{name}' of {problem.name} is used by its grid and elsewhere, so it cannot be told what "
-                "another number of points means for it; write the sizes as problem files and `sciml-bench run` them"
+                f"the constant '{name}' of {problem.name} is used by its grid and elsewhere, so its value for "
+                "another number of points is unknown; write the sizes as problem files and `sciml-bench run` them"
             )
 
 
@@ -199,7 +199,9 @@ def _change(base: Problem, over: str, values: Sequence[int], network: str) -> tu
         return change, values
     found = [_width_of(base, name, value) for value in values] or list(WIDTHS)
     if len(set(found)) < len(found):
-        raise UsageError(f"two of the numbers of parameters give {base.name} the same width; take them further apart")
+        raise UsageError(
+            f"two of the numbers of parameters give {base.name} the same width; choose values further apart"
+        )
     return change, found
 
 

@@ -142,7 +142,7 @@ def read(path: Path, problem: Problem) -> StoredReference:
         schema = content["schema"]
         reference = StoredReference(**content) if schema == SCHEMA else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path}: this is no readable reference ({type(error).__name__}: {error}). {again}") from error
+        raise StoreError(f"{path}: not a readable reference ({type(error).__name__}: {error}). {again}") from error
     if reference is None:
         raise StoreError(f"{path}: its schema is {schema}, this version reads {SCHEMA}. {again}")
     if checksum != _checksum(content):

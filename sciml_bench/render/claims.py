@@ -295,8 +295,8 @@ def lines(claim: Claim, found: Judged | None) -> Iterator[str]:
     needs = claim.needs
     names = ", ".join([needs.device, *needed(claim, adapters())])
     yield from told("needs", f"{names}; about {needs.minutes:g} min, {needs.memory_gib:g} GiB")
-    if needs.lacking:
-        yield from told("not testable", needs.lacking)
+    if needs.missing:
+        yield from told("not testable", needs.missing)
 
 
 def _condition_lines(claim: Claim) -> Iterator[str]:

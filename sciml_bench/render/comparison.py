@@ -131,8 +131,8 @@ def _pairing(comparison: Comparison) -> str:
     effect = comparison.effect
     if effect is None:
         return (
-            f"{apart}program; how far runs of the same program differ is not known here, so the intervals lack it and "
-            "a winner is named from a factor of 2 on; name repeated runs of either with --repeated"
+            f"{apart}program; how far runs of the same program differ is not known here, so the intervals leave it out "
+            "and a winner is named from a factor of 2 on; name repeated runs of either with --repeated"
         )
     listed = ", ".join(f"{quantity} {100 * sd:.1f} %" for quantity, sd in effect.sd.items())
     return (

@@ -83,7 +83,7 @@ def lines(test: SelfTest) -> Iterator[str]:
         )
     yield (
         f"  same cell on both sides: {_percent(found.false_positives)} false positives at a nominal "
-        f"{100 * NOMINAL:g} % (at most {100 * MOST_FALSE_POSITIVES:g} % is asked for)"
+        f"{100 * NOMINAL:g} % (at most {100 * MOST_FALSE_POSITIVES:g} % is allowed)"
     )
     yield f"    false winners, which also leave the band of {100 * BAND:g} %: {_percent(found.false_winners)}"
     yield f"    with the labels as they are, which bias of a label would raise: {_percent(found.labelled)}"
@@ -92,7 +92,7 @@ def lines(test: SelfTest) -> Iterator[str]:
         "verdicts allow for it"
     )
     for role, share in SLOW_DOWNS.items():
-        asked = f" (at least {100 * LEAST_FOUND:g} % is asked for)" if role == JUDGED else ""
+        asked = f" (at least {100 * LEAST_FOUND:g} % is required)" if role == JUDGED else ""
         yield f"  slowdown of {100 * share:g} %: found in {_percent(found.found(role))}{asked}"
         yield f"    called slower, which needs an estimate outside the band: {_percent(found.named(role))}"
     changes = ", ".join(f"{_change(change)} with {n}" for n, change in found.smallest_change.items())

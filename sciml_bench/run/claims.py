@@ -274,7 +274,7 @@ def claims_of(run: Run) -> tuple[Tested, ...]:
 
     claims = of_run(run.folder, run.plan)
     if not claims:
-        raise UsageError(f"{run.folder} is no run of a claim; make one with `sciml-bench claims run`")
+        raise UsageError(f"{run.folder} is not a run of a claim; make one with `sciml-bench claims run`")
     return claims
 
 

@@ -62,7 +62,7 @@ class Held(StrEnum):
     """Why a comparison is undecided though its p alone would name a winner."""
 
     FEW = "few processes"
-    ALIKE = "neighbouring blocks are alike, or may be"
+    ALIKE = "neighbouring blocks are similar, or may be"
     BOUND = "known from above only"
     RUN = "how far runs differ is not known"
     DISTURBED = "every process of a side was disturbed"

@@ -46,7 +46,7 @@ def _steps(found: Trained) -> Iterator[str]:
     if bad:
         yield f"a step took {bad[0]!r} ns"
     if None in found.losses[:-1]:
-        yield f"the loss of step {found.losses.index(None) + 1} is not finite, yet it went on"
+        yield f"the loss of step {found.losses.index(None) + 1} is not finite, yet it continued"
 
 
 def _end(found: Trained) -> Iterator[str]:
@@ -210,7 +210,7 @@ def first_gradient(record: Record, _intent: Intent) -> Iterator[str]:
     if built < (call_ns or 0):
         yield f"from built {built / 1e9:.3f} s, the call alone took {(call_ns or 0) / 1e9:.3f} s"
     if process < before + built:
-        yield f"from process start {process / 1e9:.3f} s, what must come before took {(before + built) / 1e9:.3f} s"
+        yield f"from process start {process / 1e9:.3f} s, the phases before it took {(before + built) / 1e9:.3f} s"
     if process > record.wall_s * 1e9 + _ROUNDING_NS:
         yield f"from process start {process / 1e9:.3f} s, the whole process took {record.wall_s:.3f} s"
 
@@ -267,7 +267,7 @@ def environment(record: Record, intent: Intent) -> Iterator[str]:
     """The environment is the run's, or that of a machine that carried units out for it."""
     if record.environment_hash not in intent.environments:
         known = ", ".join(f"{name[:12]}…" for name in intent.environments)
-        kept = "environment.json is" if len(intent.environments) == 1 else "those of the run are"
+        kept = "environment.json is" if len(intent.environments) == 1 else "the run has"
         yield f"environment {record.environment_hash[:12]}…, {kept} {known}"
 
 

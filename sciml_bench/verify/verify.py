@@ -101,7 +101,7 @@ class _Findings:
             self._look_at_truth(line, record)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             # Fields are read as they come: one of the wrong kind shows where it is used.
-            self.add("lines", line.number, line.label, f"a field holds what it cannot hold: {error}")
+            self.add("lines", line.number, line.label, f"a field has an impossible value: {error}")
             return None
         self.seen.append(seen)
         return record

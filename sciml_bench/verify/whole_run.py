@@ -182,7 +182,7 @@ def duplicates(seen: Sequence[Seen], _intent: Intent) -> Found:
         if item.record_id in ids:
             yield item.line, f"the record of line {ids[item.record_id]} once more"
         elif item.samples and item.samples in samples:
-            yield item.line, f"its samples are those of line {samples[item.samples]}"
+            yield item.line, f"its samples equal the samples of line {samples[item.samples]}"
         elif key in good:
             yield item.line, f"block {item.block} was measured already, in line {good[key]}, and was ok"
         ids.setdefault(item.record_id, item.line)
@@ -266,7 +266,7 @@ def _clock(seen: Sequence[Seen], shared: bool) -> Found:
         try:
             started = datetime.datetime.fromisoformat(item.started_at)
         except ValueError:
-            yield item.line, f"started at {item.started_at!r}, which is no time"
+            yield item.line, f"started at {item.started_at!r}, which is not a time"
             continue
         if started.tzinfo is None:
             yield item.line, f"started at {item.started_at!r}, which has no time zone"

@@ -77,7 +77,7 @@ def facts(n_states: int = 3) -> Facts:
 
 def test_what_is_computed_around_a_solve_has_one_mode():
     latent = dataclasses.replace(facts(), latent=True)
-    assert "Zygote must differentiate what is around the solve" in (
+    assert "Zygote must differentiate the code around the solve" in (
         ADAPTER.refusal(cell("tsit5", mode="in-place"), latent) or ""
     )
     assert ADAPTER.refusal(cell("tsit5"), dataclasses.replace(latent, controlled=True, stochastic=True)) is None

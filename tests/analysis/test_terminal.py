@@ -71,7 +71,7 @@ def test_everything_is_told_at_every_width(width):
     text = printed(width)
     for part in (
         "robertson: Title of robertson",
-        "idiomatic (each library's best way, and its default where that is another)",
+        "idiomatic (each library's best way, and its default if it differs)",
         "matched: esdirk of order 5, discrete (same method family, order and sensitivity)",
         "solve at mescd 4 over all saved times; gradient at relative error 1.0e-03",
         "planned 8 = measured 2 + failed 1 (timeout 1) + skipped 5",

@@ -82,7 +82,7 @@ def test_all_claims_can_be_reported_with_those_that_have_no_run(told: Told):
     rows = {row["id"]: row for row in json.loads(told("report", "--all", "--out", str(STORED), "--json")[1])}
     assert rows.keys() == claims().keys()
     assert rows["C34"]["published"]["ruling"] == "not testable here"
-    assert rows["C34"]["published"]["reason"] == claims()["C34"].needs.lacking
+    assert rows["C34"]["published"]["reason"] == claims()["C34"].needs.missing
 
 
 @pytest.mark.slow

@@ -316,8 +316,8 @@ def test_a_timeout_on_a_busy_machine_is_no_result_of_a_library():
     quiet = measured(claim(), 12.0, failed="published.slow").findings["published"].reason
     busy = measured(claim(), 12.0, failed="published.slow", disturbed="published.slow").findings["published"].reason
     assert quiet.endswith("that is a result")
-    assert "no result" in busy
-    assert "measure it again" in busy
+    assert "does not count" in busy
+    assert "repeat it" in busy
 
 
 def test_fair_is_read_at_every_digit_and_says_where_the_ruling_changes():
@@ -327,8 +327,8 @@ def test_fair_is_read_at_every_digit_and_says_where_the_ruling_changes():
     assert [one.ruling for one in found.curves["fair"].values()] == [Ruling.CONFIRMED, Ruling.SMALLER, Ruling.SMALLER]
     assert found.findings["fair"].ruling is Ruling.UNDECIDED
     assert found.findings["fair"].reason == (
-        "it depends on the accuracy: confirmed at 4 digits; smaller than claimed at 5 to 6 digits; that of "
-        "the source, if it were known, would decide"
+        "it depends on the accuracy: confirmed at 4 digits; smaller than claimed at 5 to 6 digits; the "
+        "source's accuracy, if it were known, would decide"
     )
     assert row(found)[4].endswith("× at 4–6 digits")
 
@@ -337,7 +337,7 @@ def test_an_accuracy_that_the_source_states_is_the_only_one():
     assert list(measured(claim(ratio=30.0, digits=4.0), 30.0, slope=2.0).curves["fair"]) == [4.0]
     beyond = measured(claim(ratio=30.0, digits=9.0), 30.0, slope=2.0).findings["fair"]
     assert beyond.ruling is Ruling.NOT_TESTABLE
-    assert "cannot be read at 9 digits, those of the source" in beyond.reason
+    assert "cannot be read at 9 digits, as in the source" in beyond.reason
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_a_side_that_stands_for_a_faster_one_bounds_the_ratio(side: str, ratio: 
     which = dataclasses.replace(which, fair=dataclasses.replace(which.fair, sides=sides))
     finding = measured(which, slow_ms).findings["fair"]
     assert finding.ruling is ruling
-    assert f"the {side} side stands for the best of all" in finding.reason
+    assert f"the {side} side represents the best of all" in finding.reason
 
 
 def test_a_setting_that_changed_since_it_was_measured_has_no_ruling(tmp_path: Path):

@@ -40,7 +40,7 @@ def test_a_claim_has_its_figure_its_source_and_both_settings():
 def test_every_claim_of_the_suite_is_whole(name: str):
     claim = claims()[name]
     assert claim.path.stem == claim.id
-    assert claim.testable or claim.needs.lacking
+    assert claim.testable or claim.needs.missing
     assert claim.origin.url.startswith("https://")
 
 
@@ -103,7 +103,7 @@ def test_a_missing_source_and_missing_conditions_are_refused(tmp_path: Path):
     path.write_text(text[: text.index("[fair]")], encoding="utf-8")
     with pytest.raises(ProblemError, match=r"\[fair\] is missing"):
         load_claim(path)
-    path.write_text(text.replace("[needs]", '[needs]\nlacking = "Numba"')[: text.index("[published]")])
+    path.write_text(text.replace("[needs]", '[needs]\nmissing = "Numba"')[: text.index("[published]")])
     with pytest.raises(ProblemError):
         load_claim(tmp_path / "nowhere.toml")
 
@@ -157,7 +157,7 @@ def test_what_one_problem_cannot_rule_on_has_no_settings(tmp_path: Path, kind: s
     with pytest.raises(ProblemError, match=f"cannot rule on {OF_SEVERAL[kind]}") as caught:
         load_claim(path)
     assert caught.value.line == text.splitlines().index(f'kind = "{kind}"') + 1
-    assert "'lacking'" in caught.value.cure
+    assert "'missing'" in caught.value.cure
 
 
 @pytest.mark.parametrize("name", [name for name, claim in claims().items() if claim.testable])

@@ -200,7 +200,7 @@ def test_a_claim_about_solves_is_measured_without_gradients(tmp_path: Path):
     ("change", "complaint"),
     [
         ('"states.y4.initial" = 1', "cannot be made from robertson"),
-        ('"time.t1.x" = 1', "is no table"),
+        ('"time.t1.x" = 1', "must be a table"),
         ('"parameters.k1" = nan', "cannot be made from robertson"),
         ('"equations.y1" = "__import__(1)"', "cannot be made from robertson"),
     ],

@@ -132,7 +132,7 @@ def test_several_processes_give_intervals(cli):
 
 
 def test_what_is_left_out_is_told_with_its_reason(cli, monkeypatch):
-    lacking = write("X3", needs='lacking = "There is no adapter for it."\n')
+    lacking = write("X3", needs='missing = "There is no adapter for it."\n')
     text = Path(lacking).read_text(encoding="utf-8")
     text = text[: text.index("[published]")].replace('"same"', '"not measured"')
     Path(lacking).write_text(text, encoding="utf-8")
@@ -250,7 +250,7 @@ def test_wrong_use_is_told(cli):
     assert cli("claims", "report").code == exits.USAGE
     assert "make one with `sciml-bench claims run`" in cli("claims", "report").err
     assert cli("run", "--problem", "decay", "--adapter", "beta", "--profile", "smoke").code == exits.OK
-    assert "is no run of a claim" in cli("claims", "report", only_run().folder.name).err
+    assert "is not a run of a claim" in cli("claims", "report", only_run().folder.name).err
     assert "cannot be made from decay" in cli("claims", "run", _with(write(), "parameters.a", "parameters.q")).err
 
 

@@ -67,7 +67,7 @@ def test_images_are_turned_and_vectors_come_flattened(tmp_path: Path) -> None:
         ('kind = "relu"', 'kind = "group_norm"\ngroups = 2', "has no layer like norm1"),
         (
             'kind = "flatten"', 'kind = "flatten"\n\n[[layers]]\nkind = "relu"',
-            "applies activations in dense layers and convolutions, and relu stands alone",
+            "applies activations in dense layers and convolutions, and relu is separate",
         ),
     ],
 )  # fmt: skip

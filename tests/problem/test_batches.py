@@ -48,7 +48,7 @@ def test_a_batch_of_one_is_the_plain_problem(load, decay):
         (
             ("[parameters]", "[constants]"),
             "size = 3\nspread = 1",
-            "with respect to parameters, of which there are none",
+            "with respect to parameters, but the problem has none",
         ),
         (("a = 1\n", "a = [1, 2]\n"), "size = 3\nspread = 1", "a batch is for problems of scalars, or of vectors"),
     ],

@@ -27,15 +27,15 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
     named = facts.n_weights or facts.latent
     if named and cell.framework_mode == "in-place":
         why = (
-            "Lux's layers give new arrays" if facts.n_weights else "Zygote must differentiate what is around the solve"
+            "Lux's layers give new arrays" if facts.n_weights else "Zygote must differentiate the code around the solve"
         )
-        return f"{why}, so there is no right-hand side that writes into one: mode compiled"
+        return f"{why}, so its right-hand side cannot write into one: mode compiled"
     if cell.method == "cvode_bdf" and cell.sensitivity == "forward":
         return "SUNDIALS computes in Float64 only, so ForwardDiff's dual numbers cannot pass through CVODE_BDF"
     if cell.method == "cvode_bdf" and cell.framework_mode == "compiled":
         return "CVODE_BDF takes functions that write into arrays only: mode in-place"
     if cell.sensitivity.endswith("-zygote") and facts.n_states > _LARGEST_FOR_ZYGOTE and not named:
-        return "ZygoteVJP differentiates no right-hand side that writes into arrays, as those of fields do"
+        return "ZygoteVJP cannot differentiate a right-hand side that writes into arrays, as fields need"
     if cell.saving == LANDING and cell.sensitivity != "forward":
         return (
             "adjoints go back from one saved time to the next in any case: landing on them is for sensitivity forward"

@@ -70,7 +70,7 @@ def fingerprint(project: Path) -> str:
 def _path(project: Path) -> Path:
     path = next((project / name for name in _NAMES if (project / name).is_file()), None)
     if path is None:
-        raise ManifestError(f"there is no resolved Julia project at {project}; run: sciml-bench julia setup")
+        raise ManifestError(f"the Julia project is not set up at {project}; run: sciml-bench julia setup")
     return path
 
 
@@ -148,7 +148,7 @@ def read(path: Path) -> Installation | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path}: this is no record of a Julia installation ({error}); {CURE}") from error
+        raise StoreError(f"{path}: not a record of a Julia installation ({error}); {CURE}") from error
 
 
 def write(installation: Installation, path: Path) -> None:
@@ -180,7 +180,7 @@ def lacking(environment: Mapping[str, str] = os.environ) -> str | None:
 
 def _broken(installation: Installation) -> str | None:
     if not os.access(installation.executable, os.X_OK):
-        return f"there is no Julia at {installation.executable} any more; {CURE}"
+        return f"Julia is missing at {installation.executable} any more; {CURE}"
     versions = package_versions(Path(installation.project))
     for package in (PACKAGE, "PythonCall"):
         if package not in versions:

@@ -55,7 +55,7 @@ def find(named: str | None, environment: Mapping[str, str], *, offline: bool, sa
         except UsageError as error:
             say(f"passed over: {error}")
     if offline:
-        raise UsageError(f"there is no Julia {_OLDEST} or newer here, and --offline forbids to install one; {_GET}")
+        raise UsageError(f"Julia {_OLDEST} or newer is missing, and --offline forbids installing one; {_GET}")
     return _from_juliapkg(environment, say)
 
 
@@ -72,10 +72,10 @@ def version(path: str) -> tuple[int, int, int]:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{path} cannot be started ({error}); {_GET}") from error
     if said.returncode < 0:
-        raise UsageError(f"{path} was ended by signal {-said.returncode} when asked for its version; {_GET}")
+        raise UsageError(f"{path} was ended by signal {-said.returncode} while reporting its version; {_GET}")
     match = re.match(r"julia version (\d+)\.(\d+)\.(\d+)", said.stdout)
     if match is None:
-        raise UsageError(f"{path} is not Julia: it does not tell its version; {_GET}")
+        raise UsageError(f"{path} does not look like Julia: it reports no version; {_GET}")
     return int(match[1]), int(match[2]), int(match[3])
 
 

@@ -24,9 +24,9 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
     if facts.batch > 1:
         return "SciPy's solve_ivp takes one trajectory at a time, with a right-hand side written in Python"
     if cell.framework_mode == "compiled" and facts.latent:
-        return "code for Numba is of the equations alone, without what is computed around the solve"
+        return "code for Numba covers only the equations, not the computations around the solve"
     if cell.framework_mode == "compiled" and facts.not_local:
-        return f"code for Numba is written number by number, and that of arrays point by point: {facts.not_local}"
+        return f"code for Numba is written number by number, and code for arrays point by point: {facts.not_local}"
     return None
 
 

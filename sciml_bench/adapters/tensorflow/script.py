@@ -166,7 +166,7 @@ def _steps(task: Task, point: Point) -> list[str]:
         "        return i + 1, y, states.write(i, y)",
         "",
         "    states = tf.TensorArray(y.dtype, size=len(h), element_shape=y.shape)",
-        "    # XLA differentiates only loops of which it knows how often they run.",
+        "    # XLA differentiates only loops with a known number of iterations.",
         "    *_, states = tf.while_loop(lambda i, *_: i < len(h), body, (0, y, states), maximum_iterations=len(h))",
         "    return tf.gather(states.stack(), saved)",
     ]
@@ -183,7 +183,7 @@ def _start(task: Task) -> list[str]:
         total = [f"    return loss(ys, *GIVEN, *{arguments}) + starts(theta)[1]"]
         before = [
             "def starts(theta):",
-            '    """The initial state, and what the loss has besides."""',
+            '    """The initial state and the penalty of the loss."""',
             f"    found = initial_state(*GIVEN, *{arguments})",
             "    return found if isinstance(found, tuple) else (found, 0.0)",
             "",
@@ -356,7 +356,7 @@ def _backsolve(task: Task) -> list[str]:
         if not task.numbers.n_named:
             first, p = "{}", "tf.zeros(0, tf.float64)"
         lines += [
-            "        # The adjoint equation is told what is differentiated: the parameters, each in units of its size.",
+            "        # The adjoint equation gets the parameters to differentiate by, each in units of its size.",
             "        p, *networks = taken(theta)",
             f"        constants = {first}",
             '        constants |= {f"network{i}": weights for i, weights in enumerate(networks)}',

@@ -70,7 +70,7 @@ def _refusal(cell: Cell, facts: Facts) -> str | None:
     if facts.input_derivatives and cell.framework_mode == "compiled":
         return "torch.compile does not trace torch.autograd.grad, by which the right-hand side differentiates a network"
     if cell.sensitivity == SEMINORM and not _has_error_control(cell.method):
-        return f"a seminorm changes how errors decide on steps; those of '{cell.method}' are fixed"
+        return f"a seminorm changes how errors decide on steps; the steps of '{cell.method}' are fixed"
     if cell.sensitivity == SEMINORM and facts.wrt == "initial_state":
         return "a seminorm leaves out the gradients of parameters, which this problem does not ask for"
     return not_released(cell.method)

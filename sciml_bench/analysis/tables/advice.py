@@ -14,13 +14,13 @@ from sciml_bench.analysis.table import Column, Entry, Table, number_entry
 from sciml_bench.stats.bootstrap import FEWEST
 
 CAPTION = (
-    "which to take: the cheapest from process start for so many gradients, over all problems of a kind, of each "
-    "library's recommended ways"
+    "which to take: the cheapest from process start for the given number of gradients, over all problems of a kind, of "
+    "each library's recommended ways"
 )
 
 _READING = (
     f"large: {LARGE} or more components of the state or of theta, times the trajectories. factor: the geometric mean "
-    "over the problems of its cost over the least of any cell there. take: judged over the problems, which stand for "
+    "over the problems of its cost over the least of any cell there. take: judged over the problems, which represent "
     "others of their kind; undecided: take any of the ways not distinguished. In brackets: the 95 % "
     f"interval over the problems, also resampled. A kind has at least {FEWEST} problems."
 )

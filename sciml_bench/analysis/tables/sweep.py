@@ -196,7 +196,7 @@ def _step_notes(table: SweepTable) -> Iterator[str]:
             f"{', '.join(sorted(own))}: each trajectory takes its own steps; the largest count is shown"
             + (f". {', '.join(sorted(others))}: all trajectories share their steps" if others else "")
         )
-    yield "steps are those tried where a library counts them, else those accepted"
+    yield "steps are attempted steps if the library counts them, otherwise accepted steps"
 
 
 def _memory_notes(table: SweepTable) -> Iterator[str]:

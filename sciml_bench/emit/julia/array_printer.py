@@ -24,7 +24,7 @@ function {slope}({data}, k)
 end
 """
 _CUBIC = """\
-# The derivative of {name} between its value k and the next one: at each value it is that of the line before.
+# The derivative of {name} between its value k and the next one: at each value it is the slope of the line before.
 function {slope}({data}, k)
     line(i) = ({data}[:, i + 1] - {data}[:, i])/({times}[i + 1] - {times}[i])
     before, bend = line(max(k - 1, 1)), line(k) - line(max(k - 1, 1))

@@ -26,7 +26,7 @@ def devices(readings: Readings) -> Iterator[Finding]:
 def _persistence(gpu: GpuReading) -> Finding:
     key, title = f"gpu{gpu.index}_persistence", f"GPU {gpu.index} persistence"
     if gpu.persistence is None:
-        return Finding(key, title, Status.UNKNOWN, f"{gpu.name} does not tell")
+        return Finding(key, title, Status.UNKNOWN, f"{gpu.name} does not report")
     if gpu.persistence:
         return Finding(key, title, Status.FINE, "on")
     return Finding(
@@ -43,7 +43,7 @@ def _persistence(gpu: GpuReading) -> Finding:
 def _clocks(gpu: GpuReading) -> Finding:
     key, title = f"gpu{gpu.index}_clocks", f"GPU {gpu.index} clocks"
     if gpu.sm_clock_mhz is None or gpu.max_sm_clock_mhz is None:
-        return Finding(key, title, Status.UNKNOWN, f"{gpu.name} does not tell")
+        return Finding(key, title, Status.UNKNOWN, f"{gpu.name} does not report")
     found = f"{gpu.sm_clock_mhz} of {gpu.max_sm_clock_mhz} MHz now"
     if gpu.slowed_by:
         advice = "cool it, raise its power limit, or lock a clock that it can hold"
@@ -64,14 +64,14 @@ def _company(gpu: GpuReading) -> Iterator[Finding]:
     key, title = f"gpu{gpu.index}_processes", f"GPU {gpu.index} other processes"
     busy = (gpu.utilisation_percent or 0) >= _BUSY_PERCENT
     if gpu.processes is None and gpu.utilisation_percent is None:
-        yield Finding(key, title, Status.UNKNOWN, f"{gpu.name} does not tell")
+        yield Finding(key, title, Status.UNKNOWN, f"{gpu.name} does not report")
     elif gpu.processes or busy:
         yield Finding(
             key,
             title,
             Status.DISTURBS if busy else Status.NOTE,
             f"{gpu.processes or 'unknown'} compute processes, {gpu.utilisation_percent or 0} % busy",
-            "kernels of other processes take turns with those that are measured",
+            "kernels of other processes take turns with the measured ones",
             Cure("nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv", advice="end what you find"),
         )
     else:

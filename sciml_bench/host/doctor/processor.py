@@ -64,7 +64,7 @@ def clocks(readings: Readings) -> Iterator[Finding]:
         title,
         Status.NOTE,
         f"{seen}limited to {cut[0][0] / 1000:.0f} of {cut[0][1] / 1000:.0f} MHz",
-        "a fixed lower limit is even good for repeatability, but times are not those of this processor at its best",
+        "a fixed lower limit is even good for repeatability, but the processor does not run at its fastest",
         Cure(f"echo {cut[0][1]} | sudo tee {CPU}/cpu*/cpufreq/scaling_max_freq", root=True,
              undo=f"echo {cut[0][0]} | sudo tee {CPU}/cpu*/cpufreq/scaling_max_freq"),
     )  # fmt: skip
@@ -129,7 +129,7 @@ def isolation(readings: Readings) -> Iterator[Finding]:
             "the scheduler may put any other process, and the kernel its own work, next to a worker",
             Cure(f"sudo grubby --update-kernel=ALL --args='{words}'", root=True,
                  undo=f"sudo grubby --update-kernel=ALL --remove-args='{words}'",
-                 advice=f"where there is no grubby, add {words} to GRUB_CMDLINE_LINUX in /etc/default/grub and run "
+                 advice=f"without grubby, add {words} to GRUB_CMDLINE_LINUX in /etc/default/grub and run "
                         f"`sudo update-grub`; reboot, then start with: taskset -c {last} sciml-bench …"),
         )  # fmt: skip
         return
@@ -140,7 +140,7 @@ def isolation(readings: Readings) -> Iterator[Finding]:
             title,
             Status.DISTURBS,
             f"{isolated}, but this shell may not use them",
-            "workers run where their parent may run: the isolated processors stay idle",
+            "workers run only on the processors of their parent: the isolated processors stay idle",
             Cure(f"taskset -c {isolated} sciml-bench …"),
         )
         return

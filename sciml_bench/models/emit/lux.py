@@ -68,7 +68,7 @@ function heads_together(x, (width, positions, batch))
     return reshape(together, width, positions, batch)
 end
 
-# Keys stand in rows, queries in columns.
+# Rows are keys, columns are queries.
 function no_future(scores)
     ignore_derivatives() do
         ifelse.(make_causal_mask(scores), zero(eltype(scores)), typemin(eltype(scores)))
@@ -92,7 +92,7 @@ end
 # The gradient of NNlib's maxpool (0.9.36, pooling_direct.jl) goes to the first pixel that is ≈ the maximum. In single
 # precision numbers are that up to 3e-4 apart, and LeNet's gradient is off by 3e-3.
 _MAX_POOL = """
-# Lux's MaxPool but for its gradient, which goes to the first pixel that is ≈ the maximum; here it has to be equal.
+# Lux's MaxPool except its gradient, which goes to the first pixel that is ≈ the maximum; here it has to be equal.
 struct ExactMaxPool <: Lux.AbstractLuxLayer
     window::Int
 end

@@ -63,7 +63,7 @@ def _why_not(layer: Layer, before: Layer | None) -> str | None:
         case "dense" if len(layer.input) > 1:
             return f"SimpleChains has no dense layer of positions, as {named} is"
         case "relu" | "tanh" if before is None or before.kind not in _WEIGHTED:
-            return f"SimpleChains applies activations in dense layers and convolutions, and {named} stands alone"
+            return f"SimpleChains applies activations in dense layers and convolutions, and {named} is separate"
         case "conv2d" | "dense" | "max_pool" | "flatten" | "relu" | "tanh":
             return None
     return f"SimpleChains has no layer like {named}"

@@ -65,7 +65,7 @@ def drawn(figure: Figure, curve: Mapping[float, Finding]) -> Markup:
         '<text x="0" y="{height:g}" font-size="10" fill="currentColor">{first} digits</text>'
         '<text x="{width:g}" y="{height:g}" font-size="10" text-anchor="end" fill="currentColor">{last}</text></svg>'
     ).format(
-        width=_WIDTH, height=_HEIGHT, title=escape(f"ratio over correct digits: {told}; shaded: what is claimed"),
+        width=_WIDTH, height=_HEIGHT, title=escape(f"ratio over correct digits: {told}; shaded: the claim"),
         top=band[0], depth=max(band[1] - band[0], 1.0), area=" ".join([*upper, *lower]), line=" ".join(middle),
         first=first, last=last,
     )  # fmt: skip

@@ -135,7 +135,7 @@ def unmeasured(loaded: LoadedRun) -> Iterator[str]:
         if None in found:
             yield f"{problem}: errors, since it has no reference; its times are compared at equal tolerance only"
         elif "double" in found:
-            yield f"{problem}: errors below those of a tight double-precision solve, since it has no better reference"
+            yield f"{problem}: errors below the error of a tight double-precision solve, its only reference"
     yield from (text for text in doubts(loaded.summary) if text)
     if loaded.damaged:
         lines = ", ".join(str(line.number) for line in loaded.damaged[:5])
@@ -147,7 +147,7 @@ def unmeasured(loaded: LoadedRun) -> Iterator[str]:
     old = Counter(trace.schema for trace in loaded.traces)
     earlier = {schema: count for schema, count in old.items() if schema < SAME_CONTENT}
     for schema, count in earlier.items():
-        yield f"{count} records are of the earlier schema {schema}: what was not recorded then is shown as not known"
+        yield f"{count} records are of the earlier schema {schema}: fields that it did not record are shown as unknown"
 
 
 def environment_rows(environment: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -188,7 +188,7 @@ _REFERENCES = {
     "certified": "Errors are measured against a certified high-precision solution and gradient.",
     "exact": "Errors are measured against the exact solution.",
     "published": "Errors are measured against published digits.",
-    "extended": "Output, loss and gradient are held against the same model in extended precision, at every batch.",
+    "extended": "Output, loss and gradient are compared with the same model in extended precision, at every batch.",
     "double": "Errors are measured against a tight double-precision solve, which certifies nothing.",
     "none": "Without a reference, errors are unknown and times are compared at equal tolerances.",
 }

@@ -138,7 +138,7 @@ def problem_facts(
         return replace(model_facts(problem), codes=tuple(_codes(problem, traces, adapters, declared)))
     specs = {trace.spec_hash for trace in traces} or {entry.get("spec_hash", problem.spec_hash)}
     changed = "" if specs == {problem.spec_hash} else (
-        "The problem has changed since it was measured: what is shown here is the problem as it is now "
+        "The problem has changed since it was measured: this is the problem as it is now "
         f"({problem.spec_hash[:12]}), the records are of {', '.join(sorted(str(spec)[:12] for spec in specs))}."
     )  # fmt: skip
     texts = {name.partition("[")[0]: f"d{name}/dt = {text}" for name, text in problem.equation_texts.items()}
@@ -251,4 +251,4 @@ def _run_or_not(text: str, found: Sequence[str]) -> str:
             f"All {same} records that count solved exactly these equations (SHA-256 {hashed[:12]}…). The adapter adds "
             "solver, tolerances and gradient."
         )
-    return f"NOT what was solved: {len(found) - same} of {len(found)} records have other equations."
+    return f"These equations were NOT solved: {len(found) - same} of {len(found)} records have other equations."

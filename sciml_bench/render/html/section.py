@@ -117,7 +117,7 @@ def _warnings(loaded: LoadedRun) -> Iterator[str]:
     if not loaded.traces and loaded.damaged:
         yield (
             f"No record of this run can be read ({loaded.damaged[0].reason}; {len(loaded.damaged)} lines of "
-            "records.jsonl): what is shown is its plan."
+            "records.jsonl): only its plan is shown."
         )
     elif not loaded.traces:
         yield "This run has no record yet: nothing was measured, so there is nothing to show but its plan."
@@ -146,7 +146,7 @@ def _headline(loaded: LoadedRun) -> Iterator[str]:
         yield f"Clear wins: {', '.join(f'{name} on {count}' for name, count in wins.most_common())}."
 
 
-_CHEAPEST = "the cheapest for so many gradients, from the start of the process"
+_CHEAPEST = "the cheapest for the given number of gradients, from the start of the process"
 _HEADINGS = (
     Column("problem"), Column("fastest"), Column("time", True), Column("at"),
     Column("against the others", wide=True),
@@ -177,4 +177,4 @@ def _wins(problems: list[ProblemView], loaded: LoadedRun, id_: str, places: Plac
                 places.entry(found.fastest.summary.cell_id),
             )
         )
-    return Table(id_, "Which way is fastest, problem by problem", _HEADINGS, tuple(rows)) if rows else None
+    return Table(id_, "The fastest way for each problem", _HEADINGS, tuple(rows)) if rows else None

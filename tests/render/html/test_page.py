@@ -258,7 +258,7 @@ def test_records_of_an_older_schema_are_read_and_named(tmp_path):
              "noisy", "stability", "peak_device_bytes")  # fmt: skip
     paged.rewrite(run, lambda record: in_schema({key: record[key] for key in record if key not in newer}, 1))
     words = Reader(report([run], NOW)).words
-    assert "6 records are of the earlier schema 1: what was not recorded then is shown as not known" in words
+    assert "6 records are of the earlier schema 1: fields that it did not record are shown as unknown" in words
     assert "planned 2 = measured 2" in words
     paged.rewrite(run, lambda record: record | {"schema": 3})
     assert "earlier schema" not in Reader(report([run], NOW)).words

@@ -35,7 +35,7 @@ const GIVEN = [
 # When X has its values.
 const TIMES_X = [0.0, 0.25, 0.625, 1.0]
 
-# The derivative of X between its value k and the next one: at each value it is that of the line before.
+# The derivative of X between its value k and the next one: at each value it is the slope of the line before.
 function slope_X(x, k)
     line(i) = (x[:, i + 1] - x[:, i])/(TIMES_X[i + 1] - TIMES_X[i])
     before, bend = line(max(k - 1, 1)), line(k) - line(max(k - 1, 1))

@@ -38,7 +38,7 @@ function heads_together(x, (width, positions, batch))
     return reshape(together, width, positions, batch)
 end
 
-# Keys stand in rows, queries in columns.
+# Rows are keys, columns are queries.
 function no_future(scores)
     ignore_derivatives() do
         ifelse.(make_causal_mask(scores), zero(eltype(scores)), typemin(eltype(scores)))

@@ -4,7 +4,7 @@ using ChainRulesCore: ChainRulesCore, NoTangent, unthunk
 using Lux
 using Lux.NNlib: maxpool
 
-# Lux's MaxPool but for its gradient, which goes to the first pixel that is ≈ the maximum; here it has to be equal.
+# Lux's MaxPool except its gradient, which goes to the first pixel that is ≈ the maximum; here it has to be equal.
 struct ExactMaxPool <: Lux.AbstractLuxLayer
     window::Int
 end
