@@ -1,6 +1,7 @@
 """Print the figures of README.md from the stored runs that they are read from, or write them into it.
 
-A block of README between ``<!-- from results/NAME -->`` and ``<!-- end -->`` holds what this prints for that run.
+A block of README between ``<!-- from results/NAME: PROBLEM -->`` and ``<!-- end -->`` holds the answer of that
+problem in that run.
 
     python benchmarks/readme.py [--write]
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from sciml_bench import api
@@ -17,25 +19,33 @@ from sciml_bench.render.markdown import escaped, table_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-BLOCK = re.compile(r"(<!-- from (?P<run>\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- from (?P<run>\S+): (?P<problem>\S+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+SHOWN = ("way", "first", "each gradient", "error", "total of 1 000", "against the first")
+"""The columns of the table that fit beside each other on a page."""
+
 _LONGEST_SENTENCE = 1000
 
 
-def figures(folder: Path) -> str:
-    """Return the answer of each problem, and its ways, the one to take first."""
-    lines: list[str] = []
-    for problem in api.load(folder).analysis.problems:
-        if problem.recommendation is None:
-            continue
-        heading, blank, *rows = table_lines(problem.title, recommendation_table(problem.recommendation, FEW))
-        sentences = (escaped(text, _LONGEST_SENTENCE) for text in problem.sentences)
-        lines += [heading, blank, *sentences, blank, *rows]
-    return "\n".join(lines)
+def figures(folder: Path, name: str) -> str:
+    """Return the answer of a problem, and its ways, the one to take first."""
+    problem = next(problem for problem in api.load(folder).analysis.problems if problem.name == name)
+    if problem.recommendation is None:
+        raise SystemExit(f"{folder} has no answer for {name}")
+    table = recommendation_table(problem.recommendation, FEW)
+    kept = [index for index, column in enumerate(table.columns) if " ".join(column.text.split()) in SHOWN]
+    fitting = replace(
+        table,
+        columns=tuple(table.columns[index] for index in kept),
+        rows=tuple(tuple(row[index] for index in kept) for row in table.rows),
+    )
+    _, blank, *rows = table_lines(problem.title, fitting)
+    answer = escaped(next(iter(problem.sentences)), _LONGEST_SENTENCE)
+    return "\n".join([f"**{escaped(problem.title)}.** {answer}", blank, *rows])
 
 
 def filled(text: str) -> str:
     """Return ``text`` with every block made again from its run."""
-    return BLOCK.sub(lambda block: f"{block[1]}{figures(ROOT / block['run'])}{block[3]}", text)
+    return BLOCK.sub(lambda block: f"{block[1]}{figures(ROOT / block['run'], block['problem'])}{block['end']}", text)
 
 
 def main() -> None:

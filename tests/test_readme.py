@@ -24,11 +24,14 @@ README = Path(sciml_bench.__file__).resolve().parents[1] / "README.md"
 pytestmark = pytest.mark.skipif(not README.is_file(), reason="not a checkout")
 
 TEXT = README.read_text(encoding="utf-8") if README.is_file() else ""
-BLOCKS = re.findall(r"```(\w*)\n(.*?)```", TEXT, flags=re.DOTALL)
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted((README.parent / "docs").glob("*.md"))}
+BLOCK = re.compile(r"```(\w*)\n(.*?)```", flags=re.DOTALL)
+BLOCKS = BLOCK.findall(TEXT)
 COMMANDS = sorted(
     {
         line.partition("#")[0].strip()
-        for _, block in BLOCKS
+        for text in (TEXT, *PAGES.values())
+        for _, block in BLOCK.findall(text)
         for line in block.splitlines()
         if line.startswith("sciml-bench")
     }
@@ -51,8 +54,14 @@ def test_commands_can_be_typed(line):
     command.make_context(command.name, words)
 
 
-def test_the_example_problem_loads(tmp_path):
-    text = next(block for language, block in BLOCKS if language == "toml")
+def test_it_fits_two_screens_and_a_half():
+    assert len(TEXT.splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", ["README.md", "problem-files.md"])
+def test_the_example_problem_loads(page, tmp_path):
+    blocks = BLOCKS if page == "README.md" else BLOCK.findall(PAGES[page])
+    text = next(block for language, block in blocks if language == "toml")
     name = re.search(r'^name = "(.*)"$', text, flags=re.MULTILINE)
     assert name is not None
     path = tmp_path / f"{name[1]}.toml"
@@ -61,7 +70,7 @@ def test_the_example_problem_loads(tmp_path):
 
 
 def test_the_exit_codes_are_those_of_the_help():
-    table = {int(code) for code in re.findall(r"^\| (\d+) \|", TEXT, flags=re.MULTILINE)}
+    table = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGES["commands.md"], flags=re.MULTILINE)}
     assert table == {value for name, value in vars(exits).items() if name.isupper() and isinstance(value, int)}
 
 
@@ -92,6 +101,12 @@ CONSTANTS = ("benchmarks/", "slices of 20 ms", "within ±5 %", "95 % interval", 
 
 def test_its_figures_are_those_of_the_stored_runs():
     assert readme().filled(TEXT) == TEXT, "run: python benchmarks/readme.py --write"
+
+
+def test_its_advice_is_the_order_of_its_table():
+    rows = re.findall(r"^\| ((?:scipy|diffrax|tensorflow|torch\w+) \S+ \S+)", TEXT, flags=re.MULTILINE)
+    assert rows[0] == "scipy odeint forward", "the sentence below the table names it"
+    assert next(row for row in rows if row.startswith("diffrax")) == "diffrax kvaerno5-chord forward"
 
 
 def test_its_runs_may_be_compared():

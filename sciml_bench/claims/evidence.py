@@ -126,9 +126,7 @@ def _measured(claim: Claim, setting: str, summary: RunSummary) -> tuple[Evidence
     chosen = _digits(claim, [work_points([process], work) for cell in (fast, slow) for process in cell.processes])
     if not chosen and claim.figure.digits is not None:
         # Any other accuracy would be another claim.
-        beyond = Measured(
-            why=f"cannot be read at {claim.figure.digits:g} digits, as in the source, in every process"
-        )
+        beyond = Measured(why=f"cannot be read at {claim.figure.digits:g} digits, as in the source, in every process")
         return (Evidence(beyond, beyond, disturbed=disturbed),)
     if not chosen:
         digits = common_target(work_points(cell.processes, work) for cell in (fast, slow))
