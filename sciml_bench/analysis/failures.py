@@ -40,6 +40,17 @@ class CellTally:
         text += f" + skipped {skipped}"
         return f"{text} + not run yet {self.not_run}" if self.not_run else text
 
+    @property
+    def short_sentence(self) -> str:
+        """The selected cells in words."""
+        kinds = ", ".join(f"{outcome} {count}" for outcome, count in self.failed.items())
+        text = (
+            f"{self.measured} {'cell' if self.measured == 1 else 'cells'} measured, {sum(self.failed.values())} failed"
+        )
+        text += f" ({kinds})" if kinds else ""
+        text += f", {self.not_run} not run yet" if self.not_run else ""
+        return f"{text}; {sum(self.skipped.values())} others are not part of this run"
+
 
 def cell_tally(summary: RunSummary) -> CellTally:
     """Count every cell of a run once."""

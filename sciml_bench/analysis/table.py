@@ -28,13 +28,17 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, whether it holds numbers and in which unit, what it means, whether it holds sentences."""
+    """A column: its heading, whether it holds numbers and in which unit, what it means, whether it holds sentences.
+
+    A terminal that is too narrow leaves out columns with a ``rank``, the highest first; 0 is always shown.
+    """
 
     text: str
     number: bool = False
     meaning: str = ""
     wide: bool = False
     unit: Unit = Unit.NONE
+    rank: int = 0
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sciml_bench.cli import options as exits
+from sciml_bench.cli.columns import print_table
 from sciml_bench.cli.main import typed_command
-from sciml_bench.cli.options import json_option, measuring_options, out_option, print_json, print_table, wait_option
+from sciml_bench.cli.options import json_option, measuring_options, out_option, print_json, wait_option
 from sciml_bench.cli.run import resume_option
 from sciml_bench.errors import UsageError
 
@@ -70,7 +71,8 @@ def list_claims(as_json: bool) -> None:
         print_json(rows)
     else:
         headings = ["id", "claimed", "quantity", "needs", "title"]
-        print_table(headings, [[str(row[heading]) for heading in headings] for row in rows])
+        texts = [[str(row[heading]) for heading in headings] for row in rows]
+        print_table(headings, texts, optional=["needs", "quantity"])
 
 
 @claims.command(epilog=_example("sciml-bench claims show C05", "sciml-bench claims show my_claim.toml"))
@@ -274,7 +276,7 @@ def _print_judged(found: Sequence[Judged], as_json: bool) -> None:
         print_json([told.document(item) for item in found])
         return
     click.echo()
-    print_table(list(told.HEADINGS), [list(told.row(item)) for item in found])
+    print_table(told.HEADINGS, [told.row(item) for item in found], optional=["conditions"])
     for item in found:
         click.echo(f"\n{item.claim.id}: {item.claim.title}")
         lines = [f"said: {item.claim.figure.says}", *told.remarks(item)]

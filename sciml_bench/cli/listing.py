@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from sciml_bench.cli.options import Names, json_option, out_option, print_json, print_table
+from sciml_bench.cli.columns import print_table
+from sciml_bench.cli.options import Names, json_option, out_option, print_json
 
 
 def _example(line: str) -> str:
@@ -81,7 +82,8 @@ def _print(rows: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json(rows)
     elif rows:
-        print_table(list(rows[0]), [[_text(value) for value in row.values()] for row in rows])
+        optional = [name for name in ("tags", "command") if name in rows[0]]
+        print_table(list(rows[0]), [[_text(value) for value in row.values()] for row in rows], optional=optional)
 
 
 def _text(value: Any) -> str:

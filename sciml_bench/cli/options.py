@@ -44,14 +44,6 @@ def print_json(data: Any) -> None:
     click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def print_table(headings: list[str], rows: list[list[str]]) -> None:
-    """Print left-aligned columns without a box: fast to start, easy to cut."""
-    lines = [headings, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
-    for line in lines:
-        click.echo("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
-
-
 Command = Callable[..., Any]
 
 _SIZE = re.compile(r"(?i)(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT])(?:i?B)?")

@@ -95,7 +95,7 @@ def _division(item: Planned) -> str:
 def _print(made: Plan, design: dict[str, Any]) -> None:
     from sciml_bench.analysis.failures import grouped
     from sciml_bench.analysis.quantities import rough_duration
-    from sciml_bench.cli.options import print_table
+    from sciml_bench.cli.columns import print_table
     from sciml_bench.cli.progress import announcement
     from sciml_bench.plan.plan import notes
 
@@ -103,7 +103,7 @@ def _print(made: Plan, design: dict[str, Any]) -> None:
         [item.cell.label, _division(item), item.group or "-", rough_duration(cost_s)]
         for item, cost_s in zip(made.planned, made.costs_s, strict=True)
     ]
-    print_table(["cell", "division", "matched as", "per process"], rows)
+    print_table(["cell", "division", "matched as", "per process"], rows, optional=["matched as", "division"])
     for note in notes(made):
         click.echo(note)
     click.echo()

@@ -72,7 +72,8 @@ def query(question: str, runs: tuple[str, ...], out: Path, as_csv: bool, as_json
 
 def _print(answer: Answer, as_csv: bool, as_json: bool) -> None:
     from sciml_bench.charts.chart import clean
-    from sciml_bench.cli.options import print_json, print_table
+    from sciml_bench.cli.columns import print_table
+    from sciml_bench.cli.options import print_json
     from sciml_bench.export.formats import guarded
     from sciml_bench.export.query import plain, text
 

@@ -14,8 +14,9 @@ import click
 
 from sciml_bench.cli import model_reference
 from sciml_bench.cli import options as exits
+from sciml_bench.cli.columns import print_table
 from sciml_bench.cli.model_reference import model_named
-from sciml_bench.cli.options import Seconds, json_option, print_json, print_table
+from sciml_bench.cli.options import Seconds, json_option, print_json
 from sciml_bench.errors import SciMLBenchError, StoreError, UsageError
 from sciml_bench.reference.watch import ONE_THREAD
 

@@ -21,22 +21,24 @@ if TYPE_CHECKING:
 Examples:
   sciml-bench show
   sciml-bench show results/2026-11-21T10-31-05_stiff_smoke
+  sciml-bench show 2026-11-21T10-31-05_stiff_smoke --all
   sciml-bench show 2026-11-21T10-31-05_stiff_smoke --json
 """
 )
 @click.argument("run", required=False, metavar="[RUN]")
+@click.option("--all", "full", is_flag=True, help="Add matched tables, verdicts, stability, phases and skipped cells.")
 @out_option
 @json_option
-def show(run: str | None, out: Path, as_json: bool) -> int:
+def show(run: str | None, full: bool, out: Path, as_json: bool) -> int:
     """Show the tables of a run: its folder, its name, or nothing for the newest one."""
     from sciml_bench.record.run_folder import find_run
 
-    print_report(find_run(run, out), as_json)
+    print_report(find_run(run, out), as_json, full=full)
     return exits.OK
 
 
-def print_report(run: Run, as_json: bool) -> RunSummary:
-    """Print the report of a run, as tables or as JSON; returns what it is made of."""
+def print_report(run: Run, as_json: bool, *, full: bool = False) -> RunSummary:
+    """Print the report of a run, as tables or as JSON, and return its summary."""
     from sciml_bench.analysis.analysis import Analysis
     from sciml_bench.analysis.summary import summarise
 
@@ -53,8 +55,9 @@ def print_report(run: Run, as_json: bool) -> RunSummary:
         from sciml_bench.render.terminal import console_for, print_lines, print_run
 
         console = console_for(sys.stdout)
-        print_lines([selftest_line(run)], console)
-        print_run(analysis, console)
+        if full:
+            print_lines([selftest_line(run)], console)
+        print_run(analysis, console, full=full)
     for line in damaged:
         click.echo(f"left out: {line}", err=True)
     return analysis.summary

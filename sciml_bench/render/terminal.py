@@ -1,7 +1,7 @@
-"""Prints a run: tables per problem and division, the failures, the sum of all cells, and where the data is.
+"""Prints a run: a table per problem, the failures, the sum of all cells, where the data is, and the answers last.
 
-On a terminal the widest layout that fits is taken; elsewhere one plain line per cell, without colour or boxes. Below
-each table stand the verdicts between its rows and the best choice, below the tables of a problem where its time went.
+On a terminal the widest layout that fits is taken; elsewhere one plain line per cell, without colour or boxes. In full
+there are also the matched tables, the verdicts between rows, the best choices, stability, and the phases of processes.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ _UNLIMITED = 10_000
 # Prose is not read in longer lines.
 _WIDEST_TEXT = 110
 
+# Of a name that breaks between words.
+_WIDEST_NAME = 24
+
 _READING_HELP = (
     "Times are compared at an achieved accuracy that most cells of a problem reach, not at equal tolerances; "
     "log time is interpolated, never extrapolated. ≤: the loosest tolerance is already more accurate. "
@@ -57,18 +60,19 @@ def console_for(stream: TextIO) -> Console:
     return Console(file=stream, highlight=False, width=_UNLIMITED, color_system=None)
 
 
-def print_run(analysis: Analysis, console: Console) -> None:
-    """Print everything that is known of a run. Of a sweep the sizes stand side by side, not problem by problem."""
+def print_run(analysis: Analysis, console: Console, *, full: bool = True) -> None:
+    """Print a run, in full or shortened to fit a screen. The sizes of a sweep are columns, not separate problems."""
     summary = analysis.summary
     _warn(analysis, console)
     if axis_of(summary.plan) is not None:
         _print_sweep(summary, console)
     else:
-        _print_problems(analysis, console)
-    print_failures(analysis.failures, console)
-    print_lines(bridges(summary), console)
+        _print_problems(analysis, console, full=full)
+    print_failures(analysis.failures, console, full=full)
+    if full:
+        print_lines(bridges(summary), console)
     print_lines(doubts(summary), console)
-    print_account(analysis, console)
+    print_account(analysis, console, full=full)
     if axis_of(summary.plan) is None:
         print_answers(analysis, console)
 
@@ -102,24 +106,26 @@ def _print_sweep(summary: RunSummary, console: Console) -> None:
     _say(console, sweep_text.ELSEWHERE, "dim")
 
 
-def _print_problems(analysis: Analysis, console: Console) -> None:
+def _print_problems(analysis: Analysis, console: Console, *, full: bool) -> None:
     """Print the tables of every problem."""
     summary = analysis.summary
     models = {entry["name"]: entry for entry in summary.plan["problems"] if is_model(entry)}
     for problem in analysis.problems:
         if problem.name in models:
-            _print_model(models[problem.name], problem, console)
+            _print_model(models[problem.name], problem, console, full=full)
             continue
-        print_problem(problem, console)
+        print_problem(problem, console, full=full)
     _print_advice(analysis, console)
+    if not full:
+        return
     if analysis.judged is not None and analysis.judged.family:
         print_lines(family(analysis.judged), console)
     if any(cell.timed for cell in summary.cells.values()):
         print_reading_help(summary, console)
 
 
-def print_problem(problem: ProblemAnalysis, console: Console) -> None:
-    """Print the tables of one problem with what follows from them, and how to read them."""
+def print_problem(problem: ProblemAnalysis, console: Console, *, full: bool = True) -> None:
+    """Print the tables of one problem, and their verdicts in full."""
     cells, comparison = problem.cells, problem.comparison
     if not any(cell.processes for cell in cells):
         return
@@ -127,27 +133,31 @@ def print_problem(problem: ProblemAnalysis, console: Console) -> None:
     _say(console, f"{problem.name}: {problem.title}" if problem.title else problem.name, "bold")
     if not comparison.rows:
         _say(console, "no cell has a time to show; see the failures below")
-    for number, ranked in enumerate(problem.tables):
-        print_table(cell_table(ranked), console, apart=number > 0)
+    shown = [ranked for ranked in problem.tables if full or not ranked.within_group]
+    for number, ranked in enumerate(shown):
+        print_table(cell_table(ranked), console, apart=number > 0, whole=full)
         if ranked.within_group:
             print_lines(verdicts(ranked.rankings.values(), ranked.table.name.partition(": ")[2]), console)
     if comparison.rows:
         solve, gradient = comparison.solve_target, comparison.gradient_target
         targets = f"solve at {_target_text(solve, 'mescd')}; gradient at {_target_text(gradient, 'relative error')}"
         _say(console, targets, "dim")
-    print_lines(verdicts(problem.answer.rankings.values()), console)
-    if problem.answer.choice is not None:
-        print_lines(best_choice(problem.answer.choice, comparison.rows), console)
-    print_lines(batch_lines(cells), console)
-    print_lines(drift_lines(cells), console)
+    if full:
+        print_lines(verdicts(problem.answer.rankings.values()), console)
+        if problem.answer.choice is not None:
+            print_lines(best_choice(problem.answer.choice, comparison.rows), console)
+        print_lines(batch_lines(cells), console)
+        print_lines(drift_lines(cells), console)
     if trained := training_rows(cells):
         print_table(training_table(trained), console)
+    if not full:
+        return
     if (stability := stability_table(cells)) is not None:
         print_table(stability, console)
     _print_stacks(cells, console)
 
 
-def _print_model(entry: Mapping[str, Any], problem: ProblemAnalysis, console: Console) -> None:
+def _print_model(entry: Mapping[str, Any], problem: ProblemAnalysis, console: Console, *, full: bool) -> None:
     """Print the tables of a model: parity before times. ``entry`` is what the plan says of it."""
     table = model_table(problem.name, problem.cells)
     if not table.parity:
@@ -157,9 +167,11 @@ def _print_model(entry: Mapping[str, Any], problem: ProblemAnalysis, console: Co
     print_table(model_tables.parity_table(table.parity), console, apart=False)
     if table.rows:
         print_table(model_tables.times_table(table), console)
-        print_lines(verdicts(problem.answer.rankings.values()), console)
+        if full:
+            print_lines(verdicts(problem.answer.rankings.values()), console)
         print_lines(model_tables.checklist(entry, table), console)
-    _print_stacks(problem.cells, console)
+    if full:
+        _print_stacks(problem.cells, console)
 
 
 def _print_advice(analysis: Analysis, console: Console) -> None:
@@ -178,11 +190,12 @@ def _print_advice(analysis: Analysis, console: Console) -> None:
     print_lines(advice_tables.silence(silent), console)
 
 
-def print_table(table: Table, console: Console, *, apart: bool = True, style: str = "") -> None:
+def print_table(table: Table, console: Console, *, apart: bool = True, style: str = "", whole: bool = False) -> None:
     """Print a table with its caption and notes.
 
-    On a terminal the widest layout that fits is taken: every column, then columns above each other, then no columns at
-    all. Elsewhere one plain line for each row. No layout ever cuts a number.
+    On a terminal the widest layout that fits is taken: every column, then columns above each other, then fewer columns
+    unless the ``whole`` table is wanted, then no columns at all. Elsewhere one plain line for each row. No layout ever
+    cuts a number.
     """
     if apart:
         _say(console, "")
@@ -190,26 +203,52 @@ def print_table(table: Table, console: Console, *, apart: bool = True, style: st
     if not console.is_terminal:
         console.print(_grid(table, lambda entry: entry.line, None))
     else:
-        _print_fitting(table, console)
+        _print_fitting(table, console, whole)
     print_lines(table.notes, console)
     _print_reading(table.reading, console)
 
 
-def _print_fitting(table: Table, console: Console) -> None:
-    layouts = [_grid(table, _two_lines, box.SIMPLE_HEAD), *([_folded(table)] if table.folds else [])]
-    for drawn in layouts:
+def _print_fitting(table: Table, console: Console, whole: bool) -> None:
+    for drawn in _layouts(table, whole):
         if _width(drawn, console) <= console.width:
             console.print(drawn)
             return
     print_lines(_without_columns(table), console)
 
 
+def _layouts(table: Table, whole: bool) -> Iterator[Grid]:
+    """Yield the grids of a table, the widest one first."""
+    yield _grid(table, _two_lines, box.SIMPLE_HEAD)
+    for count in range(len(table.folds), len(table.folds) - 1 if whole else 1, -1):
+        yield _folded(table, count)
+    if whole:
+        return
+    ranks = sorted({column.rank for column in table.columns} - {0}, reverse=True)
+    for least in (*ranks, 0) if ranks else ():
+        kept = [place for place, column in enumerate(table.columns) if column.rank < (least or 1)]
+        yield _narrow(table, kept, None)
+        yield _narrow(table, kept, _WIDEST_NAME)
+
+
 def _grid(table: Table, text: Callable[[Entry], str], frame: box.Box | None) -> Grid:
-    drawn = Grid(box=frame, pad_edge=False)
+    drawn = Grid(box=frame, show_edge=False, pad_edge=False)
     for column in table.columns:
         drawn.add_column(column.text, justify="right" if column.number else "left", no_wrap=True)
     for row in table.rows:
         drawn.add_row(*(Text(text(entry)) for entry in row))
+    return drawn
+
+
+def _narrow(table: Table, places: Sequence[int], widest_name: int | None) -> Grid:
+    """Draw the columns at these places without the ranges of times; names may break between words."""
+    drawn = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for place in places:
+        column, breaks = table.columns[place], place == 0 and widest_name is not None
+        justify = "right" if column.number else "left"
+        drawn.add_column(column.text, justify=justify, no_wrap=not breaks, max_width=widest_name if breaks else None)
+    for row in table.rows:
+        plain = ((row[place], table.columns[place].unit is Unit.SECONDS) for place in places)
+        drawn.add_row(*(Text(entry.text if timed else _two_lines(entry)) for entry, timed in plain))
     return drawn
 
 
@@ -222,19 +261,20 @@ def _below(entry: Entry) -> list[str]:
     return entry.below.split(", ") if entry.below else []
 
 
-def _folded(table: Table) -> Grid:
-    """Columns above each other. There is no room for the ranges of times, which the median stands for."""
-    drawn = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for fold in table.folds:
+def _folded(table: Table, count: int) -> Grid:
+    """Draw the first ``count`` groups of columns, each group in one column, without ranges and components."""
+    drawn = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    folds = table.folds[:count]
+    for fold in folds:
         columns = [[table.columns[place] for place in line] for line in fold]
         heading = "\n".join(" ".join(column.text for column in line) for line in columns)
         numbers = all(column.number for line in columns for column in line)
         drawn.add_column(heading, justify="right" if numbers else "left", no_wrap=True)
     for row in table.rows:
         texts: list[Text] = []
-        for fold in table.folds:
+        for fold in folds:
             lines = [" ".join(row[place].text for place in line) for line in fold]
-            shown = (place for line in fold for place in line if table.columns[place].unit is not Unit.SECONDS)
+            shown = (place for line in fold for place in line if table.columns[place].unit is Unit.NONE)
             texts.append(Text("\n".join([*lines, *(part for place in shown for part in _below(row[place]))])))
         drawn.add_row(*texts)
     return drawn
@@ -308,14 +348,18 @@ def _target_text(target: Target, what: str) -> str:
     return f"rtol {target.rtol:g} (no reference: equal tolerance, not equal accuracy)"
 
 
-def print_failures(found: Sequence[Failure], console: Console) -> None:
-    """Print every failure with its reason and its rerun command; what the machine kept from ending stands apart."""
+def print_failures(found: Sequence[Failure], console: Console, *, full: bool = True) -> None:
+    """Print every failure with its reason and its rerun command, in full with a cell to try next.
+
+    Failures of the machine have a separate list.
+    """
     of_machine = [failure for failure in found if failure.outcome is Outcome.BUSY_TIMEOUT]
-    _print_failures("failures", [failure for failure in found if failure not in of_machine], console)
-    _print_failures("not measured, since other work kept the processors: no result of a solver", of_machine, console)
+    _print_failures("failures", [failure for failure in found if failure not in of_machine], console, full=full)
+    heading = "not measured, since other work kept the processors: no result of a solver"
+    _print_failures(heading, of_machine, console, full=full)
 
 
-def _print_failures(heading: str, found: Sequence[Failure], console: Console) -> None:
+def _print_failures(heading: str, found: Sequence[Failure], console: Console, *, full: bool) -> None:
     if not found:
         return
     _say(console, "")
@@ -323,20 +367,27 @@ def _print_failures(heading: str, found: Sequence[Failure], console: Console) ->
     for failure in found:
         share = "" if failure.whole_cell else f" at {failure.points} of {failure.of_points} points"
         phase = f" in {failure.phase}" if failure.phase else ""
-        _say(console, f"  {failure.label}  {failure.outcome}{phase}{share}: {failure.reason}")
+        print_lines([f"  {failure.label}  {failure.outcome}{phase}{share}: {failure.reason}"], console)
         _say(console, f"    rerun: {failure.rerun}", "dim")
-        if failure.next_command:
+        if failure.next_command and full:
             _say(console, f"    try next ({failure.next_reason}): {failure.next_command}")
 
 
-def print_account(analysis: Analysis, console: Console) -> None:
-    """Print the sum of all cells, why cells were skipped, and the run folder."""
+def print_account(analysis: Analysis, console: Console, *, full: bool = True) -> None:
+    """Print the sum of all cells and the run folder, and in full why each cell was skipped."""
     counts = analysis.cell_tally
     _say(console, "")
-    _say(console, counts.sentence, "bold")
-    for reason, count in counts.skipped.items():
-        _say(console, f"  skipped {count}: {reason}")
-    _say(console, f"run folder: {analysis.folder}")
+    if full:
+        _say(console, counts.sentence, "bold")
+        for reason, count in counts.skipped.items():
+            _say(console, f"  skipped {count}: {reason}")
+        _say(console, f"run folder: {analysis.folder}")
+        return
+    print_lines([counts.short_sentence], console)
+    for reason in counts.skipped:
+        if "not installed" in reason:
+            _say(console, reason)
+    _say(console, f"verdicts, matched tables, stability, phases: sciml-bench show {analysis.folder} --all")
 
 
 def _say(console: Console, text: str, style: str = "") -> None:

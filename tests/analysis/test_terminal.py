@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 from stubs.reported import cell, plan, point, record
 
+from sciml_bench import api
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
@@ -34,14 +35,14 @@ def summary(profile="quick"):
     return summarise(made, records)
 
 
-def printed(width=None, profile="quick"):
+def printed(width=None, profile="quick", full=True):
     stream = io.StringIO()
     console = (
         console_for(stream)
         if width is None
         else Console(file=stream, width=width, force_terminal=True, color_system=None, highlight=False)
     )
-    print_run(Analysis(summary(profile), FOLDER), console)
+    print_run(Analysis(summary(profile), FOLDER), console, full=full)
     return stream.getvalue()
 
 
@@ -81,6 +82,32 @@ def test_everything_is_told_at_every_width(width):
         "max_steps 1",
     ):
         assert part in text
+
+
+@pytest.mark.parametrize("width", [None, 40, 90, 200])
+def test_the_short_report_has_one_table_the_failures_and_the_answer(width):
+    text = printed(width, full=False)
+    assert "matched:" not in text
+    assert "where the time of a process went" not in text
+    assert "2 cells measured, 1 failed (timeout 1); 5 others are not part of this run" in " ".join(text.split())
+    assert text.index("failures") < text.index("2 cells") < text.index("Take ")
+    assert f"sciml-bench show {FOLDER} --all" in " ".join(text.split())
+
+
+STORED = Path(__file__).parents[2] / "results" / "stiff-quick"
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_the_report_of_two_problems_fits_its_terminal(width):
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, force_terminal=True, color_system=None, highlight=False)
+    print_run(api.load(STORED).analysis, console, full=False)
+    lines = stream.getvalue().splitlines()
+    # Commands stay whole, so that they can be copied.
+    assert max(len(line.rstrip()) for line in lines if "sciml-bench " not in line) <= width
+    # The answer is a table at every width, not a list.
+    assert sum("total of 1\u202f000" in line for line in lines) == 2
+    assert width < 100 or len(lines) <= 120
 
 
 @pytest.mark.parametrize("width", [None, 60])

@@ -82,7 +82,7 @@ def test_a_batch_too_large_for_memory_is_an_outcome_and_the_run_goes_on(sweeping
     done = sweeping(*BATCH, "--method", "modest,hungry", "--memory-limit", "400M")
     assert done.code == exits.BROKEN_CELLS
     assert "out_of_memory 1" in done.out
-    assert "measured 5 + failed 1 (out_of_memory 1)" in done.out
+    assert "5 cells measured, 1 failed (out_of_memory 1)" in done.out
     rows = [line.split() for line in done.out.splitlines() if line.startswith("alpha")]
     hungry = [row for row in rows if row[1] == "hungry"]
     assert len(hungry) == 4, "gradient, solve, memory and steps"

@@ -157,9 +157,9 @@ def test_wrong_minutes(cli, minutes):
 
 def test_its_figures_head_reports(cli, fake):
     run = compared.run(Path("results"), "base").folder.name
-    assert cli("show", run).out.startswith("self-test: none here yet; ")
+    assert cli("show", run, "--all").out.startswith("self-test: none here yet; ")
     cli("selftest", "--minutes", "2")
-    shown = cli("show", run).out
+    shown = cli("show", run, "--all").out
     assert "made on another machine" in shown.splitlines()[0]
     told = cli("show", run, "--json").json["selftest"]
     assert told["passed"]

@@ -19,11 +19,14 @@ def recommendation_table(found: Recommendation, most: int | None = None) -> Tabl
         caption=f"{found.problem}: ways at a relative error of {quantities.tolerance(found.advised.accuracy)}",
         columns=(
             Column("way"),
-            Column("first", True, unit=Unit.SECONDS),
+            Column("first", True, unit=Unit.SECONDS, rank=1),
             Column(f"each {found.advised.call}", True, unit=Unit.SECONDS),
-            Column("rtol", True),
-            Column("error", True, unit=Unit.ERROR),
-            *(Column(text, True, unit=Unit.SECONDS) for text in counts),
+            Column("rtol", True, rank=2),
+            Column("error", True, unit=Unit.ERROR, rank=3),
+            *(
+                Column(text, True, unit=Unit.SECONDS, rank=0 if n == found.advised.count else 4)
+                for n, text in zip(found.counts, counts, strict=True)
+            ),
             Column("against the first"),
         ),
         rows=tuple(_entries(way, found) for way in shown),
