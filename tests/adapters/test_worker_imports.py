@@ -48,7 +48,7 @@ def test_a_worker_leaves_numpy_to_the_import_of_its_framework():
 
 @pytest.mark.parametrize("name", UNUSED)
 def test_a_program_loads_nothing_that_only_some_of_its_cells_use(name: str):
-    if why := needs.missing(name):
+    if why := needs.lacking(name):
         pytest.skip(why)
     loaded = loaded_with(f"import sciml_bench.adapters.{name}.program")
     assert f"sciml_bench.adapters.{name}.program" in loaded
@@ -56,7 +56,7 @@ def test_a_program_loads_nothing_that_only_some_of_its_cells_use(name: str):
 
 
 def test_diffrax_runs_without_the_checks_that_call_back_into_python():
-    if why := needs.missing("diffrax"):
+    if why := needs.lacking("diffrax"):
         pytest.skip(why)
     program = "import sciml_bench.adapters.diffrax.program, equinox._config; print(equinox._config.EQX_ON_ERROR)"
     assert output_of(program) == "nan"
@@ -64,7 +64,7 @@ def test_diffrax_runs_without_the_checks_that_call_back_into_python():
 
 @pytest.mark.parametrize("module", ["keras.program", "tensorflow.training"])
 def test_keras_runs_on_tensorflow_whatever_its_settings_name(module: str, tmp_path: Path):
-    if why := needs.missing("keras", "tensorflow"):
+    if why := needs.lacking("keras", "tensorflow"):
         pytest.skip(why)
     settings = {"backend": "numpy", "floatx": "float32", "epsilon": 1e-7, "image_data_format": "channels_last"}
     (tmp_path / "keras.json").write_text(json.dumps(settings))
