@@ -73,7 +73,7 @@ CEILINGS: dict[str, tuple[int, int, int]] = {
     r"\b[Tt]hose (of|that|which|whose|who|with|where)\b": (205, 0, 21),
     r"\bthat of\b": (104, 0, 14),
     r"\b[Ww]hat (is|was|are|were|has|had|have|it|they|there|can|cannot|does|did|must|may)\b": (374, 0, 57),
-    r"^(What|How|Whether|Why|Where|Which|Who|When)\b": (767, 0, 108),
+    r"^(What|How|Whether|Why|Where|Which|Who|When)\b": (765, 0, 108),
     r"\b[Ss]o (many|much|few|long|far)\b(?! (as|that))": (110, 0, 26),
     r"\bheld against\b|\bholds? against\b|\bset against\b": (23, 0, 2),
     r"\b(stands?|stood) (in|on|at|for|beside|below|above|alone|there|first|near|apart|where|by|side)\b": (93, 0, 18),

@@ -135,22 +135,16 @@ def plan(
         ProblemError: a problem file is wrong.
     """
     from sciml_bench.plan.selection import Selection
-    from sciml_bench.problem import catalog
     from sciml_bench.run.planning import planned
 
-    files = tuple(Path(word) for word in what if isinstance(word, Path) or str(word).endswith(".toml"))
-    names = tuple(str(word) for word in what if not (isinstance(word, Path) or str(word).endswith(".toml")))
-    suites = tuple(name for name in names if name in catalog.suites())
-    selection = Selection(
-        suites=suites,
-        problems=tuple(name for name in names if name not in suites),
+    selection, files = Selection(
         adapters=_words(adapters),
         methods=_words(methods),
         sensitivities=_words(sensitivities),
         modes=_words(modes),
         savings=_words(savings),
         keyword=keyword,
-    )
+    ).naming(what)
     return planned(
         selection,
         files,

@@ -135,7 +135,7 @@ def _write(found: Found, model: str, code: Path | None, as_json: bool) -> None:
     """Write the script of the way to take, or say how to get it."""
     from sciml_bench.errors import UsageError
     from sciml_bench.record.lines import write_whole
-    from sciml_bench.record.task import DEFAULT_SAVING
+    from sciml_bench.record.task import DEFAULT_SAVING, GRADIENT
 
     best = found.recommendation.ways[0]
     if code is None:
@@ -144,7 +144,8 @@ def _write(found: Found, model: str, code: Path | None, as_json: bool) -> None:
         named = "/".join([cell.adapter, cell.method, cell.sensitivity, cell.mode, *saving])
         words = ["sciml-bench", "describe", model, "--code", named]
         words += [] if best.rtol is None else ["--rtol", f"{best.rtol:g}"]
-        click.echo(f"as a script: {shlex.join(words)}", err=as_json)
+        scope = "" if found.recommendation.advised.call == GRADIENT else ", with its gradient"
+        click.echo(f"as a script{scope}: {shlex.join(words)}", err=as_json)
         return
     try:
         text = found.script(best)

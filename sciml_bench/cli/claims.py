@@ -228,7 +228,7 @@ def _tested(names: tuple[str, ...], out: Path) -> list[tuple[Tested, Run]]:
 
     if names:
         return [(tested, run) for run in (find_run(name, out) for name in names) for tested in claims_of(run)]
-    newest = newest_of_each(out)
+    newest = newest_of_each(out) or newest_of_each(out / "claims")
     if not newest:
         raise UsageError(f"no run of a claim in {out}; make one with `sciml-bench claims run`")
     return [(tested, run) for name, run in newest.items() for tested in claims_of(run) if tested.claim.id == name]

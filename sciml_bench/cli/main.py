@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "sciml_bench.cli.advise:advise",
         "Say which solver, framework and kind of gradient to take.",
     ),
-    "run": ("sciml_bench.cli.run:run", "Run selected cells, or problem files of your own."),
+    "run": ("sciml_bench.cli.run:run", "Run selected cells of the catalog, or your own problem files."),
     "scale": (
         "sciml_bench.cli.scale:scale",
         "Measure how cost grows with the size of a batch, a network, a grid, with theta, time span or tolerance.",

@@ -39,15 +39,16 @@ Examples:
 
 {exits.TEXT}"""
 )
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE.toml]...")
+@click.argument("words", nargs=-1, metavar="[PROBLEM|SUITE|FILE.toml]...")
 @selection_options()
 @measuring_options
 @json_option
-def plan(files: tuple[Path, ...], selection: dict[str, Any], as_json: bool, **options: Any) -> int:
+def plan(words: tuple[str, ...], selection: dict[str, Any], as_json: bool, **options: Any) -> int:
     """Show the cells that would run, their cost, and those skipped, with reasons. Runs nothing."""
     from sciml_bench.cli.options import print_json
 
-    made = planned(Selection(**selection), files, **options)
+    chosen, files = Selection(**selection).naming(words)
+    made = planned(chosen, files, **options)
     if as_json:
         order = [[slot.block, slot.order, made.cell_ids[slot.index]] for slot in made.slots]
         design = _design(options["out"])

@@ -54,7 +54,7 @@ def epilog(*examples: str) -> str:
         "sciml-bench run -k 'robertson and not torch'",
     )
 )
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE.toml]...")
+@click.argument("words", nargs=-1, metavar="[PROBLEM|SUITE|FILE.toml]...")
 @selection_options()
 @measuring_options
 @resume_option
@@ -62,13 +62,20 @@ def epilog(*examples: str) -> str:
 @engine_option
 @wait_option
 @json_option
-def run(files: tuple[Path, ...], selection: dict[str, Any], **options: Any) -> int:
-    """Run selected cells, or problem files of your own.
+def run(words: tuple[str, ...], selection: dict[str, Any], **options: Any) -> int:
+    """Run selected cells of the catalog, or your own problem files.
 
-    Without a FILE the problems come from the catalog. Every cell is measured in fresh processes; a table per problem
-    follows, then the failures, and the sum of all cells. An interrupted run is continued by the same command.
+    Every cell is measured in fresh processes. The run ends with a table per problem, the failures, and the answer:
+    which way to take. The same command resumes an interrupted run.
     """
-    return _run(selection, files, **options)
+    from sciml_bench.problem import catalog
+
+    if not words and not any(selection.values()):
+        raise click.UsageError(
+            "nothing is named. Give problems, suites or files, as in `sciml-bench run robertson`, or select with an "
+            f"option. Everything is `sciml-bench run {' '.join(catalog.suites())}`, which takes hours"
+        )
+    return _run(selection, words, **options)
 
 
 def _suite_verb(name: str, line: str) -> click.Command:
@@ -102,7 +109,7 @@ pde = _suite_verb("pde", "Run the suite of discretised partial differential equa
 
 def _run(
     selection: dict[str, Any],
-    files: tuple[Path, ...],
+    words: tuple[str, ...],
     *,
     out: Path,
     resume: bool | None,
@@ -118,10 +125,11 @@ def _run(
     from sciml_bench.run.planning import planned
     from sciml_bench.run.session import open_session
 
-    plan = planned(Selection(**selection), files, out=out, **options)
+    chosen, files = Selection(**selection).naming(words)
+    plan = planned(chosen, files, out=out, **options)
     if not plan.planned:
         return print_nothing(plan)
-    name = _name(selection, files, plan)
+    name = _name(selection, words, plan)
     if engine == "files":
         session = open_session(plan, out, name, resume=resume, command=typed_command())
         return _hand_over(session, as_json)
@@ -139,9 +147,9 @@ def _within(session: Session, within_s: float) -> Engine:
     return WithinEngine(LocalEngine(session.run.environment_hash), time.monotonic() + within_s)
 
 
-def _name(selection: dict[str, Any], files: tuple[Path, ...], plan: Plan) -> str:
-    """What a run folder is called after its date."""
-    what = "-".join(selection["suites"]) or "-".join(path.stem for path in files[:2]) or "selection"
+def _name(selection: dict[str, Any], words: tuple[str, ...], plan: Plan) -> str:
+    """Return the name of a run folder after its date."""
+    what = "-".join(selection["suites"]) or "-".join(Path(word).stem for word in words[:2]) or "selection"
     return f"{what}_{plan.profile.name}"
 
 

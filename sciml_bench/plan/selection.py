@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
+from pathlib import Path
 
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.errors import UsageError
+from sciml_bench.problem import catalog
 from sciml_bench.record.task import Cell
+
+FRAMEWORKS = {
+    "jax": ("diffrax",),
+    "torch": ("torchdiffeq", "torchode"),
+    "pytorch": ("torchdiffeq", "torchode"),
+    "keras": ("tensorflow",),
+    "tf": ("tensorflow",),
+}
+"""Adapters of solvers by the common names of their frameworks."""
 
 # Boolean keyword expressions over a label, as in ``pytest -k``: ``robertson and not (torch or bdf)``.
 
@@ -126,6 +137,27 @@ class Selection:
     savings: tuple[str, ...] = ()
     keyword: str = ""
     cells: tuple[str, ...] = ()
+
+    def naming(self, words: Iterable[Path | str]) -> tuple[Selection, tuple[Path, ...]]:
+        """Add the suites and the problems of the catalog among ``words``; the other words are problem files.
+
+        Raises:
+            UsageError: a word is neither the name of a problem or a suite nor a file.
+        """
+        suites: list[str] = []
+        problems: list[str] = []
+        files: list[Path] = []
+        for word in words:
+            if word in catalog.suites():
+                suites.append(str(word))
+            elif isinstance(word, Path) or word.endswith(".toml") or "/" in word or Path(word).exists():
+                files.append(Path(word))
+            else:
+                known = (*catalog.names(), *catalog.suites())
+                check_names("problem or suite", (word,), known, "sciml-bench list problems")
+                problems.append(word)
+        selection = replace(self, suites=(*self.suites, *suites), problems=(*self.problems, *problems))
+        return selection, tuple(files)
 
     @cached_property
     def _matches_keyword(self) -> Predicate:

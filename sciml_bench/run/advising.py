@@ -21,7 +21,7 @@ from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.problems import PlannedProblem, entry_named
 from sciml_bench.plan.profiles import RACING, SCREENING
 from sciml_bench.plan.purpose import RACE, SCREEN, Advised
-from sciml_bench.plan.selection import Selection, check_names
+from sciml_bench.plan.selection import FRAMEWORKS, Selection, check_names
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import GRADIENT, SOLVERS, Cell, Point
 from sciml_bench.run.racing import RacingEngine
@@ -74,15 +74,6 @@ class Found:
         rtol = way.rtol or self.recommendation.advised.accuracy
         task = self.plan.material.task(way.cell, block=0)
         return script_of(self.plan.adapters[way.cell.adapter], task, Point(rtol=rtol, atol=rtol))
-
-
-FRAMEWORKS = {
-    "jax": ("diffrax",),
-    "torch": ("torchdiffeq", "torchode"),
-    "pytorch": ("torchdiffeq", "torchode"),
-    "tf": ("tensorflow",),
-}
-"""What people call the framework of adapters of solvers."""
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.profiles import Profile, profile_named
 from sciml_bench.plan.purpose import Claimed, Sweep
-from sciml_bench.plan.selection import Selection
+from sciml_bench.plan.selection import FRAMEWORKS, Selection
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.run_folder import Run, runs_in
+from sciml_bench.record.task import SOLVERS
 
 if TYPE_CHECKING:
     from sciml_bench.analysis.power import Spread
@@ -59,8 +60,22 @@ def planned(
         sweep=sweep,
         claimed=claimed,
     )
+    _check_tracks(plan, selection)
     _check_installed(plan)
     return plan
+
+
+def _check_tracks(plan: Plan, selection: Selection) -> None:
+    """Raise if no selected adapter is for the selected problems: solvers run equations, frameworks run models."""
+    tracks = {entry.track for entry in plan.entries}
+    wrong = [name for name in selection.adapters if plan.adapters[name].track not in tracks]
+    if plan.planned or plan.skipped or not tracks or not wrong or len(wrong) < len(selection.adapters):
+        return
+    if SOLVERS not in tracks:
+        raise UsageError(f"{', '.join(wrong)}: for equations only, and the selected problems are models")
+    solvers = [name for word in wrong for name in FRAMEWORKS.get(word, ())]
+    hint = f"; for equations: --adapter {','.join(solvers)}" if solvers else ""
+    raise UsageError(f"{', '.join(wrong)}: for models only, and the selected problems are equations{hint}")
 
 
 def _check_installed(plan: Plan) -> None:

@@ -1,0 +1,42 @@
+"""Words name problems, suites and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sciml_bench.errors import UsageError
+from sciml_bench.plan.selection import Selection
+from sciml_bench.run.planning import planned
+
+
+def test_each_word_is_what_it_names():
+    chosen, files = Selection(adapters=("scipy",)).naming(["robertson", "stiff", "mine.toml", "a/b", Path("hires")])
+    assert chosen == Selection(suites=("stiff",), problems=("robertson",), adapters=("scipy",))
+    assert files == (Path("mine.toml"), Path("a/b"), Path("hires"))
+
+
+def test_a_folder_or_file_that_exists_is_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("hires2").touch()
+    assert Selection().naming(["hires2"]) == (Selection(), (Path("hires2"),))
+
+
+@pytest.mark.parametrize(("word", "near"), [("stif", "did you mean stiff"), ("robertsn", "robertson")])
+def test_an_unknown_word_is_compared_with_problems_and_suites(word, near):
+    with pytest.raises(UsageError, match=f"unknown problem or suite '{word}'.*{near}"):
+        Selection().naming([word])
+
+
+@pytest.mark.parametrize(
+    ("adapter", "problem", "hint"),
+    [
+        ("jax", "robertson", "jax: for models only.*for equations: --adapter diffrax$"),
+        ("torch", "robertson", "--adapter torchdiffeq,torchode"),
+        ("diffrax", "lenet-digits", "diffrax: for equations only"),
+    ],
+)
+def test_an_adapter_of_the_other_track_is_named_with_the_right_one(adapter, problem, hint, tmp_path):
+    with pytest.raises(UsageError, match=hint):
+        planned(Selection(problems=(problem,), adapters=(adapter,)), profile="smoke", out=tmp_path)
