@@ -16,7 +16,7 @@ import sciml_bench
 from sciml_bench.cli.main import cli
 
 ROOT = Path(sciml_bench.__file__).resolve().parents[1]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
 pytestmark = pytest.mark.skipif(not ARCHITECTURE.is_file(), reason="not a checkout")

@@ -1,4 +1,4 @@
-"""What an adapter is: a declaration that the plan reads, and a program that a worker runs.
+"""The two parts of an adapter: a declaration that the plan reads, and a program that a worker runs.
 
 The declaration (:class:`Adapter`) imports no framework. The program (:class:`Program`) is named by a
 ``module:function`` string and imported only inside a worker, one framework per process.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
 Varied = FloatArray | IntArray
-"""What varies from call to call: theta, or for a model the places of the samples that are its batch."""
+"""The input that varies from call to call: theta, or for a model the indices of the samples in its batch."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Method:
     ``family`` is a field term (``esdirk``, ``bdf``, ``rosenbrock``, ``radau``, ``explicit_rk``, ``multistep``,
     ``implicit_rk`` …); ``adaptive`` is false for fixed-step methods, whose number of steps then takes the place of
     the tolerance. ``lands`` is true if its steps can be made to end at the saved times, instead of being interpolated;
-    ``interpolant`` is the order of the values between steps where that is less than ``order``, as far as it is known.
+    ``interpolant`` is the order of the values between steps if it is known to be less than ``order``.
     """
 
     name: str
@@ -74,12 +74,12 @@ WITHOUT_GRADIENTS = (INFERENCE, NO_GRADIENT)
 
 
 def calls_of(cell: Cell) -> tuple[str, ...]:
-    """What can be measured of a cell: no gradient where its framework has none."""
+    """Return the calls that a cell can measure: no gradient if its framework has none."""
     return (SOLVE,) if cell.sensitivity in WITHOUT_GRADIENTS else CALLS
 
 
 BACKWARD_EVALUATIONS = "n_backward_rhs_evaluations"
-"""The count of a gradient that tells the evaluations of the right-hand side in its backward solve by themselves."""
+"""Name of the counter for right-hand-side evaluations in the backward solve of a gradient."""
 
 NETWORK = Method("network", family="network", order=0, implicit=False)
 """The one method of an adapter of the conventional track: to run the model as it is declared."""
@@ -87,17 +87,20 @@ NETWORK = Method("network", family="network", order=0, implicit=False)
 
 @dataclass(frozen=True)
 class Facts:
-    """What the plan must know of a problem to ask an adapter whether it can run it.
+    """The traits of a problem by which an adapter decides whether it can run it.
 
-    ``split`` tells that the problem says which terms are to be taken implicitly. ``n_weights`` of the parameters are
-    weights of networks. ``batch`` is the number of trajectories, ``n_saved`` that of the saved times.
-    ``input_derivatives`` tells that the right-hand side differentiates a network, ``latent`` that initial values or the
-    loss are computed of theta, or of data of the trajectories, ``controlled`` that paths drive the equation, through
-    such data or of a Brownian motion, ``stochastic`` that its drift and the matrix of its noise are known apart,
-    ``arrays`` that states or what is defined of them are vectors or fields, and ``not_local`` why such are not computed
-    point by point of near points (empty where they are, or there are none). ``layers`` are those of a model. ``stiff``
-    is the problem's label, ``probed`` what a probe finds, ``None`` where there is none; which methods suit,
-    ``recipes.takes_explicit`` says.
+    ``n_weights`` of the parameters are weights of networks. ``batch`` is the number of trajectories and ``n_saved`` the
+    number of saved times. The flags are true if
+
+    - ``split``: the file declares implicit terms;
+    - ``input_derivatives``: the right-hand side differentiates a network;
+    - ``latent``: initial values or the loss depend on theta, or on data of the trajectories;
+    - ``controlled``: a path through data, or a Brownian motion, drives the equation;
+    - ``stochastic``: drift and noise matrix are separate; ``arrays``: states or definitions are vectors or fields.
+
+    ``not_local`` is the reason why fields are not computed point by point from near points, empty if they are.
+    ``layers`` belong to a model. ``stiff`` is the problem's label, ``probed`` the result of a probe, if there is one;
+    ``recipes.takes_explicit`` decides which methods suit.
     """
 
     name: str
@@ -128,7 +131,7 @@ class Facts:
 
 
 DEFAULT = "default"
-"""The role of a recipe that is what a library does unless it is told otherwise, where its best way is another."""
+"""The role of a recipe for the library's default, if its best way differs."""
 
 OTHER_KIND = "other kind"
 """The role of a recipe of the other kind of method, explicit or implicit, if no probe decided which kind suits."""
@@ -136,10 +139,10 @@ OTHER_KIND = "other kind"
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recommended cell of the idiomatic division: what this library's documentation tells its users to take.
+    """A cell of the idiomatic division, recommended by the library's documentation.
 
     The first of an adapter's recipes is its best way. ``role`` is ``DEFAULT`` for the library's default, ``OTHER_KIND``
-    for a method planned because nothing decided between the kinds; ``note`` is what users should know of it.
+    for a method planned because nothing decided between the kinds; ``note`` is for users.
     """
 
     method: str
@@ -164,10 +167,10 @@ def _nothing(*_asked: object) -> str | None:
 
 @dataclass(frozen=True)
 class Cost:
-    """What cells of an adapter take, roughly, in seconds on two modest cores; times of earlier runs replace it.
+    """Rough costs of an adapter's cells, in seconds on two modest cores; times of earlier runs replace them.
 
-    ``startup_s`` is from process start to the first gradient, with what compiles in every process, ``call_s`` one solve
-    of a small problem. Adjoints may take ``adjoint_startup_s``, modes and methods ``long_startup_s`` by their names.
+    ``startup_s`` is from process start to the first gradient, with compilation, ``call_s`` one solve of a small
+    problem. Adjoints may take ``adjoint_startup_s``, modes and methods ``long_startup_s`` by their names.
     """
 
     startup_s: float = 5.0
@@ -182,8 +185,8 @@ MARKERS = "osD^v<>pPXh*H8d"
 
 @dataclass(frozen=True)
 class Look:
-    """How figures show an adapter: a ``colour`` as ``#rrggbb``, and the ``markers`` of its cells, one letter each as in
-    matplotlib. ``ValueError`` where they are none: what a plan of strangers says gets into figures."""
+    """The style of an adapter in figures: a ``colour`` as ``#rrggbb``, and the ``markers`` of its cells, one matplotlib
+    letter each. Raises ``ValueError`` for others: plans come from strangers, and their text gets into figures."""
 
     colour: str
     markers: str
@@ -197,18 +200,17 @@ class Look:
 
 @dataclass(frozen=True)
 class Adapter:
-    """A framework's declaration: what it can do, and where its program is.
+    """The declaration of a framework: its methods and modes, and the location of its program.
 
-    ``packages`` maps each import name to the distribution that provides it. ``target`` is the emitter's target,
-    ``mode_targets`` those of modes that have another. ``mode_extras`` are packages that modes need, each of the extra
-    of its name. ``refusal`` gives the reason why a cell cannot run on a problem with these facts, or ``None``.
-    ``cached_modes`` are those whose compiled code the framework finds again in another process, ``reusing_modes`` those
-    in which a cell uses what another one compiled in its process. ``variables`` gives what its workers' environment
-    must hold, and ``lacking`` the reason, with the cure, why it cannot run here though its packages are installed; both
-    start nothing. ``track`` says which problems are its own. ``recipes`` gives the ways that are recommended for a
-    problem, the best first. ``compiles_long``: it compiles for a minute or more in every process. ``cost`` is what its
-    cells take; without a ``look`` figures find one. ``locks`` gives the texts of files that pin what its workers load
-    besides Python's packages. ``script`` names the function that writes a task at a point as a script.
+    ``packages`` maps import names to distributions. ``target`` is the emitter's target, which ``mode_targets`` replaces
+    for some modes. ``mode_extras`` maps modes to the extra that they need. ``refusal`` returns the reason why a cell
+    cannot run on a problem with these facts, or ``None``. Code compiled in a mode of ``cached_modes`` is found again by
+    other processes, in a mode of ``reusing_modes`` by other cells of the process. ``variables`` returns environment
+    variables of its workers. ``lacking`` returns the reason why it cannot run here although its packages are installed,
+    and how to fix that. Both start nothing. ``track`` is the kind of problems that it runs. ``recipes`` returns the
+    recommended ways for a problem, the best first. ``compiles_long`` is true if it compiles for a minute or more in
+    every process. ``look`` is its style in figures, chosen by them if missing. ``locks`` returns the texts of files
+    that pin further dependencies of its workers. ``script`` names the function that writes a task as a script.
     """
 
     name: str
@@ -243,7 +245,7 @@ class Adapter:
 
     @property
     def cell_modes(self) -> tuple[str, ...]:
-        """The modes of cells: each mode, and those with a warm compile cache."""
+        """The modes of cells: each mode, also with a warm compile cache if it has one."""
         return (*self.modes, *(f"{mode}{WARM}" for mode in self.cached_modes))
 
     def why_not(self, cell: Cell, facts: Facts) -> str | None:
@@ -280,10 +282,9 @@ class Gradient:
 
 @dataclass(frozen=True)
 class Inside:
-    """One call as timed inside the framework, behind a bridge that the call has to cross.
+    """One call as timed inside the framework, behind a bridge.
 
-    ``ns`` is the whole of it; ``gc_ns`` and ``compile_ns`` are the parts in which rubbish was collected and code was
-    compiled.
+    ``ns`` is the whole call, ``gc_ns`` its garbage collection, ``compile_ns`` its compilation.
     """
 
     ns: int
@@ -317,12 +318,12 @@ class Trainer(ABC):
         """
 
     def evaluate(self, step: int) -> Evaluation | None:
-        """How good theta is on held-out samples after so many steps; ``None`` where there are none."""
+        """Score theta on held-out samples after ``step`` steps; ``None`` without such samples."""
         return None
 
     @abstractmethod
     def theta(self) -> FloatArray:
-        """Theta after the steps so far, (n_theta,)."""
+        """Return the current theta, (n_theta,)."""
 
 
 class Program(ABC):
@@ -332,9 +333,8 @@ class Program(ABC):
     the place of ``prepare``: what varies from call to call is the data, not the weights.
 
     ``prepare`` and ``prepare_samples`` are untimed and move the inputs to the framework. ``solve`` and ``gradient`` are
-    timed together with ``synchronise``, which must not return before the computation has ended. ``read_*`` are untimed:
-    they bring the result back to NumPy and raise :class:`~sciml_bench.record.outcome.SolverFailure` when the library
-    reports failure.
+    timed together with ``synchronise``, which must not return before the computation has ended. ``read_*`` are untimed,
+    return NumPy, and raise :class:`~sciml_bench.record.outcome.SolverFailure` if the library reports failure.
     """
 
     @abstractmethod
@@ -369,9 +369,9 @@ class Program(ABC):
         """The loss and gradient as NumPy values."""
 
     def trainer(self, training: Training) -> Trainer:
-        """What trains theta with the framework's own optimiser.
+        """Return a trainer that uses the framework's own optimiser.
 
-        Raises :class:`~sciml_bench.record.outcome.SolverFailure` where the adapter has none.
+        Raises :class:`~sciml_bench.record.outcome.SolverFailure` if the adapter has none.
         """
         raise SolverFailure(Outcome.UNSUPPORTED, "the task trains, which this adapter cannot")
 
@@ -380,19 +380,19 @@ class Program(ABC):
         return None
 
     def trace_count(self) -> int:
-        """How often the right-hand side has been traced or compiled so far; 0 for eager programs."""
+        """Return the number of traces or compilations of the right-hand side; 0 for eager programs."""
         return 0
 
     def phases_ns(self) -> dict[str, int]:
-        """How long the framework says that its own compile phases took so far, in nanoseconds by name.
+        """Return the total duration of the framework's compile phases, as it reports them, in nanoseconds by name.
 
-        Names are ``trace``, ``lower`` and ``compile``, or ``CALL_PHASE`` (``gradient_trace``) where the framework tells
-        the calls of this class apart. Phases do not contain each other. Empty for frameworks that do not tell.
+        Names are ``trace``, ``lower`` and ``compile``, or ``CALL_PHASE`` (``gradient_trace``) if it separates calls.
+        Phases do not contain each other. Empty for frameworks that report none.
         """
         return {}
 
     def cache_hits(self) -> int | None:
-        """How often compiled code was found on the disk so far; ``None`` for a framework that does not tell."""
+        """Return the number of hits in the compile cache on disk; ``None`` if the framework reports none."""
         return None
 
     def versions(self) -> dict[str, str]:

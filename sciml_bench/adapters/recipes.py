@@ -47,7 +47,7 @@ from sciml_bench.record.task import DEFAULT_SAVING, LANDING, Cell
 
 
 def model_refusal(cell: Cell, facts: Facts) -> str | None:
-    """Why a cell of a model cannot run here; ``None`` when it can. GPUs are looked for in the worker."""
+    """Return why a cell of a model cannot run here; ``None`` when it can. GPUs are looked for in the worker."""
     if cell.precision == "bfloat16" and cell.device == "cpu":
         return lacks_bfloat16()
     return None
@@ -67,13 +67,13 @@ Value = TypeVar("Value")
 
 
 def takes_explicit(facts: Facts) -> bool:
-    """Whether explicit methods are the recommended ones: as probed, or as labelled where the probe cannot tell."""
+    """Return whether explicit methods are recommended: as probed, or as labelled if the probe is undecided."""
     found = None if facts.probed is None else facts.probed.suits_explicit
     return not facts.stiff if found is None else found
 
 
 def contradicted(facts: Facts) -> bool:
-    """Whether the probe contradicts the problem's label."""
+    """Return whether the probe contradicts the problem's label."""
     return takes_explicit(facts) == facts.stiff
 
 
@@ -88,7 +88,7 @@ def takes_both(facts: Facts) -> bool:
 
 
 def is_small(facts: Facts) -> bool:
-    """Whether gradients are taken forward."""
+    """Return whether gradients are taken forward."""
     return facts.n_states + facts.n_theta <= FEW
 
 

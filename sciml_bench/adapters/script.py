@@ -41,7 +41,7 @@ def refuse(task: Task, *features: str) -> None:
 
 
 def has(task: Task, name: str) -> bool:
-    """Whether the emitted source defines a function or a constant of this name."""
+    """Return whether the emitted source defines a function or a constant of this name."""
     return f"\ndef {name}(" in task.source or f"\n{name} = " in task.source
 
 

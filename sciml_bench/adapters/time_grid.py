@@ -35,7 +35,7 @@ class Segment:
 
     @property
     def clipped(self) -> bool:
-        """Whether ``t`` must be clipped at all."""
+        """Return whether ``t`` must be clipped at all."""
         return math.isfinite(self.low) or math.isfinite(self.high)
 
 

@@ -36,11 +36,11 @@ class RankedTable:
 
     @property
     def within_group(self) -> bool:
-        """Whether the rankings are those of a group of matched rows."""
+        """Return whether the rankings are those of a group of matched rows."""
         return self.table.name.startswith("matched")
 
     def standing(self, quantity: str, row: Row) -> Standing | None:
-        """How a row stands against the fastest; ``None`` for the fastest itself and for rows that are not judged."""
+        """Return the comparison of a row with the fastest; ``None`` for the fastest and for rows without verdict."""
         return self.rankings[quantity].standing(row) if quantity in self.rankings else None
 
     def verdict(self, quantity: str, row: Row) -> str:
@@ -48,7 +48,7 @@ class RankedTable:
         return self.rankings[quantity].verdict(row) if quantity in self.rankings else ""
 
     def is_best(self, quantity: str, row: Row) -> bool:
-        """Whether a row is judged faster than every other one that has a time."""
+        """Return whether a row is judged faster than every other one that has a time."""
         found = self.rankings.get(quantity)
         return found is not None and found.lead is Lead.CLEAR and found.fastest is row
 
@@ -100,12 +100,12 @@ class Analysis:
 
     @cached_property
     def why_not_comparable(self) -> str:
-        """Why no winner is named; empty where winners may be."""
+        """Return why no winner is named; empty where winners may be."""
         return why_not_comparable(self.summary)
 
     @property
     def comparable(self) -> bool:
-        """Whether winners may be named."""
+        """Return whether winners may be named."""
         return not self.why_not_comparable
 
     @cached_property
@@ -180,5 +180,5 @@ class Analysis:
 
     @cached_property
     def cell_tally(self) -> CellTally:
-        """How many cells were planned, measured, failed and skipped."""
+        """Return how many cells were planned, measured, failed and skipped."""
         return cell_tally(self.summary)

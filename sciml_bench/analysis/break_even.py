@@ -54,7 +54,7 @@ class Overtaking:
 
     @property
     def decided(self) -> bool:
-        """Whether one of the two is ahead beyond chance at any number of gradients."""
+        """Return whether one of the two is ahead beyond chance at any number of gradients."""
         return self.low is not None and self.high is not None and (self.low > 1 or self.high < float("inf"))
 
 

@@ -60,7 +60,7 @@ def _first_solve_s(process: ProcessSummary) -> float | None:
 
 
 def _why(process: ProcessSummary, call: str, otherwise: str) -> str:
-    """Why there is no cost: the failure that kept it from this accuracy, in a few words."""
+    """Return why there is no cost: the failure that kept it from this accuracy, in a few words."""
     for point in process.points:
         half = point.half(call).kept
         if half.outcome is not None and half.outcome != "ok":

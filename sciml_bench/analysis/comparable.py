@@ -37,7 +37,7 @@ def flat(data: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def is_machine(name: str) -> bool:
-    """Whether a dotted name of the environment belongs to the machine."""
+    """Return whether a dotted name of the environment belongs to the machine."""
     return any(name == part or name.startswith(f"{part}.") for part in PARTS)
 
 
@@ -59,7 +59,7 @@ class Disturbed:
 
     @property
     def all(self) -> bool:
-        """Whether every process was."""
+        """Return whether every process was."""
         return 0 < self.total == self.count
 
     @property
@@ -76,7 +76,7 @@ def disturbed(cells: Iterable[CellSummary]) -> Disturbed:
 
 
 def why_not_comparable(summary: RunSummary) -> str:
-    """Why no winner is named in a run; empty where winners may be."""
+    """Return why no winner is named in a run; empty where winners may be."""
     profile = summary.plan["profile"]
     if not profile["comparable"]:
         return f"profile {profile['name']} runs one process per cell; use quick or more"
@@ -90,5 +90,5 @@ def why_not_comparable(summary: RunSummary) -> str:
 
 
 def comparable(summary: RunSummary) -> bool:
-    """Whether winners may be named."""
+    """Return whether winners may be named."""
     return not why_not_comparable(summary)

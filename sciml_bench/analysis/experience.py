@@ -74,7 +74,7 @@ class Features:
         return None if self.limit is None else _UNDECIDED * self.limit / self.implicit
 
     def distance(self, other: Features) -> float:
-        """How unlike two problems are, in decades over all features."""
+        """Return how unlike two problems are, in decades over all features."""
         pairs = [
             (self.n_states, other.n_states),
             (self.n_theta, other.n_theta),
@@ -181,7 +181,7 @@ _TIER = 0.5
 def turns(
     tiers: Mapping[Cell, int], features: Features, known: Sequence[Known], *, digits: float, gradients: int
 ) -> dict[Cell, float]:
-    """How early each way is to be tried, in decades of what it is expected to cost over the cheapest; early ones first.
+    """Return the order in which ways are tried, as decades of expected cost over the cheapest; the first ones first.
 
     The rules' tiers count as far as nothing like the problem was measured: half at a distance of a decade.
     """

@@ -67,7 +67,7 @@ def cell_tally(summary: RunSummary) -> CellTally:
 
 
 def grouped(reasons: Iterable[str]) -> dict[str, int]:
-    """How many cells share each reason, the most frequent first."""
+    """Return how many cells share each reason, the most frequent first."""
     return dict(Counter(reasons).most_common())
 
 
@@ -101,7 +101,7 @@ def failures(summary: RunSummary) -> list[Failure]:
 
 
 def broken(summary: RunSummary) -> bool:
-    """Whether any process, point or training ended in a way that is no result about a solver."""
+    """Return whether any process, point or training ended in a way that is no result about a solver."""
     return any(
         outcome not in RESULTS
         for cell in summary.cells.values()

@@ -43,7 +43,7 @@ class Side:
 
     @property
     def name(self) -> str:
-        """How it is called in the evidence."""
+        """Return how it is called in the evidence."""
         cell = self.row.summary.cell
         return f"{cell.adapter} {cell.method}"
 
@@ -78,7 +78,7 @@ def checklist(a: Side, b: Side, target: Target, quantity: str) -> tuple[Item, ..
 
 
 def tally(items: Iterable[Item]) -> dict[State, int]:
-    """How many items stand in each way."""
+    """Return how many items stand in each way."""
     counts = Counter(item.state for item in items)
     return {state: counts[state] for state in State}
 
@@ -88,7 +88,7 @@ def _chosen(what: str, a: str, b: str) -> Item:
 
 
 def _same(what: str, a: Side, b: Side, of: Callable[[Trace], str], text: Callable[[str], str]) -> Item:
-    """Whether all records of both say the same."""
+    """Return whether all records of both say the same."""
     found = Counter(of(trace) for side in (a, b) for trace in side.traces)
     if "" in found:
         return Item(what, State.UNKNOWN, f"{found['']} of {found.total()} records do not say")
@@ -99,7 +99,7 @@ def _same(what: str, a: Side, b: Side, of: Callable[[Trace], str], text: Callabl
 
 
 def _environments(a: Side, b: Side) -> Item:
-    """Whether both were measured on the same machine with the same software, block by block: pairs of one block are
+    """Return whether both ran on the same machine with the same software, block by block: pairs of one block are
     what is compared, and different blocks may lie on different machines."""
     what = "same hardware and software"
     found = _same(what, a, b, lambda trace: trace.environment_hash, lambda value: f"environment {value[:12]}")
@@ -197,7 +197,7 @@ def _blocks(a: Side, b: Side) -> Item:
 
 
 def _turns(a: Side, b: Side) -> Item:
-    """Whether both saw the same moments of the machine; a worker that gave nobody a turn has waited for nobody."""
+    """Return whether both saw the same moments of the machine; a worker that gave no turns did not wait either."""
     what = "steady loops in turns"
     pairs = list(zip(_by_block(a), _by_block(b), strict=False))
     alone = [x.block for x, y in pairs if not (x.waited_s > 0 and y.waited_s > 0)]

@@ -31,7 +31,7 @@ _MOST = 8
 
 
 def available() -> int:
-    """How many processes a command may share its work out to; 1 is none but its own."""
+    """Return how many processes a command may share its work out to; 1 is none but its own."""
     if parent_process() is not None:
         return 1
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -182,7 +182,7 @@ class LoadedRun:
 
     @property
     def comparable(self) -> bool:
-        """Whether winners may be named."""
+        """Return whether winners may be named."""
         return self.analysis.comparable
 
     def counting(self) -> dict[str, list[Trace]]:

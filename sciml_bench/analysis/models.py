@@ -74,7 +74,7 @@ class ModelTable:
 
 
 def is_model(problem: Mapping[str, Any]) -> bool:
-    """Whether a problem, as a plan keeps it, is a model of this track."""
+    """Return whether a problem, as a plan keeps it, is a model of this track."""
     return problem.get("suite") == CONVENTIONAL
 
 

@@ -98,7 +98,7 @@ class PointSummary:
 
     @property
     def unsteady(self) -> bool:
-        """Whether a loop of it was long enough to judge and never settled."""
+        """Return whether a loop of it was long enough to judge and never settled."""
         return "none" in (self.solve.steady_class, self.gradient.steady_class)
 
     def half(self, call: str) -> HalfSummary:
@@ -151,7 +151,7 @@ class ProcessSummary:
 
     @property
     def starved(self) -> bool:
-        """Whether other work kept it from its processors until it, or a point of it, was ended."""
+        """Return whether other work kept it from its processors until it, or a point of it, was ended."""
         return Outcome.BUSY_TIMEOUT in (self.outcome, *(point.outcome for point in self.points))
 
     @property
@@ -219,7 +219,7 @@ _BEFORE_TRAINING = ("spawn", "interpreter", "import", "build")
 
 
 def _trials(record: Record) -> Counter[tuple[float, str]]:
-    """How many trials on perturbed parameters were of each kind at each tolerance; those of points that are not there
+    """Return the number of perturbed trials of each kind at each tolerance; those of points that are not there
     do not count."""
     known = [trial for trial in record.stability if 0 <= trial.point < len(record.points)]
     kinds = ((rtol := record.points[trial.point].rtol, trial.kind(rtol)) for trial in known)

@@ -75,7 +75,7 @@ class Ranking:
         return self.rows[0]
 
     def standing(self, row: Row) -> Standing | None:
-        """How a row stands against the fastest; ``None`` for the fastest itself and for rows that are not judged."""
+        """Return the comparison of a row with the fastest; ``None`` for the fastest and for rows without verdict."""
         return next((item for item in self.standings if item.row is row), None)
 
     def verdict(self, row: Row) -> str:
@@ -136,7 +136,7 @@ def ranking(rows: Sequence[Row], quantity: str, judged: Judged | None, *, distur
 
 
 def _apart(first: Row, other: Row, quantity: str) -> bool:
-    """Whether the slowest block of a row is faster than the fastest of another by the factor ``APART``."""
+    """Return whether the slowest block of a row is faster than the fastest of another by the factor ``APART``."""
     fast, slow = (
         [time for time in time_of(row, quantity).blocks.values() if time is not None] for row in (first, other)
     )
@@ -145,7 +145,7 @@ def _apart(first: Row, other: Row, quantity: str) -> bool:
 
 
 def _independent(comparisons: Mapping[str, Comparison]) -> int:
-    """How many of the comparisons are independent of each other: on each problem one less than it has rows, taking a
+    """Return the number of independent comparisons: on each problem one less than it has rows, taking a
     row's solves and gradients as one."""
     return sum(max(0, len(comparison.rows) - 1) for comparison in comparisons.values())
 

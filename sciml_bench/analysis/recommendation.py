@@ -139,7 +139,7 @@ class Recommendation:
             yield f"{way.name}, usually the best way in {way.cell.adapter}, fails: {one_line(way.reason)}; {found}"
 
     def _was_ended(self, way: Way) -> bool:
-        """Whether a way only took longer than the best one does for all calls, which is no failure."""
+        """Return whether a way only took longer than the best one does for all calls, which is no failure."""
         return bool(self.ways) and not way.raced and way.reason.startswith(Outcome.TIMEOUT.value)
 
     @property

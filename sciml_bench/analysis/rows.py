@@ -20,7 +20,7 @@ Work = Callable[[PointSummary], WorkPoint | None]
 
 
 def is_bound(processes: Sequence[ProcessSummary], digits: float | None, work: Work) -> bool:
-    """Whether the times of these processes at ``digits`` are known from above only.
+    """Return whether the times of these processes at ``digits`` are known from above only.
 
     In every process that has points at all the loosest tolerance that was tried was measured, is more accurate than
     ``digits``, and is the first point of the front. And it is separated from the others: the fastest of them takes
@@ -100,7 +100,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """How the row is called in a sentence."""
+        """Return how the row is called in a sentence."""
         return self.summary.cell.solver
 
 

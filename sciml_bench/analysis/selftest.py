@@ -54,7 +54,7 @@ def roles(block: int, seed: int) -> tuple[str, ...]:
 
 
 def is_later(block: int, seed: int) -> bool:
-    """Whether the second of the two equal roles is measured after the first."""
+    """Return whether the second of the two equal roles is measured after the first."""
     placed = roles(block, seed)
     return placed.index(AGAIN) > placed.index(BASE)
 
@@ -85,7 +85,7 @@ class Bias:
     serial: tuple[float, float]
 
     def level(self, blocks: int, nominal: float) -> float:
-        """How often a plain t-test of so many blocks errs with the autocorrelation that was found."""
+        """Return how often a plain t-test of so many blocks errs with the autocorrelation that was found."""
         rho = min(0.95, max(0.0, self.serial[0]))
         return two_sided_p(critical_t(1 - nominal, blocks - 1) / widening(rho), blocks - 1)
 
@@ -228,12 +228,12 @@ class Figures:
 
     @property
     def level(self) -> float:
-        """How often a plain t-test errs with the autocorrelation of neighbouring blocks: the worst of the series."""
+        """Return the error rate of a plain t-test with the blocks' autocorrelation, for the worst series."""
         return max(item.bias.level(self.blocks_per_trial, NOMINAL) for item in self.series)
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Why verdicts of this machine cannot be trusted now; empty when the test is passed."""
+        """Return why verdicts of this machine cannot be trusted now; empty when the test is passed."""
         seen = self._seen()
         found = {
             Doubt.FALSE_POSITIVES: self.false_positives.share > MOST_FALSE_POSITIVES,
@@ -247,7 +247,7 @@ class Figures:
 
     @property
     def passed(self) -> bool:
-        """Whether the harness is as good as it must be."""
+        """Return whether the harness is as good as it must be."""
         return not self.doubts
 
     def _seen(self) -> set[str]:
@@ -269,14 +269,14 @@ class Figures:
 
 
 def calibrated(series: Series) -> bool:
-    """Whether the slowdown of 10 % that was made, to half a point, lies in the interval of the one that was read."""
+    """Return whether the measured interval contains the true slowdown of 10 %, to half a point."""
     _, low, high = series.slower[JUDGED]
     made = 1 + SLOW_DOWNS[JUDGED]
     return low <= made + READ_TO and made - READ_TO <= high
 
 
 def excluded(series: Series) -> bool:
-    """Whether the intervals exclude that a label is worth 8 % in any of the orders, or a place in the block is."""
+    """Return whether the intervals exclude an effect of 8 % of a label, in any order, or of a place in the block."""
     edge, of = 1 + EXCLUDED, series.bias
     return all(1 / edge < low and high < edge for _, low, high in (of.label, of.position, *of.orders.values()))
 

@@ -43,7 +43,7 @@ class SelfTest:
     folder: Path
 
     def age_days(self, now: datetime.datetime) -> float:
-        """How old it is."""
+        """Return how old it is."""
         return (now - self.made_at).total_seconds() / 86_400.0
 
 

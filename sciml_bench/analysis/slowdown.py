@@ -41,7 +41,7 @@ class Difference:
 
     @property
     def known(self) -> bool:
-        """Whether it is known of at least one of the two."""
+        """Return whether it is known of at least one of the two."""
         return {self.fast, self.slow} - {NOT_KNOWN, NOT_COUNTED} != set()
 
 
@@ -196,7 +196,7 @@ def _share(ratio: float, work_ratio: float, counted: str, one: str) -> str:
 
 
 def _own_cost(fast: Row, slow: Row, quantity: str) -> Iterator[str]:
-    """Whether the gap lies in the gradient itself rather than in the solve."""
+    """Return whether the gap lies in the gradient itself rather than in the solve."""
     a, b = _over_solve(fast), _over_solve(slow)
     if quantity != "gradient" or a is None or b is None or not a or not b:
         return

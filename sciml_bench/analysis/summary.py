@@ -35,7 +35,7 @@ class CellSummary:
 
     @property
     def is_default(self) -> bool:
-        """Whether it is what its library does unless it is told otherwise, where its best way is another."""
+        """Return whether it is what its library does unless it is told otherwise, where its best way is another."""
         return self.role == DEFAULT
 
     def keep(self, process: ProcessSummary) -> None:
@@ -65,12 +65,12 @@ class CellSummary:
 
     @property
     def measured(self) -> bool:
-        """Whether at least one process measured at least one point."""
+        """Return whether at least one process measured at least one point."""
         return any(process.outcome is Outcome.OK for process in self.processes)
 
     @property
     def timed(self) -> bool:
-        """Whether there is a time to show: solves may be good where every gradient failed."""
+        """Return whether there is a time to show: solves may be good where every gradient failed."""
         return any(point.solve.seconds is not None or point.gradient.seconds is not None for point in self.points)
 
     @property
@@ -84,7 +84,7 @@ class CellSummary:
 
     @property
     def point_outcomes(self) -> Counter[Outcome]:
-        """How the points of all processes ended."""
+        """Return how the points of all processes ended."""
         return Counter(point.outcome for point in self.points)
 
     @property

@@ -33,11 +33,11 @@ class Solver:
 
     @property
     def name(self) -> str:
-        """How it is called in a sentence."""
+        """Return how it is called in a sentence."""
         return self.cell.solver
 
     def one_method(self, other: Solver) -> bool:
-        """Whether only the sensitivity differs."""
+        """Return whether only the sensitivity differs."""
         return _method(self.cell) == _method(other.cell)
 
 
@@ -112,7 +112,7 @@ class Axis:
 
     @property
     def tolerance(self) -> bool:
-        """Whether the sizes are tolerances (as 1/rtol) of one problem."""
+        """Return whether the sizes are tolerances (as 1/rtol) of one problem."""
         return self.over == "tolerance"
 
 
@@ -200,7 +200,7 @@ def sweep_tables(summary: RunSummary) -> Iterator[SweepTable]:
 
 
 def _is_told(value: Value, axis: Axis) -> bool:
-    """Whether there is something to tell: a number, or of more and more steps that it is less than can be measured."""
+    """Return whether there is something to report: a number, or growing steps whose memory is too small to measure."""
     return value.spread is not None or (axis.over == "span" and value.reason == BELOW)
 
 
@@ -284,7 +284,7 @@ def _of_blocks(cell: CellSummary, blocks: Mapping[int, float | None], reason: st
 
 
 def _ended(cell: CellSummary) -> str:
-    """How the points of a cell ended, where none is good."""
+    """Return how the points of a cell ended, where none is good."""
     outcomes = cell.point_outcomes
     return outcomes.most_common(1)[0][0].value if outcomes and "ok" not in outcomes else ""
 

@@ -79,7 +79,7 @@ def curve_process(cell: CellSummary) -> ProcessSummary:
 
 
 def distances(rows: Sequence[TrainingRow]) -> tuple[Distance, ...]:
-    """How far the final thetas of each pair are apart, where both took the same steps."""
+    """Return how far the final thetas of each pair are apart, where both took the same steps."""
     pairs = ((a, b, _distance(b.trained, a.trained)) for a, b in combinations(rows, 2) if a.trained is not b.trained)
     return tuple(Distance(a.cell, b.cell, value) for a, b, value in pairs if value is not None)
 

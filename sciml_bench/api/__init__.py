@@ -69,14 +69,14 @@ def advise(
     wait: bool = False,
     listener: Listener | None = None,
 ) -> Found:
-    """Which way to take for so many gradients, or solves, of a problem at a relative error of ``accuracy``.
+    """Find the cheapest way to make ``count`` gradients, or solves, of a problem at a relative error of ``accuracy``.
 
-    A training is as many gradients as it has steps; without a ``count``, 1000 of the others are wanted.
+    ``count`` is 1000 by default, and the number of steps for a training.
 
-    ``problem`` is a name of the catalog or a problem file. All ways are looked at, and the best compete, in about
+    ``problem`` is a name of the catalog or a problem file. All ways are tried, and the best compete, in about
     ``within_s`` seconds. ``found.recommendation.sentences`` is the answer in words, ``found.recommendation.ways`` are
-    all ways with a time, the one to take first, and ``found.script(way)`` is a way as a script of its own. ``listener``
-    follows what happens, see :class:`~sciml_bench.run.advising.Listener`.
+    all ways with a time, the best one first, and ``found.script(way)`` returns a way as a self-contained script.
+    ``listener`` follows the progress, see :class:`~sciml_bench.run.advising.Listener`.
 
     >>> found = api.advise("lotka-volterra", within_s=300)  # doctest: +SKIP
     >>> print(*found.recommendation.sentences)  # doctest: +SKIP
@@ -120,18 +120,18 @@ def plan(
     memory_limit_bytes: int | None = None,
     out: Path | str = RESULTS,
 ) -> Plan:
-    """What would be measured, in which order, at what cost, and what is skipped and why. Starts nothing.
+    """Plan a run: its cells, their order and cost, and the reason for each skipped cell. Starts nothing.
 
-    ``what`` are names of suites, names of problems of the catalog, and paths of problem files (``.toml``); nothing
-    stands for the whole catalog. The other words select as the options of ``sciml-bench run`` do. Costs are those of
-    the newest run below ``out`` with the same profile, else estimates: ``plan.cost_s()``.
+    ``what`` are names of suites, names of problems of the catalog, and paths of problem files (``.toml``), by default
+    the whole catalog. The other arguments select like the options of ``sciml-bench run``. ``plan.cost_s()`` is taken
+    from the newest run below ``out`` with the same profile, or estimated.
 
     >>> made = api.plan("stiff", adapters=["scipy"], profile="smoke")
     >>> made.profile.name, made.cost_s() > 0, sorted({item.cell.adapter for item in made.planned})
     ('smoke', True, ['scipy'])
 
     Raises:
-        UsageError: a name is unknown, or nothing that is asked for is installed.
+        UsageError: a name is unknown, or no selected framework is installed.
         ProblemError: a problem file is wrong.
     """
     from sciml_bench.plan.selection import Selection
@@ -169,9 +169,9 @@ def run(
 ) -> Run:
     """Carry out a plan here, each cell in fresh processes, and return the run.
 
-    An unfinished run of the same plan below ``out`` is continued, unless ``resume`` says ``False``; with ``True``
-    there must be one. ``progress`` is called after each process, for example ``progress=print``; without it nothing is
-    printed. An interruption (``KeyboardInterrupt``) keeps what was measured, and the same call continues it.
+    An unfinished run of the same plan below ``out`` is resumed, unless ``resume`` is ``False``; with ``True`` there
+    must be one. ``progress`` is called after each process, for example ``progress=print``; without it nothing is
+    printed. An interruption (``KeyboardInterrupt``) keeps all measurements, and the same call resumes the run.
 
     Raises:
         UsageError: the plan is empty, or there is nothing to resume.
@@ -195,14 +195,14 @@ def run(
 
 
 def load(name: Path | str | None = None, out: Path | str = RESULTS) -> Run:
-    """A run from its folder, by its name below ``out``, or the newest one there.
+    """Load a run from its folder, by its name below ``out``, or the newest one there.
 
     >>> api.load(run.folder).folder == run.folder
     True
 
     Raises:
         UsageError: there is no run yet.
-        StoreError: the folder is not a run, or its plan cannot be read.
+        StoreError: the folder holds no run, or its plan cannot be read.
     """
     from sciml_bench.record.run_folder import find_run
 
@@ -212,7 +212,7 @@ def load(name: Path | str | None = None, out: Path | str = RESULTS) -> Run:
 
 
 def analyse(run: Run | Path | str) -> Analysis:
-    """What a run says: see :class:`~sciml_bench.analysis.analysis.Analysis`.
+    """Analyse a run: see :class:`~sciml_bench.analysis.analysis.Analysis`.
 
     >>> api.analyse(run).why_not_comparable
     'profile smoke runs one process per cell; use quick or more'
@@ -231,13 +231,13 @@ def compare(
     band: float | None = None,
     each_tolerance: bool = False,
 ) -> Comparison:
-    """Two runs, or with ``of`` and ``others`` two selections of cells of one run, in four verdicts at equal accuracy.
+    """Compare two runs, or two selections of cells of one run (``of`` and ``others``), at equal accuracy.
 
     ``of``, ``others`` and ``keyword`` are expressions as in ``pytest -k``. Ratios within ``band`` (5 %) of 1 count as
     the same. ``repeated`` are runs that repeat one of two with the same software. ``comparison.lines`` are its lines.
 
     Raises:
-        UsageError: both or none of the two forms are asked for, or what is given cannot be compared, with the reason.
+        UsageError: not exactly one of the two forms is used, or the sides cannot be compared, with the reason.
     """
     from sciml_bench.analysis.comparison.checked import BAND, between_runs, within_run
 
@@ -267,9 +267,9 @@ def report(
     progress: Callable[[str], None] | None = None,
     processes: int = 1,
 ) -> Path:
-    """Write the page of runs, one HTML file that needs no network; of several the others are compared with the first.
+    """Write the page of runs, one HTML file that needs no network. Further runs are compared with the first.
 
-    Large runs are read and drawn by so many ``processes``.
+    ``processes`` is the number of processes that read and draw a large run.
 
     >>> api.report(run, folder / "report.html").name
     'report.html'
@@ -293,7 +293,7 @@ def report(
 
 
 def problem(name: Path | str) -> Problem | Model:
-    """A problem of the catalog by its name, or that of a file: checked, with its equations as SymPy expressions.
+    """Load and check a problem of the catalog or a problem file, with its equations as SymPy expressions.
 
     >>> robertson = api.problem("robertson")
     >>> robertson.title, [state.name for state in robertson.states]
@@ -316,7 +316,7 @@ def list(
     suites: Words = (),
     out: Path | str = RESULTS,
 ) -> Sequence[Mapping[str, Any]]:
-    """Problems of the catalog, of some ``suites`` or of all; suites; adapters and what they can do; runs below ``out``.
+    """List problems of the catalog (of some ``suites`` or all), suites, adapters and their methods, or runs.
 
     >>> [row["suite"] for row in api.list("suites")]
     ['conventional', 'neural', 'nonstiff', 'pde', 'stiff']
@@ -342,5 +342,5 @@ def _run(of: Run | Path | str) -> Run:
 
 
 def _words(names: Words) -> tuple[str, ...]:
-    """Names; one alone may stand for itself."""
+    """Return names as a tuple; a single name needs no list."""
     return (names,) if isinstance(names, str) else tuple(names)

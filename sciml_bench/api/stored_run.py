@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """A run in its folder: what was planned, what was measured, and what that says.
+    """A run in its folder: its plan, its records, and their analysis.
 
-    Everything is read when it is first asked for, and kept; load the folder again to see later records.
+    Everything is read on first use and kept; load the folder again to see later records.
     """
 
     def __init__(self, folder: Folder):
@@ -27,12 +27,12 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Where it is."""
+        """The path of its folder."""
         return self.stored.folder
 
     @property
     def plan(self) -> Mapping[str, Any]:
-        """The plan as it was written: profile, settings, problems, cells, and what was skipped with the reasons."""
+        """The plan as it was written: profile, settings, problems, cells, and skipped cells with the reasons."""
         return self.stored.plan
 
     @property
@@ -42,12 +42,12 @@ class Run:
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
-        """What every process left, in the order of the file; lines that hold no record are logged and left out."""
+        """The record of each process, in the order of the file; damaged lines are logged and left out."""
         return tuple(self.stored.records())
 
     @cached_property
     def analysis(self) -> Analysis:
-        """What the records say: rows, rankings with intervals, advice, failures."""
+        """The analysis of the records: rows, rankings with intervals, advice, failures."""
         from sciml_bench.analysis.analysis import Analysis
         from sciml_bench.analysis.summary import summarise
 
@@ -70,7 +70,7 @@ class Run:
         return Frame(COLUMNS, sample_rows(self.stored, lambda _: None))
 
     def charts(self, kind: str = "work-precision", problem: str | None = None) -> Sequence[Chart]:
-        """The charts of a kind, of one problem or of all; none where there is nothing to draw.
+        """The charts of a kind, of one problem or of all; an empty list if there is nothing to draw.
 
         A chart shows itself in a notebook; ``chart.save(path)`` writes PNG, SVG or PDF, ``chart.rows`` are its data.
 
@@ -82,7 +82,7 @@ class Run:
         return charts(self.analysis.summary, kind, problem)
 
     def verify(self) -> Verification:
-        """Whether it was measured by the rules: ``verify().valid``, and each breach with its rule."""
+        """Check the run against all rules: ``verify().valid``, and each violation with its rule."""
         from sciml_bench.verify.verify import verify_run
 
         return verify_run(self.stored)

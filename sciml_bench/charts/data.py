@@ -61,12 +61,12 @@ class ProblemData:
 
     @cached_property
     def comparable(self) -> bool:
-        """Whether the times of this run may be compared."""
+        """Return whether the times of this run may be compared."""
         return bool(self.summary.plan["profile"]["comparable"])
 
     @cached_property
     def processes(self) -> str:
-        """How many processes a cell has, in words."""
+        """Return how many processes a cell has, in words."""
         counts = sorted({len(cell.processes) for cell in self.cells})
         if not counts:
             return "no process"
@@ -80,7 +80,7 @@ class ProblemData:
         return "" if self.comparable else "A check that everything works: its times are not for comparison."
 
     def style(self, cell: CellSummary) -> Style:
-        """How a cell is drawn."""
+        """Return how a cell is drawn."""
         return self.palette.style(configuration(cell.cell))
 
     def divisions(self) -> Iterator[tuple[str, tuple[CellSummary, ...]]]:
@@ -113,7 +113,7 @@ def places(cell: CellSummary, processes: Iterable[ProcessSummary] | None = None)
 
 
 def ending(cell: CellSummary) -> str:
-    """How a cell ended; one that was measured without a right first gradient says so."""
+    """Return how a cell ended; one that was measured without a right first gradient says so."""
     if cell.outcome is not None and not cell.measured:
         phases = {process.phase for process in cell.processes if process.outcome is cell.outcome}
         phase = phases.pop() if len(phases) == 1 else None
@@ -173,7 +173,7 @@ class RunData:
 
     @property
     def comparable(self) -> bool:
-        """Whether the times of this run may be compared."""
+        """Return whether the times of this run may be compared."""
         return bool(self.summary.plan["profile"]["comparable"])
 
     @cached_property

@@ -133,7 +133,7 @@ def _seams(bars: Sequence[tuple[Sequence[float], float]], least: float) -> Itera
 
 
 def _reach(cell: CellSummary) -> float:
-    """How far the bar or the mark of a cell reaches, in seconds."""
+    """Return how far the bar or the mark of a cell reaches, in seconds."""
     first = cell.first_gradient_process
     return max(sum(_parts(cell)), 0.0 if first is None else first.median, 1e-3)
 

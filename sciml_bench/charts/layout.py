@@ -50,11 +50,11 @@ class Grid:
 
     @property
     def single(self) -> bool:
-        """Whether there is one panel only."""
+        """Return whether there is one panel only."""
         return self._columns == 1
 
     def leftmost(self, place: int) -> bool:
-        """Whether a panel stands at the left."""
+        """Return whether a panel stands at the left."""
         return place % self._columns == 0
 
     def open(self, backend: Backend) -> None:
@@ -117,7 +117,7 @@ class Legend:
 
     @property
     def height_in(self) -> float:
-        """How high it is."""
+        """Return how high it is."""
         return self._lines * LINE_IN + 0.08 if self._entries else 0.0
 
     def draw(self, backend: Backend, left: float = 0.1, bottom: float = 0.06) -> None:

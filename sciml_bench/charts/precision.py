@@ -91,7 +91,7 @@ class Line:
 
     @property
     def failures(self) -> str:
-        """How many points failed and how, such as ``timeout 2 of 9``; empty when none did."""
+        """Return how many points failed and how, such as ``timeout 2 of 9``; empty when none did."""
         return ", ".join(f"{name} {count} of {self.points}" for name, count in self.failed)
 
 
@@ -134,7 +134,7 @@ def _line(cell: CellSummary, quantity: Quantity) -> Line:
 
 
 def _ending(point: PointSummary, quantity: Quantity) -> str:
-    """How the half of a point that is drawn ended."""
+    """Return how the half of a point that is drawn ended."""
     if quantity.seconds(point) is not None:
         return Outcome.OK.value
     return "no time" if point.outcome is Outcome.OK else point.outcome.value

@@ -38,7 +38,7 @@ class Style:
     filled: bool
 
     def look(self, **changes: Any) -> dict[str, Any]:
-        """How a line and its markers are drawn, with ``changes`` to it."""
+        """Return how a line and its markers are drawn, with ``changes`` to it."""
         look: dict[str, Any] = {
             "color": self.colour,
             "marker": self.marker,

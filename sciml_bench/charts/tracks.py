@@ -225,7 +225,7 @@ def _draw(backend: Backend, data: RunData, found: Tracks) -> None:
 
 
 def _style(data: RunData, found: Tracks, name: str) -> Style:
-    """How an ecosystem is drawn: as the first of its cells."""
+    """Return how an ecosystem is drawn: as the first of its cells."""
     first = next(lane for lane in found.lanes if lane.ecosystem == name)
     style = data.palette.style(configuration(first.cell.cell))
     return dataclasses.replace(style, marker="d", dashes=(), filled=True)

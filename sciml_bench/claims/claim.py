@@ -84,7 +84,7 @@ class Conditions:
 
     @property
     def distance(self) -> str:
-        """How far ours are from the source's: how many differ or are unknown, and which."""
+        """Return how far ours are from the source's: how many differ or are unknown, and which."""
         if self.marked(Mark.NOT_MEASURED):
             return "nothing measured to compare with"
         parts = [
@@ -213,7 +213,7 @@ class Figure:
 
     @property
     def is_count(self) -> bool:
-        """Whether it is free of hardware."""
+        """Return whether it is free of hardware."""
         return self.quantity in COUNTS
 
     @property
@@ -334,7 +334,7 @@ class Claim:
 
     @property
     def testable(self) -> bool:
-        """Whether the suite has both settings of it."""
+        """Return whether the suite has both settings of it."""
         return self.published is not None and self.fair is not None
 
     @property

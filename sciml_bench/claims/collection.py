@@ -37,7 +37,7 @@ def together(claims: Iterable[Claim], profile: Profile) -> tuple[tuple[Claim, ..
 
 
 def joins(claim: Claim, group: Sequence[Claim], profile: Profile) -> bool:
-    """Whether a claim is measured in the run of these others."""
+    """Return whether a claim is measured in the run of these others."""
     one = group[0]
     return (
         claim.figure.calls == one.figure.calls

@@ -57,7 +57,7 @@ class Evidence:
 
     @property
     def why(self) -> str:
-        """Why there is no ratio; empty when there is one."""
+        """Return why there is no ratio; empty when there is one."""
         if self.alone and (missing := self.slow.why or self.fast.why):
             return f"the cell {missing}"
         told = [f"the {name} side {side.why}" for name, side in (("fast", self.fast), ("slow", self.slow)) if side.why]
@@ -248,7 +248,7 @@ def _of_blocks(cell: CellSummary, blocks: Mapping[int, float | None]) -> Measure
 
 
 def _ended(cell: CellSummary) -> str:
-    """How a side without a number ended."""
+    """Return how a side without a number ended."""
     if not cell.processes:
         return "was not measured"
     for process in cell.processes:

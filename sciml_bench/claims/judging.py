@@ -188,7 +188,7 @@ def _bounded(claim: Claim, setting: Setting, read: Evidence, judgement: Judgemen
 
 
 def _bound(side: Side | None, measured: Measured) -> str:
-    """Why the number of a side is an upper bound; empty where it is none."""
+    """Return why the number of a side is an upper bound; empty where it is none."""
     if measured.at_most:
         return "is more accurate than what both are compared at, even at its loosest tolerance"
     return f"represents {side.stands_for}, which is faster" if side is not None and side.stands_for else ""

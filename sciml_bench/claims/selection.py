@@ -72,7 +72,7 @@ def write_workloads(claims: Sequence[Claim], folder: Path) -> tuple[Written, ...
 
 
 def same_workload(workloads: Sequence[Workload]) -> bool:
-    """Whether these are the same problem with the same values."""
+    """Return whether these are the same problem with the same values."""
     one, *others = workloads
     return all((it.problem, it.changes) == (one.problem, one.changes) for it in others)
 
@@ -115,7 +115,7 @@ def _written(claim: Claim, setting: str, workload: Workload, folder: Path, namin
 
 
 def _same_truth(problem: Problem | Model, base: Problem | Model) -> bool:
-    """Whether the base's reference is the problem's; that of a model ends at its largest batch."""
+    """Return whether the base's reference is the problem's; that of a model ends at its largest batch."""
     return problem.spec_hash == base.spec_hash and _largest_batch(problem) <= _largest_batch(base)
 
 
@@ -205,7 +205,7 @@ def needed(claim: Claim, adapters: Mapping[str, Adapter]) -> tuple[str, ...]:
 
 
 def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> str:
-    """Why a claim cannot be tested here; empty when it can. It names the cure where there is one."""
+    """Return why a claim cannot be tested here; empty when it can. It names the cure where there is one."""
     if cpu_only and claim.needs.device != "cpu":
         return "it needs a GPU, which --cpu leaves out"
     if claim.published is None and claim.fair is None:

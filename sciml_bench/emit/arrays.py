@@ -81,7 +81,7 @@ WORTH = 1.25
 
 
 def has_arrays(problem: Problem) -> bool:
-    """Whether modules of this problem have ``prepared``: all its quantities are numbers, computed by formulas."""
+    """Return whether modules of this problem have ``prepared``: its quantities are numbers, computed by formulas."""
     return problem.all_scalar and not problem.networks and not problem.latent and not problem.controls
 
 

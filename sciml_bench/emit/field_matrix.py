@@ -44,7 +44,7 @@ def placed(blocks, places, shape):
 
 
 def has_field_matrix(problem: Problem) -> bool:
-    """Whether a module of this problem may be written so."""
+    """Return whether a module of this problem may be written so."""
     around = problem.networks or problem.latent or problem.controls
     return bool(problem.grids) and not around and problem.batch.size == 1 and problem.n_states <= LARGEST
 
@@ -119,7 +119,7 @@ class _Split:
         self._rest.append(sympy.Add(*rest))
 
     def _taken(self, row: int, term: Node, factor: Node) -> bool:
-        """Whether a term times a factor is linear or constant; it is then part of the matrix or of the offsets."""
+        """Return whether a term times a factor is linear or constant, and so part of the matrix or of the offsets."""
         numbers = [a for a in sympy.Mul.make_args(term) if self._is_number(a)]
         others = [a for a in sympy.Mul.make_args(term) if not self._is_number(a)]
         factor = sympy.Mul(factor, *numbers)

@@ -92,7 +92,7 @@ class _OfTime:
         self._decider = Decider(system.t, dict(zip(system.p, values, strict=False)), self._statements)
 
     def holds(self, condition: Basic) -> bool | None:
-        """Whether a condition holds; ``None`` where it depends on more than the time."""
+        """Return whether a condition holds; ``None`` where it depends on more than the time."""
         held = self._asked(self._decider.holds, condition)
         if held is not None or not isinstance(condition, sympy.And | sympy.Or):
             return held
@@ -133,7 +133,7 @@ class _OfTime:
             raise UnsupportedExpression(f"when '{about}' changes cannot be decided: {error}") from None
 
     def _has_states(self, expr: Basic) -> bool:
-        """Whether it depends on a state, also through what has been defined before."""
+        """Return whether it depends on a state, also through what has been defined before."""
         return any(self._is_of_states(symbol) for symbol in expr.free_symbols)
 
     def _is_of_states(self, symbol: Any) -> bool:

@@ -99,7 +99,7 @@ class Forms:
         return self._known[expr]
 
     def level(self, polynomial: Polynomial) -> int:
-        """How many units are inside each other in it."""
+        """Return how many units are inside each other in it."""
         entries = (entry for factors in polynomial for factor in factors for entry, _ in factor.weights)
         return max((self.units[entry].level for entry in entries if entry in self.units), default=0)
 
@@ -194,7 +194,7 @@ def total(polynomials: Iterable[Polynomial]) -> Polynomial:
 
 
 def is_affine(polynomial: Polynomial) -> bool:
-    """Whether no entries are multiplied."""
+    """Return whether no entries are multiplied."""
     return all(len(factors) <= 1 for factors in polynomial)
 
 

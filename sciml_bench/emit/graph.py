@@ -50,7 +50,7 @@ class Branches(Protocol):
     """Settles what depends on the time alone; ``None`` stands for what depends on more."""
 
     def holds(self, condition: Basic) -> bool | None:
-        """Whether a condition holds."""
+        """Return whether a condition holds."""
 
     def sign(self, expr: Expr) -> int | None:
         """The sign of an expression: 1, 0 or -1."""

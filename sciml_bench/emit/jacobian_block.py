@@ -29,5 +29,5 @@ class Block:
 
     @property
     def is_zero(self) -> bool:
-        """Whether there is no derivative."""
+        """Return whether there is no derivative."""
         return self.diagonal == 0 and not self.matrices

@@ -66,7 +66,7 @@ class Printer(PythonCodePrinter):
         return code[1:-1] if self._is_product(expression) else code
 
     def _is_product(self, expr: Node) -> bool:
-        """Whether a power is printed as a product: of Python's floats, PyTorch and TensorFlow those are slower."""
+        """Return whether a power is printed as a product, which is faster for floats, PyTorch and TensorFlow."""
         if not (expr.is_Pow and expr.base.is_Symbol and expr.exp in (2, 3)):
             return False
         return self.target.products or (not self.target.traced and self.shape(expr.base) == ())

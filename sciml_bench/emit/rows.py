@@ -68,7 +68,7 @@ def best(rows: Sequence[Polynomial], entries: Sequence[int], order: Sequence[Sym
 
 
 def cost(way: Way, entries: Sequence[int]) -> float:
-    """How many operations it takes, large matrices counted as more."""
+    """Return how many operations it takes, large matrices counted as more."""
     match way:
         case Linear(rows):
             return 0.0 if is_all(way, entries) else 1.0 + len(rows) * len(entries) / ENTRIES_PER_OPERATION
@@ -80,7 +80,7 @@ def cost(way: Way, entries: Sequence[int]) -> float:
 
 
 def is_all(rows: Linear, entries: Sequence[int]) -> bool:
-    """Whether the forms are the entries themselves, all and in their order."""
+    """Return whether the forms are the entries themselves, all and in their order."""
     return [row.entry for row in rows.rows] == list(entries)
 
 

@@ -148,7 +148,7 @@ class Variation:
 
     @cached_property
     def has_second(self) -> bool:
-        """Whether the second derivatives are few enough to be written out."""
+        """Return whether the second derivatives are few enough to be written out."""
         variables = {*self.states, *self.theta}
         return sum(len(entry.free_symbols & variables) for entry in self.jacobian.values()) <= SECOND_DERIVATIVES
 

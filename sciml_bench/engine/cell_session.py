@@ -127,7 +127,7 @@ def first_calls(task: Task) -> Task:
 
 
 def measures_energy(task: Task) -> bool:
-    """Whether energy is measured in the steady loops, which then must not be taken apart."""
+    """Return whether energy is measured in the steady loops, which then must not be taken apart."""
     return task.sampling.steady_s >= SHORTEST_WINDOW_S and bool(energy_counters(task.cell.device)[0])
 
 

@@ -230,7 +230,7 @@ def _training(task: Task, log: EventLog, ending: Ending) -> Trained | None:
 
 
 def _verdict(task: Task, log: EventLog, ending: Ending) -> tuple[Outcome, str | None, str]:
-    """How the worker as a whole did: ok when it told every point and its end."""
+    """Return how the worker as a whole did: ok when it told every point and its end."""
     if ending.outcome is not None:
         return ending.outcome, log.phase, ending.message
     if log.end is None:

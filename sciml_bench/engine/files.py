@@ -56,7 +56,7 @@ class FilesEngine(Engine):
 
 
 def _is_written(unit: Unit, path: Path) -> bool:
-    """Whether a file is a unit of the same plan, block and problem, maybe of more jobs than are left now."""
+    """Return whether a file is a unit of the same plan, block and problem, maybe of more jobs than are left now."""
     if not path.is_file():
         return False
     try:

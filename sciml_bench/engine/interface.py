@@ -1,8 +1,8 @@
-"""What carries out units of work, wherever it does so: the local engine, or one that hands units to other machines.
+"""The interface of engines, which run units of work on this machine or on others.
 
-An engine gets units (:meth:`Engine.submit`), says what becomes of them (:meth:`Engine.wait`), and ends them
-(:meth:`Engine.cancel`). Who submits does not know where a unit runs. What an engine says comes as *happenings*: a job
-reported an event, a job was measured, a unit was handed over or ended.
+An engine accepts units (:meth:`Engine.submit`), reports their progress (:meth:`Engine.wait`), and ends them
+(:meth:`Engine.cancel`). The caller does not know where a unit runs. Progress comes as *happenings*: a job reported an
+event, a job was measured, a unit was handed over or ended.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sciml_bench.record.record import Record
 
 @dataclass(frozen=True)
 class Told:
-    """The worker of a job reported an event; ``index`` is the job's in its unit. Some engines see no workers."""
+    """The worker of job ``index`` of a unit reported an event. Some engines see no workers."""
 
     unit: Unit
     index: int
@@ -39,7 +39,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Ended:
-    """A unit ended. ``lost`` says why jobs of it were not measured; it is empty when all were."""
+    """A unit ended. ``lost`` is the reason why some of its jobs were not measured, empty if all were."""
 
     unit: Unit
     lost: str = ""
@@ -47,7 +47,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class HandedOver:
-    """A unit is a file now, and is carried out later and elsewhere; what that leaves is merged into the run."""
+    """A unit was written to a file, to be run later and elsewhere; its shard is then merged into the run."""
 
     unit: Unit
     path: Path
@@ -58,31 +58,31 @@ OnHappening = Callable[[Happening], None]
 
 
 class Engine(ABC):
-    """Carries out units. A context manager: what still runs at its end is cancelled, unless it was left running."""
+    """Runs units. A context manager, which cancels running units at its end."""
 
     name: str
     room = 1
-    """How many units it wants at once; with more, later blocks do not wait for what earlier ones show."""
+    """Number of units it accepts at once; with more than one, later blocks do not see results of earlier ones."""
     finishes_groups = True
-    """Whether it can go on with a group of cells that this machine began."""
+    """True if it can continue a group of cells that this machine began."""
 
     @abstractmethod
     def submit(self, unit: Unit) -> None:
-        """Take a unit over. :class:`EngineError` when it cannot be."""
+        """Accept a unit. Raises :class:`EngineError` if it cannot."""
 
     @abstractmethod
     def wait(self, on: OnHappening) -> None:
-        """Report what happens until at least one unit has ended or was handed over; return at once when none is there.
+        """Report happenings until at least one unit has ended or was handed over; return at once without units.
 
-        What ``on`` raises ends the unit that it was called for, and is raised here, as is ``KeyboardInterrupt``.
+        An exception from ``on`` ends the unit of the happening and is raised here, like ``KeyboardInterrupt``.
         """
 
     @abstractmethod
     def cancel(self) -> None:
-        """End what runs and forget what waits. What was measured has been reported."""
+        """End running units and forget waiting ones. All measurements have been reported."""
 
     def resume(self) -> Sequence[Unit]:
-        """Units that an earlier process submitted and that still run or wait: they need not be submitted again."""
+        """Return units of an earlier process that still run or wait, and need not be submitted again."""
         return ()
 
     def __enter__(self) -> Self:
@@ -95,7 +95,7 @@ class Engine(ABC):
 
 
 class OneByOne(Engine):
-    """An engine that carries out its units one after the other, in this process."""
+    """An engine that runs its units one after the other, in this process."""
 
     def __init__(self) -> None:
         self._waiting: deque[Unit] = deque()
@@ -109,7 +109,7 @@ class OneByOne(Engine):
 
     @abstractmethod
     def carry_out(self, unit: Unit, on: OnHappening) -> None:
-        """Carry out a unit and report all that happens, its end last."""
+        """Run a unit and report its happenings, its end last."""
 
     def cancel(self) -> None:
         # The workers of the unit at hand ended when its measurements were closed.

@@ -58,7 +58,7 @@ class ProcessTree:
         return sum(_rss_bytes(process) for process in (self._root, *self._children.values()))
 
     def ended(self) -> bool:
-        """Whether the worker itself has ended; it may still wait to be reaped."""
+        """Return whether the worker itself has ended; it may still wait to be reaped."""
         try:
             return self._root.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
         except psutil.NoSuchProcess:
@@ -190,7 +190,7 @@ class WorkerWatch:
         self._log, self._limits, self._line_to_go = log, limits, task_json.encode() + b"\n"
 
     def paused(self) -> Ending:
-        """How a worker that waits for its next task ended the last one: well, as far as its process is concerned."""
+        """Return the ending of the last task of a worker that waits for its next one: its process is well."""
         return Ending(None, "", self._tail.decode(errors="replace").strip(), self._peak_rss_bytes)
 
     def _pass_turn_token(self) -> None:
@@ -248,7 +248,7 @@ class WorkerWatch:
         return told
 
     def _told_all(self) -> bool:
-        """Whether the worker has closed its side of the protocol."""
+        """Return whether the worker has closed its side of the protocol."""
         return self._process.stdout not in {key.fileobj for key in self._selector.get_map().values()}
 
     def _drain(self) -> None:
@@ -337,7 +337,7 @@ class WorkerWatch:
             )
 
     def _pass_deadline(self) -> bool:
-        """Whether the worker has had its time."""
+        """Return whether the worker has had its time."""
         ended = self._patience.ended()
         if ended is not None:
             outcome, how = ended

@@ -38,7 +38,7 @@ class Line:
         return self.ranked.verdict(quantity, self.row) or None if self.ranked and self.row else None
 
     def standing(self, quantity: str) -> Standing | None:
-        """How it stands against the fastest of its table."""
+        """Return how it stands against the fastest of its table."""
         return self.ranked.standing(quantity, self.row) if self.ranked and self.row else None
 
 

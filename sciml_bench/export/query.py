@@ -345,7 +345,7 @@ def _load(connection: DuckDBPyConnection, question: str, runs: Sequence[Run]) ->
 
 
 def _lines(run: Run) -> int:
-    """How many lines the file has; the last may lack its end."""
+    """Return how many lines the file has; the last may lack its end."""
     from sciml_bench.record.lines import numbered_lines
 
     return sum(1 for _, line in numbered_lines(run.records_path) if line.strip())

@@ -105,7 +105,7 @@ def _used_s(pid: int) -> float:
 
 
 def _busy_s(times: Any) -> float:
-    """How long a processor has not been idle, the time that was stolen from it left out."""
+    """Return how long a processor has not been idle, the time that was stolen from it left out."""
     return sum(getattr(times, name, 0.0) for name in ("user", "nice", "system", "irq", "softirq"))
 
 
@@ -134,7 +134,7 @@ def _cpuinfo_mhz(cpus: Collection[int]) -> list[float]:
 
 
 def _throttle_count(cpus: Collection[int]) -> int | None:
-    """How often these processors, or their packages, were slowed for their heat since the machine started."""
+    """Return how often these processors, or their packages, were slowed for their heat since the machine started."""
     names = ("core_throttle_count", "package_throttle_count")
     found = [_number(_CPU_FOLDER / f"cpu{cpu}/thermal_throttle/{name}") for cpu in cpus for name in names]
     known = [int(count) for count in found if count is not None]
@@ -181,7 +181,7 @@ CLOCK_GAP_SHARE = 1e-3
 
 
 def disturbances(conditions: Conditions, *, threads: int, processors: int) -> list[str]:
-    """Why a measurement under these conditions is noisy, each as ``id: sentence``; empty when it is not."""
+    """Return why a measurement under these conditions is noisy, each as ``id: sentence``; empty when it is not."""
     before, after, during = (conditions.get(name, {}) for name in ("before", "after", "during"))
     return [*_meanwhile(during, threads, processors), *_state(before, after, processors), *_gpu(before, after, during)]
 

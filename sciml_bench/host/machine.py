@@ -105,7 +105,7 @@ def _turbo(folder: Path) -> str | None:
 
 
 def _quota_cores(root: Path) -> float | None:
-    """How many processors' worth of time the control group may use; ``None`` without a limit."""
+    """Return how many processors' worth of time the control group may use; ``None`` without a limit."""
     words = (text(root / "sys/fs/cgroup/cpu.max") or "").split()
     if len(words) == 2 and words[0].isdigit():
         return round(int(words[0]) / int(words[1]), 2)

@@ -20,7 +20,7 @@ _SLOWED_BY = (
 
 
 def uses_nvidia(device: str) -> bool:
-    """Whether a cell's device is one of NVIDIA's."""
+    """Return whether a cell's device is one of NVIDIA's."""
     return device.partition(":")[0] in ("cuda", "gpu")
 
 

@@ -59,7 +59,7 @@ _BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}
 
 @cache
 def lacks_bfloat16() -> str | None:
-    """Why bfloat16 cannot be measured on this processor: it would be emulated. ``None`` where it has instructions."""
+    """Return why bfloat16 cannot be measured on this processor, which would emulate it; ``None`` if it can."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

@@ -121,5 +121,5 @@ def make_caches(caches: Path) -> None:
 
 
 def count_cache_files(caches: Path) -> int:
-    """How many files the compile caches hold: the proof that they were cold or warm before, and used after."""
+    """Return how many files the compile caches hold: the proof that they were cold or warm before, and used after."""
     return sum(len(files) for _, _, files in os.walk(caches))

@@ -164,7 +164,7 @@ def _worst_component(found: _Judging) -> tuple[int | None, float | None]:
 
 
 def _excused(found: _Judging, bound: float) -> int:
-    """How many weights are off by more than the bound of themselves, by no more than the tolerance explains."""
+    """Return how many weights are off by more than the bound of themselves, by no more than the tolerance explains."""
     weights = np.zeros(len(found.truth), dtype=bool)
     for group in found.groups:
         weights[group.members] = group.weights

@@ -85,7 +85,7 @@ class Patience:
         return None
 
     def _lost_s(self) -> float:
-        """How long others had the worker's processors since the first look, on average over these."""
+        """Return how long others had the worker's processors since the first look, on average over these."""
         if self._first is None:
             return 0.0
         last = self._used()

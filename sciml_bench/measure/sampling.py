@@ -118,7 +118,7 @@ def gradient_call(program: Program, task: Task, point: Point) -> Call:
 
 
 def _prepare(program: Program, task: Task, point: Point) -> Callable[[Any], Any]:
-    """How the inputs of calls are made: of theta, or for a model of the places of its samples."""
+    """Return how the inputs of calls are made: of theta, or for a model of the places of its samples."""
     prepare = program.prepare if task.learning is None else program.prepare_samples
     return lambda varied: prepare(varied, point)
 
@@ -222,7 +222,7 @@ class Loop:
             elapsed_s = now_s
 
     def _size(self, sampling: Sampling | None) -> int:
-        """How many calls run in the next batch: one until it is known that they are short, none too many."""
+        """Return how many calls run in the next batch: one until it is known that they are short, none too many."""
         if sampling is None or not self.samples:
             return 1
         count = len(self.samples)

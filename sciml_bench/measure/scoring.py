@@ -72,7 +72,7 @@ def _digits(error: np.ndarray, floor: np.ndarray) -> float | None:
 
 
 def _miss(name: str, error: np.ndarray, floor: np.ndarray, bound: float) -> str:
-    """Why an error is past its bound although the reference's own uncertainty is granted."""
+    """Return why an error is past its bound although the reference's own uncertainty is granted."""
     if np.all(error <= bound + floor):
         return ""
     return f"the {name} is {np.max(error):.1e}, its bound {bound:.1e}"

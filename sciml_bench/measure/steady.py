@@ -93,7 +93,7 @@ def _steady_state(times: FloatArray) -> Steady:
 
 
 def settled(samples_ns: Sequence[int]) -> bool:
-    """Whether a warm-up may end: its calls have a steady segment that is long enough to be one."""
+    """Return whether a warm-up may end: its calls have a steady segment that is long enough to be one."""
     state = steady_state(samples_ns)
     return state is not None and state["class"] != "none" and len(samples_ns) - state["start"] >= FEWEST_SAMPLES
 
@@ -215,7 +215,7 @@ class WarmUp:
         self._loops -= 1
 
     def rule(self, loop: Loop) -> Callable[[int, float], bool]:
-        """Whether a loop is finished after so many calls and seconds.
+        """Return whether a loop is finished after so many calls and seconds.
 
         The fixed number of calls is made whatever the time; after it the loop ends when its calls have settled, when
         one more would pass its share of the box, or when there are as many as a measured loop may have.

@@ -142,7 +142,7 @@ def _facts(program: Program | None) -> WorkerFacts:
 
 
 def _cache_hits(program: Program | None) -> int | None:
-    """How often the framework found its needs in the compile cache on disk; ``None`` if it does not report that."""
+    """Return the number of hits in the compile cache on disk; ``None`` if the framework reports none."""
     if program is None:
         return None
     try:

@@ -133,7 +133,7 @@ def load_model(path: Path | str) -> Model:
 
 
 def is_model_file(path: Path) -> bool:
-    """Whether a file declares a model of this track; a file that cannot be read does not."""
+    """Return whether a file declares a model of this track; a file that cannot be read does not."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -84,7 +84,7 @@ def _makes(cell: Cell, call: str) -> bool:
 
 
 def _tier(cell: Cell, entry: PlannedProblem, adapter: Adapter) -> int | None:
-    """How early a way is tried; ``None`` if it is not."""
+    """Return how early a way is tried; ``None`` if it is not."""
     recipes = recipes_of(adapter, entry)
     method = adapter.method(cell.method)
     either = takes_both(entry.facts) or (method.adaptive and method.family in _EITHER)

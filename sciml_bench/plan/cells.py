@@ -52,7 +52,7 @@ def labels(items: Iterable[Item]) -> Iterator[str]:
 
 
 def count(items: Iterable[Item]) -> int:
-    """How many labels they stand for."""
+    """Return how many labels they stand for."""
     return sum(1 if isinstance(item, str) else prod(map(len, item)) for item in items)
 
 
@@ -181,7 +181,7 @@ def _recipe(cell: Cell) -> Recipe:
 
 
 def trains(cell: Cell, entry: PlannedProblem, adapter: Adapter) -> bool:
-    """Whether theta is trained in this cell: the first recommended one of its adapter, in the main precision."""
+    """Return whether theta is trained in this cell: the first recommended one of its adapter, in the main precision."""
     if cell.sensitivity in WITHOUT_GRADIENTS:
         return False
     return cell.precision == entry.precisions[0] and _recipe(cell) in recipes_of(adapter, entry)[:1]
@@ -195,7 +195,7 @@ def _cold(cell: Cell) -> Cell:
 def _outside(
     cell: Cell, entry: PlannedProblem, adapter: Adapter, selection: Selection, profile: Profile, partners: set[Cell]
 ) -> str:
-    """Why a profile leaves a cell out; empty when it does not."""
+    """Return why a profile leaves a cell out; empty when it does not."""
     if cell.label in selection.cells:
         return ""
     if not entry.named and entry.tier not in profile.tiers:
@@ -233,7 +233,7 @@ def _taken(adapter: Adapter, entry: PlannedProblem, profile: Profile) -> tuple[R
 
 
 def _in_breadth(cell: Cell, entry: PlannedProblem, adapter: Adapter, selection: Selection, profile: Profile) -> bool:
-    """Whether the profile measures this cell. An axis that the user names is free; the others follow a recipe."""
+    """Return whether the profile measures this cell. An axis named by the user is free; the others follow a recipe."""
     free = tuple(map(bool, (selection.methods, selection.sensitivities, selection.modes, selection.savings)))
     recipes = recipes_of(adapter, entry) if any(free) else _taken(adapter, entry, profile)
     if any(_follows(cell, recipe, free) for recipe in recipes):
@@ -247,7 +247,7 @@ def _in_breadth(cell: Cell, entry: PlannedProblem, adapter: Adapter, selection: 
 
 
 def _suited(cell: Cell, entry: PlannedProblem, adapter: Adapter) -> bool:
-    """Whether a method is of a kind that a problem takes."""
+    """Return whether a method is of a kind that a problem takes."""
     method = adapter.method(cell.method)
     return method.adaptive and (takes_both(entry.facts) or method.stiff != takes_explicit(entry.facts))
 

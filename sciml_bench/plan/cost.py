@@ -20,7 +20,7 @@ CALLS_TO_SETTLE = 10
 
 
 def hopeless(method: Method, facts: Facts) -> bool:
-    """Whether a cell is expected to run into its time limit, once: what fails in its solver is not repeated."""
+    """Return whether a cell is expected to run into its time limit, once: what fails in its solver is not repeated."""
     return not method.implicit and not takes_explicit(facts)
 
 

@@ -106,7 +106,7 @@ class Plan:
 
     @cached_property
     def trainings(self) -> tuple[Training | None, ...]:
-        """How theta is trained in each planned cell, where it is."""
+        """Return how theta is trained in each planned cell, where it is."""
         return tuple(self.material.training(item.cell) for item in self.planned)
 
     def cost_s(self, slots: Iterable[Slot] | None = None) -> float:

@@ -43,7 +43,7 @@ class PlannedProblem:
 
     @property
     def track(self) -> str:
-        """Whether solvers run it, or frameworks as a model."""
+        """Return whether solvers run it, or frameworks as a model."""
         return CONVENTIONAL if self.suite == CONVENTIONAL else SOLVERS
 
     @cached_property
@@ -82,12 +82,12 @@ class PlannedProblem:
 
     @property
     def training(self) -> Training | None:
-        """How theta is trained, where it is."""
+        """Return how theta is trained, where it is."""
         return self.declared.training
 
     @property
     def fusion(self) -> bool:
-        """Whether it is there to set the modes of each framework side by side."""
+        """Return whether it is there to set the modes of each framework side by side."""
         return "fusion" in self.tags
 
     @property
@@ -102,7 +102,7 @@ class PlannedProblem:
 
     @property
     def stiff(self) -> bool:
-        """Whether its file calls it stiff. Which methods suit it, a probe says: ``recipes.takes_explicit``."""
+        """Return whether its file calls it stiff. Which methods suit it, a probe says: ``recipes.takes_explicit``."""
         return self.suite == "stiff" or "stiff" in self.tags
 
     @cached_property

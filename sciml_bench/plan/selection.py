@@ -164,7 +164,7 @@ class Selection:
         return compile_keyword(self.keyword)
 
     def contains(self, cell: Cell) -> bool:
-        """Whether the cell was asked for (the suite and the problem are chosen before, by the catalog)."""
+        """Return whether the cell was asked for (the suite and the problem are chosen before, by the catalog)."""
         if self.cells and cell.label not in self.cells:
             return False
         axes = (

@@ -111,7 +111,7 @@ class Decider:
         return constant, varying
 
     def holds(self, condition: Node, span: Span) -> bool:
-        """Whether a condition holds inside a span.
+        """Return whether a condition holds inside a span.
 
         Raises:
             Switches: it changes.

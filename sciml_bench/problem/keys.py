@@ -90,7 +90,7 @@ class Flag(Key):
     schema: Schema = field(init=False, default_factory=lambda: {"type": "boolean"})
 
     def read(self, document: Document, data: dict[str, Any], table: str) -> bool:
-        """Whether it is set.
+        """Return whether it is set.
 
         Raises:
             ProblemError: it is neither true nor false.

@@ -139,7 +139,7 @@ def _refuse_mixed(reader: Reader, problem: Problem) -> None:
 
 
 def _mixed(expr: Node, shapes: dict[Node, Shape], same: set[Node]) -> str:
-    """Why an expression cannot be computed for many trajectories at once; empty where it can."""
+    """Return why an expression cannot be computed for many trajectories at once; empty where it can."""
     if isinstance(expr, Operator) and not isinstance(expr, _OF_TRAJECTORIES):
         return f"{type(expr).__name__} is for single trajectories"
     arguments = expr.args[1:] if isinstance(expr, NetworkOutput) else expr.args

@@ -113,7 +113,7 @@ class Loss:
 
     @property
     def is_latent(self) -> bool:
-        """Whether it takes more than the states: theta, or data of the trajectories."""
+        """Return whether it takes more than the states: theta, or data of the trajectories."""
         return self.of is not None or self.penalty is not None or bool(self.given or self.label)
 
     def weights_at(self, k: int) -> tuple[float, ...]:
@@ -214,7 +214,7 @@ class Problem:
 
     @cached_property
     def n_named(self) -> int:
-        """How many of the flat parameters are not weights of networks; they come first."""
+        """Return how many of the flat parameters are not weights of networks; they come first."""
         return sum(len(parameter.values) for parameter in self.parameters)
 
     @property
@@ -327,13 +327,13 @@ class Problem:
 
     @property
     def input_derivatives(self) -> bool:
-        """Whether the right-hand side takes derivatives of a network with respect to its inputs."""
+        """Return whether the right-hand side takes derivatives of a network with respect to its inputs."""
         expressions = (*self.equations.values(), *(definition.expr for definition in self.definitions))
         return any(expression.has(NetworkGradient, NetworkDivergence) for expression in expressions)
 
     @property
     def latent(self) -> bool:
-        """Whether the solve stands between what is computed before it, or looked at after it, from theta or data."""
+        """Return whether theta or data enter the initial values or the loss around the solve."""
         computed = any(state.start is not None for state in self.states)
         return computed or self.loss.is_latent or bool(self.given)
 
@@ -355,7 +355,7 @@ class Problem:
 
     @property
     def all_scalar(self) -> bool:
-        """Whether every state and definition is a scalar; parameters may be vectors that are read by element."""
+        """Return whether every state and definition is a scalar; parameters may be vectors that are read by element."""
         return all(state.shape == () for state in self.states) and all(d.shape == () for d in self.definitions)
 
     def numbers(self) -> Numbers:

@@ -130,7 +130,7 @@ def sign_of_number(number: Node) -> int:
 
 
 def same_time(a: Node, b: Node, span: Span) -> bool:
-    """Whether two exact times are the same to the bits that times have."""
+    """Return whether two exact times are the same to the bits that times have."""
     if a == b:
         return True
     with bits(_HIGH_BITS):

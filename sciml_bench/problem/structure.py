@@ -75,7 +75,7 @@ MOST_TERMS = 2000
 
 
 def why_not_local(problem: Problem) -> str:
-    """Why the equations are not the same for every point and of its neighbours alone; empty where they are."""
+    """Return why the equations are not the same for every point and of its neighbours alone; empty where they are."""
     shapes = {state.shape for state in problem.states}
     if () in shapes:
         return "it has states as well as vectors or fields"

@@ -296,7 +296,7 @@ class _Finder:
                     self._walk(place, piece, span)
 
     def _decide(self, place: _Place, part: Node, span: Span) -> bool | None:
-        """Whether a condition holds; ``None`` where its elements differ, where it moves, and for magnitudes."""
+        """Return whether a condition holds; ``None`` where its elements differ, where it moves, and for magnitudes."""
         answers: set[bool | None] = set()
         try:
             for element in self.elements.of(self.decider.expanded(part)):

@@ -221,7 +221,7 @@ def _network(base: Problem, wanted: str) -> str:
 
 
 def parameters_at(base: Problem, name: str, width: int) -> int:
-    """How many components theta has when the hidden layers of a network have this width."""
+    """Return how many components theta has when the hidden layers of a network have this width."""
     others = sum(len(network.weights) for network in base.networks if network.name != name)
     layers = next(network for network in base.networks if network.name == name).layers
     sizes = [layers[0].inputs, *([width] * (len(layers) - 1)), layers[-1].outputs]

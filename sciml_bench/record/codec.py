@@ -226,7 +226,7 @@ _KNOWN_OR_NOT = frozenset((int, float, type(None)))
 
 
 def _fits(kind: Any) -> Callable[[Collection[Any]], bool] | None:
-    """Whether all values fit a kind; ``None`` where that cannot be seen without reading each."""
+    """Return whether all values fit a kind; ``None`` where that cannot be seen without reading each."""
     if kind is str:
         return lambda values: _TEXTS.issuperset(map(type, values))
     if kind is int:

@@ -38,7 +38,7 @@ class Nothing:
 
     @property
     def is_result(self) -> bool:
-        """Whether it says by itself that the solver fails: a time limit that was passed beside other work does not."""
+        """Return whether it proves a failure of the solver: a time limit passed next to other work does not."""
         return self.outcome in RESULTS and not (self.outcome is Outcome.TIMEOUT and self.disturbed)
 
 
@@ -59,13 +59,13 @@ def settled(found: Iterable[Nothing]) -> int | None:
 
 
 def measured_something(record: Record) -> bool:
-    """Whether any call of it was good."""
+    """Return whether any call of it was good."""
     return record.outcome is Outcome.OK or any(
         Outcome.OK in (point.solve.outcome, point.gradient.outcome) for point in record.points
     )
 
 
 def is_starved(record: Record) -> bool:
-    """Whether other work kept its worker from its processors until that was ended."""
+    """Return whether other work kept its worker from its processors until that was ended."""
     training = () if record.training is None else (record.training.outcome,)
     return Outcome.BUSY_TIMEOUT in (record.outcome, *training, *(point.outcome for point in record.points))

@@ -37,7 +37,7 @@ class Trajectories:
 
     @property
     def outcomes(self) -> Counter[Outcome]:
-        """How many trajectories ended in each way."""
+        """Return how many trajectories ended in each way."""
         counted = Counter(outcome for _, outcome in self.failed)
         return Counter({Outcome.OK: self.size - len(self.failed)}) + counted
 

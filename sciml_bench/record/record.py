@@ -99,7 +99,7 @@ class Record(Measurement, Placement):
 
     @property
     def own_s(self) -> float:
-        """How long the process was there, without the time in which others of its group had their turn."""
+        """Return how long the process was there, without the time in which others of its group had their turn."""
         return self.wall_s - self.waited_s
 
     @classmethod
@@ -170,7 +170,7 @@ def _sha256(text: str) -> str:
 
 
 def supersedes(later_attempt: int, earlier_attempt: int) -> bool:
-    """Whether a record counts in the place of one on an earlier line for the same cell and block."""
+    """Return whether a record counts in the place of one on an earlier line for the same cell and block."""
     return later_attempt >= earlier_attempt
 
 

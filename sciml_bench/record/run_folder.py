@@ -160,7 +160,7 @@ class Run:
 
 
 def is_record(line: bytes) -> bool:
-    """Whether a line holds a whole record."""
+    """Return whether a line holds a whole record."""
     try:
         Record.from_json(line)
     except ValueError:

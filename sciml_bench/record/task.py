@@ -99,12 +99,12 @@ class Cell:
 
     @property
     def caches(self) -> str:
-        """Whether the compile caches on the disk are ``cold`` or ``warm`` when the process starts."""
+        """Return whether the compile caches on the disk are ``cold`` or ``warm`` when the process starts."""
         return "warm" if self.mode.endswith(WARM) else "cold"
 
     @property
     def framework_mode(self) -> str:
-        """How the framework is run: the mode without what it says of caches."""
+        """Return how the framework is run: the mode without what it says of caches."""
         return self.mode.removesuffix(WARM)
 
 
@@ -153,7 +153,7 @@ class Numbers:
 
     @property
     def n_named(self) -> int:
-        """How many of the parameters are no weights of networks; they come first."""
+        """Return how many of the parameters are no weights of networks; they come first."""
         return len(self.p) - self.n_weights
 
     @property

@@ -42,12 +42,12 @@ class Trained:
 
     @property
     def first_step_ns(self) -> int | None:
-        """How long the first step took, compilation included."""
+        """Return how long the first step took, compilation included."""
         return self.step_ns[0] if self.step_ns else None
 
     @property
     def later_ns(self) -> tuple[int, ...]:
-        """How long the steps after the first took."""
+        """Return how long the steps after the first took."""
         return self.step_ns[1:]
 
     @property

@@ -220,7 +220,7 @@ class Case:
             ) from error
 
     def invariant_digits(self, rows: Sequence[tuple[arb, ...]]) -> dict[str, float]:
-        """How many digits each invariant keeps over the saved times, relative to the magnitudes of its terms."""
+        """Return how many digits each invariant keeps over the saved times, relative to the magnitudes of its terms."""
         digits: dict[str, float] = {}
         for name, expr in self.system.invariants.items():
             function = _Function(replace(self.system, outputs=(expr,)), self.problem)

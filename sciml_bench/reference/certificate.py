@@ -386,7 +386,7 @@ def _extremes(case: Case, gradient_values: Sequence[arb]) -> list[int]:
 
 
 def _is_below_differences(case: Case, i: int, adjoint: arb, difference: arb, loss: arb) -> bool:
-    """Whether a derivative is so small against the loss that differences see no more of it than they agree on."""
+    """Return whether a derivative is too small against the loss to be seen beyond the agreement of differences."""
     size = case.theta_sizes[i]
     noise = abs(adjoint - difference) * size
     return bool(abs(adjoint) * size <= _BELOW_DIFFERENCES * abs(loss)) and bool(noise <= _NOISE * abs(loss))

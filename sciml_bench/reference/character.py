@@ -272,7 +272,7 @@ def _jacobian(span: Span, t: float, y: Vector, states: Vector) -> Vector:
 
 
 def _structure(matrices: Sequence[Vector]) -> tuple[int, int]:
-    """How many entries are not zero anywhere, and the half width of the narrowest band found."""
+    """Return how many entries are not zero anywhere, and the half width of the narrowest band found."""
     pattern = np.any([np.isfinite(matrix) & (matrix != 0) for matrix in matrices], axis=0)
     rows, columns = np.nonzero(pattern)
     if not len(rows):

@@ -55,7 +55,7 @@ class Agreement:
 
     @property
     def holds(self) -> bool:
-        """Whether it is as good as it claims to be."""
+        """Return whether it is as good as it claims to be."""
         return self.found >= self.claimed - _PUBLISHED_SLACK
 
 

@@ -113,7 +113,7 @@ def _digits(one: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def depends_on_time(problem: Problem) -> bool:
-    """Whether the time stands in the right-hand side."""
+    """Return whether the time stands in the right-hand side."""
     if problem.controls:
         return True
     system = scalarise(problem)

@@ -85,7 +85,7 @@ def prove(case: Case, trajectory: Trajectory, negligible: FloatArray, most_s: fl
 
 
 def predicted_steps(case: Case, trajectory: Trajectory) -> float:
-    """How many steps an enclosure would take, right to a factor of some three; infinite where that cannot be said."""
+    """Return the number of steps of an enclosure, to a factor of about three; infinite if that is unknown."""
     dynamics, p = case.dynamics, np.array([float(value) for value in case.start.p])
     times = np.array([to_double(case.problem.t0), *trajectory.mesh])
     lengths, total = np.diff(times), _PER_STEP * len(trajectory.mesh)

@@ -140,7 +140,7 @@ class _Step:
         return bool(np.all(whole <= _SMOOTH * closer + least))
 
     def _spread(self, centre: float, radius: float) -> FloatArray:
-        """How far the right-hand side may be from its value at a centre, over the disk around it, (n,)."""
+        """Return how far the right-hand side may be from its value at a centre, over the disk around it, (n,)."""
         far = radius * self.h
         state = self._state(centre)
         disks = [_disk(value, far * speed) for value, speed in zip(state, self.speed, strict=True)]
@@ -150,7 +150,7 @@ class _Step:
         return np.array([_radius(value) for value in values])
 
     def _follows(self, at: float) -> bool:
-        """Whether the slope of the polynomial is the right-hand side at a point, at the precision of the step."""
+        """Return whether the polynomial's slope equals the right-hand side at a point, at the precision of the step."""
         y, z, f, p = self.exact
         n = len(y)
         weights = _exact_weights(self.place.tableau.stages, at, flint.ctx.prec)

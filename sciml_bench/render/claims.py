@@ -73,7 +73,7 @@ def distance_text(claim: Claim) -> str:
 
 
 def remarks(judged: Judged) -> tuple[str, ...]:
-    """Why the rulings are what they are; one sentence where both settings share it."""
+    """Return why the rulings are what they are; one sentence where both settings share it."""
     published, fair = (_reason(judged.findings[name]) for name in ("published", "fair"))
     if published == fair:
         return (published,)

@@ -175,7 +175,7 @@ def _notes(line: Compared, at: bool = True) -> Iterator[str]:
 
 
 def _undecided(line: Compared) -> str:
-    """Why a line is undecided, or what would decide it."""
+    """Return why a line is undecided, or what would decide it."""
     if line.judgement.ratio.n < 2:
         return "undecided: a single process shows no spread"
     if line.judgement.held in (Held.RUN, Held.ALIKE, Held.DISTURBED):

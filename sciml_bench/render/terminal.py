@@ -289,7 +289,7 @@ def _without_columns(table: Table) -> Iterator[str]:
 
 
 def _width(grid: Grid, console: Console) -> int:
-    """How many columns of a terminal a grid needs."""
+    """Return how many columns of a terminal a grid needs."""
     return Measurement.get(console, console.options.update(width=_UNLIMITED), grid).maximum
 
 

@@ -182,7 +182,7 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
 
 
 def _turns(asked: Asked, tiers: Mapping[Cell, int]) -> dict[Cell, float]:
-    """How early each way is tried: by the rules, and by what gradients cost on problems that are like this one."""
+    """Return the order in which ways are tried: by the rules, and by the cost of gradients on similar problems."""
     learnt = experience.shipped() if asked.advised.call == GRADIENT else []
     features = experience.Features.of(asked.entry.facts)
     return experience.turns(tiers, features, learnt, digits=asked.advised.digits, gradients=asked.advised.count)

@@ -62,11 +62,11 @@ class Budget:
             self._slowest = max(self._slowest, (time.monotonic() - began) / cost_s)
 
     def fits(self, cost_s: float) -> bool:
-        """Whether what is estimated to take so long can be begun."""
+        """Return whether what is estimated to take so long can be begun."""
         return cost_s * self._slowest <= self.left_s
 
     def refusal(self, cost_s: float) -> str:
-        """Why what takes so long is left out."""
+        """Return why what takes so long is left out."""
         return f"left out to stay within {self.minutes:g} minutes (--minutes): it takes about {cost_s / 60:.1f} min"
 
 
@@ -189,7 +189,7 @@ def plan_of(claims: Sequence[Claim], folder: Path, options: Mapping[str, Any]) -
 
 
 def _unplanned(plan: Plan) -> str:
-    """Why a plan has no cells at all; a single one that is skipped is a result of its side."""
+    """Return why a plan has no cells at all; a single one that is skipped is a result of its side."""
     if plan.planned:
         return ""
     return "; ".join(dict.fromkeys(item.reason for item in plan.skipped)) or "no cell of it is known"

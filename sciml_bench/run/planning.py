@@ -101,7 +101,7 @@ def earlier_costs(folder: Path, profile: str) -> Mapping[str, float]:
 
 
 def newest_spread(folder: Path) -> Spread | None:
-    """How processes spread in the newest run that shows it."""
+    """Return how processes spread in the newest run that shows it."""
     from sciml_bench.analysis.power import spread_of
     from sciml_bench.analysis.summary import summarise
 

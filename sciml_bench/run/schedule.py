@@ -93,11 +93,11 @@ class History:
         ]
 
     def has_begun(self, group: Sequence[Placement]) -> bool:
-        """Whether a process of a group was measured."""
+        """Return whether a process of a group was measured."""
         return any((place.cell_id, place.block) in self.attempts for place in group)
 
     def _is_settled(self, cell_id: str, block: int) -> bool:
-        """Whether a process before this block has settled that the cell fails."""
+        """Return whether a process before this block has settled that the cell fails."""
         last = settled(self.nothing.get(cell_id, ()))
         return last is not None and last < block
 

@@ -64,7 +64,7 @@ class Order:
 
     @property
     def settled(self) -> bool:
-        """Whether every library was tried, and the last ways were all far from the best."""
+        """Return whether every library was tried, and the last ways were all far from the best."""
         broken = any(self._left[name] and name not in self._totals for name in self._named)
         return not self._unseen and not broken and bool(self._totals) and self._far >= _IN_A_ROW
 

@@ -46,7 +46,7 @@ class Session:
         return remaining(self.plan, self.run)
 
     def goes_one_by_one(self) -> bool:
-        """Whether workers run one after the other where others take turns: energy needs whole loops."""
+        """Return whether workers run one after the other where others take turns: energy needs whole loops."""
         of_device = {self.plan.planned[slot.index].cell.device: slot for slot in self.left()}
         return self.plan.profile.comparable and any(
             measures_energy(self.plan.task(slot)) for slot in of_device.values()

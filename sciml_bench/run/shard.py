@@ -98,12 +98,12 @@ class Shard:
 
     @property
     def is_whole(self) -> bool:
-        """Whether its unit was carried out to its end."""
+        """Return whether its unit was carried out to its end."""
         return (self.folder / END).is_file()
 
     @cached_property
     def end(self) -> End:
-        """How it ended. :class:`StoreError` where that cannot be read."""
+        """Return how it ended. :class:`StoreError` where that cannot be read."""
         path = self.folder / END
         try:
             return decode_json(End, path.read_bytes())
@@ -182,7 +182,7 @@ def _left(unit: Unit, history: History) -> list[Job]:
 
 
 def is_complete(unit: Unit, records: Sequence[Record]) -> bool:
-    """Whether nothing of a unit is left."""
+    """Return whether nothing of a unit is left."""
     return not _left(unit, History.of(records))
 
 

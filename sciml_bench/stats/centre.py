@@ -122,12 +122,12 @@ def process_median(samples: Sequence[float]) -> float | None:
 
 
 def finite(values: Sequence[float]) -> bool:
-    """Whether all are finite; one sum tells, unless it overflows."""
+    """Return whether all are finite; one sum tells, unless it overflows."""
     return math.isfinite(sum(values)) or all(map(math.isfinite, values))
 
 
 def spread(values: Iterable[float | None]) -> Spread | None:
-    """How one number per process spreads; processes without a number (``None``) are left out.
+    """Return how one number per process spreads; processes without a number (``None``) are left out.
 
     Returns ``None`` when no process has one.
     """

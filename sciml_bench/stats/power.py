@@ -27,7 +27,7 @@ def smallest_change(sd_log: float, n: int, power: float = 0.8, level: float = 0.
 
 
 def processes_for(change: float, sd_log: float, power: float = 0.8, level: float = 0.05) -> int:
-    """How many block pairs find a relative ``change`` with ``power``: the inverse of :func:`smallest_change`.
+    """Return how many block pairs find a relative ``change`` with ``power``: the inverse of :func:`smallest_change`.
 
     Raises:
         ValueError: ``change`` is 0 or not above −1, or so small that more than ten million would be needed; and as

@@ -40,7 +40,7 @@ class Beaten(Generic[Key]):
 
     @property
     def failed(self) -> bool:
-        """Whether it left since it gave nothing."""
+        """Return whether it left since it gave nothing."""
         return self.by is None
 
 

@@ -87,7 +87,7 @@ def interval(differences: Sequence[float], error_rate: float) -> tuple[float, fl
 
 
 def _reach(differences: Sequence[float], mean: float, threshold: float, sign: float) -> float:
-    """How far from the mean, in one direction, evidence is first enough."""
+    """Return how far from the mean, in one direction, evidence is first enough."""
 
     def enough(distance: float) -> bool:
         return log_evidence([value - mean - sign * distance for value in differences]) >= threshold

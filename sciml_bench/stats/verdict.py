@@ -152,8 +152,11 @@ def judge(
 
 
 def processes_to_tell(ratio: Ratio, gap: float) -> int | None:
-    """How many more processes a side take the edge of an interval so far, in logs, from its middle, with a probability
-    of 80 %; ``None`` where that cannot be told, see :class:`Judgement`."""
+    """Return the number of further processes per side that a verdict needs, with a probability of 80 %.
+
+    They bring the edge of the interval within ``gap``, in logs, of its middle. ``None`` if the number is unknown, see
+    :class:`Judgement`.
+    """
     if ratio.n < 2 or ratio.sd_log is None:
         return None
     needed = max(ratio.n + 1, _fewest(gap, ratio.sd_log, (ratio.confidence, 2 * Rule.power - 1)))
@@ -236,7 +239,7 @@ def _judged(ratio: Ratio, proof: _Proof, rule: Rule, alike: _Alike) -> Judgement
 
 
 def _needs_p_alone(ratio: Ratio) -> bool:
-    """Whether sides are so far apart that no drift of a machine that can be measured on makes it."""
+    """Return whether sides are so far apart that no drift of a machine that can be measured on makes it."""
     return abs(math.log(ratio.estimate)) > math.log(LEAST_RATIO_OF_FEW)
 
 

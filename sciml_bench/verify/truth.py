@@ -165,7 +165,7 @@ def catalog(record: Record, _intent: Intent, known: KnownProblem) -> Iterator[st
 
 
 def recomputable(record: Record, known: KnownProblem) -> str:
-    """Why scores cannot be computed again for this record; empty when they can."""
+    """Return why scores cannot be computed again for this record; empty when they can."""
     if record.spec_hash != known.spec_hash:
         return "the problem has changed since"
     stored = known.reference or known.model_truth

@@ -35,7 +35,7 @@ class Breach:
 
     @property
     def invalid(self) -> bool:
-        """Whether what broke the rule does not count."""
+        """Return whether what broke the rule does not count."""
         return self.rule.severity is Severity.INVALID
 
 
@@ -51,7 +51,7 @@ class Judged:
 
     @property
     def valid(self) -> bool:
-        """Whether the record counts."""
+        """Return whether the record counts."""
         return not self.broken
 
 
@@ -68,7 +68,7 @@ class Verification:
 
     @property
     def valid(self) -> bool:
-        """Whether the run as a whole, and every record, satisfies every rule."""
+        """Return whether the run as a whole, and every record, satisfies every rule."""
         return not any(breach.invalid for breach in self.breaches)
 
 

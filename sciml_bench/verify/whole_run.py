@@ -84,7 +84,7 @@ class Seen:
 
     @property
     def failed_throughout(self) -> bool:
-        """Whether the solver failed and nothing was measured: such a cell is not run again in later blocks."""
+        """Return whether the solver failed and nothing was measured: such a cell is not run again in later blocks."""
         return self.outcome is not Outcome.OK and self.outcome in RESULTS and not self.measured
 
 

@@ -21,7 +21,7 @@ PART = "diffeqpy"
 
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
-    """Why a cell cannot run on a problem with these facts."""
+    """Return why a cell cannot run on a problem with these facts."""
     if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
         return "diffeqpy is given right-hand sides written number by number, not vectors, fields, networks or paths"
     if facts.batch > 1:
@@ -30,7 +30,7 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
 
 
 def lacking(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Why diffeqpy cannot run here, with the cure; ``None`` when it can. Reads files only, starts nothing.
+    """Return why diffeqpy cannot run here, with the cure; ``None`` when it can. Reads files only, starts nothing.
 
     When it is imported, diffeqpy installs what it does not find: a Julia by that name, and packages that the project
     does not name itself. Neither may happen in a worker.

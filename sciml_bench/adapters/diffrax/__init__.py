@@ -39,7 +39,7 @@ SPLIT = tuple(
 
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
-    """Why a cell cannot run on a problem with these facts."""
+    """Return why a cell cannot run on a problem with these facts."""
     if facts.controlled and cell.sensitivity == "backsolve":
         return "BacksolveAdjoint would solve for the gradient by every number of the paths that drive the equation, too"
     if cell.method in {method.name for method in STOCHASTIC}:

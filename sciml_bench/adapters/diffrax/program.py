@@ -130,7 +130,7 @@ class DiffraxProgram(Program):
         return self._gradient_of(*self._split(output))
 
     def _ran_out(self, output: jax.Array) -> bool:
-        """Whether a solve was ended by the bound on its steps."""
+        """Return whether a solve was ended by the bound on its steps."""
         return bool(np.any(self._reports(np.asarray(output))[:, 0] == MAX_STEPS_REACHED))
 
     def _reports(self, values: FloatArray) -> FloatArray:

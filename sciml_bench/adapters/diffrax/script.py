@@ -77,7 +77,7 @@ _KEEPING = "diffrax.RecursiveCheckpointAdjoint(checkpoints=MAX_STEPS)"
 
 
 def _keeps_all(task: Task) -> bool:
-    """Whether a checkpointed gradient keeps every step."""
+    """Return whether a checkpointed gradient keeps every step."""
     return task.cell.sensitivity == "checkpointed" and _KEPT_STEPS * len(task.numbers.y0) <= _KEPT_NUMBERS
 
 

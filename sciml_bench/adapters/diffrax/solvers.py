@@ -126,12 +126,12 @@ def solver(method: str) -> diffrax.AbstractSolver:
 
 
 def is_split(method: str) -> bool:
-    """Whether a method takes the equation in two parts, one explicitly and one implicitly."""
+    """Return whether a method takes the equation in two parts, one explicitly and one implicitly."""
     return ADAPTER.method(method).family == "imex_esdirk"
 
 
 def is_stochastic(method: str) -> bool:
-    """Whether a method takes the drift and the noise of a stochastic equation, in equal steps."""
+    """Return whether a method takes the drift and the noise of a stochastic equation, in equal steps."""
     return not ADAPTER.method(method).adaptive
 
 
@@ -180,7 +180,7 @@ def bounds(sensitivity: str, numbers: Numbers) -> tuple[int, ...]:
 
 
 def adjoint(sensitivity: str, most: int) -> tuple[diffrax.AbstractAdjoint, int]:
-    """How a gradient is taken, and the largest number of steps, one of ``bounds``."""
+    """Return how a gradient is taken, and the largest number of steps, one of ``bounds``."""
     match sensitivity:
         case "checkpointed":
             return diffrax.RecursiveCheckpointAdjoint(checkpoints=most if most == KEPT_STEPS else None), most

@@ -23,7 +23,7 @@ _LARGEST_FOR_ZYGOTE = 20
 
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
-    """Why a cell cannot run on a problem with these facts."""
+    """Return why a cell cannot run on a problem with these facts."""
     named = facts.n_weights or facts.latent
     if named and cell.framework_mode == "in-place":
         why = (

@@ -27,7 +27,7 @@ class Bridged(Program):
         return inside(output)
 
     def trace_count(self) -> int:
-        """How many calls have compiled something."""
+        """Return how many calls have compiled something."""
         return self.calls.compiling
 
     def phases_ns(self) -> dict[str, int]:

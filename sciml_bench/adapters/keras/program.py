@@ -147,7 +147,7 @@ class KerasProgram(ModelProgram):
 
     @property
     def on_gpu(self) -> bool:
-        """Whether it computes there, after a call has returned."""
+        """Return whether it computes there, after a call has returned."""
         return self._device != _device("cpu")
 
     @property

@@ -11,7 +11,7 @@ from sciml_bench.record.task import CONVENTIONAL, Cell
 
 
 def refusal(cell: Cell, _facts: Facts) -> str | None:
-    """Why a cell of a model cannot run here; ``None`` when it can."""
+    """Return why a cell of a model cannot run here; ``None`` when it can."""
     if cell.device == "gpu":
         return "on a GPU Lux needs LuxCUDA or Reactant, which `sciml-bench julia setup` does not install: device cpu"
     if cell.precision == "bfloat16":

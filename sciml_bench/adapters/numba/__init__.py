@@ -27,7 +27,7 @@ class CompileTimes:
 
     @property
     def count(self) -> int:
-        """How many compiled versions there are."""
+        """Return how many compiled versions there are."""
         return sum(len(function.signatures) for function in self._functions)
 
 

@@ -13,7 +13,7 @@ __all__ = ["ADAPTER"]
 
 
 def refusal(_cell: Cell, facts: Facts) -> str | None:
-    """Why a cell cannot run on a problem with these facts."""
+    """Return why a cell cannot run on a problem with these facts."""
     if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
         return "code for Numba is written number by number, which vectors, fields and networks are too large for"
     if facts.batch > 1:

@@ -13,7 +13,7 @@ __all__ = ["ADAPTER"]
 
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
-    """Why a cell cannot run on a problem with these facts."""
+    """Return why a cell cannot run on a problem with these facts."""
     if facts.controlled:
         return "paths that drive an equation, through data or of Brownian motions, are not emitted to NumPy"
     if facts.n_weights:

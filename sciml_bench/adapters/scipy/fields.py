@@ -76,7 +76,7 @@ Vector = NDArray[np.float64]
 
 
 def has_fields(source: ModuleType) -> bool:
-    """Whether an emitted module has loops over points."""
+    """Return whether an emitted module has loops over points."""
     return hasattr(source, "COUPLED")
 
 

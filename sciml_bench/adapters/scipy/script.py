@@ -89,7 +89,7 @@ def _shares(task: Task) -> list[slice]:
 
 
 def _matrix(task: Task) -> str:
-    """How a Newton matrix is stored whose entries go to places: ``dense``, ``sparse``, or not at all."""
+    """Return how a Newton matrix is stored whose entries go to places: ``dense``, ``sparse``, or not at all."""
     if task.cell.method in EXPLICIT or _entries(task) is None:
         return ""
     size = len(task.numbers.y0) * (1 + len(task.numbers.theta))

@@ -116,7 +116,7 @@ def groups(shape: Structure) -> tuple[Indices, int]:
 
 
 def entries_of_factors(shape: Structure) -> int:
-    """How many entries the sparse triangular factors of one block have."""
+    """Return how many entries the sparse triangular factors of one block have."""
     random = np.random.default_rng(0)
     pattern = csc_matrix((random.uniform(size=len(shape.rows)), (shape.rows, shape.columns)), shape=(shape.n, shape.n))
     return int(splu(csc_matrix(shape.n * eye_array(shape.n) - pattern)).nnz)

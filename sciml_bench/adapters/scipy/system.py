@@ -191,7 +191,7 @@ class Systems:
 
     @property
     def _can_uncouple(self) -> bool:
-        """Whether the module has what both of the matrices are made of."""
+        """Return whether the module has what both of the matrices are made of."""
         source = self._source
         matrices = hasattr(source, "augmented_jacobian") if self._is_compiled else not hasattr(source, "augmented")
         return matrices and hasattr(source, "ENTRIES")
@@ -236,7 +236,7 @@ class Systems:
 
     @property
     def _in_shares(self) -> bool:
-        """Whether sensitivities are solved for a share at a time."""
+        """Return whether sensitivities are solved for a share at a time."""
         return self._method in LSODA and hasattr(self._source, "ENTRIES") and not self._is_interleaved
 
     @cached_property
@@ -269,7 +269,7 @@ class Systems:
 
     @property
     def _is_interleaved(self) -> bool:
-        """Whether LSODA is given a band in which each state stands before its sensitivities."""
+        """Return whether LSODA is given a band in which each state stands before its sensitivities."""
         return self._n < MANY_STATES and is_narrow(self._band.width, self._n)
 
     def _fill_of_state(self, chosen: Layout, p: Parameters) -> newton.Fill | None:
@@ -291,7 +291,7 @@ class Systems:
         return newton.Differences(source.jacobian, forcing, chosen, shape, columns).fill(p, atol)
 
     def _is_coupled(self, chosen: Layout, columns: slice) -> bool:
-        """Whether the matrix is to have the coupling."""
+        """Return whether the matrix is to have the coupling."""
         n_columns = columns.stop - columns.start
         if len(chosen.below) < n_columns:
             return False
@@ -314,5 +314,5 @@ def shares(n_states: int, n_theta: int, together: int | None) -> list[slice]:
 
 
 def is_narrow(width: int, size: int) -> bool:
-    """Whether a band pays: its factors need room for the lower part once more, and are made in smaller pieces."""
+    """Return whether a band pays: its factors store the lower part twice, and are made in smaller pieces."""
     return size >= BAND_FROM and 3 * width + 1 < size / 2

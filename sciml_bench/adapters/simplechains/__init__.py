@@ -14,7 +14,7 @@ PART = "simplechains"
 
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
-    """Why a cell of a model cannot run here; ``None`` when it can."""
+    """Return why a cell of a model cannot run here; ``None`` when it can."""
     # The emitter is imported when a plan is made, not when adapters are listed.
     from sciml_bench.models.emit.simplechains import refused_layer
 
@@ -26,7 +26,7 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
 
 
 def lacking() -> str | None:
-    """Why it cannot run here, with the cure; ``None`` when it can."""
+    """Return why it cannot run here, with the cure; ``None`` when it can."""
     return installation.lacking() or lacking_part(PART)
 
 

@@ -22,7 +22,7 @@ UNROLLED = "unrolled"
 
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
-    """Why a cell cannot run on a problem with these facts."""
+    """Return why a cell cannot run on a problem with these facts."""
     fixed = cell.method == RK4.name
     if fixed and cell.sensitivity != DISCRETE:
         return "a loop of fixed steps is differentiated as it stands; what else there is, is for the library's solvers"

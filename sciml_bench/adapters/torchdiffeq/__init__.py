@@ -53,7 +53,7 @@ REPOSITORY = "git+https://github.com/rtqichen/torchdiffeq"
 
 
 def not_released(method: str) -> str | None:
-    """Why the installed torchdiffeq lacks this method; ``None`` when it has it, or is not installed at all."""
+    """Return why the installed torchdiffeq lacks this method; ``None`` when it has it, or is not installed at all."""
     spec = importlib.util.find_spec("torchdiffeq")
     if method not in _FILES or spec is None:
         return None

@@ -122,7 +122,7 @@ def equation(rhs: RightHandSide, calls: Calls, segment: Segment, counts_steps: b
 
 
 def depends_on_time(rhs: RightHandSide, t0: float, y0: Tensor, arguments: tuple[Any, ...]) -> bool:
-    """Whether the right-hand side uses ``t``, other than in comparisons."""
+    """Return whether the right-hand side uses ``t``, other than in comparisons."""
     t = torch.tensor(t0, dtype=y0.dtype, requires_grad=True)
     with torch.enable_grad():
         value = rhs(t, y0.detach(), *arguments).sum()

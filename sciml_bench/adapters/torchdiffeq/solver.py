@@ -90,12 +90,12 @@ TOLERANCE = 1e-10
 
 
 def has_method(method: str) -> bool:
-    """Whether the installed torchdiffeq has this method."""
+    """Return whether the installed torchdiffeq has this method."""
     return method in SOLVERS
 
 
 def tells_of_steps(method: str) -> bool:
-    """Whether the solver has a callback for accepted steps: the adaptive Runge-Kutta methods do."""
+    """Return whether the solver has a callback for accepted steps: the adaptive Runge-Kutta methods do."""
     return "callback_accept_step" in SOLVERS[method].valid_callbacks()
 
 

@@ -13,7 +13,7 @@ __all__ = ["ADAPTER"]
 
 
 def refusal(_cell: Cell, facts: Facts) -> str | None:
-    """Why a cell cannot run on a problem with these facts."""
+    """Return why a cell cannot run on a problem with these facts."""
     if facts.controlled:
         return "torchode has no paths that drive an equation, through data or of Brownian motions"
     if facts.n_weights or facts.latent:

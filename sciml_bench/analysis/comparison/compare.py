@@ -40,7 +40,7 @@ class RunEffect:
 
     @property
     def known(self) -> bool:
-        """Whether winners may be named by it below a factor of two."""
+        """Return whether winners may be named by it below a factor of two."""
         return self.df >= FEWEST_DF
 
     def of_ratio(self, ratio: Ratio, quantity: Quantity) -> Ratio:
@@ -76,7 +76,7 @@ def run_effect(base: Side, new: Side, repeated: Sequence[Side]) -> RunEffect | N
 
 
 def why_no_repeat(of: Side, side: Side) -> str:
-    """Why a run does not repeat another; empty when it does."""
+    """Return why a run does not repeat another; empty when it does."""
     return next((str(item) for item in (*refusals(of, side), *changes(of, side))), "")
 
 
@@ -118,7 +118,7 @@ class Compared:
 
     @property
     def disagrees(self) -> bool:
-        """Whether only one of the two intervals holds 1."""
+        """Return whether only one of the two intervals holds 1."""
         ratio = self.judgement.ratio
         return self.check is not None and (ratio.low <= 1 <= ratio.high) != (self.check.low <= 1 <= self.check.high)
 
@@ -154,11 +154,11 @@ class Comparison:
 
     @property
     def worse(self) -> bool:
-        """Whether anything is slower, or no longer works."""
+        """Return whether anything is slower, or no longer works."""
         return bool(self.lost) or any(line.judgement.verdict is Verdict.SLOWER for line in self.lines)
 
     def count(self, verdict: Verdict) -> int:
-        """How many lines have this verdict."""
+        """Return how many lines have this verdict."""
         return sum(line.judgement.verdict is verdict for line in self.lines)
 
 
@@ -256,7 +256,7 @@ def _judged(
 
 
 def _independent(series: Sequence[Series]) -> int:
-    """How many pairs of cells are independent of each other: on each problem one less than it has cells."""
+    """Return how many pairs of cells are independent of each other: on each problem one less than it has cells."""
     cells: dict[str, set[str]] = {}
     for item in series:
         cells.setdefault(item.base_label.partition("/")[0], set()).update((item.base_label, item.new_label))

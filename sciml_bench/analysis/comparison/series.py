@@ -219,7 +219,7 @@ def _timed_rtols(cell: CellSummary, kind: Kind) -> Iterator[float]:
 
 
 def _absence(pair: _Pair, kind: Kind) -> str:
-    """Why no tolerance can be compared."""
+    """Return why no tolerance can be compared."""
     sides = (("BASE", pair.base), ("NEW", pair.new))
     absent = [name for name, cell in sides if not any(kind.seconds(point) is not None for point in cell.points)]
     return f"no time in {' and '.join(absent)}" if absent else "no tolerance at which most processes of both have times"

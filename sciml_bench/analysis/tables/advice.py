@@ -59,7 +59,7 @@ def _notes(found: Sequence[Advice]) -> Iterator[str]:
 
 
 def silence(kinds: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Why nothing is advised for problems of a kind."""
+    """Return why nothing is advised for problems of a kind."""
     for kind, problems in kinds.items():
         yield f"{kind}: nothing to advise, as no way has a gradient of that accuracy on all problems"
         yield f"  ({', '.join(problems)})"

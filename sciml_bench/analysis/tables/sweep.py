@@ -219,7 +219,7 @@ ELSEWHERE = "each size separately: on the page that `sciml-bench report` writes"
 
 
 def reading_help(tables: Sequence[SweepTable]) -> str:
-    """How the tables are to be read."""
+    """Return how the tables are to be read."""
     blocks = max((row.power.n for table in tables for row in table.rows if row.power), default=0)
     interval = (
         f"in brackets its 95 % interval over {blocks} blocks of processes, each with its own exponent"

@@ -116,7 +116,7 @@ class ArrayPrinter(JuliaPrinter):
         return self.operand(expr)
 
     def _is_linear(self, expr: Node) -> bool:
-        """Whether an array is a sum of arrays times scalars: vectors of Julia have these operators without dots.
+        """Return whether an array is a sum of arrays times scalars: vectors of Julia have these operators without dots.
 
         A tape of ReverseDiff has an operation for each; of an expression with dots, arrays and tracked scalars it
         makes one that takes a thousand times as long.
@@ -211,7 +211,7 @@ class ArrayPrinter(JuliaPrinter):
         return f"[{separator.join(code for code, _ in parts)}]"
 
     def _neighbouring(self, arguments: list[Node]) -> int:
-        """How many of the first arguments are scalar states one after the other."""
+        """Return how many of the first arguments are scalar states one after the other."""
         count = 0
         for count, argument in enumerate(arguments):
             if argument not in self._starts or self._starts[argument] != self._starts[arguments[0]] + count:

@@ -45,7 +45,7 @@ class Place:
 
     @property
     def guarded(self) -> bool:
-        """Whether there is no element beyond the ends, but a value."""
+        """Return whether there is no element beyond the ends, but a value."""
         return bool(self.offset) and self.edge not in (PERIODIC, MIRRORED)
 
     @property

@@ -281,7 +281,7 @@ class Body:
 
 
 def is_elementwise(expr: Node) -> bool:
-    """Whether each element of an expression depends on the same elements of its operands alone."""
+    """Return whether each element of an expression depends on the same elements of its operands alone."""
     return not expr.has(*ARRAY_OPERATORS)
 
 

@@ -77,7 +77,7 @@ def stencils(problem: Problem) -> tuple[Stencil, ...]:
 
 
 def wraps(problem: Problem) -> tuple[bool, ...]:
-    """Whether each axis is periodic. Shifts may wrap around on any axis, which an offset then does, too."""
+    """Return whether each axis is periodic. Shifts may wrap around on any axis, which an offset then does, too."""
     axes = len(problem.states[0].shape)
     periodic = [grid.boundary == "periodic" for grid in problem.grids] or [False] * axes
     for expr in (*problem.equations.values(), *(definition.expr for definition in problem.definitions)):

@@ -44,12 +44,12 @@ end
 
 
 def is_static(problem: Problem) -> bool:
-    """Whether the problem is small enough for static arrays, and written in scalars."""
+    """Return whether the problem is small enough for static arrays, and written in scalars."""
     return problem.all_scalar and not is_named(problem) and problem.n_states <= LARGEST_STATIC
 
 
 def is_named(problem: Problem) -> bool:
-    """Whether the parameters are one ``ComponentVector`` whose parts have names."""
+    """Return whether the parameters are one ``ComponentVector`` whose parts have names."""
     return bool(problem.networks) or problem.latent
 
 

@@ -71,7 +71,7 @@ def clocks(readings: Readings) -> Iterator[Finding]:
 
 
 def turbo(readings: Readings) -> Iterator[Finding]:
-    """Whether clocks may rise above the guaranteed one."""
+    """Return whether clocks may rise above the guaranteed one."""
     title = "turbo"
     for path, on, off in ((f"{CPU}/intel_pstate/no_turbo", "0", "1"), (f"{CPU}/cpufreq/boost", "1", "0")):
         state = readings.text(path)
@@ -92,7 +92,7 @@ def turbo(readings: Readings) -> Iterator[Finding]:
 
 
 def siblings(readings: Readings) -> Iterator[Finding]:
-    """Whether two processors share one core."""
+    """Return whether two processors share one core."""
     title = "simultaneous multithreading"
     active, control = readings.text(f"{CPU}/smt/active"), readings.text(f"{CPU}/smt/control")
     if active is None:
@@ -112,7 +112,7 @@ def siblings(readings: Readings) -> Iterator[Finding]:
 
 
 def isolation(readings: Readings) -> Iterator[Finding]:
-    """Whether processors are kept free of everything else."""
+    """Return whether processors are kept free of everything else."""
     title = "isolated processors"
     isolated, online = readings.text(f"{CPU}/isolated"), readings.text(f"{CPU}/online")
     if isolated is None:

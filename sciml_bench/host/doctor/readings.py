@@ -189,7 +189,7 @@ class Readings:
 
     @property
     def readable(self) -> bool:
-        """Whether anything at all could be read."""
+        """Return whether anything at all could be read."""
         return bool(self.after) or self.load is not None or bool(self.processes)
 
 
@@ -288,7 +288,7 @@ def _processes(
 
 
 def _is_ours(pid: int) -> bool:
-    """Whether the process can be stopped without root."""
+    """Return whether the process can be stopped without root."""
     try:
         os.kill(pid, 0)
     except OSError:

@@ -18,7 +18,7 @@ _MOST_NAMED = 5
 
 
 def load(readings: Readings) -> Iterator[Finding]:
-    """How many processes wanted a processor in the last minute."""
+    """Return how many processes wanted a processor in the last minute."""
     title = "load"
     if readings.load is None:
         yield Finding("load", title, Status.UNKNOWN, "the system does not report it")
@@ -151,7 +151,7 @@ def memory(readings: Readings) -> Iterator[Finding]:
 
 
 def virtual(readings: Readings) -> Iterator[Finding]:
-    """Whether this is a virtual machine or a container."""
+    """Return whether this is a virtual machine or a container."""
     title = "virtualisation"
     kinds: list[str] = []
     cpuinfo = readings.text("/proc/cpuinfo")
@@ -241,7 +241,7 @@ def nodes(readings: Readings) -> Iterator[Finding]:
 
 
 def huge_pages(readings: Readings) -> Iterator[Finding]:
-    """Whether the kernel collects pages into large ones in the background."""
+    """Return whether the kernel collects pages into large ones in the background."""
     text = readings.text("/sys/kernel/mm/transparent_hugepage/enabled")
     if text is None:
         return

@@ -35,7 +35,7 @@ class PageBudget:
     drawn: Mapping[str, frozenset[str]]
 
     def draws(self, cell: CellSummary) -> bool:
-        """Whether a cell is drawn and explained."""
+        """Return whether a cell is drawn and explained."""
         chosen = self.drawn.get(cell.cell.problem)
         return chosen is None or cell.cell_id in chosen
 

@@ -117,5 +117,5 @@ def _names(differences: Sequence[Difference]) -> str:
 
 
 def _tally(items: Sequence[Item]) -> str:
-    """How many items stand in each way."""
+    """Return how many items stand in each way."""
     return ", ".join(f"{count} {state}" for state, count in tally(items).items() if count)

@@ -166,7 +166,7 @@ def _failed(cells: Sequence[CellSummary]) -> str:
 
 
 def _why(loaded: LoadedRun, traces: Sequence[Trace]) -> Iterator[str]:
-    """Why to believe the numbers of a problem, or why not."""
+    """Return why to believe the numbers of a problem, or why not."""
     kinds = sorted({str(trace.reference_kind or "none") for trace in traces})
     if traces:
         yield _REFERENCES.get(kinds[0] if len(kinds) == 1 else "", f"References: {', '.join(kinds)}.")

@@ -241,7 +241,7 @@ def _codes(
 
 
 def _run_or_not(text: str, found: Sequence[str]) -> str:
-    """Whether a text is what was run, by the hashes of the records."""
+    """Return whether a text is what was run, by the hashes of the records."""
     hashed = hashlib.sha256(text.encode()).hexdigest()
     same = found.count(hashed)
     if not found:

@@ -94,7 +94,7 @@ def _told(outcome: Outcome) -> str:
 
 
 def skipped_table(loaded: LoadedRun, prefix: str) -> Table | None:
-    """Why planned combinations were not run."""
+    """Return why planned combinations were not run."""
     entries = loaded.plan["skipped"]
     if not entries:
         return None

@@ -27,7 +27,7 @@ from sciml_bench.render.html.table import Entry, Places, Table
 
 
 def _sweep_tables(summary: RunSummary, prefix: str, places: Places) -> Iterator[Table]:
-    """How cost grows over a sweep; none for any other run. How to read the tables stands below the first."""
+    """Return how cost grows over a sweep; none for any other run. How to read the tables stands below the first."""
     found = list(sweep_tables(summary))
     for number, table in enumerate(found):
         shown = sweep_text.sweep_table(table)
@@ -128,7 +128,7 @@ def _warnings(loaded: LoadedRun) -> Iterator[str]:
 
 
 def _headline(loaded: LoadedRun) -> Iterator[str]:
-    """How often there is a winner, and which way wins how often."""
+    """Return how often there is a winner, and which way wins how often."""
     found = [problem.answer.ranking for problem in loaded.analysis.problems if problem.answer.ranking is not None]
     if not found or not loaded.comparable:
         return

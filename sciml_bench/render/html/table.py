@@ -42,7 +42,7 @@ class Table:
 
     @property
     def filtered(self) -> bool:
-        """Whether it is long enough for a filter."""
+        """Return whether it is long enough for a filter."""
         return len(self.rows) >= FILTERED_ROWS
 
 
