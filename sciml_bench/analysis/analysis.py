@@ -1,4 +1,4 @@
-"""What a run says, found once: rows at equal accuracy, tables with who is fastest, advice, failures, and the sum.
+"""The analysis of a run: rows at equal accuracy, tables with the fastest, advice, failures, and the sum of cells.
 
 Everything that shows a run — terminal, page, LaTeX, Markdown, JSON, exports, notebooks — reads it from here.
 """
@@ -36,7 +36,7 @@ class RankedTable:
 
     @property
     def within_group(self) -> bool:
-        """Return whether the rankings are those of a group of matched rows."""
+        """True if the rankings belong to a group of matched rows."""
         return self.table.name.startswith("matched")
 
     def standing(self, quantity: str, row: Row) -> Standing | None:
@@ -48,7 +48,7 @@ class RankedTable:
         return self.rankings[quantity].verdict(row) if quantity in self.rankings else ""
 
     def is_best(self, quantity: str, row: Row) -> bool:
-        """Return whether a row is judged faster than every other one that has a time."""
+        """Return whether a row is judged faster than every other row with a time."""
         found = self.rankings.get(quantity)
         return found is not None and found.lead is Lead.CLEAR and found.fastest is row
 
@@ -71,7 +71,7 @@ class ProblemAnalysis:
 
     @property
     def sentences(self) -> Iterator[str]:
-        """What to take, and which way is fastest, in words."""
+        """The way to take, and the fastest way, in words."""
         if self.recommendation is None:
             yield from self.answer.sentences
         else:
@@ -92,7 +92,7 @@ class ProblemAnalysis:
 
 
 class Analysis:
-    """A run that was analysed. ``summary`` is what is kept of its records, ``folder`` where it is."""
+    """An analysed run, from the summary of its records and its folder."""
 
     def __init__(self, summary: RunSummary, folder: Path = Path()):
         self.summary = summary
@@ -100,12 +100,12 @@ class Analysis:
 
     @cached_property
     def why_not_comparable(self) -> str:
-        """Return why no winner is named; empty where winners may be."""
+        """The reason why no winner is named; empty if winners may be."""
         return why_not_comparable(self.summary)
 
     @property
     def comparable(self) -> bool:
-        """Return whether winners may be named."""
+        """True if winners may be named."""
         return not self.why_not_comparable
 
     @cached_property
@@ -147,7 +147,7 @@ class Analysis:
             yield ProblemAnalysis(name, titles.get(name, ""), cells, comparison, ranked, answer, advised)
 
     def _recommended(self, answer: Answer, cells: Sequence[CellSummary]) -> Recommendation | None:
-        """What to take for what the run was asked, or else for so many calls at the accuracy of the tables."""
+        """Return the way to take for the run's question, or for ``COUNT`` calls at the accuracy of the tables."""
         asked = self.summary.plan.get("advised")
         if not any(cell.processes and cell.cell.caches == "cold" for cell in cells):
             return None
@@ -170,7 +170,7 @@ class Analysis:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What to take for how many gradients, over the problems of each kind; none where no winner may be named."""
+        """The ways to take over the problems of each kind, by number of gradients; empty if no winner may be named."""
         return advice(self.summary.plan, self.row_tables) if self.comparable else ()
 
     @cached_property
@@ -180,5 +180,5 @@ class Analysis:
 
     @cached_property
     def cell_tally(self) -> CellTally:
-        """Return how many cells were planned, measured, failed and skipped."""
+        """The numbers of cells planned, measured, failed and skipped."""
         return cell_tally(self.summary)

@@ -1,4 +1,4 @@
-"""A published claim about speed: what was said, where, under which conditions, and what is known to be wrong."""
+"""A published claim about speed: its figure, source, conditions, and known mistakes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONDITIONS = (
     "problem", "span", "saved", "sizes", "precision", "tolerances", "method", "sensitivity", "batch", "timing",
     "version",
 )  # fmt: skip
-"""What every claim states of its source, and marks: none can be left out."""
+"""The conditions that every claim must state and mark."""
 
 CONDITION_KEYS = ("mark", "source", "ours", "effect", "ratio")
 
@@ -66,17 +66,17 @@ class Conditions:
     each: tuple[Condition, ...]
 
     def marked(self, mark: Mark) -> tuple[Condition, ...]:
-        """Those with a mark."""
+        """Return the conditions with a mark."""
         return tuple(condition for condition in self.each if condition.mark is mark)
 
     @property
     def touching(self) -> tuple[Condition, ...]:
-        """Those that differ in what the ratio depends on."""
+        """The conditions that differ and affect the ratio."""
         return tuple(condition for condition in self.each if condition.ratio)
 
     @property
     def setting(self) -> str:
-        """What a measurement under ours may be called."""
+        """The name for a measurement under our conditions."""
         if self.touching:
             return "in the spirit of it"
         known = all(condition.name == "version" for condition in self.marked(Mark.UNKNOWN))
@@ -84,7 +84,7 @@ class Conditions:
 
     @property
     def distance(self) -> str:
-        """Return how far ours are from the source's: how many differ or are unknown, and which."""
+        """The distance of our conditions from the source's: how many differ or are unknown, and which."""
         if self.marked(Mark.NOT_MEASURED):
             return "nothing measured to compare with"
         parts = [
@@ -213,18 +213,18 @@ class Figure:
 
     @property
     def is_count(self) -> bool:
-        """Return whether it is free of hardware."""
+        """True if the quantity does not depend on hardware."""
         return self.quantity in COUNTS
 
     @property
     def calls(self) -> tuple[str, ...]:
-        """What the cells of both sides are measured for: of a claim about solves no gradient is taken."""
+        """The call that both sides measure: a claim about solves needs no gradient."""
         return (SOLVE,) if self.quantity in _OF_SOLVES else CALLS
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the figure was read. ``version`` is the commit or the identifier of the document."""
+    """The source of the figure. ``version`` is the commit or the identifier of the document."""
 
     citation: str
     url: str
@@ -302,7 +302,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Needs:
-    """What it takes to test a claim. ``missing`` says why the suite cannot test it anywhere yet; empty when it can."""
+    """The requirements for testing a claim. ``missing`` is the reason why the suite cannot test it, or empty."""
 
     minutes: float
     memory_gib: float
@@ -334,7 +334,7 @@ class Claim:
 
     @property
     def testable(self) -> bool:
-        """Return whether the suite has both settings of it."""
+        """True if the suite has both settings."""
         return self.published is not None and self.fair is not None
 
     @property

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a problem comes from."""
+    """The source of a problem."""
 
     citation: str
     url: str = ""
@@ -214,7 +214,7 @@ class Problem:
 
     @cached_property
     def n_named(self) -> int:
-        """Return how many of the flat parameters are not weights of networks; they come first."""
+        """The number of flat parameters that are not weights of networks; they come first."""
         return sum(len(parameter.values) for parameter in self.parameters)
 
     @property
@@ -228,7 +228,7 @@ class Problem:
 
     @property
     def y0(self) -> tuple[Node, ...]:
-        """The exact initial state, flat; zeros where it follows from theta or from data."""
+        """The exact initial state, flat; zeros if it follows from theta or data."""
         return tuple(value for state in self.states for value in state.initial)
 
     @cached_property
@@ -240,7 +240,7 @@ class Problem:
 
     @property
     def wrt(self) -> str:
-        """What gradients are taken with respect to: the parameters, or the initial state where there are none."""
+        """The kind of theta: the parameters, or the initial state of a problem without parameters."""
         return "parameters" if self.n_parameters else "initial_state"
 
     @cached_property
@@ -255,7 +255,7 @@ class Problem:
         return (*self.state_labels, *others)
 
     def trajectories(self) -> Iterator[Problem]:
-        """Each trajectory of the batch as a problem of its own."""
+        """Each trajectory of the batch as a separate problem."""
         if self.batch.size == 1:
             yield self
             return
@@ -346,7 +346,7 @@ class Problem:
 
     @property
     def rhs_networks(self) -> tuple[Network, ...]:
-        """The networks that the right-hand side uses; an encoder is none of them."""
+        """The networks of the right-hand side, without encoders."""
         if not self.latent:
             return self.networks
         expressions = (*self.equations.values(), *(definition.expr for definition in self.definitions))
@@ -375,7 +375,7 @@ class Problem:
 
 
 def symbol(name: str) -> Symbol:
-    """The SymPy symbol that stands for a name of a problem."""
+    """Return the SymPy symbol of a name of a problem."""
     return Symbol(name, real=True)
 
 

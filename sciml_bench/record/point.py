@@ -1,4 +1,4 @@
-"""What a worker found at one tolerance point: its solves and its gradients, with outcomes, raw samples and scores."""
+"""The results of a worker at one tolerance point: solves and gradients, with outcomes, raw samples and scores."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ class Trajectories:
 
     @classmethod
     def as_one_system(cls, size: int, n_steps: float | None) -> Trajectories | None:
-        """Those of a batch that is integrated with shared steps; ``None`` for a single trajectory."""
+        """Return the trajectories of a batch integrated with shared steps; ``None`` for a single trajectory."""
         return None if size == 1 else cls(size, True, () if n_steps is None else (int(n_steps),))
 
     @property
     def outcomes(self) -> Counter[Outcome]:
-        """Return how many trajectories ended in each way."""
+        """Return the number of trajectories for each outcome."""
         counted = Counter(outcome for _, outcome in self.failed)
         return Counter({Outcome.OK: self.size - len(self.failed)}) + counted
 
     @property
     def total_steps(self) -> int | None:
-        """Steps of all trajectories together, a shared one counted for each; ``None`` where they are not counted."""
+        """Steps of all trajectories together, a shared one counted for each; ``None`` if steps are not counted."""
         if not self.n_steps:
             return None
         return self.size * self.n_steps[0] if self.shared_steps else sum(self.n_steps)
 
     @property
     def median_steps(self) -> float | None:
-        """Steps that a trajectory takes in the median; ``None`` where they are not counted."""
+        """The median number of steps of a trajectory; ``None`` if steps are not counted."""
         return statistics.median(self.n_steps) if self.n_steps else None
 
 
@@ -100,7 +100,7 @@ class Half:
 
     @property
     def counted_from(self) -> int:
-        """The first call that counts: that from which on the loop had settled."""
+        """The first call that counts, after the loop had settled."""
         return self.steady["start"] if self.steady else 0
 
     @property
@@ -109,13 +109,13 @@ class Half:
         return self.ns[self.counted_from :]
 
     def without_samples(self) -> Half:
-        """The same as a plain half, without samples and scores: what summaries of large runs keep."""
+        """Return a copy without samples and scores, for summaries of large runs."""
         plain = {name: getattr(self, name) for name in Half.__dataclass_fields__}
         return Half(**plain | {"warm_up_ns": (), "ns": (), "inside": None, "scores": None})
 
     @property
     def bridge_ns(self) -> float | None:
-        """What crossing the bridge cost a call: the median difference of each call's two times."""
+        """The cost of crossing the bridge: the median difference of each call's two times."""
         if not self.inside or not self.ns:
             return None
         return statistics.median(outer - inner for outer, inner in zip(self.ns, self.inside["ns"], strict=True))
@@ -174,7 +174,7 @@ class PointResult:
 
     @classmethod
     def failed(cls, point: Point, outcome: Outcome, phase: str | None, message: str) -> PointResult:
-        """A point of which nothing was measured."""
+        """Return a point without measurements."""
         return cls(
             rtol=point.rtol,
             atol=point.atol,

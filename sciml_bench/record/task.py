@@ -1,4 +1,4 @@
-"""What a worker is told: one cell, the emitted source, the numbers, the tolerance points and the limits.
+"""The input of a worker: one cell, the emitted source, the numbers, the tolerance points and the limits.
 
 A task travels as JSON on the worker's standard input. It is plain data: workers import the standard library, NumPy
 and their framework, nothing else.
@@ -20,22 +20,22 @@ WARM = "-warm"
 """Ends the mode of a cell whose framework finds its compile cache filled on the disk."""
 
 SOLVERS, CONVENTIONAL = "solvers", "conventional"
-"""The two tracks: adapters of the first solve differential equations, those of the second run models. The second is
+"""The two tracks: adapters of the first solve differential equations, adapters of the second run models. The second is
 also a suite, and a folder of the catalog."""
 
 GRADIENT, SOLVE = "gradient", "solve"
 
 ERROR_BOUND_FACTOR = 1000.0
-"""A solution whose mixed error is past so many times the loosest tolerance is not a solution."""
+"""A solution whose mixed error exceeds this multiple of the loosest tolerance is not a solution."""
 
 LARGEST_ERROR_BOUND = 0.1
 """Nor is one whose mixed error is past this, whatever the tolerance."""
 
 GRADIENT_ERROR_BOUND = 0.1
-"""A gradient that is 10 % wrong is no use to an optimiser that relies on it."""
+"""A gradient that is 10 % wrong misleads an optimiser that relies on it."""
 
 CALLS = (GRADIENT, SOLVE)
-"""What a worker calls at every point, unless its task asks for less."""
+"""The calls of a worker at every point, unless its task needs fewer."""
 
 
 DEFAULT_SAVING, LANDING = "default", "landing"
@@ -52,7 +52,7 @@ LABEL_PARTS = 7
 
 @dataclass(frozen=True)
 class Cell:
-    """What is measured: problem × adapter × method × sensitivity × mode × precision × device × saving.
+    """A cell: problem × adapter × method × sensitivity × mode × precision × device × saving.
 
     A mode that ends with :data:`WARM` is measured on a compile cache that another process filled before; every other
     mode starts with an empty one. ``saving`` is :data:`DEFAULT_SAVING` or :data:`LANDING`.
@@ -83,7 +83,7 @@ class Cell:
 
     @property
     def words(self) -> tuple[str, str, str, str]:
-        """What it is called beside its problem: adapter, method, sensitivity, and mode with what is unusual."""
+        """The name without the problem: adapter, method, sensitivity, mode, and unusual settings."""
         unusual = [word for word in (self.precision, self.device, self.saving) if word not in USUAL]
         return self.adapter, self.method, self.sensitivity, " ".join([self.mode, *unusual])
 
@@ -104,7 +104,7 @@ class Cell:
 
     @property
     def framework_mode(self) -> str:
-        """Return how the framework is run: the mode without what it says of caches."""
+        """The mode of the framework, without the state of the caches."""
         return self.mode.removesuffix(WARM)
 
 
@@ -304,7 +304,7 @@ class Task:
 
     @property
     def reference_kind(self) -> str | None:
-        """What results are scored against: the kind of the reference, or of a model's truth."""
+        """The kind of the reference, or of a model's truth, that results are scored against."""
         truth = self.reference or (self.learning.truth if self.learning is not None else None)
         return None if truth is None else truth.kind
 
@@ -351,5 +351,5 @@ class Theta:
 
     @classmethod
     def unnamed(cls, values: Sequence[float]) -> Theta:
-        """Components of which only the values are known: their magnitudes are their sizes, 1 stands for zeros."""
+        """Components with known values only: their magnitudes are their sizes, and 1 replaces zeros."""
         return cls(tuple(f"theta[{i}]" for i in range(len(values))), tuple(abs(value) or 1.0 for value in values))
