@@ -146,5 +146,5 @@ def _few_times(facts: Facts) -> int:
 
 
 def always(*recipes: Recipe) -> Recipes:
-    """The same recipes for every problem."""
+    """Return recipes that hold for every problem."""
     return lambda _facts: recipes

@@ -52,14 +52,14 @@ class Features:
 
     @classmethod
     def of(cls, facts: Facts) -> Features:
-        """Those of a problem."""
+        """Return the features of a problem."""
         found = facts.probed
         counts = (None, None, None) if found is None else (found.explicit, found.implicit, found.limit)
         return cls(facts.n_states, facts.n_theta, facts.batch, *counts)
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any]) -> Features:
-        """Those of a problem in a plan. ``KeyError`` where an older plan does not tell them."""
+        """Return the features of a problem in a plan. ``KeyError`` if an older plan has none."""
         counts = entry["probe"] or {}
         found = (counts.get(name) for name in ("explicit", "implicit", "limit"))
         return cls(entry["n_states"], entry["n_theta"], entry["batch"], *found)

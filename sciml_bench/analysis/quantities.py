@@ -105,7 +105,7 @@ def _three(value: float) -> str:
 
 
 def finite(data: dict[str, Any]) -> dict[str, Any]:
-    """The same values, those that JSON has no word for as ``None``."""
+    """Replace NaN and infinities with ``None``, for JSON."""
     return {key: value if not isinstance(value, float) or math.isfinite(value) else None for key, value in data.items()}
 
 

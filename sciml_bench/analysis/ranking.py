@@ -190,7 +190,7 @@ def lead_of(even: Sequence[Judgement | None]) -> Lead:
 
 
 def turned(judgement: Judgement) -> Judgement:
-    """The same judgement with the sides exchanged."""
+    """Return the judgement with its sides exchanged."""
     opposite = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}
     verdict = opposite.get(judgement.verdict, judgement.verdict)
     return dataclasses.replace(judgement, verdict=verdict, ratio=judgement.ratio.inverse)

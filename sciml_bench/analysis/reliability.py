@@ -136,7 +136,7 @@ def _by_rtol(one: Drift) -> str:
 
 
 def document(cells: Sequence[CellSummary]) -> list[dict[str, object]]:
-    """The same as plain JSON values."""
+    """Return the drifts as plain JSON values."""
     return [
         {
             "invariant": one.invariant,

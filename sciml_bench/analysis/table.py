@@ -98,7 +98,7 @@ class Table:
         return [at for at, column in enumerate(self.columns) if column.text == heading]
 
     def named(self) -> Table:
-        """The same with the names of a row in one column."""
+        """Return the table with the names of a row in one column."""
         names = " ".join(column.text for column in self.columns[: self.names])
         return replace(
             self,

@@ -50,7 +50,7 @@ class Chart:
         return self._element("", 'font-family="sans-serif"', "")
 
     def svg_file(self) -> str:
-        """The same drawing as a document of its own, in ink on white; of the size in which it is drawn."""
+        """Return the drawing as a separate document, in ink on white; of the size in which it is drawn."""
         look = f'color="{INK}" font-family="\'DejaVu Sans\', sans-serif"'
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{self._element("pt", look, _WHITE)}\n'
 

@@ -28,7 +28,7 @@ def _regular(corners: int, turned: float = 0.0, inner: float = 1.0) -> Corners:
 
 
 def _turned(corners: Sequence[tuple[float, float]], quarters: int) -> Corners:
-    """The same corners, turned to the left by so many right angles."""
+    """Rotate the corners counter-clockwise by ``n`` right angles."""
     turned = tuple(corners)
     for _ in range(quarters):
         turned = tuple((-y, x) for x, y in turned)

@@ -261,7 +261,7 @@ class Side:
 
     @property
     def tolerances(self) -> Point:
-        """Those that it states.
+        """Return the tolerances that it states.
 
         Raises:
             ValueError: it states none.
@@ -277,7 +277,7 @@ class Side:
         return " ".join([self.adapter, self.method, self.sensitivity, self.mode, *unusual])
 
     def name(self, calls: tuple[str, ...]) -> str:
-        """The same for what is measured of it: a solve has no sensitivity."""
+        """Return the name of the side for these calls: a solve has no sensitivity."""
         return self.words if calls == CALLS else self.words.replace(f" {self.sensitivity} ", " ", 1)
 
 

@@ -85,7 +85,7 @@ def rule(figure: Figure, judgement: Judgement, words: Words | None = None) -> Fi
 
 
 def rule_count(figure: Figure, slow: float, fast: float, words: Words | None = None) -> Finding:
-    """The same for counts, which are exact: they have no interval. What lies within the band is the same."""
+    """Rule on counts, which are exact and have no interval. Ratios within the band are equal."""
     measured = slow / fast
     edge = 1 + Rule.band
     verdict = Verdict.SLOWER if measured > edge else Verdict.FASTER if measured < 1 / edge else Verdict.SAME

@@ -152,7 +152,7 @@ def _with(first: Row, rest: Iterable[Row]) -> Iterator[Row]:
 
 
 def _told(rows: Iterable[Row]) -> Iterator[Row]:
-    """The same rows; on a terminal their number is told every other second."""
+    """Yield the rows, and report their number on a terminal every other second."""
     told_s = time.monotonic()
     for number, row in enumerate(rows, start=1):
         if number % 1000 == 0 and sys.stderr.isatty() and time.monotonic() > told_s + _TOLD_EVERY_S:

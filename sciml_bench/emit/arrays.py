@@ -96,7 +96,7 @@ def right_hand_side(context: Context) -> str:
 
 
 def by_numbers(context: Context) -> str:
-    """The same functions, number by number."""
+    """Write the functions number by number."""
     problem = context.problem
     named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions]
     taken = {*context.names.values(), "given"}

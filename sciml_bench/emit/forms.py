@@ -208,7 +208,7 @@ def as_form(polynomial: Polynomial) -> Affine:
 
 
 def flat(polynomial: Polynomial) -> Polynomial:
-    """The same, where products of one factor are entries."""
+    """Return the form with products of one factor as entries."""
     found: dict[Factors, Node] = {}
 
     def add(factors: Factors, coefficient: Node) -> None:

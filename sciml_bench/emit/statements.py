@@ -29,7 +29,7 @@ class Program:
     pair_tables: tuple[PairTable, ...]
 
     def needed(self) -> Program:
-        """The same without statements that no output depends on."""
+        """Remove statements that no output depends on."""
         wanted = {symbol for output in self.outputs for symbol in output.free_symbols}
         kept: list[Statement] = []
         for statement in reversed(self.statements):
@@ -39,7 +39,7 @@ class Program:
         return replace(self, statements=tuple(reversed(kept)))
 
     def without_aliases(self) -> Program:
-        """The same without statements that give a symbol another name."""
+        """Remove statements that only rename a symbol."""
         names: dict[Symbol, Symbol] = {}
         kept: list[Statement] = []
         for statement in self.statements:

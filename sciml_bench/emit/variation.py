@@ -85,7 +85,7 @@ class Tangent:
         return sorted({s for expr in expressions for s in expr.free_symbols} - own, key=lambda s: s.name)
 
     def along(self, suffix: str, taken: set[str]) -> Tangent:
-        """The same with other names, for one of several directions in one function."""
+        """Rename the symbols, for one of several directions in one function."""
         names = (*self.direction, *(target for target, _ in self.named))
         renamed = {name: fresh(f"{name.name}_{suffix}", taken) for name in names}
         return Tangent(

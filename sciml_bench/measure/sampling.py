@@ -30,7 +30,7 @@ class Inputs:
         self._theta = np.asarray(task.numbers.theta, dtype=np.float64)
 
     def first(self, point: Point) -> Varied:
-        """Those of the scored call: theta as it is, or the first samples of the training part."""
+        """The inputs of the scored call: theta as it is, or the first samples of the training part."""
         if self._task.learning is not None:
             return np.arange(point.batch or 1)
         return self._theta.copy()

@@ -67,7 +67,7 @@ def steady_state(samples_ns: Sequence[int]) -> Steady | None:
 
 
 def _of_groups(times: FloatArray) -> Steady:
-    """The same of the medians of consecutive groups, of which there are few enough; the rest at the end is left out."""
+    """Test the medians of consecutive groups, of which there are few enough; the rest at the end is left out."""
     size = math.ceil(len(times) / MOST_SAMPLES)
     groups = times[: len(times) // size * size].reshape(-1, size)
     state = _steady_state(np.median(groups, axis=1))

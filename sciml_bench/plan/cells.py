@@ -305,7 +305,7 @@ def _kind(adapter: Adapter, method: str, sensitivity: str) -> tuple[str, int, st
 
 
 def _with_groups(planned: Sequence[Planned], adapters: Mapping[str, Adapter]) -> tuple[Planned, ...]:
-    """The same cells, those that have a counterpart in another adapter with the name of their group."""
+    """Return the cells, with the name of their group if they have a counterpart in another adapter."""
     members: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for item in planned:
         # A warm cell takes the same steps at the same speed as its cold one: it would stand in the group twice.

@@ -170,7 +170,7 @@ class Plan:
         return {name: encode(Declared.of(self.adapters[name], used)) for name, used in methods.items()}
 
     def moved(self, folder: Path) -> Plan:
-        """The same plan, its problem files in another folder."""
+        """Return the plan with its problem files in another folder."""
         return dataclasses.replace(self, entries=tuple(entry.moved(folder) for entry in self.entries))
 
 
@@ -259,7 +259,7 @@ def _problem(entry: PlannedProblem) -> dict[str, Any]:
 
 
 def _model(entry: PlannedProblem) -> dict[str, Any]:
-    """The same of a model, with what a fair comparison has to state (see ``report.conventional``)."""
+    """Describe a model, with the facts that a fair comparison has to state (see ``report.conventional``)."""
     model = entry.model
     data = {key: value for key, value in dataclasses.asdict(model.data).items() if key != "path"}
     return {

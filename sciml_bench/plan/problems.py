@@ -96,7 +96,7 @@ class PlannedProblem:
         return ("float32",) if self.track == CONVENTIONAL else ("float64",)
 
     def moved(self, folder: Path) -> PlannedProblem:
-        """The same problem, its file under the same name in another folder."""
+        """Return a copy that points at the file of the same name in ``folder``."""
         path = folder / self.path.name
         return replace(self, path=path, loaded=replace(self.declared, path=str(path)))
 

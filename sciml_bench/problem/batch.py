@@ -62,5 +62,5 @@ class Given:
     rows: tuple[tuple[float, ...], ...]
 
     def part(self, row: int) -> Given:
-        """The same quantity of one trajectory alone."""
+        """Return the quantity for one trajectory."""
         return Given(self.name, self.shape, (self.rows[row],))

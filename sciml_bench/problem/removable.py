@@ -48,7 +48,7 @@ class Moment(RealFunction):
 
     @classmethod
     def coefficient(cls, k: int, n: int) -> Node:
-        """That of x**k."""
+        """Return the coefficient of x**k."""
         return Rational(cls.signs[k % len(cls.signs)], factorial(k) * (k + n + 1))
 
     @classmethod
@@ -60,7 +60,7 @@ class Moment(RealFunction):
         return sign * (kind.function(x) - n * kind.away(x, n - 1)) / x
 
     def written_out(self) -> Node:
-        """The same in elementary functions and a choice between the polynomial and the formula."""
+        """Return the function as elementary functions and a choice between the polynomial and the formula."""
         x, n = written_out(self.args[0]), int(self.args[1])
         first, step = (self.signs.index(1), 1 if 0 not in self.signs else 2)
         polynomial: Node = Integer(0)

@@ -265,7 +265,7 @@ class _Search:
             self.smallest = _smallest(span)
 
     def zeros(self) -> list[arb]:
-        """Those at which the sign changes, in increasing order."""
+        """Return the zeros at which the sign changes, in increasing order."""
         left, right = self.ends
         pieces = [(left, right, 0)]
         held: list[arb] = []
@@ -353,7 +353,7 @@ class _Search:
         return 0
 
     def _crossed(self, zeros: list[arb]) -> list[arb]:
-        """Those zeros at which the function changes its sign."""
+        """Return the zeros at which the function changes its sign."""
         with bits(_HIGH_BITS):
             apart: list[arb] = []
             for zero in sorted(zeros):

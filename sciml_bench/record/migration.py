@@ -37,7 +37,7 @@ CHECKED_WITHOUT_REFERENCE = 4
 
 
 def migrated(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The same record with the fields of the newest schema; ``schema`` keeps saying in which it was first written.
+    """Return a record with the fields of the newest schema; ``schema`` remains the one it was written in.
 
     ``ValueError`` when it has no schema, or one that this version does not know.
     """

@@ -43,14 +43,14 @@ class HostObservations:
 
 @dataclass(frozen=True)
 class ProcessFacts:
-    """Both of one record. Summaries of large runs keep numbers and drop what is a table by itself."""
+    """Worker and host facts of one record, without nested tables in summaries of large runs."""
 
     worker: WorkerFacts
     host: HostObservations
 
     @classmethod
     def lean(cls, record: Any) -> ProcessFacts:
-        """Those of a measurement, without its tables."""
+        """Return the facts of a measurement, without its tables."""
         worker = WorkerFacts(**{item.name: getattr(record, item.name) for item in fields(WorkerFacts)})
         host = HostObservations(**{item.name: getattr(record, item.name) for item in fields(HostObservations)})
         return cls(replace(worker, threads={}, versions={}), replace(host, compile_cache_files={}, conditions={}))

@@ -32,7 +32,7 @@ class Around:
         self._data = _data(problem)
 
     def of(self, problem: Problem) -> Around:
-        """The same functions with the data of another trajectory."""
+        """Return the functions with the data of another trajectory."""
         other = object.__new__(Around)
         other.__dict__.update(self.__dict__, _data=_data(problem))
         return other

@@ -60,7 +60,7 @@ def describe_s(cost_s: float) -> str:
 
 
 def try_estimate_s(case: Case) -> float | None:
-    """The same; ``None`` where the pilot solution fails, which says nothing about the engine."""
+    """Return the cost; ``None`` if the pilot solution fails, which says nothing about the engine."""
     try:
         return estimate_s(case)
     except ReferenceFailure:

@@ -157,7 +157,7 @@ def emitted_numpy(problem: Problem, *, as_written: bool = False) -> dict[str, Ca
 
 
 def _driven(problem: Problem) -> dict[str, Callable[..., Any]]:
-    """The same of an equation that a path drives, which is not emitted to NumPy: the engine's own form, in doubles."""
+    """Integrate an equation that a path drives, which is not emitted to NumPy: the engine's own form, in doubles."""
     case, ends = Case(problem), problem.numbers().breakpoints
     segments = case.dynamics.in_doubles()
     y0 = np.array([float(value) for value in case.start.y0])

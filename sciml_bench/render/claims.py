@@ -65,7 +65,7 @@ def conditions_text(claim: Claim) -> str:
 
 
 def distance_text(claim: Claim) -> str:
-    """The same, and which of them."""
+    """Return the distance in words, with the names of the conditions."""
     conditions = claim.conditions
     if conditions.marked(Mark.NOT_MEASURED):
         return "not measured"
@@ -300,7 +300,7 @@ def lines(claim: Claim, found: Judged | None) -> Iterator[str]:
 
 
 def _condition_lines(claim: Claim) -> Iterator[str]:
-    """Those that are the same by their names; the others with how they differ."""
+    """Yield the names of equal conditions, and the differences of the others."""
     yield from wrapped(f"conditions: {distance_text(claim)}", _WIDTH)
     if same := claim.conditions.marked(Mark.SAME):
         yield from wrapped(f"  same: {', '.join(item.name for item in same)}", _WIDTH)
@@ -349,7 +349,7 @@ def claim_document(claim: Claim) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The same with numbers and texts only: overrides may be decimals, or whatever TOML knows."""
+    """Reduce a value to numbers and texts: overrides may be decimals, or whatever TOML knows."""
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

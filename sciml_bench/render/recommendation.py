@@ -57,7 +57,7 @@ def _shortened(reason: str) -> str:
 
 
 def recommendation_document(found: Recommendation, folders: Sequence[str]) -> dict[str, Any]:
-    """The same as JSON values, with the folders of its runs."""
+    """Return the answer as JSON values, with the folders of its runs."""
     return {**advised_document(found), "runs": list(folders)}
 
 

@@ -46,7 +46,7 @@ def selftest_line(run: Run) -> str:
 
 
 def selftest_document(run: Run) -> dict[str, Any] | None:
-    """The same as JSON values, with whether it was made on the machine of the run; ``None`` when there is none."""
+    """Return the self-test as JSON values, and whether it is of the run's machine; ``None`` without one."""
     test = newest(run.folder.parent)
     if test is None:
         return None

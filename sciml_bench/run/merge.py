@@ -125,7 +125,7 @@ def _check_unit(run: Run, shard: Shard) -> None:
 
 
 def _check_software(run: Run, shard: Shard) -> None:
-    """The same versions measured it: other ones would make another run."""
+    """Check that the same versions measured it: other versions make another run."""
     mine, theirs = dict(_software(run.environment)), dict(_software(shard.environment))
     # What only one of the machines has, the plan does not need: a cell whose framework is missing fails by name.
     different = [

@@ -78,12 +78,12 @@ class Race(Generic[Key]):
 
     @property
     def running(self) -> tuple[Key, ...]:
-        """Those that have not left, in their order; some may not have been tried."""
+        """Return the ways that have not left, in their order; some may be untried."""
         return tuple(key for key in self.keys if key not in self.left)
 
     @property
     def tried(self) -> tuple[Key, ...]:
-        """Those that have costs or failed, in their order."""
+        """Return the ways that have costs or failed, in their order."""
         return tuple(key for key in self.keys if key in self._costs or key in self.left)
 
     @property

@@ -287,7 +287,7 @@ class DiffraxProgram(Program):
         return self._run(self._terms(values), values, values.atol * self._scale, solvers.adjoint(sensitivity, most))
 
     def _integrate_scaled(self, values: Values, sensitivity: str, most: int) -> Solved:
-        """The same for z = y / atol_scale and parameters in units of their nominal size.
+        """Integrate z = y / atol_scale, with parameters in units of their nominal size.
 
         The state of the adjoint equation has y, its adjoint and the parameters' gradient as parts, for which the
         controller takes one tolerance only. In scaled terms one is right: for y the problem's own, for the adjoints

@@ -211,7 +211,7 @@ def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 
 def worker_variables(installation: Installation) -> dict[str, str]:
-    """The same for an installation that need not be recorded."""
+    """Return the environment variables for workers of an installation, which need not be recorded."""
     fixed = {
         _EXECUTABLE: installation.executable,
         _PROJECT: installation.project,

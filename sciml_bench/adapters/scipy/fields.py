@@ -45,7 +45,7 @@ class Counted(Protocol):
 
 
 def cheaper(coupled: Sequence[System], uncoupled: System, counts_of: Callable[[System], Counted]) -> Sequence[System]:
-    """Those of both ways that take less arithmetic; with the coupling where the other one does not get to the end.
+    """Return the systems that take less arithmetic, the coupled ones if the uncoupled one fails.
 
     Raises:
         SolverFailure: not even those with the coupling get to the end.

@@ -132,7 +132,7 @@ def written_out(source: ModuleType, layout: Layout, p: Parameters, n: int, colum
 
 
 def compiled(source: ModuleType, layout: Layout, p: Parameters, columns: slice) -> Fill:
-    """The same by one compiled function."""
+    """Return a compiled function that fills the Newton matrix."""
     kernel, first, diagonal, below = source.augmented_jacobian, columns.start, layout.diagonal, layout.below
     return lambda t, z, numbers: kernel(t, z, numbers, p, first, diagonal, below)
 

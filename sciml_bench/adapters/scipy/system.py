@@ -131,7 +131,7 @@ class System(NamedTuple):
     place: NDArray[np.intp] | None = None
 
     def ordered(self, order: NDArray[np.int64] | None) -> System:
-        """The same with values in this order, if another one is given; ``rhs`` and ``jac`` take no arguments more."""
+        """Return the system with values in this order, if one is given; ``rhs`` and ``jac`` take no arguments more."""
         if order is None or np.array_equal(order, np.arange(len(order))):
             return self
         place, rhs, options = np.argsort(order), self.rhs, dict(self.options)

@@ -15,7 +15,7 @@ class TraceTimes:
         self.ns: dict[str, int] = {}
 
     def timed(self, name: str, body: Callable[..., Any]) -> Callable[..., Any]:
-        """The same body, its time told as the tracing of the call ``name``."""
+        """Wrap a body so that its time counts as the tracing of the call ``name``."""
 
         @functools.wraps(body)
         def trace(*inputs: Any) -> Any:

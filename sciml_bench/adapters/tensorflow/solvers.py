@@ -80,7 +80,7 @@ def _in_a_loop(ode_fn: RightHandSide, y0: tf.Tensor, ends: np.ndarray, saved: np
 
 
 def _written_out(ode_fn: RightHandSide, y0: tf.Tensor, ends: np.ndarray, saved: np.ndarray) -> tf.Tensor:
-    """The same without a loop in the graph."""
+    """Integrate without a loop in the graph."""
     y, states, wanted = y0, [], set(saved.tolist())
     for i, (start, end) in enumerate(itertools.pairwise(ends)):
         y = _step(ode_fn, tf.constant(start, y0.dtype), y, tf.constant(end - start, y0.dtype))

@@ -123,7 +123,7 @@ class Side:
         return {entry["name"]: entry["spec_hash"] for entry in self.plan["problems"]}
 
     def chosen(self, matches: Callable[[str], bool]) -> Side:
-        """The same run, only with the cells whose label matches."""
+        """Return a run reduced to the cells whose label matches."""
         kept = {key: cell for key, cell in self.summary.cells.items() if matches(cell.cell.label)}
         problems = {cell.cell.problem for cell in kept.values()}
         plan = {**self.plan, "problems": [entry for entry in self.plan["problems"] if entry["name"] in problems]}

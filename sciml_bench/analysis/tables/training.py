@@ -90,7 +90,7 @@ def _notes(rows: Sequence[TrainingRow]) -> Iterator[str]:
 
 
 def document(rows: Sequence[TrainingRow]) -> dict[str, Any] | None:
-    """The same unrounded, with every loss and time of one process; ``None`` where nothing was trained."""
+    """Return the trainings unrounded, with every loss and time of one process; ``None`` without trainings."""
     if not rows:
         return None
     return {

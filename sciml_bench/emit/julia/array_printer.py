@@ -94,7 +94,7 @@ class ArrayPrinter(JuliaPrinter):
         return self.elementwise(expr) if self._is_compound(expr) and not self._is_linear(expr) else self.code(expr)
 
     def elementwise(self, expr: Node) -> str:
-        """The same of an expression that is evaluated for each element."""
+        """Print an expression that is evaluated for each element."""
         return f"@. {self.code(expr) if isinstance(expr, sympy.Expr) else self.condition(expr)}"
 
     def operand(self, expression: Node) -> str:

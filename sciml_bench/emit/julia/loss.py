@@ -26,7 +26,7 @@ def loss_source(loss: Loss, static: bool) -> str:
 
 
 def stacked_loss_source(loss: Loss) -> str:
-    """The same by array operations on all saved times at once, a column for each.
+    """Write the loss with array operations on all saved times at once, a column for each.
 
     Zygote differentiates that in a fraction of the time that a function of every saved state takes.
     """

@@ -35,7 +35,7 @@ def statements(layers: tuple[Layer, ...], expression: Expression, depth: int = 0
 
 
 def _branch(layers: tuple[Layer, ...], expression: Expression, depth: int, source: str) -> list[str]:
-    """The same from the variable ``source``, which stays as it is."""
+    """Write the lines from the variable ``source``, which they do not change."""
     y = _NAMES[depth % len(_NAMES)]
     first, *rest = layers
     if first.kind == "residual":

@@ -50,7 +50,7 @@ class Looks:
         return "\n".join(f".{name}{{{look}}}" for look, name in self.names.items())
 
     def slim(self, svg: str) -> str:
-        """The same drawing with classes."""
+        """Return the drawing with classes."""
         return _STYLE.sub(lambda style: f' class="{self.class_of(style[1])}"', svg)
 
 
