@@ -97,7 +97,7 @@ def steps_between(times: Sequence[float], steps_per_unit: float) -> tuple[int, .
 def grid(times: Sequence[float], counts: Sequence[int]) -> FloatArray:
     """The ends of all steps, (sum of ``counts`` + 1,): so many equal steps between each two neighbouring times.
 
-    Every time is a point of it as it stands, to the last bit.
+    Every time is a point of it as it stands, bit for bit.
     """
     pieces = zip(itertools.pairwise(times), counts, strict=True)
     return np.concatenate([np.linspace(*ends, count, endpoint=False) for ends, count in pieces] + [times[-1:]])

@@ -56,7 +56,7 @@ class Advice:
 
     ``factor`` is the geometric mean over the problems of its cost over the least cost that any solver has there.
     ``alone`` names the problems of the kind that only one library of several can run, and that library.
-    ``lead`` says whether it is the one to take beyond chance: ``even`` are the rivals that are not told apart from it,
+    ``lead`` says whether it is the one to take beyond chance: ``even`` are the rivals not distinguished from it,
     ``next`` is the cheapest of those that are. ``missed`` names for each solver that was planned and lacks a cost the
     problems where it does; on those of ``failed`` all do.
     """
@@ -120,7 +120,7 @@ def _planned(plan: Mapping[str, Any], names: Sequence[str]) -> dict[Solver, set[
 
 @dataclass(frozen=True)
 class _Field:
-    """The problems of a kind on which solvers are set against each other, and every solver's costs there.
+    """The problems of a kind on which solvers are compared with each other, and every solver's costs there.
 
     ``bounded`` are the solvers of which a cost is known from above only. ``alone`` and ``failed`` are the problems of
     the kind that have no part in it, as in :class:`Advice`.

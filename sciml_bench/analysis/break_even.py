@@ -40,7 +40,7 @@ class Best:
 class Overtaking:
     """From ``gradients`` on ``late`` has the least total, in the place of ``early``.
 
-    From ``low`` to ``high`` gradients the two are not told apart, at ``confidence`` and over ``blocks`` blocks: the
+    From ``low`` to ``high`` gradients the two are not distinguished, at ``confidence`` and over ``blocks`` blocks: the
     range that holds the true number. ∞ is never. Without two blocks there is no range.
     """
 

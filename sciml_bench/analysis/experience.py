@@ -232,7 +232,7 @@ def way_of(cell: Cell) -> Way:
 
 
 def _measured(cell: CellSummary) -> Measured | None:
-    """The process of the lowest block; ``None`` where there is none."""
+    """The process of the lowest block; ``None`` if there is none."""
     if not cell.processes or cell.cell.caches == "warm":
         return None
     process: ProcessSummary = min(cell.processes, key=lambda item: item.block)
@@ -266,7 +266,7 @@ def read(path: Path) -> list[Known]:
 
 
 def write(path: Path, known: Iterable[Known]) -> None:
-    """Write a file anew; of problems with the same mathematics the last one counts. :class:`StoreError` on failure."""
+    """Write a file again; of problems with the same mathematics the last one counts. :class:`StoreError` on failure."""
     newest = {item.spec_hash: item for item in known}
     lines = (encode_json(item) for item in sorted(newest.values(), key=lambda item: item.problem))
     write_whole(path, "".join(f"{line}\n" for line in lines))

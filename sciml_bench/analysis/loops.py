@@ -36,7 +36,7 @@ class Loop:
 
 
 def longest_loop(record: Record) -> Loop | None:
-    """The gradient loop with the most steady calls, of those that are right; a loop of solves where there is none."""
+    """The gradient loop with the most steady calls, of those that are right; a loop of solves if there is none."""
     for call in (GRADIENT, SOLVE):
         right = [point for point in record.points if (half := point.halves[call]).outcome is Outcome.OK and half.ns]
         if right:

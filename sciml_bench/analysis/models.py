@@ -20,7 +20,7 @@ class Parity:
     """How far a cell is from the reference: the largest relative errors over its batches, and what they may be.
 
     An error that was not measured is ``None``: a framework that only infers has no gradient. ``gradient_norm`` is that
-    at the largest batch. ``kept`` tells that no point is inaccurate: errors are within the bound, to which that of the
+    at the largest batch. ``kept`` is true if no point is inaccurate: errors are within the bound, to which that of the
     slopes adds how far the reference can be trusted.
     """
 

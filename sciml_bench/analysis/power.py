@@ -78,7 +78,7 @@ def _spreads(cells: list[CellSummary]) -> Iterator[float]:
             pairs = pair(a, b)
             if len(pairs.blocks) >= _FEWEST_PROCESSES:
                 sd = paired_ratio(pairs.base, pairs.new).sd_log
-                # Equal to the last bit is no measurement of a spread.
+                # Equal bit for bit is no measurement of a spread.
                 if sd:
                     yield sd
 

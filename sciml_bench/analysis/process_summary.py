@@ -27,10 +27,10 @@ class HalfSummary:
     """The solves, or the gradients, of one point of one process. Times are in seconds; ``None`` when it failed.
 
     ``seconds`` is the median of the calls that count, ``first_s`` the first call by itself. ``digits`` are those of the
-    error that is held against the time: of a solution its mescd, of a gradient −log10 of its error;
+    error that is compared with the time: of a solution its mescd, of a gradient −log10 of its error;
     ``below_reference`` says that the reference is no better. ``steady_class`` is that of its loop (see
     ``measure.steady``), ``None`` where that was too short to judge. ``joules`` are per call, ``None`` where they were
-    not measurable. ``bridge_s`` is what crossing a bridge to the framework cost a call, ``None`` where there is none.
+    not measurable. ``bridge_s`` is what crossing a bridge to the framework cost a call, ``None`` if there is none.
     ``kept`` is the half of the record, without its samples.
     """
 
@@ -124,7 +124,7 @@ class TrainingSummary:
 @dataclass(frozen=True)
 class ProcessSummary:
     """One record, reduced. Times in seconds. ``trials`` counts those of each kind, ``trials_at`` for each tolerance
-    and kind. ``earlier_scoring``: its gradients were scored before components were held against a bound. ``loop`` and
+    and kind. ``earlier_scoring``: its gradients were scored before components were compared with a bound. ``loop`` and
     ``curve``, the training with its losses, are kept for the first process of a cell only. ``first_call_s`` is the time
     to the first gradient from the start of the process, also where that one missed its error bound."""
 

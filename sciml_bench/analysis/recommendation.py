@@ -1,7 +1,7 @@
 """The answer to "what should I take?": of all ways of one problem the one that costs least, and how sure that is.
 
 It is made of two runs. In the first all ways were looked at (``screen``), which sorts them by large factors; in the
-second the best of them were held against each other in blocks of fresh processes (``race``). A race is replayed from
+second the best of them were compared with each other in blocks of fresh processes (``race``). A race is replayed from
 the records alone, so that a stored one gives the answer that was given when it was run.
 """
 
@@ -153,7 +153,7 @@ class Recommendation:
 
     @property
     def tied(self) -> tuple[Way, ...]:
-        """The ways that are not told apart from the first one, with it."""
+        """The ways that are not distinguished from the first one, with it."""
         even = {self.standing.leads, *self.standing.even}
         return tuple(way for way in self.ways if way.cell in even)
 

@@ -233,7 +233,7 @@ DIVISIONS: tuple[tuple[str, str, Callable[[CellSummary], bool]], ...] = (
 
 @dataclass(frozen=True)
 class RowTable:
-    """Rows that may be set against each other, the fastest gradient first."""
+    """Rows that may be compared with each other, the fastest gradient first."""
 
     problem: str
     name: str

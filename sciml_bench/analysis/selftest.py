@@ -134,7 +134,7 @@ READ_TO = 0.005
 SEEN = 0.025
 """A bias beyond half the band that is seen to be one fails the test."""
 SEEN_LEVEL = 0.01
-"""How often, at most, one is seen where there is none."""
+"""How often, at most, one is seen if there is none."""
 
 BLOCKS_PER_TRIAL = 10
 FEWEST_BLOCKS = 12

@@ -2,7 +2,7 @@
 ratio of their times.
 
 A ratio of times is the ratio of the work done times the ratio of the cost of one unit of it. Where both libraries
-count the same thing, the two factors are told apart; where they do not, nothing is explained, and that is said.
+count the same thing, the two factors are distinguished; where they do not, nothing is explained, and that is said.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ NOT_COUNTED = "not counted"
 
 @dataclass(frozen=True)
 class Difference:
-    """One line: what it is, how it is in the faster and in the slower cell, and the ratio where there is one.
+    """One line: what it is, how it is in the faster and in the slower cell, and the ratio if there is one.
 
-    ``differs`` is ``None`` where it is not known on one side or both.
+    ``differs`` is ``None`` if it is not known on one side or both.
     """
 
     what: str
@@ -160,7 +160,7 @@ _ONE = {
 
 
 def _factors(ratio: float, counted: str | None, work_ratio: float | None, a: Work, b: Work) -> Iterator[str]:
-    """The ratio, told apart into how much is done and what each unit of it costs."""
+    """The ratio, split into how much is done and what each unit of it costs."""
     if counted is None or work_ratio is None:
         names = [", ".join(work.counts) or "nothing" for work in (a, b)]
         yield (

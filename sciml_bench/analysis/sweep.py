@@ -1,6 +1,6 @@
 """A sweep's results: for each quantity and set of cells, a row for every cell with a number at each size.
 
-Cells stand in one table where they may be set against each other: the recommended ways of all libraries, those that
+Cells stand in one table where they may be compared with each other: the recommended ways of all libraries, those that
 match, and the kinds of gradient of one method of one library.
 """
 
@@ -21,7 +21,7 @@ from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.front import WorkPoint, common_target
 from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, Power, ahead, complete, crossings, power
 
-# Which cells of a sweep stand in one table: those that may be set against each other at every size.
+# Which cells of a sweep stand in one table: those that may be compared with each other at every size.
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _is_told(value: Value, axis: Axis) -> bool:
 QUANTITIES = ("gradient", "solve", "memory", "process", "steps", "evaluations")
 
 LEAST_TOLD_BYTES = 2**20
-"""Of one call. The kernel counts pages in batches, so less than this is not told apart from nothing."""
+"""Of one call. The kernel counts pages in batches, so less than this is not distinguished from nothing."""
 
 BELOW = f"below {quantities.size(LEAST_TOLD_BYTES)}"
 

@@ -46,7 +46,7 @@ class Distance:
 
 
 def goal(settings: Training) -> str:
-    """What is to be reached, in words; empty where nothing is."""
+    """What is to be reached, in words; empty if nothing is."""
     if settings.accuracy is not None:
         return f"accuracy ≥ {settings.accuracy:g}"
     return "" if settings.target is None else f"loss ≤ {settings.target:g}"
@@ -104,7 +104,7 @@ def _row(cell: CellSummary, first: Trained | None) -> TrainingRow:
 
 
 def _distance(one: Trained, other: Trained) -> float | None:
-    """‖one − other‖ / ‖other‖; ``None`` where they are not the end of the same steps, or not known."""
+    """‖one − other‖ / ‖other‖; ``None`` if they are not the end of the same steps, or not known."""
     same = one.settings.hash == other.settings.hash and len(one.losses) == len(other.losses)
     if not same or not one.theta or len(one.theta) != len(other.theta):
         return None

@@ -1,4 +1,4 @@
-"""What the charts across problems are made of: cells that may be set against each other on several problems."""
+"""What the charts across problems are made of: cells that may be compared with each other on several problems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sciml_bench.stats.verdict import Judgement
 
 @dataclass(frozen=True)
 class Panel:
-    """Cells that may be set against each other, and what unites them."""
+    """Cells that may be compared with each other, and what unites them."""
 
     title: str
     cells: tuple[CellSummary, ...]

@@ -28,7 +28,7 @@ NOT_SAID = "not said"
 
 
 class Mark(StrEnum):
-    """How a condition here stands to that of the source; ``not measured`` where nothing is measured beside it."""
+    """How a condition here stands to that of the source; ``not measured`` if nothing is measured beside it."""
 
     SAME = "same"
     DIFFERS = "differs"
@@ -97,7 +97,7 @@ class Conditions:
 
 
 def load_conditions(document: Document, measured: bool) -> Conditions:
-    """The conditions of a claim file; ``measured`` tells whether it has a setting to hold them against.
+    """The conditions of a claim file; ``measured`` says whether it has a setting to hold them against.
 
     Raises:
         ProblemError: one is missing, has no mark, or says less than its mark asks for.
@@ -189,7 +189,7 @@ class Figure:
     far a measured one may lie from it. ``digits`` are those at which the source compared, where it says so. ``derived``
     tells that the ratio is ours, formed from two figures of the source. ``within`` is set in the place of a ratio where
     the claim is that both sides are alike: their ratio lies between 1/within and within. ``slow`` and ``fast`` are the
-    absolute figures as printed, with their units. ``against_later`` tells that there is one side only, whose first call
+    absolute figures as printed, with their units. ``against_later`` is true if there is one side only, whose first call
     is the slow one and whose later calls are the fast ones.
     """
 

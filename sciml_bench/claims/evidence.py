@@ -31,7 +31,7 @@ _OF_GRADIENTS = ("gradient", "backward_evaluations")
 class Measured:
     """One side: a number of each block, in seconds or a count; ``why`` there is none.
 
-    ``at_most`` tells that its loosest tolerance is already more accurate than what both are compared at, so that its
+    ``at_most`` is true if its loosest tolerance is already more accurate than what both are compared at, so that its
     number is an upper bound. ``axis`` is the error of reading it at equal accuracy.
     """
 
@@ -45,7 +45,7 @@ class Measured:
 class Evidence:
     """Both sides of one setting. ``digits`` are those at which they are compared where that is at equal accuracy.
 
-    ``alone`` tells that both are calls of the same cell: the first one is the slow side. ``disturbed`` are the
+    ``alone`` is true if both are calls of the same cell: the first one is the slow side. ``disturbed`` are the
     processes of both sides that other work on the machine disturbed, and all of them.
     """
 

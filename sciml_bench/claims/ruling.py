@@ -30,7 +30,7 @@ class Ruling(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A ruling and what it rests on: the measured ratio of slow to fast, ``None`` where there is none.
+    """A ruling and what it rests on: the measured ratio of slow to fast, ``None`` if there is none.
 
     ``disturbed`` of ``processes`` processes behind it were disturbed by other work on the machine.
     """

@@ -79,7 +79,7 @@ def same_workload(workloads: Sequence[Workload]) -> bool:
 
 @dataclass(frozen=True)
 class _Naming:
-    """What the name of a problem tells: the claims that share it, and of which setting it is where it is not all's."""
+    """What the name of a problem tells: the claims that share it, and of which setting it is if it is not all's."""
 
     ids: tuple[str, ...]
     setting: str
@@ -176,7 +176,7 @@ def _item(value: object) -> object:
 
 
 def _data_beside(base: Path) -> tuple[Path, ...]:
-    """The data that a problem's loss is held against, which are read from beside its file."""
+    """The data that a problem's loss is compared with, which are read from beside its file."""
     loss = Document.read(base).data.get("loss", {})
     name = loss.get("data") if isinstance(loss, dict) else None
     return (base.with_name(name),) if isinstance(name, str) else ()
@@ -205,7 +205,7 @@ def needed(claim: Claim, adapters: Mapping[str, Adapter]) -> tuple[str, ...]:
 
 
 def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> str:
-    """Return why a claim cannot be tested here; empty when it can. It names the cure where there is one."""
+    """Return why a claim cannot be tested here; empty when it can. It names the fix if there is one."""
     if cpu_only and claim.needs.device != "cpu":
         return "it needs a GPU, which --cpu leaves out"
     if claim.published is None and claim.fair is None:

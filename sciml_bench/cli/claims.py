@@ -189,7 +189,7 @@ def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> 
     "More than" has no upper end. "Up to" is the largest of several ratios: one of ours can reach or pass it, and says
     nothing when it stays below. A median over problems cannot be seen in one problem. When fair, both sides are
     compared at each whole digit that both reach, and a ruling holds only where it is the same at all of them. What is
-    claimed of the first call of a cell is held against later calls of the same process. A ruling with † has processes
+    claimed of the first call of a cell is compared with later calls of the same process. A ruling with † has processes
     behind it that other work on the machine disturbed.
     """
     found = _judged(_tested(names, out))

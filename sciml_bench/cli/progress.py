@@ -76,7 +76,7 @@ def watching(plan: Plan, *, to_stderr: bool) -> Iterator[Watcher]:
 
 
 class _Follower:
-    """A watcher that prints a line per finished process, and keeps the live line where there is one."""
+    """A watcher that prints a line per finished process, and keeps the live line if there is one."""
 
     def __init__(self, plan: Plan, bar: _Bar | None, to_stderr: bool):
         self._plan, self._bar, self._to_stderr = plan, bar, to_stderr

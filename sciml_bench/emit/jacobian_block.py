@@ -1,4 +1,4 @@
-"""A block of a Jacobian of arrays, which stays a diagonal plus matrices until it is put together."""
+"""A block of a Jacobian of arrays, which stays a diagonal plus matrices until it is assembled."""
 
 from __future__ import annotations
 

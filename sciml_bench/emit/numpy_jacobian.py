@@ -1,7 +1,7 @@
 """Analytic Jacobians of problems with vectors and fields, as array operations.
 
 The chain rule is applied to whole arrays: elementwise operations scale rows, linear operators are constant matrices,
-sums are rows. A block of the Jacobian is a diagonal plus matrices, and stays that way until it is put together.
+sums are rows. A block of the Jacobian is a diagonal plus matrices, and stays that way until it is assembled.
 """
 
 from __future__ import annotations

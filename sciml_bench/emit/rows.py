@@ -50,7 +50,7 @@ Way: TypeAlias = Linear | Common | Products
 def best(rows: Sequence[Polynomial], entries: Sequence[int], order: Sequence[Symbol]) -> Way:
     """The cheapest way for these rows, of a vector that has these entries in this order.
 
-    ``order`` are the parameters, in whose order products stand where there is one for each.
+    ``order`` are the parameters, in whose order products stand if there is one for each.
     """
     rows = [flat(row) for row in rows]
     if all(map(is_affine, rows)):

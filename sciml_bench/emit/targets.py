@@ -1,4 +1,4 @@
-"""What differs between the targets: names of functions, how arrays are taken apart and put together."""
+"""What differs between the targets: names of functions, how arrays are taken apart and assembled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One cell on its way through a worker process: started, resumed when it is its turn, put together at the end."""
+"""One cell on its way through a worker process: started, resumed when it is its turn, assembled at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one worker left: its events put together with the way its process ended."""
+"""What one worker left: its events assembled with the way its process ended."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class LocalEngine(OneByOne):
 
 
 def _batches(indices: Sequence[int], comparable: bool) -> Iterator[Sequence[int]]:
-    """Jobs whose cells take turns: as many as may be in memory at once, evenly; one where nothing is compared."""
+    """Jobs whose cells take turns: as many as may be in memory at once, evenly; one if nothing is compared."""
     if not comparable:
         yield from ([index] for index in indices)
         return

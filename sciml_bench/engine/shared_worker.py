@@ -29,7 +29,7 @@ SCREEN = (sys.executable, "-m", "sciml_bench.measure.screen")
 
 
 class SharedWorker:
-    """Measures cells of one framework, one after the other, in a process that is started anew when a cell ends it.
+    """Measures cells of one framework, one after the other, in a process that is started again when a cell ends it.
 
     A context manager: the process ends with it.
     """

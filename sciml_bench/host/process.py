@@ -26,7 +26,7 @@ def peak_rss_bytes() -> int:
     """Largest resident set of this process so far.
 
     Linux's ``ru_maxrss`` survives ``exec`` and can be that of the parent, so the kernel's own high-water mark of this
-    address space is read where there is one.
+    address space is read if there is one.
     """
     marked = _high_water_bytes()
     if marked is not None:

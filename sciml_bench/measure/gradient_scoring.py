@@ -1,7 +1,7 @@
 """Scores of a gradient against the reference's, in which no component can hide behind a larger one.
 
 Parameters span decades, so a norm of the raw gradient may see a single one of them. The error of d loss / d log p is
-taken instead: every component times the size of its parameter. Two numbers are held against the bound:
+taken instead: every component times the size of its parameter. Two numbers are compared with the bound:
 
 - the *headline*, the relative error of a group of components in the 2-norm. Parameters and initial values are one
   group, each kernel and each bias of a network is another; the worst group counts. A mean over groups, or one norm of
@@ -13,7 +13,7 @@ Three things limit what can be asked of a component, and each is told by name or
 - Rounding. A gradient is the end of a long chain of operations, of which the errors add up like a random walk: a
   million of them lose a factor of ``ROUNDINGS`` against one. Nothing below so many roundings of the largest of the
   loss and all d loss / d log p is resolved. A component of which the bound is below that (one that is zero, too) is
-  ``unresolved``: its error is held against what rounding and tolerance explain, not against its own size.
+  ``unresolved``: its error is compared with what rounding and tolerance explain, not with its own size.
 - Tolerance, for the weights of networks. Among thousands of weights a right solver at a loose tolerance has some whose
   derivative is small by chance and off by more than itself. What is off by no more than ``ERROR_BOUND_FACTOR``
   tolerances of the root mean square of its group passes, as the solution's error does, and is counted in ``excused``.
@@ -45,7 +45,7 @@ _PARAMETERS = "parameters"
 
 @dataclass(frozen=True)
 class _Group:
-    """Components that are judged together; ``weights`` tells that they are weights of a network."""
+    """Components that are judged together; ``weights`` is true if they are weights of a network."""
 
     name: str
     members: np.ndarray
@@ -74,7 +74,7 @@ def gradient_scores(
     ``worst_component``, its name; ``norm_error``, the relative error of the raw gradient in the 2-norm, which mostly
     sees the largest components; ``below_reference``, that the headline is no better than the reference; ``unresolved``
     and ``uncertified``, names of components (at most 100, ``..._count`` has all); and ``excused``. Errors are ``None``
-    where nothing is large enough to be relative to. All are ``None`` where the reference has no gradient.
+    if nothing is large enough to be relative to. All are ``None`` where the reference has no gradient.
     """
     if reference.gradient is None:
         return None, ""

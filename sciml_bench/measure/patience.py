@@ -39,7 +39,7 @@ class Used:
 class Patience:
     """Counts from :meth:`restart`; :meth:`look` is called now and then, :meth:`ended` at :attr:`deadline_s`.
 
-    ``processors`` is how many the worker has of its own: 0 where it is not pinned to any, and then wall time counts.
+    ``processors`` is how many the worker has of its own: 0 if it is not pinned to any, and then wall time counts.
     """
 
     def __init__(self, used: Callable[[], Used], processors: int, now_s: Callable[[], float] = time.monotonic):
@@ -51,12 +51,12 @@ class Patience:
         self.deadline_s = 0.0
 
     def restart(self, limit_s: float) -> None:
-        """Begin anew: the worker has told something, or it is its turn."""
+        """Begin again: the worker has told something, or it is its turn."""
         self._limit_s, self._start_s, self._first = limit_s, self._now_s(), None
         self.deadline_s = self._start_s + limit_s
 
     def look(self) -> None:
-        """See what had been used; the first look after a restart is what later ones are held against."""
+        """See what had been used; the first look after a restart is what later ones are compared with."""
         if self._first is None and self._processors:
             self._first = self._used()
 

@@ -44,7 +44,7 @@ class Inputs:
 
 
 def _drawn(count: int, size: int, *entropy: int) -> Iterator[IntArray]:
-    """So many different places in the training part, for each call anew."""
+    """So many different places in the training part, for each call again."""
     generator = np.random.Generator(np.random.PCG64(entropy))
     while True:
         yield generator.choice(count, size=size, replace=False)

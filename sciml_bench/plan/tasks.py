@@ -133,7 +133,7 @@ class TaskFactory:
         return tuple(kind for kind in calls_of(cell) if kind in self.wanted)
 
     def training(self, cell: Cell) -> Training | None:
-        """Return how theta is trained in a cell, with as many steps as the profile takes; ``None`` where it is not."""
+        """Return how theta is trained in a cell, with as many steps as the profile takes; ``None`` if it is not."""
         entry = self.entries[cell.problem]
         wanted = entry.training
         if wanted is None or not self.trained or not trains(cell, entry, self.adapters[cell.adapter]):

@@ -15,7 +15,7 @@ BATCH = Table(SIZE, number_key("spread"), SEED, Key("drawn", TEXTS))
 
 
 def load_batch(reader: Reader, states: tuple[State, ...], given: tuple[Given, ...] = (), driven: bool = False) -> Batch:
-    """The declared batch; one trajectory where there is none, or of data a trajectory for each row.
+    """The declared batch; one trajectory if there is none, or of data a trajectory for each row.
 
     Trajectories that are ``driven`` by Brownian motions differ by these, and are not drawn.
     """

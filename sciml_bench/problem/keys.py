@@ -46,7 +46,7 @@ class Whole(Key):
         object.__setattr__(self, "schema", {"type": "integer", "minimum": self.low, "maximum": self.high})
 
     def read(self, document: Document, data: dict[str, Any], table: str, default: int | None = None) -> int:
-        """The number, or the default where there is one and the key is absent.
+        """The number, or the default if there is one and the key is absent.
 
         Raises:
             ProblemError: it is no whole number, or not between the bounds.

@@ -1,4 +1,4 @@
-"""Loads what a problem's gradients are of: its loss, and the data that it is held against."""
+"""Loads what a problem's gradients are of: its loss, and the data that it is compared with."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def _data(
     reader: Reader, data: dict[str, Any], states: tuple[State, ...], save_times: tuple[Node, ...]
 ) -> tuple[tuple[float, ...] | None, tuple[tuple[float, ...], ...]]:
     """The rows of the data file beside the problem: a column for the time and one for each component of the state. That
-    of t0 stands by itself; ``None`` where there is none."""
+    of t0 stands by itself; ``None`` if there is none."""
     document = reader.document
     name = table_name(reader, document.string(data, "data", "loss"), "loss", "data")
     header, rows = read_table(reader, name, "loss", "data")

@@ -38,7 +38,7 @@ class Network:
     """A chain of dense layers, used in equations as a function.
 
     ``weights`` is flat: layer by layer W in C order, then b. Each is exactly representable in single precision, so
-    that every framework, machine and precision starts from the same numbers to the last bit; ``sha256`` is the hash
+    that every framework, machine and precision starts from the same numbers bit for bit; ``sha256`` is the hash
     of their little-endian doubles. A ``pointwise`` network has one output and is applied to every element of its
     arguments, one input each.
 

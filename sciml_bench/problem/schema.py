@@ -1,4 +1,4 @@
-"""The JSON Schema of problem files for editors, put together from the tables that the loader checks."""
+"""The JSON Schema of problem files for editors, assembled from the tables that the loader checks."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class _Writer:
         return None if len(steps) > _MOST_SWITCHES else sympy.Add(below[0], *steps)
 
     def _condition(self, held: list[bool | None]) -> Node | None:
-        """The condition that holds in these spans; ``None`` where it is not known in all, or switches too often."""
+        """The condition that holds in these spans; ``None`` if it is not known in all, or switches too often."""
         if None in held:
             return None
         t = self.decider.t

@@ -50,7 +50,7 @@ def read_table(reader: Reader, name: str, table: str, key: str) -> tuple[list[st
 
 
 def _whole(header: list[str]) -> list[str]:
-    """The names of columns, put together where the comma of ``x[0,1]`` stands without quotes."""
+    """The names of columns, assembled where the comma of ``x[0,1]`` stands without quotes."""
     names: list[str] = []
     for part in header:
         if names and "[" in names[-1] and "]" not in names[-1]:

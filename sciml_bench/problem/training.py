@@ -40,7 +40,7 @@ TRAINING = Table(
 
 
 def load_training(reader: Reader) -> Training | None:
-    """The ``[training]`` table; ``None`` where there is none."""
+    """The ``[training]`` table; ``None`` if there is none."""
     document = reader.document
     if "training" not in document.data:
         return None

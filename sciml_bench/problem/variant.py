@@ -2,7 +2,7 @@
 
 A variant is a complete problem file, made from the text of the base file so that its comments and order are kept. It
 is loaded like any other. What belongs to the numbers of the base only is taken out: published digits, how it is
-trained, the hash of weights that are drawn anew, and data of the loss where there would be none for other times or
+trained, the hash of weights that are drawn again, and data of the loss where there would be none for other times or
 more trajectories; it is then that of a loss without data, in the base as well.
 """
 

@@ -37,7 +37,7 @@ def decode(kind: type[T], data: Any) -> T:
 
 
 def decode_json(kind: type[T], text: str | bytes) -> T:
-    """The value of a type on a line of JSON. ``ValueError`` where there is none."""
+    """The value of a type on a line of JSON. ``ValueError`` if there is none."""
     return decode(kind, parse(text))
 
 

@@ -35,7 +35,7 @@ class DamagedLine:
 
 
 def store_error(action: str, path: Path, error: OSError) -> StoreError:
-    """The error for the user: what could not be done, why, and the cure."""
+    """The error for the user: what could not be done, why, and the fix."""
     cure = _CURES.get(error.errno or 0, "")
     return StoreError(f"cannot {action} {path}: {error.strerror or error}.{' ' if cure else ''}{cure}")
 

@@ -1,6 +1,6 @@
 """Records of earlier schemas, brought to the fields of the newest one. What was not measured then stays unknown.
 
-Schema 2 (from 1): cold and warm compile caches are told apart, phases do not contain each other, and conditions,
+Schema 2 (from 1): cold and warm compile caches are distinguished, phases do not contain each other, and conditions,
 disturbances, energy and the attempt are recorded. All cells of schema 1 were cold and measured once; what frameworks
 did inside a first call was not told, so that call's phase is still whole.
 
@@ -29,7 +29,7 @@ SAME_CONTENT = 3
 """From this schema on records hold the same: only the places of their fields have changed since."""
 
 SCORED_BY_COMPONENT = 3
-"""The first schema whose gradients were held against their bound component by component."""
+"""The first schema whose gradients were compared with their bound component by component."""
 
 
 CHECKED_WITHOUT_REFERENCE = 4

@@ -152,7 +152,7 @@ class PointResult:
     """One tolerance point, measured.
 
     ``outcome`` is that of the solves unless that is ok, else that of the gradients; ``phase`` and ``message`` belong to
-    it. ``memory_growth_bytes`` is the worker's growth over the steady loops of both. ``truncated`` tells that a loop
+    it. ``memory_growth_bytes`` is the worker's growth over the steady loops of both. ``truncated`` is true if a loop
     was cut by the time limit before its minimum count. ``batch`` is that of a model of the conventional track.
     """
 

@@ -49,7 +49,7 @@ class Measurement(WorkerFacts, HostObservations):
     anything did. Every point of the task is in ``points``, in order.
 
     ``phases_ns`` has one sum per kind of phase, none of which contains another: what the framework says that it traced,
-    lowered and compiled inside a call is taken out of that call's phase and told apart, and by the framework's own
+    lowered and compiled inside a call is taken out of that call's phase and kept separately, and by the framework's own
     names in ``framework_phases_ns``. ``time_to_first_gradient_ns`` counts to the end of the first gradient call, from
     the start of the process and from the built program, and is empty when there was no first gradient.
 
@@ -132,7 +132,7 @@ class Record(Measurement, Placement):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Record:
-        """The record that plain JSON values of any known schema stand for. ``ValueError`` where there is none."""
+        """The record that plain JSON values of any known schema stand for. ``ValueError`` if there is none."""
         return decode(cls, migrated(data))
 
     @classmethod

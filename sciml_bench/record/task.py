@@ -166,7 +166,7 @@ class Numbers:
 class Reference:
     """The truth in double precision. ``solution`` is (n_times, n_states), ``gradient`` (n_theta,) or ``None``.
 
-    A component of the solution is ``None`` where it is not known: published tables often list a few of many.
+    A component of the solution is ``None`` if it is not known: published tables often list a few of many.
 
     ``kind`` is ``certified``, ``exact``, ``published`` or ``double`` (a tight double-precision solve).
     ``solution_digits`` and ``gradient_digits`` say how far each component can be trusted; a component of the gradient

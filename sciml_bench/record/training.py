@@ -21,7 +21,7 @@ MAX_STORED_THETA = 2000
 class Trained:
     """One training. ``settings`` says what was wanted; with outcome ok all ``settings.steps`` were taken.
 
-    ``losses`` holds the loss at the theta that each step started from, ``None`` where it is not finite, ``step_ns`` how
+    ``losses`` holds the loss at the theta that each step started from, ``None`` if it is not finite, ``step_ns`` how
     long the step took; the first one compiles. A training that diverged, or that ran into its time limit, keeps the
     curve up to there; ``phase`` and ``message`` then tell of its end. ``build_ns`` is how long it took to make the
     optimiser; the framework's library for it is imported then. ``theta`` is that after the last step, its leading

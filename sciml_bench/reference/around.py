@@ -42,7 +42,7 @@ class Around:
         return self._start.value((), self._with_data(p))[: self._n_states]
 
     def penalty(self, p: Sequence[arb]) -> arb:
-        """What the loss has besides; 0 where there is none."""
+        """What the loss has besides; 0 if there is none."""
         found = self._start.value((), self._with_data(p))
         return found[self._n_states] if len(found) > self._n_states else arb(0)
 

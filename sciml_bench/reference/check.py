@@ -1,7 +1,7 @@
 """Holds a stored reference against a new computation that shares neither stage count nor mesh with it.
 
 Every number of the file is computed again, of every trajectory of a batch: the solution, and the gradient by the
-adjoint, which central differences along a random direction confirm. Published digits of the problem are held against
+adjoint, which central differences along a random direction confirm. Published digits of the problem are compared with
 the same engine, at the times at which they were published.
 """
 

@@ -2,7 +2,7 @@
 
 Two integrations at different tolerances, by DOP853 where explicit steps work and by SciPy's Radau where they do not.
 The digits are those that both have in common, with another family of methods too, and with a run whose steps are so
-short, and that starts anew wherever the right-hand side changes suddenly with time, that it sees what steps of any
+short, and that starts again wherever the right-hand side changes suddenly with time, that it sees what steps of any
 length may pass over.
 """
 
@@ -31,7 +31,7 @@ from sciml_bench.reference.watch import LimitReached, ReferenceFailure
 
 _TOLERANCES = ((1e-10, 1e-12), (1e-12, 1e-14))
 _MOST_DIGITS = 14.0
-#: The other family that a method is held against.
+#: The other family that a method is compared with.
 _OTHERS = {"DOP853": "Radau", "Radau": "LSODA"}
 #: Times at which the right-hand side is sampled for sudden changes, and the largest share of a step of the last run.
 _SAMPLES = 20_000
@@ -207,7 +207,7 @@ def integrate(
         atol: absolute tolerance, in units of the declared scales.
         deadline: processor time of this process at which it is given up.
         evaluations: the most evaluations of the right-hand side.
-        stops: more times to start anew at.
+        stops: more times to start again at.
         share: the longest step as a share of the time span.
 
     Raises:

@@ -5,7 +5,7 @@ coefficients of order K over a tube Y of states and times satisfy Σ_{j<K} [0, h
 solution exists over the step and stays in the tube, and y(t + h) = Σ_{j<K} h^j y_j(m) + J B r + h^K y_K(Y), where J
 encloses the derivative of the sum by the state (N. S. Nedialkov, K. R. Jackson, G. F. Corliss, Validated solutions of
 initial value problems for ordinary differential equations, Applied Mathematics and Computation 105, 1999). The
-coordinates are made orthogonal after each step, so that a turning set is not boxed in anew each time (R. J. Lohner,
+coordinates are made orthogonal after each step, so that a turning set is not boxed in again each time (R. J. Lohner,
 Computation of guaranteed enclosures for the solutions of ordinary initial and boundary value problems, 1992).
 
 What is returned holds for the emitted equations as they stand, with the numbers of the problem as exact as the file

@@ -33,7 +33,7 @@ def certified(
 ) -> Certified:
     """The certified reference of a problem, with all trajectories of its batch side by side.
 
-    The gradient of every trajectory is held against central differences: of the first along every component as a
+    The gradient of every trajectory is compared with central differences: of the first along every component as a
     problem of one trajectory has it, of the others along one random direction. Proofs of enclosures may cost
     ``proof_s`` seconds together, as counted.
 
@@ -121,7 +121,7 @@ def make(
     gradient: bool = True,
     proof_s: float = MOST_S,
 ) -> tuple[StoredReference, str]:
-    """The reference of a problem as it is to be stored, and what is missing in it, empty where nothing is.
+    """The reference of a problem as it is to be stored, and what is missing in it, empty if nothing is.
 
     Args:
         problem: the problem, with all trajectories of its batch.

@@ -1,7 +1,7 @@
 """Probes a problem: RK45 and Radau or BDF of SciPy at one tolerance, limited by counts of evaluations.
 
 Findings for the catalog are kept in ``probes.json`` beside it, by the hash of the mathematics; those of other problems
-in the user's cache. ``python -m sciml_bench.reference.probe`` writes the catalog's anew.
+in the user's cache. ``python -m sciml_bench.reference.probe`` writes the catalog's again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The second method of a certificate: what the engine computed is held against a method of another family.
+"""The second method of a certificate: what the engine computed is compared with a method of another family.
 
 Where it can be had, that is a proved enclosure, see :mod:`sciml_bench.reference.proof`. Other small systems are solved
 again by the implicit Taylor method of :mod:`sciml_bench.reference.witness`, in ball arithmetic. Larger ones, or such as
@@ -43,7 +43,7 @@ _MOST_DOUBLE_DIGITS = 14.0
 class Confirmation:
     """What the second method was and the digits that it has in common with the engine, (n_states,).
 
-    ``proved`` holds the digits of a proof where there is one, (n_times, n_states).
+    ``proved`` holds the digits of a proof if there is one, (n_times, n_states).
     """
 
     method: str

@@ -118,7 +118,7 @@ def cache_path(problem: Problem) -> Path:
 
 
 def find(problem: Problem) -> StoredReference | None:
-    """The stored reference of a problem, beside its file or in the cache; ``None`` where there is none.
+    """The stored reference of a problem, beside its file or in the cache; ``None`` if there is none.
 
     Raises:
         StoreError: there is one, but it is stale, changed or unreadable.

@@ -247,7 +247,7 @@ def measure(
 def interrupted_series(groups: Sequence[Group], options: Mapping[str, Any]) -> dict[str, Run]:
     """Finished runs by the names of their groups, where the same command was interrupted in a later one and goes on.
 
-    Only those before the interrupted one count: whoever runs a finished series again wants it measured anew.
+    Only those before the interrupted one count: whoever runs a finished series again wants it measured again.
     """
     finished: dict[str, Run] = {}
     kept: dict[str, Run] = {}

@@ -1,4 +1,4 @@
-"""Ways held against each other in blocks of fresh processes, until one is decided to be the best."""
+"""Ways compared with each other in blocks of fresh processes, until one is decided to be the best."""
 
 from __future__ import annotations
 

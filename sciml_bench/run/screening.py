@@ -48,7 +48,7 @@ class Order:
     ``turns`` says how early each way is to be tried, lower ones first, in decades of what it is expected to cost. A
     library falls back by a decade for every factor of ten that its best way so far costs over the best of all, and a
     method that got nowhere by two, since what integrates the equations is the same for all kinds of gradient, one that
-    took too long by two in that mode. For a gradient that failed another kind is the cure. Every library has an early
+    took too long by two in that mode. For a gradient that failed another kind is the fix. Every library has an early
     turn once. In those that were ``named`` looking goes on until something works.
     """
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sciml_bench.stats.centre import logs
 from sciml_bench.stats.student import check_confidence, critical_t
 
-# Problems drawn anew: how far a mean over the problems of a run would move with other ones like these.
+# Problems drawn again: how far a mean over the problems of a run would move with other ones like these.
 
 FEWEST = 5
 """From so many problems on they can be resampled."""
@@ -28,7 +28,7 @@ _RESAMPLES = 10_000
 
 
 def resampled_mean(ratios: Sequence[float], confidence: float = 0.95, seed: int = 0) -> tuple[float, float] | None:
-    """The interval of the geometric mean when problems are drawn anew, with replacement; ``None`` for fewer than 5.
+    """The interval of the geometric mean when problems are drawn again, with replacement; ``None`` for fewer than 5.
 
     Percentiles, expanded for few problems (Hesterberg 2015, "What teachers should know about the bootstrap", The
     American Statistician 69, 371–386). The seed fixes the draws.
@@ -154,7 +154,7 @@ def _median(ordered: Floats) -> float:
 
 
 def _resampled_medians(times: Floats, side: int) -> Floats:
-    """Equally likely medians (shape: strata) of a process, its ordered iterations, when they are drawn anew."""
+    """Equally likely medians (shape: strata) of a process, its ordered iterations, when they are drawn again."""
     lower, upper = _median_ranks(times.size, side)
     return times.take(lower) if lower is upper else (times.take(lower) + times.take(upper)) / 2
 

@@ -62,7 +62,7 @@ def overtakes(late: Cost, early: Cost) -> int | None:
 
 
 def even_range(ratio_at: Callable[[int], Ratio | None]) -> tuple[float, float] | None:
-    """The numbers of gradients at which two sides are not told apart, as [low, high]; ``None`` where there are none.
+    """The numbers of gradients at which two sides are not distinguished, as [low, high]; ``None`` if there are none.
 
     ``ratio_at`` gives the ratio of the totals of two sides for a number of gradients. The range is made of all numbers
     whose ratio has 1 in its interval, so it holds the true break-even with the confidence of the interval, at any

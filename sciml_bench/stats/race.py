@@ -1,6 +1,6 @@
-"""A race: candidates that leave as soon as they are beaten, until one is left or those that are cannot be told apart.
+"""A race: candidates leave as soon as they are beaten, until one is left or the rest cannot be distinguished.
 
-After every block each pair of candidates is held against each other by the evidence of the blocks that both took part
+After every block each pair of candidates is compared with each other by the evidence of the blocks that both took part
 in (:mod:`sciml_bench.stats.sequential`). Whoever is beaten by another one leaves. There is no schedule of looks and no
 number of blocks to fix beforehand: evidence may be looked at at any time, and whether a candidate goes on may depend on
 all that was seen.
@@ -140,7 +140,7 @@ class Race(Generic[Key]):
     def ratio_interval(self, base: Key, other: Key, error: float | None = None) -> tuple[float, float]:
         """Cost of ``other`` over that of ``base``, as [low, high]; it may be looked at at any time.
 
-        ``error`` is that of this interval alone, the rate of one comparison where it is not given.
+        ``error`` is that of this interval alone, the rate of one comparison if it is not given.
         """
         low, high = interval(self.differences(base, other), self.pair_rate if error is None else error)
         return math.exp(low), math.exp(high)
@@ -162,7 +162,7 @@ class Race(Generic[Key]):
 
     def _by_cost(self, keys: Iterable[Key]) -> list[Key]:
         """Cheapest first. Blocks are fast or slow as a whole: costs count relative to whoever ran in the most blocks,
-        in the blocks that both took part in; where there are none, overall."""
+        in the blocks that both took part in; if there are none, overall."""
         measure = max(self._costs, key=lambda key: len(self._costs[key]), default=None)
         if measure is None:
             return []

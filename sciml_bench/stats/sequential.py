@@ -9,7 +9,7 @@ Two bets are held at once, with half of the stake each:
 
 - *Known scatter.* Log ratios of blocks scatter by at most :data:`SCATTER`. A normal mixture over the difference
   (Robbins 1970, Annals of Mathematical Statistics 41, 1397–1409) then tells large differences after one or two blocks,
-  where nothing is known yet of the scatter itself. A block in which a process was held up would fool it, so the one
+  if nothing is known yet of the scatter itself. A block in which a process was held up would fool it, so the one
   block that speaks most for a difference is left out, and a lone block must show :data:`ALONE`. What is left is never
   more than the evidence was one block earlier, so that the guarantee stays.
 - *Any scatter.* The mixture of Student's t with the standard deviation unknown: the right Haar prior on it, a normal

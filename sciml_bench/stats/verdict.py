@@ -132,7 +132,7 @@ def judge(
 
     Below a factor of 2, t is first divided by what the autocorrelation of neighbouring blocks may have added to it
     (:mod:`sciml_bench.stats.serial`). That is read from all comparisons of the family together, of which
-    ``independent`` are independent of each other (all, where it is not given): alone, a few blocks do not tell.
+    ``independent`` are independent of each other (all, if it is not given): alone, a few blocks do not tell.
 
     ``more_processes`` is for the plan of a new run. Adding to the same one until something is decided finds more than
     there is: looking a second time after doubling raises 5 % of false positives to 8 % (Armitage, McPherson & Rowe

@@ -74,7 +74,7 @@ class Line:
 
     @property
     def label(self) -> str:
-        """The label of the line's cell, or its number where it has none."""
+        """The label of the line's cell, or its number if it has none."""
         cell = self.data.get("cell")
         try:
             return self.record.cell.label if self.record else Cell(**cell).label if cell else f"line {self.number}"

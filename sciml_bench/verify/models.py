@@ -15,7 +15,7 @@ from sciml_bench.record.record import Record
 # Errors travel through JSON as doubles, but another processor may round a sum's last digits differently.
 _TOLERANCE = 1e-2
 _GRANTED = 1.1
-# So far the slopes of a reference of a kind may be wrong where it is not at hand to say so.
+# So far the slopes of a reference of a kind may be wrong if it is not at hand to say so.
 _UNKNOWN_SLOPES = {EXTENDED: 1e-9, DOUBLE: 1e-6}
 
 

@@ -42,7 +42,7 @@ class KnownProblem:
     """A problem as it is today. ``reference`` is the one that is stored, exact or published; none is computed here.
 
     ``theta`` names the components of gradients. A model has a ``model_truth`` instead. ``source_hash`` gives the hash
-    of the source that is emitted for a cell, ``None`` where that is not known.
+    of the source that is emitted for a cell, ``None`` if that is not known.
     """
 
     spec_hash: str

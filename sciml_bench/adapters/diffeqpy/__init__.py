@@ -30,7 +30,7 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
 
 
 def lacking(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return why diffeqpy cannot run here, with the cure; ``None`` when it can. Reads files only, starts nothing.
+    """Return why diffeqpy cannot run here, with the fix; ``None`` when it can. Reads files only, starts nothing.
 
     When it is imported, diffeqpy installs what it does not find: a Julia by that name, and packages that the project
     does not name itself. Neither may happen in a worker.

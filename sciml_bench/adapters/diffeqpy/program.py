@@ -23,7 +23,7 @@ from sciml_bench.record.task import LANDING, Point, Task
 # Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
 
 
-# By name: types are checked also where it is not installed. The module replaces itself with Julia's OrdinaryDiffEq.
+# By name: types are checked also if it is not installed. The module replaces itself with Julia's OrdinaryDiffEq.
 ode: Any = importlib.import_module("diffeqpy.ode")
 julia: Any = juliacall.__dict__["Main"]
 

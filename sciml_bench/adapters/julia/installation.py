@@ -26,7 +26,7 @@ _NAMES = ("JuliaManifest.toml", "Manifest.toml")
 
 
 class ManifestError(Exception):
-    """A project that is not there, was never resolved, or cannot be read; the message has the cure."""
+    """A project that is not there, was never resolved, or cannot be read; the message has the fix."""
 
 
 def package_versions(project: Path) -> dict[str, str]:
@@ -165,7 +165,7 @@ def write(installation: Installation, path: Path) -> None:
 
 
 def lacking(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return why Julia cannot run here, with the cure; ``None`` when it can. Reads files only, starts nothing."""
+    """Return why Julia cannot run here, with the fix; ``None`` when it can. Reads files only, starts nothing."""
     for variable, other in ((_EXECUTABLE, _PROJECT), (_PROJECT, _EXECUTABLE)):
         if environment.get(variable) and not environment.get(other):
             return f"{variable} is set, but {other} is not; set both, or unset both and {CURE}"
@@ -258,7 +258,7 @@ OPTIONAL = {"simplechains": ("SimpleChains",), "diffeqpy": ("OrdinaryDiffEq", "O
 
 
 def lacking_part(part: str, environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return why a part is not there, with the cure; ``None`` when it is. Reads files only."""
+    """Return why a part is not there, with the fix; ``None`` when it is. Reads files only."""
     try:
         known = found(environment)
         versions = {} if known is None else package_versions(Path(known.project))
@@ -268,7 +268,7 @@ def lacking_part(part: str, environment: Mapping[str, str] = os.environ) -> str 
 
 
 def absence(part: str, there: Container[str]) -> str | None:
-    """Return why a part is not among these packages, with the cure; ``None`` when it is."""
+    """Return why a part is not among these packages, with the fix; ``None`` when it is."""
     absent = [package for package in OPTIONAL[part] if package not in there]
     if not absent:
         return None

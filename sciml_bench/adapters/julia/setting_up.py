@@ -124,7 +124,7 @@ def set_up(wishes: Wishes, environment: Mapping[str, str], say: Say) -> Installa
     """Find or install Julia, prepare the project, and try it; ``say`` is told every line of progress.
 
     Raises:
-        UsageError: it cannot be done; the message has the cure.
+        UsageError: it cannot be done; the message has the fix.
         StoreError: this package itself is broken.
     """
     wanted = juliacall_version()

@@ -22,7 +22,7 @@ _SHOWN = (
 
 @dataclass(frozen=True)
 class Status:
-    """``lacking`` is why Julia cannot run here, with the cure, or ``None``. ``parts`` as in the installation.
+    """``lacking`` is why Julia cannot run here, with the fix, or ``None``. ``parts`` as in the installation.
 
     ``absent`` are the optional parts that were not added, with what adds them.
     """

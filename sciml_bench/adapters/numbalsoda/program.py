@@ -25,7 +25,7 @@ from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 
 Vector = NDArray[np.float64]
-# By name: types are checked also where it is not installed.
+# By name: types are checked also if it is not installed.
 LIBRARY: Any = importlib.import_module("numbalsoda")
 SOLVERS = {"lsoda": LIBRARY.lsoda, "dop853": LIBRARY.dop853}
 MAX_STEPS = 1_000_000

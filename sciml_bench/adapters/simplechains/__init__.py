@@ -26,7 +26,7 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
 
 
 def lacking() -> str | None:
-    """Return why it cannot run here, with the cure; ``None`` when it can."""
+    """Return why it cannot run here, with the fix; ``None`` when it can."""
     return installation.lacking() or lacking_part(PART)
 
 

@@ -215,7 +215,7 @@ class TorchdiffeqProgram(CompiledProgram):
         return self._source.loss(ys, *self._given, p, *networks) + penalty
 
     def _start(self, inputs: Inputs) -> tuple[Tensor, Tensor | float]:
-        """The initial states, those that theta and the data decide computed anew, and the penalty of the loss."""
+        """The initial states, those that theta and the data decide computed again, and the penalty of the loss."""
         if self._given is None:
             return inputs.y0, 0.0
         p, networks = inputs.arguments

@@ -1,1 +1,1 @@
-"""Two runs, or two selections of one run, set against each other: at equal accuracy, by block, in four verdicts."""
+"""Two runs, or two selections of one run, compared with each other: at equal accuracy, by block, in four verdicts."""

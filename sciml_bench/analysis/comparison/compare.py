@@ -23,7 +23,7 @@ from sciml_bench.stats.verdict import Held, Judgement, Verdict, judge, with_boun
 # How far runs of the same program differ, from runs that were repeated.
 
 FEWEST_DF = 2
-"""A single repetition may be as quick as its run by chance: with one, equal runs were told apart in 10 % of trials."""
+"""A single repetition may be as quick as its run by chance: with one, equal runs differed in 10 % of trials."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Compared:
     """One line: a quantity of a cell on either side, judged.
 
     ``base_s`` and ``new_s`` are medians over the processes that count. ``check`` is the bootstrap interval where
-    there is one; ``disagrees`` tells that it and the t interval say different things of a ratio of 1.
+    there is one; ``disagrees`` is true if it and the t interval say different things of a ratio of 1.
     """
 
     series: Series
@@ -167,7 +167,7 @@ def compare_runs(
 ) -> Comparison:
     """Compare the cells that two runs share. Their blocks are not the same, whatever their seeds, so they are no pairs.
 
-    How far runs of the same program differ comes from ``repeated`` ones and is in the intervals; where it is not known
+    How far runs of the same program differ comes from ``repeated`` ones and is in the intervals; if it is not known
     a winner is named from a factor of 2 on.
     """
     shared = [label for label in base.cells if label in new.cells]

@@ -161,7 +161,7 @@ def _time(time: Time, best: bool) -> Entry:
 
 
 def _worst_component(row: Row) -> str:
-    """The component of the gradient that is worst by itself, and its relative error; empty where there is none."""
+    """The component of the gradient that is worst by itself, and its relative error; empty if there is none."""
     if row.worst_component is None or row.worst_component_error is None:
         return ""
     return f"{row.worst_component} {quantities.error(row.worst_component_error)}"

@@ -30,7 +30,7 @@ _SENTENCES = {
 
 @dataclass(frozen=True)
 class Cure:
-    """The exact command that removes a disturbance. ``root`` tells that it needs root; ``undo`` takes it back.
+    """The exact command that removes a disturbance. ``root`` is true if it needs root; ``undo`` takes it back.
 
     ``command`` is empty where no command on this machine helps; ``advice`` then says what does.
     """
@@ -43,7 +43,7 @@ class Cure:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one property, why it disturbs, and its cure where there is one."""
+    """What was found of one property, why it disturbs, and its fix if there is one."""
 
     id: str
     title: str

@@ -12,7 +12,7 @@ _BUSY_PERCENT = 5
 
 
 def devices(readings: Readings) -> Iterator[Finding]:
-    """Everything about every device; nothing where there is none."""
+    """Everything about every device; nothing if there is none."""
     if readings.gpus is None:
         yield Finding("gpu", "GPU", Status.UNKNOWN, readings.gpu_reason)
         return

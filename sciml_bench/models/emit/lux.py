@@ -29,7 +29,7 @@ _RULES = {
 # Lux's layers that apply an activation themselves, without another pass over memory.
 _ACTIVATED = ("conv2d", "dense", "group_norm", "layer_norm")
 
-# What Lux calls an option of a convolution, its neutral name, and the value that it has where nothing is said.
+# What Lux calls an option of a convolution, its neutral name, and the value that it has if nothing is said.
 _CONV_OPTIONS = (("stride", "stride", 1), ("pad", "padding", 0))
 
 # Lux's MultiHeadAttention takes dimensions as numbers and permutes by them, which hides types from Zygote: a gradient
