@@ -76,6 +76,13 @@ class Measured:
         """What other problems may learn from this one."""
         return merged([self.looked, self.near])[0]
 
+    @property
+    def disturbed(self) -> tuple[float, float]:
+        """Shares of the processes of both runs that other work disturbed."""
+        of_run = ([process for cell in run.values() for process in cell.processes] for run in (self.ways, self.close))
+        shares = [statistics.fmean(bool(process.noisy) for process in processes) for processes in of_run]
+        return shares[0], shares[1]
+
     def totals(self, advised: Advised) -> dict[Cell, float]:
         """What each way costs that gets there, in seconds."""
         found: dict[Cell, float] = {}
@@ -195,7 +202,7 @@ def page(problems: Sequence[Measured], within_s: float, learn: bool) -> Iterator
         taken = [of_advice(item, problems if learn else (), advised, within_s) for item in answered]
         if number == 0:
             yield from table(
-                ("problem", "cheapest", "total", "advice", "regret", "answer after", "ways looked at", "decided"),
+                ("problem", "cheapest", "total", "advice", "regret", "answer after", "tried", "decided", "disturbed"),
                 [_of_problem(item, advised, out) for item, out in zip(answered, taken, strict=True)],
             )
         rows = [["`sciml-bench advise`", *spread([out.factor for out in taken]), "", "", "", str(len(taken))]]
@@ -225,26 +232,30 @@ def _of_problem(item: Measured, advised: Advised, out: Outcome) -> list[str]:
     totals = item.totals(advised)
     best = min(totals, key=lambda cell: totals[cell])
     taken = "nothing" if out.cell is None else "the same" if out.cell == best else out.cell.solver
-    seconds = f"{out.spent_s:.0f} s", str(out.looked_at), "yes" if out.decided else "no"
+    disturbed = " and ".join(f"{100 * share:.0f} %" for share in item.disturbed)
+    seconds = f"{out.spent_s:.0f} s", str(out.looked_at), "yes" if out.decided else "no", disturbed
     return [item.name, best.solver, f"{totals[best]:.3g} s", taken, _short(out.factor), *seconds]
 
 
 INTRODUCTION = """\
-# Regret: what following advice, or a published rule, costs
+# Regret: the cost of following advice, or a published rule
 
-Regret is the cost of the way that is taken over that of the cheapest way: 1 is perfect, 2 is twice the time. Costs are
-totals from the start of the process, compiling included, at equal error of the gradient, on one core. Every way of
+Regret is the cost of the chosen way over the cost of the cheapest way: 1 is perfect, 2 is twice the time. Costs are
+totals from the start of the process, with compilation, at equal error of the gradient, on one core. Every way of
 {count} problems was measured by `benchmarks/exhaustive.py`: {names}. The runs are in
-[`results/exhaustive`](../results/exhaustive), and `benchmarks/advice_regret.py` makes this page from them. No Julia was
-at hand, so that what rules say of Julia's methods is held against what Python's libraries have of their kind.
+[`results/exhaustive`](../results/exhaustive), and `benchmarks/advice_regret.py` makes this page from them. Julia was
+not installed, so what rules say about Julia's methods is applied to the same kinds of methods in Python's libraries.
 
-`advise` is replayed through its own code with {minutes:.0f} minutes, and knows nothing of the problem at hand but what
-it sees: the order in which it looks at ways was learnt from the other problems. What a slow way costs until it is ended
-is taken from the runs, and so are the tolerances, which a real race tunes to the asked accuracy.
+`advise` is replayed through its own code with {minutes:.0f} minutes. It knows only what it sees of the problem at hand:
+the order in which it tries ways was learnt from the other problems. The time that a slow way costs until it is ended,
+and its tolerances, are taken from the runs; a real race tunes tolerances to the requested accuracy.
 
-A rule leaves something open, if only the library. It is held to the best of the ways that it allows, which nobody can
-know beforehand, and to the middle one of them. A way that fails, or never gets to the accuracy, counts as 100, and
-shows as *fails*. The links lead to where a rule is published; how it was taken over is said at the end.
+A rule leaves something open, at least the library. Its regret is given for the best of the ways that it allows, which
+nobody can know beforehand, and for the middle one of them. A way that fails, or never reaches the accuracy, counts as
+100 and is shown as *fails*. The links lead to the published rules; the end of the page says how each was implemented.
+
+*Disturbed* is the share of the processes of a problem that other work on the machine disturbed, over both runs: the
+first, in which all ways are tried once, and the second, in which the best ones are compared in fresh processes.
 """
 
 
