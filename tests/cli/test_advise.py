@@ -148,3 +148,8 @@ def test_other_work_on_the_machine_is_told_before_anything_is_measured(cli, monk
 def test_the_command_that_decides_asks_the_same_question_for_longer(typed: str, again: str):
     assert with_more_time(typed, 1200.0) == again
     assert with_more_time("sciml-bench advise m", 90.0).endswith("--within 90s")
+
+
+def test_the_script_of_a_question_about_solves_is_said_to_have_a_gradient(cli):
+    done = cli("advise", "decay", "--in", "beta", "--for", "solve")
+    assert "as a script, with its gradient: sciml-bench describe decay --code beta/" in done.out
