@@ -189,7 +189,10 @@ def wall(record: Record, _intent: Intent) -> Iterator[str]:
         yield f"phases add up to {phases_ns / 1e9:.3f} s, the process took {record.own_s:.3f} s"
     halves = [half for point in record.points for half in point.halves.values()]
     warm_up_ns, steady_ns = sum(_taken(half.warm_up_ns for half in halves)), sum(_taken(half.ns for half in halves))
-    for phase, taken in (("warm_up", warm_up_ns), ("steady", steady_ns)):
+    # A call that fails ends its loop, and the phase does not complete: the samples before it belong to no phase.
+    whole = [half for half in halves if half.outcome is Outcome.OK]
+    of_phases = sum(_taken(half.warm_up_ns for half in whole)), sum(_taken(half.ns for half in whole))
+    for phase, taken in zip(("warm_up", "steady"), of_phases, strict=True):
         if taken > record.phases_ns.get(phase, wall_ns):
             yield f"samples of {phase} add up to {taken / 1e9:.3f} s, the phase took {_phase_s(record, phase):.3f} s"
     samples = warm_up_ns + steady_ns + sum(half.first_ns or 0 for half in halves)

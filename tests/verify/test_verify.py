@@ -229,6 +229,21 @@ def test_a_half_that_was_not_asked_for_needs_no_outcome(tmp_path: Path):
     assert broken(run.verified(tmp_path)) == set()
 
 
+def test_samples_of_a_loop_that_failed_fit_into_the_process_and_not_into_its_phase(tmp_path: Path):
+    """The phase of a loop does not complete if a call of it fails; the samples before it are kept."""
+    run = made_run()
+    found, phases = point(run, 2), run.records[1]["phases_ns"]
+    failed = {"outcome": "max_steps", "phase": "steady_gradient", "message": "too many steps"}
+    found.update(failed)
+    found["gradient"]["outcome"] = "max_steps"
+    steady_ns = sum(ns for each in run.records[1]["points"] for ns in each["solve"]["ns"] + each["gradient"]["ns"])
+    # The samples of the failed loop alone would not fit.
+    phases["steady"] = steady_ns - sum(found["gradient"]["ns"])
+    assert "wall" not in broken(run.verified(tmp_path))
+    found["gradient"]["ns"] = [ns * 10**4 for ns in found["gradient"]["ns"]]
+    assert "wall" in broken(run.verified(tmp_path))
+
+
 def test_only_the_record_that_is_to_blame_is_invalid(tmp_path: Path):
     run = made_run()
     point(run, 2)["solve"]["ns"][0] = 0
