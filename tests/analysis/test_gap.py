@@ -113,7 +113,7 @@ def test_an_adapter_that_is_not_here_is_not_known():
     told = {item.what: item for item in found.differences}
     assert told["family of the method"].differs is None
     assert told["family of the method"].slow == "not known"
-    assert "cannot be laid to the frameworks" in found.sentences[-1]
+    assert "cannot be attributed to the frameworks" in found.sentences[-1]
 
 
 def test_equal_times_are_no_gap():

@@ -45,7 +45,7 @@ def test_the_cost_of_a_bridge_is_told_in_one_line():
     records = [record(ours, [across]), record(other, [point(1e-4)])]
     empty, told = remarks.bridges(summarise(plan([ours, other]), records))
     assert empty == ""
-    assert told == "the bridge to julia costs 2.00 µs a solve: a call's time less what it took inside, medians"
+    assert told == "the bridge to julia costs 2.00 µs a solve: a call's time less the time inside, medians"
 
 
 def test_without_a_bridge_nothing_is_told():
