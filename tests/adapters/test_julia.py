@@ -122,12 +122,12 @@ def test_one_variable_of_two_is_an_error(environment, alone, other):
 def test_a_julia_that_is_gone(environment, executable, project):
     recorded(environment, executable, project)
     executable.unlink()
-    assert f"no Julia at {executable} any more" in (installation.lacking(environment) or "")
+    assert f"Julia is no longer at {executable}" in (installation.lacking(environment) or "")
 
 
 def test_a_project_that_is_gone(environment, executable, tmp_path):
     recorded(environment, executable, tmp_path / "gone")
-    assert "no resolved Julia project" in (installation.lacking(environment) or "")
+    assert "the Julia project is not set up" in (installation.lacking(environment) or "")
 
 
 def test_a_project_of_another_pythoncall(environment, executable, project, monkeypatch):

@@ -137,7 +137,7 @@ def test_scored_calls_are_unperturbed_and_loops_are_not(monkeypatch: pytest.Monk
     [
         ("stubs.missing_framework:build", Outcome.IMPORT_ERROR, "import", "a_framework_that_is_not_installed"),
         ("stubs.broken_framework:build", Outcome.IMPORT_ERROR, "import", "another version of NumPy"),
-        ("stubs.programs:no_such_function", Outcome.IMPORT_ERROR, "import", "no function 'no_such_function'"),
+        ("stubs.programs:no_such_function", Outcome.IMPORT_ERROR, "import", "missing function 'no_such_function'"),
         ("FailsToBuild", Outcome.BUILD_ERROR, "build", "RuntimeError: no such device"),
     ],
 )

@@ -180,7 +180,7 @@ def lacking(environment: Mapping[str, str] = os.environ) -> str | None:
 
 def _broken(installation: Installation) -> str | None:
     if not os.access(installation.executable, os.X_OK):
-        return f"Julia is missing at {installation.executable} any more; {CURE}"
+        return f"Julia is no longer at {installation.executable}; {CURE}"
     versions = package_versions(Path(installation.project))
     for package in (PACKAGE, "PythonCall"):
         if package not in versions:
