@@ -116,7 +116,7 @@ def test_a_stale_reference_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="reference compute flat"):
         truth.stored(found)
     path.write_text("{")
-    with pytest.raises(StoreError, match="no reference"):
+    with pytest.raises(StoreError, match="not a reference"):
         truth.stored(found)
 
 
