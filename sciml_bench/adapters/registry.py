@@ -47,9 +47,13 @@ class LoadError:
     message: str
 
 
+CURED_BY = "; run: "
+"""Precedes the command at the end of a reason, if there is one that removes it."""
+
+
 @dataclass(frozen=True)
 class Missing:
-    """What must be installed before an adapter can run; ``told`` is the adapter's own word of what it lacks besides."""
+    """A missing requirement of an adapter. ``told`` is the adapter's own explanation, if its packages are installed."""
 
     adapter: str
     distributions: tuple[str, ...]
@@ -62,7 +66,7 @@ class Missing:
         if self.told:
             return self.told
         be = "is" if len(self.distributions) == 1 else "are"
-        return f"{', '.join(self.distributions)} {be} not installed; run: {self.install}"
+        return f"{', '.join(self.distributions)} {be} not installed{CURED_BY}{self.install}"
 
 
 def names() -> tuple[str, ...]:

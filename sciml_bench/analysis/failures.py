@@ -33,23 +33,23 @@ class CellTally:
     @property
     def sentence(self) -> str:
         """The sum in words."""
-        failed, skipped = sum(self.failed.values()), sum(self.skipped.values())
-        kinds = ", ".join(f"{outcome} {count}" for outcome, count in self.failed.items())
-        text = f"planned {self.planned} = measured {self.measured} + failed {failed}"
-        text += f" ({kinds})" if kinds else ""
-        text += f" + skipped {skipped}"
+        text = f"planned {self.planned} = measured {self.measured} + failed {self._failures}"
+        text += f" + skipped {sum(self.skipped.values())}"
         return f"{text} + not run yet {self.not_run}" if self.not_run else text
 
     @property
     def short_sentence(self) -> str:
         """The selected cells in words."""
-        kinds = ", ".join(f"{outcome} {count}" for outcome, count in self.failed.items())
-        text = (
-            f"{self.measured} {'cell' if self.measured == 1 else 'cells'} measured, {sum(self.failed.values())} failed"
-        )
-        text += f" ({kinds})" if kinds else ""
+        number, _, kinds = self._failures.partition(" ")
+        text = f"{self.measured} {'cell' if self.measured == 1 else 'cells'} measured, {number} failed"
+        text += f" {kinds}" if kinds else ""
         text += f", {self.not_run} not run yet" if self.not_run else ""
         return f"{text}; {sum(self.skipped.values())} others are not part of this run"
+
+    @property
+    def _failures(self) -> str:
+        kinds = ", ".join(f"{outcome} {count}" for outcome, count in self.failed.items())
+        return f"{sum(self.failed.values())}{f' ({kinds})' if kinds else ''}"
 
 
 def cell_tally(summary: RunSummary) -> CellTally:

@@ -228,17 +228,22 @@ def _tested(names: tuple[str, ...], out: Path) -> list[tuple[Tested, Run]]:
 
     if names:
         return [(tested, run) for run in (find_run(name, out) for name in names) for tested in claims_of(run)]
-    newest = newest_of_each(out) or newest_of_each(out / "claims")
+    newest = next(filter(None, map(newest_of_each, _folders(out))), {})
     if not newest:
         raise UsageError(f"no run of a claim in {out}; make one with `sciml-bench claims run`")
     return [(tested, run) for name, run in newest.items() for tested in claims_of(run) if tested.claim.id == name]
+
+
+def _folders(out: Path) -> tuple[Path, Path]:
+    """Return the folders with runs of claims: the user's, and the stored ones."""
+    return out, out / "claims"
 
 
 def _known_of(claim: Claim, out: Path) -> Judged | None:
     """What the newest run of a claim says, with the others of its folder as one family; ``None`` without a run."""
     from sciml_bench.run.claims import newest_of_each
 
-    for folder in (out, out / "claims"):
+    for folder in _folders(out):
         if claim.id in newest_of_each(folder):
             return next((found for found in _judged(_tested((), folder)) if found.claim.id == claim.id), None)
     return None

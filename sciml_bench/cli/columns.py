@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import textwrap
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-_GAP, _NARROWEST = 2, 10
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, optional: Sequence[str] = ()) -> None:
@@ -18,40 +18,39 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, optio
 
     A terminal that is too narrow leaves out ``optional`` columns, the first one first, and then wraps the widest ones.
     """
-    for line in table_lines(headings, rows, optional, _terminal_width()):
-        click.echo(line)
+    if sys.stdout.isatty():
+        from rich.console import Console
 
-
-def _terminal_width() -> int | None:
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-def table_lines(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], optional: Sequence[str], width: int | None
-) -> Iterator[str]:
-    """Yield the lines of a table that is at most ``width`` wide, without a limit for ``None``."""
-    lines = [list(headings), *(list(row) for row in rows)]
-    for heading in optional:
-        if width is not None and sum(_widths(lines)) > width:
-            place = lines[0].index(heading)
-            lines = [line[:place] + line[place + 1 :] for line in lines]
-    widths = _widths(lines)
-    while width is not None and sum(widths) > width and max(widths) > _NARROWEST:
-        widest = widths.index(max(widths))
-        others = sum(widths) - widths[widest]
-        # No narrower than the second widest, so that both share what is missing.
-        second = max((other for other in widths if other != widths[widest]), default=0)
-        widths[widest] = min(widths[widest] - 1, max(width - others, second, _NARROWEST))
+        print_fitted(headings, rows, optional, Console(highlight=False))
+        return
+    lines = [headings, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        cells = [_wrapped(text, size - _GAP) for text, size in zip(line, widths, strict=True)]
-        for parts in zip_longest(*cells, fillvalue=""):
-            yield "".join(part.ljust(size) for part, size in zip(parts, widths, strict=True)).rstrip()
+        click.echo("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    return [text] if len(text) <= width else textwrap.wrap(text, width)
+def print_fitted(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], optional: Sequence[str], console: Console
+) -> None:
+    """Print a table that is at most as wide as a console."""
+    from rich.measure import Measurement
+
+    places = list(range(len(headings)))
+    left_out = [list(headings).index(heading) for heading in optional]
+    unlimited = console.options.update(width=10_000)
+    while left_out and Measurement.get(console, unlimited, _grid(headings, rows, places)).maximum > console.width:
+        places.remove(left_out.pop(0))
+    console.print(_grid(headings, rows, places))
 
 
-def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
-    """The widths of columns with the gap after them."""
-    return [max(len(text) for text in column) + _GAP for column in zip(*lines, strict=True)]
+def _grid(headings: Sequence[str], rows: Sequence[Sequence[str]], places: Sequence[int]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    # Text, so that nothing in the data is markup.
+    grid = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    for place in places:
+        grid.add_column(Text(headings[place]), overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(row[place]) for place in places))
+    return grid

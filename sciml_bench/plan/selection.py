@@ -144,20 +144,18 @@ class Selection:
         Raises:
             UsageError: a word is neither the name of a problem or a suite nor a file.
         """
-        suites: list[str] = []
-        problems: list[str] = []
-        files: list[Path] = []
-        for word in words:
-            if word in catalog.suites():
-                suites.append(str(word))
-            elif isinstance(word, Path) or word.endswith(".toml") or "/" in word or Path(word).exists():
-                files.append(Path(word))
-            else:
-                known = (*catalog.names(), *catalog.suites())
-                check_names("problem or suite", (word,), known, "sciml-bench list problems")
-                problems.append(word)
-        selection = replace(self, suites=(*self.suites, *suites), problems=(*self.problems, *problems))
-        return selection, tuple(files)
+        suites, problems = catalog.suites(), catalog.names()
+        given = tuple(words)
+        files = [word for word in given if word not in suites and word not in problems]
+        for word in files:
+            if not (isinstance(word, Path) or word.endswith(".toml") or "/" in word or Path(word).exists()):
+                check_names("problem or suite", (word,), (*problems, *suites), "sciml-bench list problems")
+        selection = replace(
+            self,
+            suites=(*self.suites, *(str(word) for word in given if word in suites)),
+            problems=(*self.problems, *(str(word) for word in given if word in problems)),
+        )
+        return selection, tuple(map(Path, files))
 
     @cached_property
     def _matches_keyword(self) -> Predicate:

@@ -15,6 +15,7 @@ from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
+from sciml_bench.adapters.registry import CURED_BY
 from sciml_bench.analysis import phase_bars
 from sciml_bench.analysis.advice import unadvised
 from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis
@@ -385,9 +386,9 @@ def print_account(analysis: Analysis, console: Console, *, full: bool = True) ->
         return
     print_lines([counts.short_sentence], console)
     for reason in counts.skipped:
-        if "not installed" in reason:
+        if CURED_BY in reason:
             _say(console, reason)
-    _say(console, f"verdicts, matched tables, stability, phases: sciml-bench show {analysis.folder} --all")
+    _say(console, f"all tables, verdicts and skipped cells: sciml-bench show {analysis.folder} --all")
 
 
 def _say(console: Console, text: str, style: str = "") -> None:

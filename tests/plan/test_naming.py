@@ -17,10 +17,11 @@ def test_each_word_is_what_it_names():
     assert files == (Path("mine.toml"), Path("a/b"), Path("hires"))
 
 
-def test_a_folder_or_file_that_exists_is_a_file(tmp_path, monkeypatch):
+def test_a_file_needs_no_ending_and_a_name_of_the_catalog_is_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("hires2").touch()
-    assert Selection().naming(["hires2"]) == (Selection(), (Path("hires2"),))
+    for name in ("hires", "hires2"):
+        Path(name).touch()
+    assert Selection().naming(["hires2", "hires"]) == (Selection(problems=("hires",)), (Path("hires2"),))
 
 
 @pytest.mark.parametrize(("word", "near"), [("stif", "did you mean stiff"), ("robertsn", "robertson")])
