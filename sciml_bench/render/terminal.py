@@ -221,12 +221,11 @@ def _layouts(table: Table, whole: bool) -> Iterator[Grid]:
     """Yield the grids of a table, the widest one first."""
     yield _grid(table, _two_lines, box.SIMPLE_HEAD)
     for count in range(len(table.folds), len(table.folds) - 1 if whole else 1, -1):
-        yield _folded(table, count)
+        yield _folded(table, count, whole)
     if whole:
         return
-    ranks = sorted({column.rank for column in table.columns} - {0}, reverse=True)
-    for least in (*ranks, 0) if ranks else ():
-        kept = [place for place, column in enumerate(table.columns) if column.rank < (least or 1)]
+    for rank in sorted({column.rank for column in table.columns} - {0}, reverse=True):
+        kept = [place for place, column in enumerate(table.columns) if column.rank < rank]
         yield _narrow(table, kept, None)
         yield _narrow(table, kept, _WIDEST_NAME)
 
@@ -262,10 +261,13 @@ def _below(entry: Entry) -> list[str]:
     return entry.below.split(", ") if entry.below else []
 
 
-def _folded(table: Table, count: int) -> Grid:
-    """Draw the first ``count`` groups of columns, each group in one column, without ranges and components."""
+def _folded(table: Table, count: int, whole: bool) -> Grid:
+    """Draw the first ``count`` groups of columns, each in one column, without the ranges of times.
+
+    Only a ``whole`` table names the worst components below errors.
+    """
     drawn = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    folds = table.folds[:count]
+    folds, hidden = table.folds[:count], (Unit.SECONDS,) if whole else (Unit.SECONDS, Unit.ERROR)
     for fold in folds:
         columns = [[table.columns[place] for place in line] for line in fold]
         heading = "\n".join(" ".join(column.text for column in line) for line in columns)
@@ -275,7 +277,7 @@ def _folded(table: Table, count: int) -> Grid:
         texts: list[Text] = []
         for fold in folds:
             lines = [" ".join(row[place].text for place in line) for line in fold]
-            shown = (place for line in fold for place in line if table.columns[place].unit is Unit.NONE)
+            shown = (place for line in fold for place in line if table.columns[place].unit not in hidden)
             texts.append(Text("\n".join([*lines, *(part for place in shown for part in _below(row[place]))])))
         drawn.add_row(*texts)
     return drawn
