@@ -139,7 +139,7 @@ def test_no_julia_offline(cli, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     done = cli("julia", "setup", "--offline")
     assert done.code == exits.USAGE
-    assert "there is no Julia 1.10.3 or newer here" in done.err
+    assert "Julia 1.10.3 or newer is missing" in done.err
 
 
 def test_a_julia_that_is_named_must_exist(cli, tmp_path):
@@ -157,7 +157,7 @@ def test_a_julia_that_is_too_old(cli, tmp_path):
 def test_an_old_julia_on_the_path_is_passed_over(tmp_path):
     Path(julia(tmp_path, "1.9.4")).rename(tmp_path / "julia")
     said: list[str] = []
-    with pytest.raises(Exception, match="there is no Julia"):
+    with pytest.raises(Exception, match="or newer is missing"):
         executable.find(None, {"PATH": str(tmp_path)}, offline=True, say=said.append)
     assert "is Julia 1.9.4" in said[0]
 
@@ -168,7 +168,7 @@ def test_a_program_that_is_no_julia(cli, tmp_path):
     path.chmod(0o755)
     done = cli("julia", "setup", "--julia", str(path))
     assert done.code == exits.USAGE
-    assert "is not Julia" in done.err
+    assert "does not look like Julia" in done.err
 
 
 def test_a_project_that_cannot_be_resolved(cli, tmp_path):

@@ -218,7 +218,7 @@ REFUSED: dict[str, tuple[str, Any]] = {
         f'{GRID}[states]\n{FIELD}[definitions]\nmean = "dot(u, u)"\n[equations]\nu = "u*mean"\n', "over all points",
     ),
     "a number beside the field": (
-        f'{GRID}[states]\n{FIELD}c = {{ initial = 1, scale = 1 }}\n[equations]\nu = "u*c"\nc = "-c"\n', "beside",
+        f'{GRID}[states]\n{FIELD}c = {{ initial = 1, scale = 1 }}\n[equations]\nu = "u*c"\nc = "-c"\n', "as well as",
     ),
     "two shapes": (
         f'{GRID}[states]\n{FIELD}w = {{ size = 3, initial = 1, scale = 1 }}\n[equations]\nu = "u"\nw = "-w"\n',

@@ -65,7 +65,7 @@ def test_scalars_broadcast_against_vectors(scope: Scope) -> None:
         ("True", "is not a number"),
         ("1j", "complex numbers are missing"),
         ("x // y", "write floor(a/b)"),
-        ("x @ y", "products with matrices stand in"),
+        ("x @ y", "products with matrices belong in"),
         ("x % y", "a remainder is mod(a, b)"),
         ("~x", "not part of the expression language"),
         ("x; y", "cannot be read"),

@@ -64,7 +64,7 @@ def test_initial_values_of_parameters_need_no_data(load, decay):
     [
         ("classifier", ("[batch]\nsize = 1", "[batch]\nsize = 4"), "the data have 3 rows for 4 trajectories"),
         ("classifier", ("size = 1", "size = 2\nspread = 1"), "'spread' belongs to batches that are drawn"),
-        ("classifier", ('label = "label"', 'label = "w"'), "'w' is no number among [data]"),
+        ("classifier", ('label = "label"', 'label = "w"'), "'w' is not a number among [data]"),
         ("classifier", ('at = "end"', 'at = "saved"'), "cross_entropy is taken at the end, of a label"),
         ("classifier", ("layers = [4]", "layers = [3]"), "line 4 of the data: the label is 3"),
         ("classifier", ('kind = "cross_entropy"', 'kind = "sum"'), "'label' belongs to the kind cross_entropy"),
@@ -141,7 +141,7 @@ def test_mistakes_of_the_data_file_have_their_place(tmp_path: Path, table: str, 
 
 def test_a_drawn_batch_has_no_computed_initial_values(load, decay):
     text = decay.replace("a = 1\n", 'a = "2*k"\n') + "[batch]\nsize = 3\nspread = 1\n"
-    with pytest.raises(ProblemError, match="the initial value of 'a' is computed, so none is drawn around it"):
+    with pytest.raises(ProblemError, match="the initial value of 'a' is computed, so it cannot be drawn at random"):
         load(text)
 
 
@@ -170,7 +170,7 @@ def test_slopes_of_a_path_are_continuous_and_begin_and_end_as_its_lines(tmp_path
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (('data = "x"', 'data = "first"'), "'first' is no series"),
+        (('data = "x"', 'data = "first"'), "'first' is not a series"),
         (("0.625, 1]", "1]"), "'times' must increase from t0 to t1, one for each time of the series"),
         (("[0, 0.25", "[0.25, 0.25"), "'times' must increase from t0 to t1"),
         (('"hermite"', '"quintic"'), "'quintic' is no interpolation"),

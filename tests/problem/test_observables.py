@@ -148,7 +148,7 @@ def test_other_losses_and_saved_times_beside_observables_are_refused(tmp_path):
     path = tmp_path / "measured.toml"
     text = HEAD.replace("INITIAL", "2").replace("t1 = 4", "t1 = 4\nsave = { times = [4] }")
     path.write_text(text + STATES, encoding="utf-8")
-    with pytest.raises(ProblemError, match="the saved times are those of"):
+    with pytest.raises(ProblemError, match="the saved times come from"):
         load_problem(path)
 
 
@@ -199,7 +199,7 @@ def test_a_loss_at_the_start_is_refused_where_gradients_are_of_it(tmp_path):
         '[states]\nx = { initial = 1, scale = 1 }\n[equations]\nx = "-x"\n',
         encoding="utf-8",
     )
-    with pytest.raises(ProblemError, match="gradients are of the initial state"):
+    with pytest.raises(ProblemError, match="gradients with respect to the initial state"):
         load_problem(path)
 
 

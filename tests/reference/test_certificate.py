@@ -112,7 +112,7 @@ def test_a_stale_file_is_refused(load: Load, robertson: Problem, stored: StoredR
 def test_a_file_that_is_no_reference_is_refused(robertson: Problem, text: str):
     path = reference_path(robertson)
     path.write_text(text)
-    with pytest.raises(StoreError, match="no readable reference"):
+    with pytest.raises(StoreError, match="not a readable reference"):
         read(path, robertson)
 
 

@@ -348,7 +348,7 @@ def test_units_without_jobs_or_of_two_problems_are_refused(study: Study, tmp_pat
     one, other = (Unit.read(path) for path in study.units[:2])
     for wrong in (dataclasses.replace(one, jobs=()), dataclasses.replace(one, jobs=(*one.jobs, *other.jobs))):
         wrong.write(tmp_path / "wrong.json")
-        with pytest.raises(StoreError, match="not those of one problem in one block"):
+        with pytest.raises(StoreError, match="do not belong to one problem and one block"):
             Unit.read(tmp_path / "wrong.json")
 
 
