@@ -19,7 +19,7 @@ class UsageError(SciMLBenchError):
 class ProblemError(SciMLBenchError):
     """A problem file is wrong.
 
-    ``where`` is the file, ``line`` the 1-based line in it (``None`` when it cannot be told), ``cure`` what to do.
+    ``where`` is the file, ``line`` the 1-based line in it (``None`` if unknown), ``cure`` the fix.
     """
 
     def __init__(self, message: str, *, where: Path | str | None = None, line: int | None = None, cure: str = ""):

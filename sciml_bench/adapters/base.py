@@ -202,15 +202,15 @@ class Look:
 class Adapter:
     """The declaration of a framework: its methods and modes, and the location of its program.
 
-    ``packages`` maps import names to distributions. ``target`` is the emitter's target, which ``mode_targets`` replaces
-    for some modes. ``mode_extras`` maps modes to the extra that they need. ``refusal`` returns the reason why a cell
-    cannot run on a problem with these facts, or ``None``. Code compiled in a mode of ``cached_modes`` is found again by
-    other processes, in a mode of ``reusing_modes`` by other cells of the process. ``variables`` returns environment
-    variables of its workers. ``lacking`` returns the reason why it cannot run here although its packages are installed,
-    and how to fix that. Both start nothing. ``track`` is the kind of problems that it runs. ``recipes`` returns the
-    recommended ways for a problem, the best first. ``compiles_long`` is true if it compiles for a minute or more in
-    every process. ``look`` is its style in figures, chosen by them if missing. ``locks`` returns the texts of files
-    that pin further dependencies of its workers. ``script`` names the function that writes a task as a script.
+    ``packages`` maps import names to distributions. ``target`` is the emitter's target, which ``mode_targets``
+    replaces for some modes. ``mode_extras`` maps modes to the extra that they need. ``refusal`` returns the reason why
+    a cell cannot run on a problem with these facts, or ``None``. Code compiled in a mode of ``cached_modes`` is found
+    again by other processes, in a mode of ``reusing_modes`` by other cells of the process. ``variables`` returns
+    environment variables of its workers. ``lacking`` returns why it cannot run here although its packages are
+    installed, and how to fix that. Both start nothing. ``track`` is the kind of problems that it runs. ``recipes``
+    returns the recommended ways for a problem, the best first. ``compiles_long`` is true if it compiles for a minute
+    or more in every process. ``look`` is its style in figures, by default a chosen one. ``locks`` returns the texts of
+    files that pin further dependencies of its workers. ``script`` names the function that writes a script.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""What adapters declare, as a plan keeps it: a stored run is explained by its plan, not by what is installed today."""
+"""The declarations of adapters as a plan keeps them: a stored run is explained by its plan, not by the packages
+installed today.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ class Declared:
 
     @classmethod
     def of(cls, adapter: Adapter, methods: Mapping[str, Method]) -> Declared:
-        """What an adapter declares of these methods."""
+        """The declaration of an adapter with these methods."""
         return cls(adapter.title, adapter.target, dict(adapter.mode_targets), dict(methods), adapter.look)
 
     def target_of(self, cell: Cell) -> str:
@@ -33,7 +35,7 @@ class Declared:
 
 
 def declarations(plan: Mapping[str, Any]) -> Mapping[str, Declared]:
-    """What a plan keeps of its adapters, by name; those that it says nothing readable of are left out.
+    """The declarations of adapters in a plan, by name, without unreadable ones.
 
     Plans of earlier versions keep nothing: theirs is what the adapters that are installed here declare.
     """

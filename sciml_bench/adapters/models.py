@@ -1,4 +1,4 @@
-"""What the programs of models have in common, whatever their framework: batches in, checked NumPy arrays out."""
+"""Shared parts of the programs of models in all frameworks: batches in, checked NumPy arrays out."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class ModelProgram(Program):
 
     @abstractmethod
     def outputs(self, output: Any) -> np.ndarray:
-        """What ``solve`` computed, in neutral layout, batch first."""
+        """The result of ``solve``, in neutral layout, batch first."""
 
     @abstractmethod
     def loss_and_gradient(self, output: Any) -> tuple[float, np.ndarray]:
-        """What ``gradient`` computed: the loss and the gradient (n_weights,) in the order of theta."""
+        """The result of ``gradient``: the loss and the gradient (n_weights,) in the order of theta."""
 
     def read_solution(self, output: Any) -> Solution:
         found = np.asarray(self.outputs(output), dtype=np.float64)
@@ -84,11 +84,12 @@ class ModelTrainer(Trainer):
 
     @abstractmethod
     def predict(self, batch: Any) -> np.ndarray:
-        """The outputs of the model as it stands for a batch that ``place`` gave, as NumPy's."""
+        """The current model's outputs for a batch from ``place``, as NumPy arrays."""
 
     def evaluate(self, step: int) -> Evaluation:
         """Loss and accuracy on the held-out samples, in batches of the size of training so that nothing is compiled
-        for them alone; the loss is taken in NumPy, alike for all frameworks."""
+        for them alone; the loss is computed in NumPy, for all frameworks.
+        """
         total, right, counted = 0.0, 0, 0
         for batch, labels in self._held_out_batches():
             found = np.asarray(self.predict(batch), dtype=np.float64)[: len(labels)]

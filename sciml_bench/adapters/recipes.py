@@ -1,7 +1,7 @@
-"""The one rule by which every adapter recommends cells of its library, and where it comes from.
+"""The one rule by which every adapter recommends cells of its library, with its sources.
 
-An adapter names what its library has, in the order of that library's own documentation; which of it stands first on a
-problem, these functions decide, for all libraries alike.
+An adapter names its library's methods, in the order of that library's own documentation; these functions decide which
+one is first on a problem, for all libraries equally.
 
 - **Methods.** Explicit ones where a probe succeeds with one, implicit ones where it does not
   (:mod:`sciml_bench.record.probe`). If the probe decides nothing, the label ``stiff`` says which kind comes first, and
@@ -43,25 +43,26 @@ from sciml_bench.adapters.base import DEFAULT, OTHER_KIND, Adapter, Facts, Recip
 from sciml_bench.host.processors import lacks_bfloat16
 from sciml_bench.record.task import DEFAULT_SAVING, LANDING, Cell
 
-# What no adapter of models can run, as a reason for the plan.
+# Reasons for the plan that hold for every adapter of models.
 
 
 def model_refusal(cell: Cell, facts: Facts) -> str | None:
-    """Return why a cell of a model cannot run here; ``None`` when it can. GPUs are looked for in the worker."""
+    """Return why a cell of a model cannot run here; ``None`` if it can. Workers check for GPUs."""
     if cell.precision == "bfloat16" and cell.device == "cpu":
         return lacks_bfloat16()
     return None
 
 
 INTERPOLATED = "interpolated"
-"""The role of the best way without landing on saved times, where it lands on them."""
+"""The role of the best way without landing on saved times, if that way lands on them."""
 
 LOST_ORDERS, FEW_TIMES, WORK_EACH = 2, 20, 20
-"""Steps land on saved times if an interpolant has so many orders less than its method, and the probe counts so many
-evaluations for each of them; where it counts nothing, up to so many times."""
+"""Steps land on saved times if the interpolant's order is this much below the method's, and the probe counts this many
+evaluations for each time; without a count, up to this many times.
+"""
 
 FEW = 100
-"""Up to so many components of state and theta together, gradients are taken forward."""
+"""Up to this many components of state and theta together, gradients are forward."""
 
 Value = TypeVar("Value")
 
@@ -93,12 +94,12 @@ def is_small(facts: Facts) -> bool:
 
 
 def by_work(facts: Facts, explicit: Value, implicit: Value) -> Value:
-    """What suits the work that the probe found."""
+    """The value for the work that the probe measured."""
     return explicit if takes_explicit(facts) else implicit
 
 
 def by_size(facts: Facts, few: Value, many: Value) -> Value:
-    """What suits the number of components."""
+    """The value for this number of components."""
     return few if is_small(facts) else many
 
 
@@ -110,12 +111,12 @@ def other_kind(facts: Facts, explicit: Recipe, implicit: Recipe) -> tuple[Recipe
 
 
 def default(method: str, sensitivity: str, mode: str, note: str = "") -> Recipe:
-    """What a library does unless it is told otherwise."""
+    """A library's default, as a recipe."""
     return Recipe(method, sensitivity, mode, DEFAULT, note)
 
 
 def distinct(*recipes: Recipe) -> tuple[Recipe, ...]:
-    """Each recipe once. A default that is the best way is no recipe of its own; another one keeps its name."""
+    """Each recipe once. A default that equals the best way is dropped; any other keeps its name."""
     best = replace(recipes[0], role="")
     others = [recipe for recipe in recipes[1:] if recipe != best]
     named = {recipe: recipe for recipe in others} | {recipe: recipe for recipe in others if recipe.role}
@@ -123,7 +124,7 @@ def distinct(*recipes: Recipe) -> tuple[Recipe, ...]:
 
 
 def recommended(adapter: Adapter, facts: Facts) -> tuple[Recipe, ...]:
-    """Return an adapter's recipes, the best first, with those that land on the saved times by the one rule."""
+    """Return an adapter's recipes, the best first, landing on the saved times by the one rule."""
     declared = adapter.recipes(facts)
     found = tuple(replace(recipe, saving=LANDING) if _lands(recipe, adapter, facts) else recipe for recipe in declared)
     if not found or found[0].saving == DEFAULT_SAVING:

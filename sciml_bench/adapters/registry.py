@@ -1,4 +1,4 @@
-"""The adapters that can be asked for: the built-in ones, and third-party ones through entry points.
+"""The available adapters: the built-in ones, and third-party ones through entry points.
 
 A third party's package declares, in the group ``sciml_bench.adapters``, a name for its ``Adapter`` object. A
 declaration that cannot be loaded is reported (:func:`load_errors`) and never stops the others.
@@ -40,7 +40,7 @@ BUILT_IN = {
 
 @dataclass(frozen=True)
 class LoadError:
-    """An adapter that was declared but cannot be used: its name, where it was declared, and what went wrong."""
+    """A declared adapter that cannot be used: its name, its source, and the error."""
 
     name: str
     origin: str
@@ -53,7 +53,7 @@ CURED_BY = "; run: "
 
 @dataclass(frozen=True)
 class Missing:
-    """A missing requirement of an adapter. ``told`` is the adapter's own explanation, if its packages are installed."""
+    """Missing packages of an adapter. ``told`` is the adapter's own explanation, if its packages are installed."""
 
     adapter: str
     distributions: tuple[str, ...]
@@ -102,7 +102,7 @@ def adapter(name: str) -> Adapter:
 
 
 def missing(declaration: Adapter, mode: str = "") -> Missing | None:
-    """What is lacking of what an adapter needs, and one of its modes besides, found without importing its packages."""
+    """Return the packages that an adapter (or one of its modes) is missing, without importing any."""
     lacking = tuple(
         distribution
         for module, distribution in declaration.packages.items()
@@ -126,7 +126,7 @@ def _missing_of_mode(declaration: Adapter, mode: str) -> Missing | None:
 
 
 def refresh() -> None:
-    """Forget what was loaded, so that a package installed meanwhile is seen."""
+    """Forget what was loaded, so that newly installed packages are seen."""
     _built_in.cache_clear()
     _all.cache_clear()
 

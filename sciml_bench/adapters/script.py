@@ -1,6 +1,6 @@
-"""A cell as a script of its own: the model, the solver and the gradient in its framework, without this package.
+"""A cell as a stand-alone script: the model, the solver and the gradient in its framework, without this package.
 
-What is common to all frameworks: the head, the numbers, and the check of what was computed against the reference.
+Parts for all frameworks: the head, the numbers, and the check of the results against the reference.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def script_of(adapter: Adapter, task: Task, point: Point) -> str:
 
 
 def refuse(task: Task, *features: str) -> None:
-    """Refuse a task of which a script would need what it does not have.
+    """Refuse a task with features that scripts do not support.
 
     Raises:
         UsageError: the problem has one of these features.
@@ -102,7 +102,7 @@ def given(task: Task, point: Point) -> str:
 
 
 def check(task: Task, inputs: str = "{}", timed: str = "value_and_gradient(theta)") -> str:
-    """What is printed: the loss, the gradient, the time of a call, and the error against the reference.
+    """The printing part: the loss, the gradient, the time of a call, and the error against the reference.
 
     ``inputs`` is how a framework holds theta before a call, and ``timed`` the call itself, without what brings its
     result to NumPy.
@@ -176,7 +176,7 @@ def _renamed(text: str, taken: set[str]) -> str:
         while new[name] in used:
             new[name] += "_"
     lines = text.splitlines(keepends=True)
-    # From the end, so that places before it stay where they are.
+    # From the end, so that earlier places stay the same.
     for before, token in reversed(list(zip([None, *tokens], tokens, strict=False))):
         if token.type == tokenize.NAME and token.string in new and (before is None or before.string != "."):
             (row, start), (_, end) = token.start, token.end

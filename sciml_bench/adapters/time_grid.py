@@ -1,4 +1,4 @@
-"""Fixed steps: how many stand for a tolerance, and how they are shared out between the saved times."""
+"""Fixed steps: their number for a tolerance, and how they are shared out between the saved times."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from sciml_bench.record.task import Numbers
 class Segment:
     """A part of the time span in which the right-hand side is smooth.
 
-    ``times`` increase, lie in (start, end] and end with ``end``; the first ``n_saved`` of them are saved times (the
-    last one is not when ``end`` is only a breakpoint). ``low`` and ``high`` are what ``t`` is clipped to when the
-    right-hand side is evaluated; an end of the segment that is no breakpoint is not clipped (``-inf``, ``inf``).
+    ``times`` increase, lie in (start, end] and end with ``end``; the first ``n_saved`` of them are saved times (except
+    the last one if ``end`` is only a breakpoint). Evaluations of the right-hand side clip ``t`` to ``low`` and
+    ``high``; an end of the segment that is not a breakpoint does not clip (``-inf``, ``inf``).
     """
 
     start: float
@@ -76,7 +76,7 @@ MAX_STEPS = 1_000_000
 
 
 def fixed_steps(order: int, rtol: float) -> int:
-    """The number of equal steps over the whole time span that stands for ``rtol``: ceil(10 * rtol**(-1/order)).
+    """The number of equal steps over the whole time span for ``rtol``: ceil(10 * rtol**(-1/order)).
 
     The error of a method of order q is proportional to n**-q for n steps, so equal accuracy takes this power. The
     steps are shared out equally per unit time, and so that every saved time is the end of a step; multistep methods,
@@ -95,7 +95,7 @@ def steps_between(times: Sequence[float], steps_per_unit: float) -> tuple[int, .
 
 
 def grid(times: Sequence[float], counts: Sequence[int]) -> FloatArray:
-    """The ends of all steps, (sum of ``counts`` + 1,): so many equal steps between each two neighbouring times.
+    """The ends of all steps, (sum of ``counts`` + 1,): ``counts[i]`` equal steps between two neighbouring times.
 
     Every time is a point of it as it stands, bit for bit.
     """

@@ -1,13 +1,13 @@
-"""Which library, method and kind of gradient to take for problems of a kind: one answer over all of its problems.
+"""The library, method and kind of gradient to take for problems of a kind: one answer over all of its problems.
 
-On each problem a cell costs what ``choice`` says: its time to the first gradient from the start of the process and then
-as many steady gradients as are wanted, at the accuracy at which the problem's table compares. Costs of different
-problems do not add up, so a cell is as good as the geometric mean of its costs; one that lacks a cost on a problem of
+On each problem a cell costs what ``choice`` says: its time to the first gradient from the start of the process and
+then as many steady gradients as are wanted, at the accuracy at which the problem's table compares. Costs of different
+problems do not add up, so a cell is as good as the geometric mean of its costs; a cell without a cost on a problem of
 the kind, since it failed there or is not accurate enough, is not advised. A problem that one library alone can run, of
-several that run most of its kind, is no contest and has no part in this, nor has one on which every way failed. Where
-one way alone has costs on all the others, it is the one to take.
+several that run most of its kind, is no contest and has no part in this, nor has one on which every way failed. If
+only one way has costs on all the others, take it.
 
-The problems of a run stand for others of their kind. So the problem is the unit of replication here: two ways are
+The problems of a run represent others of their kind. So the problem is the unit of replication here: two ways are
 judged by their ratio on each problem, over the problems, and the family is all pairs of ways that have costs on all of
 them, whichever turned out to be the cheapest.
 """
@@ -30,10 +30,12 @@ from sciml_bench.stats.ratio import Ratio, paired_ratio
 from sciml_bench.stats.verdict import Judgement, Verdict, judge, with_bound
 
 LARGE = 1000
-"""From so many components on, of the state or of theta, over all trajectories, a problem is large."""
+"""A problem is large from this many components of the state or of theta on, over all trajectories."""
 
 LEVEL = 0.035
-"""Problems are few and their ratios far from normal: at this level a way is named in at most 5 % where none is best."""
+"""Problems are few and their ratios far from normal: at this level a way is named in at most 5 % of cases without a
+best one.
+"""
 
 KINDS = ("small", "stiff", "large")
 
@@ -44,7 +46,7 @@ Solver = str
 
 @dataclass(frozen=True)
 class Rival:
-    """Another solver, and its cost over that of the one to take, over the problems."""
+    """Another solver, and its cost over the cost of the one to take, over the problems."""
 
     solver: Solver
     judgement: Judgement
@@ -52,13 +54,13 @@ class Rival:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to take for so many gradients of problems of a kind.
+    """The solver to take for ``gradients`` gradients of problems of a kind.
 
     ``factor`` is the geometric mean over the problems of its cost over the least cost that any solver has there.
-    ``alone`` names the problems of the kind that only one library of several can run, and that library.
-    ``lead`` says whether it is the one to take beyond chance: ``even`` are the rivals not distinguished from it,
-    ``next`` is the cheapest of those that are. ``missed`` names for each solver that was planned and lacks a cost the
-    problems where it does; on those of ``failed`` all do.
+    ``alone`` names the problems of the kind that only one library of several can run, and that library. ``lead`` says
+    whether it is the one to take beyond chance: ``even`` are the rivals not distinguished from it, ``next`` is the
+    cheapest of the distinguished rivals. ``missed`` maps each planned solver without a cost to its problems without
+    one; no solver has a cost on the problems in ``failed``.
     """
 
     kind: str
@@ -75,7 +77,7 @@ class Advice:
 
 
 def kind_of(entry: Mapping[str, object]) -> str:
-    """The kind of a differential equation, by its entry in a plan; empty for plans that do not tell."""
+    """The kind of a differential equation, by its entry in a plan; empty for plans without it."""
     numbers = [entry.get(name) for name in ("n_states", "n_theta", "batch")]
     told = "stiff" in entry and all(isinstance(number, int) for number in numbers)
     if not told or entry.get("suite") == "conventional":
@@ -85,10 +87,10 @@ def kind_of(entry: Mapping[str, object]) -> str:
 
 
 def advice(plan: Mapping[str, Any], tables: Sequence[RowTable], fewest: int = FEWEST) -> tuple[Advice, ...]:
-    """What to take for the problems of each kind, of the recommended ways of all libraries.
+    """The solver to take for the problems of each kind, among the recommended ways of all libraries.
 
-    Nothing is said of a kind with fewer than ``fewest`` problems, which say nothing of others, that fewer
-    than two ways were to run, or of which none has costs on all problems.
+    A kind is left out if it has fewer than ``fewest`` problems, which say nothing of others, or if fewer than two ways
+    were planned or none has costs on all its problems.
     """
     rows = {table.problem: table.rows for table in tables if table.name == "idiomatic"}
     fields = [field for kind in KINDS if len((field := _field(plan, kind, rows)).problems) >= fewest]
@@ -99,7 +101,7 @@ def advice(plan: Mapping[str, Any], tables: Sequence[RowTable], fewest: int = FE
 
 
 def unadvised(plan: Mapping[str, Any], found: Sequence[Advice], fewest: int = FEWEST) -> dict[str, tuple[str, ...]]:
-    """The kinds of which nothing can be said though two ways or more were to run them, with their problems."""
+    """The kinds without advice although at least two ways were planned, with their problems."""
     told = {item.kind for item in found}
     of_kind = {kind: _problems(plan, kind) for kind in KINDS if kind not in told}
     return {kind: names for kind, names in of_kind.items() if len(names) >= fewest and len(_planned(plan, names)) > 1}
@@ -122,8 +124,8 @@ def _planned(plan: Mapping[str, Any], names: Sequence[str]) -> dict[Solver, set[
 class _Field:
     """The problems of a kind on which solvers are compared with each other, and every solver's costs there.
 
-    ``bounded`` are the solvers of which a cost is known from above only. ``alone`` and ``failed`` are the problems of
-    the kind that have no part in it, as in :class:`Advice`.
+    ``bounded`` are the solvers with a cost that is an upper bound. ``alone`` and ``failed`` are the excluded problems
+    of the kind, as in :class:`Advice`.
     """
 
     kind: str
@@ -135,13 +137,13 @@ class _Field:
 
     @property
     def complete(self) -> list[Solver]:
-        """The solvers that have a cost on every problem; none where there is nothing to choose between."""
+        """The solvers with a cost on every problem; empty if there is no choice."""
         if not self.problems or len(self.costs) < 2:
             return []
         return [solver for solver, known in self.costs.items() if len(known) == len(self.problems)]
 
     def totals(self, solver: Solver, gradients: int) -> list[float]:
-        """Seconds for so many gradients on each problem."""
+        """Seconds for ``gradients`` gradients on each problem."""
         return [self.costs[solver][name].total_s(gradients) for name in self.problems]
 
 
@@ -168,7 +170,9 @@ def _field(plan: Mapping[str, Any], kind: str, rows: Mapping[str, Sequence[Row]]
 
 
 def _alone(plan: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
-    """The problems among these that one library alone runs, as planned, of those that run more than half of them."""
+    """The problems among these that only one library runs, as planned, of the libraries that run more than half of
+    them.
+    """
     libraries: dict[str, set[str]] = {}
     for item in plan["cells"]:
         if item["cell"]["problem"] in names:

@@ -27,8 +27,8 @@ from sciml_bench.record.task import GRADIENT
 class RankedTable:
     """A table of rows, and the rankings that its words come from.
 
-    A matched table has rankings of its own: who is fastest within the group. All others have those of the problem, in
-    which every row of every table takes part, so that no two tables name two winners of one question.
+    A matched table has its own rankings: the fastest within the group. All others share the rankings of the problem,
+    in which every row of every table takes part, so that no two tables name two winners of one question.
     """
 
     table: RowTable
@@ -55,10 +55,9 @@ class RankedTable:
 
 @dataclass(frozen=True)
 class ProblemAnalysis:
-    """One problem: its cells, those of them that have a time as rows, the tables of these, and the answer.
+    """One problem: its cells, the cells with a time as rows, the tables of these, and the answer.
 
-    ``recommendation`` says what to take at the accuracy at which times are compared, ``None`` where they are compared
-    at no accuracy.
+    ``recommendation`` says what to take at the accuracy of the comparison, ``None`` without one.
     """
 
     name: str

@@ -20,10 +20,10 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found of one problem.
+    """The answer for one problem.
 
-    ``rankings`` are of gradients and of solves, as far as there are times. ``choice`` says what is cheapest, ``None``
-    if that is not compared; ``why_not`` then says why.
+    ``rankings`` are of gradients and of solves, if there are times. ``choice`` names the cheapest way, ``None`` if
+    that is not compared; ``why_not`` then says why.
     """
 
     problem: str
@@ -34,7 +34,6 @@ class Answer:
 
     @property
     def ranking(self) -> Ranking | None:
-        """The ranking of gradients, or of solves if there is no time of a gradient."""
         return self.rankings.get("gradient") or self.rankings.get("solve")
 
     @property
@@ -46,7 +45,7 @@ class Answer:
 
     @property
     def fastest(self) -> Iterator[str]:
-        """Which way is fastest, and which have no time there, in words."""
+        """The fastest way, and the ways without a time there, in words."""
         found = self.ranking
         if found is None:
             return
@@ -56,7 +55,7 @@ class Answer:
             yield f"No {found.quantity} at {self.at(found.quantity)}: {names(silent)}."
 
     def at(self, quantity: str) -> str:
-        """Where times are compared, in words."""
+        """The point of comparison, in words."""
         comparison = self.comparison
         return target_text(comparison.gradient_target if quantity == "gradient" else comparison.solve_target, quantity)
 
@@ -107,7 +106,7 @@ def _next(found: Ranking) -> str:
 
 
 def _slower(found: Ranking) -> str:
-    """The closest of those that are slower; empty if nothing is."""
+    """The closest slower way; empty if there is none."""
     slower = [item for item in found.standings if item.judgement.verdict is Verdict.SLOWER]
     if not slower:
         return ""
@@ -176,7 +175,7 @@ def names(shown: Sequence[str], between: str = ", ") -> str:
 
 
 def target_text(target: Target, quantity: str) -> str:
-    """Where times are compared."""
+    """The point of comparison, in words."""
     if target.digits is not None:
         if quantity == "gradient":
             return f"a relative error of {quantities.tolerance(10.0**-target.digits)}"

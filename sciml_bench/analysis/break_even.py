@@ -1,4 +1,4 @@
-"""The best choice for so many gradients, and after how many one cell overtakes another.
+"""The best choice for a number of gradients, and the number after which one cell overtakes another.
 
 A cell costs its time to the first gradient, from the start of the process, and then as many steady gradients as are
 wanted, at the accuracy at which the table compares. The cheapest is chosen by looking, so the family of its
@@ -24,7 +24,7 @@ _SECONDS_PER_HOUR = 3600.0
 
 @dataclass(frozen=True)
 class Best:
-    """The row with the least total for so many gradients, and whether it is the cheapest beyond chance.
+    """The row with the least total for ``gradients`` gradients, and whether it is the cheapest beyond chance.
 
     ``tied`` are the others that are not judged more expensive: the same within the band, or undecided.
     """
@@ -41,7 +41,7 @@ class Overtaking:
     """From ``gradients`` on ``late`` has the least total, in the place of ``early``.
 
     From ``low`` to ``high`` gradients the two are not distinguished, at ``confidence`` and over ``blocks`` blocks: the
-    range that holds the true number. ∞ is never. Without two blocks there is no range.
+    range that holds the true number. ∞ means never. With fewer than two blocks the range is missing.
     """
 
     gradients: int
@@ -60,7 +60,7 @@ class Overtaking:
 
 @dataclass(frozen=True)
 class Choice:
-    """What to take, of the rows of one table; ``family`` comparisons were judged together."""
+    """The choice among the rows of one table; ``family`` comparisons were judged together."""
 
     best: tuple[Best, ...]
     overtakings: tuple[Overtaking, ...]
@@ -68,7 +68,7 @@ class Choice:
 
 
 def choice(rows: Sequence[Row]) -> Choice | None:
-    """The choice among rows with both a first and a steady gradient; ``None`` where there are fewer than two."""
+    """The choice among rows with both a first and a steady gradient; ``None`` for fewer than two."""
     known = {index: of_row for index, row in enumerate(rows) if (of_row := cost(row)) is not None}
     if len(known) < 2:
         return None
@@ -136,13 +136,13 @@ def _overtaking(gradients: int, early: Row, late: Row) -> Overtaking:
 
 
 def cost(row: Row) -> Cost | None:
-    """What a row costs; ``None`` where its first or its steady gradient is not known."""
+    """The cost of a row; ``None`` if its first or its steady gradient is not known."""
     first, each = row.summary.first_gradient_process, row.gradient.seconds
     return None if first is None or each is None else Cost(first.median, each.median)
 
 
 def price_of(seconds: float | None, per_hour: float | None, calls: float = 1.0) -> float | None:
-    """The price of so many calls on a machine with this price for an hour; ``None`` where either is not known."""
+    """The price of ``calls`` calls on a machine at this hourly price; ``None`` if a number is not known."""
     return None if seconds is None or per_hour is None else seconds * calls / _SECONDS_PER_HOUR * per_hour
 
 
@@ -155,10 +155,10 @@ def million_gradients_cost(row: Row, per_hour: float | None) -> float | None:
 def total_ratio(
     base: Mapping[int, Cost], new: Mapping[int, Cost], gradients: int, rows: tuple[Row, Row] | None = None
 ) -> Ratio | None:
-    """The total of ``new`` over that of ``base``, paired by block; ``None`` without a common block.
+    """The total of ``new`` over the total of ``base``, paired by block; ``None`` without a common block.
 
-    ``rows`` are those of base and new: the error of reading their gradients at equal accuracy counts by the share that
-    these have in the totals.
+    ``rows`` are the rows of base and new: the error of reading their gradients at equal accuracy counts by the share
+    of the gradients in the totals.
     """
     blocks = sorted(base.keys() & new.keys())
     if not blocks:
@@ -174,12 +174,12 @@ def total_ratio(
 
 
 def _share(costs: Sequence[Cost], gradients: int) -> float:
-    """What the steady gradients take of the totals."""
+    """The share of the steady gradients in the totals."""
     return sum((gradients - 1) * cost.each_s for cost in costs) / sum(cost.total_s(gradients) for cost in costs)
 
 
 def block_costs(row: Row) -> dict[int, Cost]:
-    """What a row costs in each block in which it has both a first and a steady gradient."""
+    """The cost of a row in each block in which it has both a first and a steady gradient."""
     first = {process.block: process.first_gradient_process_s for process in row.summary.processes}
     return {
         block: Cost(started, each)

@@ -1,4 +1,6 @@
-"""What one process says of the cost of its way at an asked accuracy: time to the first call, and time of each more."""
+"""The cost of a way at the requested accuracy, as one process measured it: time to the first call, and time of each
+further call.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,10 @@ from sciml_bench.stats.breakeven import Cost
 from sciml_bench.stats.front import time_at
 
 _BEFORE = (*STARTUP, "build", "trace", "lower", "compile")
-"""The phases before a first call has its result, besides the call itself."""
+"""The phases before the result of a first call, other than the call itself."""
 
 _FACTOR = 4.0
-"""What tolerances differ by about the one that gives the asked accuracy."""
+"""The factor between tolerances near the one for the requested accuracy."""
 
 LOOSEST, TIGHTEST = 0.1, 1e-13
 """Between these a tolerance means something."""
@@ -32,7 +34,7 @@ class CallCost:
 
 
 def call_cost(process: ProcessSummary, call: str, digits: float) -> CallCost:
-    """The cost of the calls of a process, gradients or solves, at an error of so many digits."""
+    """The cost of the calls of a process, gradients or solves, at an error of ``digits`` digits."""
     reading = time_at(work_points([process], lambda point: point.half(call).work), digits)
     first_s = _first_gradient_s(process) if call == GRADIENT else _first_solve_s(process)
     if reading.time is None or first_s is None:
@@ -60,7 +62,7 @@ def _first_solve_s(process: ProcessSummary) -> float | None:
 
 
 def _why(process: ProcessSummary, call: str, otherwise: str) -> str:
-    """Return why there is no cost: the failure that kept it from this accuracy, in a few words."""
+    """Return why a cost is missing: the failure that kept the way from this accuracy, in a few words."""
     for point in process.points:
         half = point.half(call).kept
         if half.outcome is not None and half.outcome != "ok":
@@ -86,13 +88,13 @@ def unjudged(process: ProcessSummary, call: str) -> dict[float, float]:
 
 
 def tolerances(process: ProcessSummary, call: str, digits: float) -> tuple[Point, ...]:
-    """Three tolerances about the one at which a way has so many digits, as one process of it shows; loosest first.
+    """Three tolerances about the one at which a way has ``digits`` digits, as one process of it shows; loosest first.
 
-    Log tolerance is interpolated in digits. Where the loosest one tried is more accurate than asked for already, the
+    Log tolerance is interpolated in digits. If the loosest tried one is already more accurate than requested, the
     three are that one and looser ones.
 
     Raises:
-        ValueError: the way never has so many digits.
+        ValueError: the way never has ``digits`` digits.
     """
     known = sorted(
         ((point.rtol, work.digits) for point in process.points if (work := point.half(call).work) is not None),
@@ -111,6 +113,6 @@ def tolerances(process: ProcessSummary, call: str, digits: float) -> tuple[Point
 
 
 def ladder(*rtols: float) -> tuple[Point, ...]:
-    """Tolerances in two digits as points, each once, none that means nothing."""
+    """Tolerances in two digits as points, each once, without meaningless ones."""
     short = dict.fromkeys(min(LOOSEST, max(TIGHTEST, float(f"{rtol:.2g}"))) for rtol in rtols)
     return tuple(Point(rtol=rtol, atol=rtol) for rtol in short)

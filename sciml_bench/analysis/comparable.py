@@ -1,4 +1,4 @@
-"""Whether winners may be named among the cells of a run, and how many of their processes were disturbed."""
+"""Permission to name winners among the cells of a run, and the number of disturbed processes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def machine_hash(environment: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Disturbed:
-    """How many of so many processes were disturbed by other work on the machine."""
+    """Of ``total`` processes, the number disturbed by other work on the machine."""
 
     count: int
     total: int
@@ -64,7 +64,7 @@ class Disturbed:
 
     @property
     def mark(self) -> str:
-        """What stands behind a verdict that rests on them; empty where none was disturbed."""
+        """The mark after a verdict that rests on them; empty if none was disturbed."""
         return f" (disturbed: {self.count} of {self.total} processes)" if self.count else ""
 
 

@@ -1,8 +1,8 @@
-"""What was measured on other problems, and what it lets expect of a new one: which way to try first.
+"""Measurements on other problems, and the expectation for a new one: which way to try first.
 
-A table of problems with a few features each, and of every way what it cost there at every accuracy. On a new problem a
-way is expected to cost, over the cheapest, what it cost over the cheapest on the problems most like it. This only puts
-ways in order: whatever it says, the race on the problem itself decides.
+A table of problems with a few features each, and the cost of every way there at every accuracy. On a new problem a
+way's expected cost, over the cheapest, is its cost over the cheapest on the most similar problems. This only orders
+ways: the race on the problem itself decides.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from sciml_bench.stats.breakeven import Cost
 from sciml_bench.stats.front import WorkPoint, pareto_front, time_at
 
 WORST = 100.0
-"""The factor over the cheapest that stands for a failure, and for everything slower."""
+"""The factor over the cheapest that represents a failure, and everything slower."""
 
 _NEAR = 0.5
 """Problems this much farther than the nearest count for 60 %; a decade in one feature is a distance of 1."""
 
 _UNDECIDED = 3.0
-"""An explicit method that did not get to the end would have taken at least so many times the evaluations it made."""
+"""An explicit method that did not finish would have taken at least this multiple of its evaluations."""
 
 Way = tuple[str, str, str, str]
 """Adapter, method, sensitivity and mode."""
@@ -41,7 +41,7 @@ Way = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Features:
-    """What decides which way is fast: sizes, and the evaluations of the probe (``None`` where it gave up)."""
+    """The features that decide which way is fast: sizes, and the evaluations of the probe (``None`` if it gave up)."""
 
     n_states: int
     n_theta: int
@@ -66,7 +66,7 @@ class Features:
 
     @property
     def stiffness(self) -> float | None:
-        """Evaluations of an explicit method over those of an implicit one; ``None`` where neither count is known."""
+        """Evaluations of an explicit method over the implicit one's; ``None`` if neither count is known."""
         if self.implicit is None:
             return None
         if self.explicit is not None:
@@ -82,7 +82,7 @@ class Features:
             (self.stiffness, other.stiffness),
             (self.explicit or self.implicit, other.explicit or other.implicit),
         ]
-        # What is known of one of them only says that they are unlike.
+        # A feature that only one of them has just makes them dissimilar.
         return math.hypot(*(_decades(a, b) for a, b in pairs))
 
 
@@ -94,7 +94,7 @@ def _decades(a: float | None, b: float | None) -> float:
 
 @dataclass(frozen=True)
 class Measured:
-    """A way on a problem: seconds to the first gradient, and (digits, seconds) of its points; none where it failed."""
+    """A way on a problem: seconds to the first gradient, and (digits, seconds) of its points; empty if it failed."""
 
     way: Way
     outcome: Outcome
@@ -102,7 +102,7 @@ class Measured:
     points: tuple[tuple[float, float], ...] = ()
 
     def cost(self, digits: float) -> Cost | None:
-        """What it costs at this accuracy; ``None`` where it does not get there."""
+        """The cost at this accuracy; ``None`` if the way does not reach it."""
         each_s = time_at((WorkPoint(*point) for point in self.points), digits).time
         return None if each_s is None or self.first_s is None else Cost(self.first_s, each_s)
 
@@ -117,8 +117,9 @@ class Known:
     ways: tuple[Measured, ...]
 
     def factors(self, digits: float, gradients: int) -> dict[Way, float]:
-        """Each way's cost for so many gradients over that of the cheapest, at most :data:`WORST`; empty where none gets
-        there."""
+        """Each way's cost for ``gradients`` gradients over the cheapest way's, at most :data:`WORST`; empty if no way
+        reaches the accuracy.
+        """
         costs = {item.way: item.cost(digits) for item in self.ways}
         totals = {way: cost.total_s(gradients) for way, cost in costs.items() if cost is not None}
         if not totals:
@@ -129,7 +130,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Expected:
-    """A way, its expected cost over that of the cheapest, and the problems that this was taken from."""
+    """A way, its expected cost over the cheapest way's, and the problems behind that expectation."""
 
     way: Way
     factor: float
@@ -139,10 +140,10 @@ class Expected:
 def expected(
     features: Features, ways: Collection[Way], known: Iterable[Known], *, digits: float, gradients: int
 ) -> list[Expected]:
-    """The ways in the order in which they should be tried, with what is expected of each.
+    """The ways in the order in which they should be tried, with their expected costs.
 
-    A way that was never measured is taken to be as its method in other modes and sensitivities, or else as its
-    adapter, and is told by no problems.
+    A way that was never measured counts like its method in other modes and sensitivities, or otherwise like its
+    adapter, and names no problems.
     """
     near = [(item, features.distance(item.features)) for item in known]
     factors = [(item, distance, found) for item, distance in near if (found := item.factors(digits, gradients))]
@@ -175,7 +176,7 @@ def _expected(way: Way, weighted: _Weighted) -> Expected:
 
 
 _TIER = 0.5
-"""Decades that a tier of the rules is worth where nothing like the problem was measured."""
+"""Decades that a tier of the rules is worth if no similar problem was measured."""
 
 
 def turns(
@@ -183,7 +184,7 @@ def turns(
 ) -> dict[Cell, float]:
     """Return the order in which ways are tried, as decades of expected cost over the cheapest; the first ones first.
 
-    The rules' tiers count as far as nothing like the problem was measured: half at a distance of a decade.
+    The less similar the measured problems, the more the rules' tiers count: half at a distance of a decade.
     """
     found = expected(features, [way_of(cell) for cell in tiers], known, digits=digits, gradients=gradients)
     factors = {item.way: item.factor for item in found}
@@ -202,7 +203,7 @@ def turns(
 
 
 def of_run(run: Run) -> Iterator[Known]:
-    """What a run says of each of its problems. Models, and plans that do not tell features, say nothing."""
+    """The results of a run on each of its problems; empty for models, and for plans without features."""
     summary = summarise(run.plan, run.records(on_damage=lambda _: None))
     for entry in run.plan["problems"]:
         try:
@@ -215,7 +216,7 @@ def of_run(run: Run) -> Iterator[Known]:
 
 
 def merged(runs: Iterable[Run]) -> list[Known]:
-    """What several runs say, a problem once: of each way the last run counts."""
+    """The results of several runs, each problem once: the last run of each way counts."""
     found: dict[str, Known] = {}
     for run in runs:
         for item in of_run(run):
@@ -246,7 +247,7 @@ _SHIPPED = Path(__file__).with_name("experience.jsonl")
 
 
 def shipped() -> list[Known]:
-    """What the package knows of the problems whose ways were all measured. :class:`StoreError` if it is damaged."""
+    """The package's results on the problems whose ways were all measured. :class:`StoreError` if they are damaged."""
     return read(_SHIPPED)
 
 

@@ -76,7 +76,7 @@ _LONGEST_REASON = 160
 
 @dataclass(frozen=True)
 class Failure:
-    """Points of one cell that failed alike. ``whole_cell`` when the cell has no point that is ok.
+    """Points of one cell that failed in the same way. ``whole_cell`` if none of its points is ok.
 
     ``rerun`` is the command that measures the cell again, ``next_command`` one that tries the next way, and
     ``next_reason`` why that one; both are empty if no other way is known.
@@ -101,7 +101,7 @@ def failures(summary: RunSummary) -> list[Failure]:
 
 
 def broken(summary: RunSummary) -> bool:
-    """Return whether any process, point or training ended in a way that is no result about a solver."""
+    """Return whether any process, point or training ended in a way that says nothing about a solver."""
     return any(
         outcome not in RESULTS
         for cell in summary.cells.values()
@@ -124,7 +124,7 @@ def _of_cell(cell: CellSummary, summary: RunSummary) -> list[Failure]:
         total += len(ends)
         for end in ends:
             if end.outcome is not Outcome.OK:
-                # The first call of a kind has a phase of its own; failing there is failing alike.
+                # The first call of a kind has a separate phase; failing there is the same failure.
                 key = (end.outcome, end.phase.removeprefix("first_") if end.phase else None)
                 counts[key] = counts.get(key, 0) + 1
                 messages.setdefault(key, end.message)

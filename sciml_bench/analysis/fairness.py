@@ -1,4 +1,4 @@
-"""Whether a comparison of two cells is fair: a checklist, every item computed from the records that count.
+"""Fairness of a comparison of two cells: a checklist, every item computed from the records that count.
 
 An item passes, fails, or is unknown. Failing does not make a comparison wrong: two libraries' recommended ways differ
 in mode or method on purpose. It says what a reader may not conclude.
@@ -18,7 +18,7 @@ from sciml_bench.analysis.rows import Row, Target, Time
 
 
 class State(StrEnum):
-    """How an item stands."""
+    """The state of an item."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -78,7 +78,7 @@ def checklist(a: Side, b: Side, target: Target, quantity: str) -> tuple[Item, ..
 
 
 def tally(items: Iterable[Item]) -> dict[State, int]:
-    """Return how many items stand in each way."""
+    """Return the number of items in each state."""
     counts = Counter(item.state for item in items)
     return {state: counts[state] for state in State}
 
@@ -99,8 +99,9 @@ def _same(what: str, a: Side, b: Side, of: Callable[[Trace], str], text: Callabl
 
 
 def _environments(a: Side, b: Side) -> Item:
-    """Return whether both ran on the same machine with the same software, block by block: pairs of one block are
-    what is compared, and different blocks may lie on different machines."""
+    """Return whether both ran on the same machine with the same software, block by block: only pairs within a block
+    are compared, and different blocks may lie on different machines.
+    """
     what = "same hardware and software"
     found = _same(what, a, b, lambda trace: trace.environment_hash, lambda value: f"environment {value[:12]}")
     if found.state is not State.FAIL:
@@ -117,7 +118,7 @@ def _environments(a: Side, b: Side) -> Item:
 
 def _tolerances(a: Side, b: Side) -> Item:
     what = "same tolerances tried"
-    # A process that was stopped has fewer points; the longest ladder is what was asked for.
+    # A stopped process has fewer points; the longest ladder is the requested one.
     ladders = [max((trace.rtols for trace in side.traces), key=len) for side in (a, b)]
     texts = [", ".join(map(quantities.tolerance, ladder)) or "none" for ladder in ladders]
     adaptive = [side.row.summary.method for side in (a, b)]
@@ -130,7 +131,7 @@ def _tolerances(a: Side, b: Side) -> Item:
 
 
 def _accuracy(a: Side, b: Side, target: Target, quantity: str) -> Item:
-    """Libraries mean different errors by equal tolerances, so equal errors are what is asked for."""
+    """Libraries mean different errors by equal tolerances, so errors must be equal."""
     what = "equal accuracy reached"
     times = [_time(side.row, quantity) for side in (a, b)]
     absent = [side.name for side, time in zip((a, b), times, strict=True) if time.seconds is None]
@@ -163,12 +164,12 @@ def _truth(a: Side, b: Side) -> Item:
 
 
 def _threads(a: Side, b: Side) -> Item:
-    """What workers read back of themselves; the processors they may use are the one limit that all frameworks obey."""
+    """Settings that workers read back; the processors they may use are the one limit that all frameworks obey."""
     what = "same number of threads, read back"
     found = [Counter(trace.threads.get("affinity", "") for trace in side.traces) for side in (a, b)]
     if any("" in counter for counter in found):
         return Item(what, State.UNKNOWN, "some records do not list their CPUs")
-    # Which processors a worker got may change from block to block; how many may not.
+    # A worker's processors may change from block to block; their number may not.
     sizes = {value.count(",") + 1 for counter in found for value in counter}
     listed = " against ".join(str(size) for size in sorted(sizes))
     return Item(what, State.PASS if len(sizes) == 1 else State.FAIL, f"processors a worker may use: {listed}")

@@ -1,4 +1,4 @@
-"""What it costs to interpolate values at saved times, where the same cell was measured with steps that end there."""
+"""The cost of interpolating values at saved times, if the same cell was also measured with steps that end there."""
 
 from __future__ import annotations
 

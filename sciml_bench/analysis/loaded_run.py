@@ -1,4 +1,4 @@
-"""Where each number comes from: a run read once, with the line of every record and what comparisons are judged by."""
+"""A run read once, with the line of every record and the basis of its comparisons."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST = 8
 
 
 def available() -> int:
-    """Return how many processes a command may share its work out to; 1 is none but its own."""
+    """Return the number of processes that a command may use; 1 is only its own."""
     if parent_process() is not None:
         return 1
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -40,13 +40,13 @@ def available() -> int:
 
 @contextmanager
 def process_pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    """So many processes, which end with the block.
+    """A pool of ``processes`` processes, which end with the block.
 
     Raises:
         SciMLBenchError: one of them ended before its work was done.
     """
     try:
-        # Spawned, not forked: numerical libraries have started threads, which a forked process would lack.
+        # Spawned, not forked: numerical libraries have started threads, which a forked process would not have.
         with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
             yield pool
     except BrokenProcessPool as error:
@@ -68,7 +68,7 @@ _PIECE_BYTES = 2**22
 
 @dataclass(frozen=True)
 class Piece:
-    """Some whole lines of a file: from which byte on, how many bytes, and the number of the first line."""
+    """Some whole lines of a file: first byte, number of bytes, and number of the first line."""
 
     start: int
     size: int
@@ -76,8 +76,8 @@ class Piece:
 
 
 def read(path: Path, of_line: Callable[[int, bytes], Item], processes: int = 1) -> Iterator[Item]:
-    """What a function makes of every numbered line of a file, in order, where it is long in so many processes. The
-    function, and what it returns, must then be able to travel between them.
+    """The result of a function for every numbered line of a file, in order; long files are read in several processes.
+    The function, and its results, must then be picklable.
 
     Raises:
         StoreError: the file is there, but cannot be read.
@@ -91,7 +91,7 @@ def read(path: Path, of_line: Callable[[int, bytes], Item], processes: int = 1) 
 
 
 def pieces(path: Path, size: int = _PIECE_BYTES) -> Iterator[Piece]:
-    """A file in pieces of whole lines, each of about so many bytes or one longer line."""
+    """A file in pieces of whole lines, each of about ``size`` bytes or one longer line."""
     start, line = 0, 1
     try:
         with path.open("rb") as file:
@@ -177,7 +177,7 @@ class LoadedRun:
 
     @cached_property
     def analysis(self) -> Analysis:
-        """What it says; asked for when all of it is read."""
+        """Its analysis; requested once all of it is read."""
         return Analysis(self.summary, Path(self.folder))
 
     @property
@@ -201,7 +201,7 @@ class LoadedRun:
 def read_run(run: Run, processes: int = 1) -> LoadedRun:
     """Read a run, whatever its records hold; memory grows with records × points, not with samples.
 
-    A long one is read by so many processes at once (see :mod:`sciml_bench.analysis.loaded_run`).
+    Several processes read a long run at once (see :mod:`sciml_bench.analysis.loaded_run`).
 
     Raises:
         StoreError: its plan is not one.
@@ -229,7 +229,7 @@ def read_run(run: Run, processes: int = 1) -> LoadedRun:
 
 
 def _of_line(path: Path, number: int, line: bytes) -> DamagedLine | tuple[Trace, ProcessSummary]:
-    """What a report keeps of one line."""
+    """The part of one line that a report keeps."""
     try:
         record = Record.from_json(line)
         return _trace(number, record), reduce_record(record)
@@ -238,7 +238,7 @@ def _of_line(path: Path, number: int, line: bytes) -> DamagedLine | tuple[Trace,
 
 
 def _check(plan: Mapping[str, Any]) -> None:
-    """Touch what a report needs of a plan, so that a wrong one is told at once and not on page ten."""
+    """Touch the parts of a plan that a report needs, so that a damaged plan is reported at once."""
     profile, settings = plan["profile"], plan["settings"]
     _ = profile["name"], profile["comparable"], profile["timeout_s"]
     _ = settings["timeout_s"], settings["threads"], settings["memory_limit_bytes"]

@@ -36,7 +36,7 @@ class Loop:
 
 
 def longest_loop(record: Record) -> Loop | None:
-    """The gradient loop with the most steady calls, of those that are right; a loop of solves if there is none."""
+    """The correct gradient loop with the most steady calls; a loop of solves without one."""
     for call in (GRADIENT, SOLVE):
         right = [point for point in record.points if (half := point.halves[call]).outcome is Outcome.OK and half.ns]
         if right:
@@ -55,7 +55,7 @@ def _loop(call: str, rtol: float, half: Half) -> Loop:
 
 
 def joules_per_call(energy: Mapping[str, Any] | None, point: int, kind: str) -> float | None:
-    """Joules for one ``solve`` or ``gradient`` at a point, above what the machine draws when idle where that is known.
+    """Joules for one ``solve`` or ``gradient`` at a point, above the machine's idle power if that is known.
 
     ``None`` when it was not measured, or when nothing is left above idle.
     """

@@ -17,11 +17,11 @@ from sciml_bench.stats.centre import Spread, spread
 
 @dataclass(frozen=True)
 class Parity:
-    """How far a cell is from the reference: the largest relative errors over its batches, and what they may be.
+    """The distance of a cell from the reference: the largest relative errors over its batches, and their bounds.
 
-    An error that was not measured is ``None``: a framework that only infers has no gradient. ``gradient_norm`` is that
-    at the largest batch. ``kept`` is true if no point is inaccurate: errors are within the bound, to which that of the
-    slopes adds how far the reference can be trusted.
+    An error that was not measured is ``None``: a framework that only infers has no gradient. ``gradient_norm`` is
+    taken at the largest batch. ``kept`` is true if no point is inaccurate: errors are within the bound, plus the
+    uncertainty of the reference for slopes.
     """
 
     cell: CellSummary
@@ -35,11 +35,11 @@ class Parity:
 
 @dataclass(frozen=True)
 class ModelRow:
-    """One cell. Seconds over its processes; ``None`` where there is no time to show.
+    """One cell. Seconds over its processes; ``None`` if there is no time to show.
 
-    ``latency`` is that of one forward pass at the smallest batch, ``inference`` and ``step`` those of a forward pass
-    and of a loss with its gradient at the largest one, ``batch``. ``train_step`` is a step of the training, optimiser
-    included. ``joules`` are those of one loss and gradient for each sample.
+    ``latency`` is the time of one forward pass at the smallest batch, ``inference`` and ``step`` the times of a
+    forward pass and of a loss with its gradient at the largest one, ``batch``. ``train_step`` is a step of the
+    training, optimiser included. ``joules`` is the energy of one loss and gradient for each sample.
     """
 
     cell: CellSummary
@@ -65,7 +65,7 @@ class ModelRow:
 
 @dataclass(frozen=True)
 class ModelTable:
-    """Everything of one model: what stands above the times, and the times."""
+    """The tables of one model: the lines above the times, and the times."""
 
     problem: str
     batches: tuple[int, ...]
@@ -79,7 +79,7 @@ def is_model(problem: Mapping[str, Any]) -> bool:
 
 
 def model_table(problem: str, cells: Sequence[CellSummary]) -> ModelTable:
-    """The table of a model's cells that were measured; times only of those that kept parity."""
+    """The table of a model's measured cells, with times only for cells that kept parity."""
     measured = [cell for cell in cells if any(point.batch is not None for point in cell.points)]
     batches = sorted({point.batch for cell in measured for point in cell.points if point.batch is not None})
     trained = {row.cell.cell_id: row for row in training_rows(cells)}

@@ -50,7 +50,7 @@ def _working(failed: CellSummary, summary: RunSummary, quantity: str) -> CellSum
 
 
 def _proposed(cell: Cell, phase: str | None, summary: RunSummary) -> NextWay | None:
-    """A cell that the profile left out, and that differs in what may have failed."""
+    """A cell outside the profile that differs in a possible reason of the failure."""
     method = _method(cell)
     found: list[tuple[int, NextWay]] = []
     for other in _left_out(cell, summary):

@@ -1,4 +1,4 @@
-"""What follows from a table, in sentences: verdicts between its rows, and the best choice."""
+"""Conclusions from a table, in sentences: verdicts between its rows, and the best choice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sciml_bench.analysis.rows import Row
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.record.point import MAX_STORED_COMPONENTS
 
-# How gradients of a run were scored: components that were not judged like the others, and points of old rules.
+# Scoring of a run's gradients: components judged by different rules, and points of old rules.
 
 _MOST_NAMED = 5
 
@@ -57,7 +57,7 @@ def _names(cells: list[CellSummary], kind: str) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    # A record keeps so many names at most, and there may be more.
+    # A record keeps only a few names, and there may be more.
     least = "at least " if len(names) >= MAX_STORED_COMPONENTS else ""
     more = f" and {least}{len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     word = "component" if len(names) == 1 else "components"
@@ -109,7 +109,7 @@ def family(judged: Judged) -> Iterator[str]:
 
 
 def doubts(summary: RunSummary) -> Iterator[str]:
-    """What makes times of this run less certain: processes that were disturbed, and loops that never settled."""
+    """Reasons why times of this run are less certain: disturbed processes, and loops that never settled."""
     processes = [process for cell in summary.cells.values() for process in cell.processes]
     noisy = [process for process in processes if process.noisy]
     points = [point for process in processes for point in process.points]
@@ -133,7 +133,7 @@ def doubts(summary: RunSummary) -> Iterator[str]:
 
 
 def bridges(summary: RunSummary) -> Iterator[str]:
-    """What it cost to cross the bridge to a framework that runs outside Python, a line for each such adapter."""
+    """The cost of crossing the bridge to a framework that runs outside Python, a line for each such adapter."""
     costs: dict[str, dict[str, list[float]]] = {}
     for cell in summary.cells.values():
         for point in (point for process in cell.processes for point in process.points):

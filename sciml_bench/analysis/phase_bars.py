@@ -1,4 +1,4 @@
-"""Where the time of a process went: its phases as one stacked line."""
+"""The phases of a process as one stacked line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PARTS = (
 REST = Part("rest", ".", ())
 """Reading results back, scoring, telling the engine, and ending."""
 
-# Parts below this share of a process are drawn, where they are long enough, but not named.
+# Parts below this share of a process are drawn, if they are long enough, but not named.
 _NAMED_SHARE = 0.01
 
 _NARROWEST_BAR = 20
@@ -57,7 +57,7 @@ class Stack:
 
 
 def stack(cell: CellSummary) -> Stack | None:
-    """The stack of a cell; ``None`` when none of its processes told of a phase."""
+    """The stack of a cell; ``None`` if no process reported phases."""
     told = [process for process in cell.processes if process.phases_s and process.wall_s > 0]
     if not told:
         return None
@@ -71,7 +71,7 @@ def stack(cell: CellSummary) -> Stack | None:
 
 
 def legend() -> str:
-    """What the letters mean."""
+    """The meaning of the letters."""
     letters = ", ".join(f"{part.letter} {part.name}" for part in (*PARTS, REST))
     return f"Time spent: {letters} (reading, scoring, ending, phases that were cut)."
 

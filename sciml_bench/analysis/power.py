@@ -1,4 +1,6 @@
-"""What a profile can see: the smallest change that its number of processes finds, from the spread of earlier runs."""
+"""The resolution of a profile: the smallest change that its number of processes finds, from the spread of earlier
+runs.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,13 @@ ASSUMED_SD_LOG = 0.02 * math.sqrt(2.0)
 
 POWER = 0.8
 
-# Fewer differences do not tell a spread.
+# Fewer differences do not determine a spread.
 _FEWEST_PROCESSES = 3
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The standard deviation of the log ratio of two cells in one block, and where it is taken from."""
+    """The standard deviation of the log ratio of two cells in one block, and its source."""
 
     sd_log: float
     source: str
@@ -34,7 +36,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Sight:
-    """What a profile sees. ``change`` is relative (0.05 is 5 %), infinite where nothing can be seen."""
+    """The resolution of a profile. ``change`` is relative (0.05 is 5 %), infinite if no change can be seen."""
 
     profile: str
     processes: int
@@ -46,7 +48,7 @@ ASSUMED = Spread(ASSUMED_SD_LOG, "assumed: 2 % between the processes of a cell; 
 
 
 def spread_of(summary: RunSummary, name: str) -> Spread | None:
-    """The spread that a run shows: the median over pairs of cells of one problem, solves and gradients alike.
+    """The spread that a run shows: the median over pairs of cells of one problem, over solves and gradients.
 
     A run whose cells have no partner, or fewer than three common blocks, gives none.
     """
@@ -78,7 +80,7 @@ def _spreads(cells: list[CellSummary]) -> Iterator[float]:
             pairs = pair(a, b)
             if len(pairs.blocks) >= _FEWEST_PROCESSES:
                 sd = paired_ratio(pairs.base, pairs.new).sd_log
-                # Equal bit for bit is no measurement of a spread.
+                # Bitwise equality is not a measurement of a spread.
                 if sd:
                     yield sd
 

@@ -1,4 +1,4 @@
-"""What is kept of one record: medians of its loops, its errors, and what its process used; no raw samples."""
+"""The summary of one record: medians of its loops, its errors, and its use of resources, without raw samples."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ NO_HALF = Half()
 class HalfSummary:
     """The solves, or the gradients, of one point of one process. Times are in seconds; ``None`` when it failed.
 
-    ``seconds`` is the median of the calls that count, ``first_s`` the first call by itself. ``digits`` are those of the
-    error that is compared with the time: of a solution its mescd, of a gradient −log10 of its error;
-    ``below_reference`` says that the reference is no better. ``steady_class`` is that of its loop (see
-    ``measure.steady``), ``None`` where that was too short to judge. ``joules`` are per call, ``None`` where they were
-    not measurable. ``bridge_s`` is what crossing a bridge to the framework cost a call, ``None`` if there is none.
-    ``kept`` is the half of the record, without its samples.
+    ``seconds`` is the median of the calls that count, ``first_s`` the first call's time. ``digits`` belong to the
+    error that is compared with the time: a solution's mescd, or −log10 of a gradient's error; ``below_reference`` says
+    that the reference is no better. ``steady_class`` describes its loop (see ``measure.steady``), ``None`` if that was
+    too short to judge. ``joules`` are per call, ``None`` if they were not measurable. ``bridge_s`` is the cost per
+    call of crossing a bridge to the framework, ``None`` without a bridge. ``kept`` is the half of the record, without
+    its samples.
     """
 
     seconds: float | None = None
@@ -50,12 +50,12 @@ class HalfSummary:
 
     @property
     def working_bytes(self) -> int | None:
-        """What one warm call holds at its peak beyond what the process held before."""
+        """Peak memory of one warm call beyond what the process held before."""
         return self.kept.working_bytes
 
     @cached_property
     def work(self) -> WorkPoint | None:
-        """Digits against time, where both are known; an error below the reference's own is not known."""
+        """Digits against time, if both are known; an error below the reference's own is not known."""
         if self.seconds is None or self.digits is None or self.below_reference:
             return None
         return WorkPoint(self.digits, self.seconds)
@@ -65,12 +65,11 @@ class HalfSummary:
 class PointSummary:
     """One point of one process.
 
-    ``scd`` is that at t1. ``mescd`` is taken over all saved times: at t1 alone it is flattered where a solution
-    decays or returns to where it was. ``memory_growth_bytes`` is that over its steady loops; ``batch`` is that of a
-    model, whose errors against its reference are ``parity``, also where they miss their bounds.
-    ``gradient_error`` is that of d loss / d log p, ``worst_component_error`` that of one component, of its own size.
-    ``unresolved`` and ``uncertified`` name components that are not judged by their own size, or not at all (see
-    ``measure.gradient_scoring``).
+    ``scd`` is taken at t1. ``mescd`` is taken over all saved times: t1 alone flatters a solution that decays or
+    returns. ``memory_growth_bytes`` is taken over its steady loops; ``batch`` belongs to a model, whose errors against
+    its reference are ``parity``, also if they miss their bounds. ``gradient_error`` is the error of d loss / d log p,
+    ``worst_component_error`` one component's, relative to its size. ``unresolved`` and ``uncertified`` name components
+    that are not judged by their size, or not at all (see ``measure.gradient_scoring``).
     """
 
     rtol: float
@@ -110,8 +109,8 @@ class PointSummary:
 class TrainingSummary:
     """The training of one process. Times in seconds; ``step_s`` is the median of the steps after the first.
 
-    ``to_target_s`` is counted from the start of the first step, ``to_target_from_process_s`` from that of the process,
-    without what was measured between; both are ``None`` where the target was not reached.
+    ``to_target_s`` is counted from the start of the first step, ``to_target_from_process_s`` from the start of the
+    process, without the measurements between; both are ``None`` if the target was not reached.
     """
 
     outcome: Outcome
@@ -123,10 +122,11 @@ class TrainingSummary:
 
 @dataclass(frozen=True)
 class ProcessSummary:
-    """One record, reduced. Times in seconds. ``trials`` counts those of each kind, ``trials_at`` for each tolerance
-    and kind. ``earlier_scoring``: its gradients were scored before components were compared with a bound. ``loop`` and
-    ``curve``, the training with its losses, are kept for the first process of a cell only. ``first_call_s`` is the time
-    to the first gradient from the start of the process, also where that one missed its error bound."""
+    """One record, reduced. Times in seconds. ``trials`` counts trials by kind, ``trials_at`` by tolerance and kind.
+    ``earlier_scoring``: its gradients were scored before components were compared with a bound. Only the first
+    process of a cell keeps ``loop`` and ``curve``, the training with its losses. ``first_call_s`` is the time to
+    the first gradient from the start of the process, also if that one missed its error bound.
+    """
 
     block: int
     outcome: Outcome
@@ -215,12 +215,11 @@ def _training(record: Record) -> TrainingSummary | None:
 
 
 _BEFORE_TRAINING = ("spawn", "interpreter", "import", "build")
-"""What a process that only trains goes through before it makes its optimiser."""
+"""The phases of a process that only trains before it makes its optimiser."""
 
 
 def _trials(record: Record) -> Counter[tuple[float, str]]:
-    """Return the number of perturbed trials of each kind at each tolerance; those of points that are not there
-    do not count."""
+    """Return the number of perturbed trials of each kind at each tolerance, without trials of missing points."""
     known = [trial for trial in record.stability if 0 <= trial.point < len(record.points)]
     kinds = ((rtol := record.points[trial.point].rtol, trial.kind(rtol)) for trial in known)
     return Counter((rtol, kind) for rtol, kind in kinds if kind is not None)

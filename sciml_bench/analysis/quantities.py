@@ -74,7 +74,7 @@ def ratio(value: float) -> str:
 
 
 def target(digits: float | None, rtol: float | None) -> str:
-    """Where times are compared, such as ``an error of 3.2e-07``; empty when they are not."""
+    """The point of comparison, such as ``an error of 3.2e-07``; empty without one."""
     if digits is not None:
         return f"an error of {error(10.0**-digits)}"
     return f"a relative tolerance of {tolerance(rtol)}" if rtol is not None else ""

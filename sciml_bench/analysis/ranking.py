@@ -1,4 +1,4 @@
-"""Which row of a problem is the fastest beyond chance: all rows with a time against the one with the least."""
+"""The fastest row of a problem beyond chance: all rows with a time against the one with the least."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ APART = 2.0
 """A provisional winner took less than the others by this factor in every block, even its slowest against their
 fastest."""
 FEWEST_BLOCKS = 3
-"""So many blocks a provisional winner needs."""
+"""A provisional winner needs this many blocks."""
 
 
 class Lead(StrEnum):
-    """What is said of the row with the least time.
+    """The verdict on the row with the least time.
 
     It is faster than all others (``clear``), the same as some, undecided, or the only one with a time (``alone``). In a
     run that other work disturbed it may be ``provisional``; in one that names no winner it is only ``shown``.
@@ -48,7 +48,7 @@ class Tied:
 
 @dataclass(frozen=True)
 class Standing:
-    """One row against the fastest; the ratio is its time over that of the fastest."""
+    """One row against the fastest; the ratio is its time over the fastest row's."""
 
     quantity: str
     fastest: Row
@@ -182,7 +182,7 @@ def of_lead(against: Sequence[tuple[Row, Judgement | None]]) -> tuple[Lead, tupl
 
 
 def lead_of(even: Sequence[Judgement | None]) -> Lead:
-    """The word, from the judgements on those that are not slower; ``None`` is one that cannot be judged."""
+    """The verdict, from the judgements on the rows that are not slower; ``None`` is one that cannot be judged."""
     if not even:
         return Lead.CLEAR
     same = all(judgement is not None and judgement.verdict is Verdict.SAME for judgement in even)

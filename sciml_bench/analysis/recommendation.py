@@ -29,19 +29,19 @@ from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.race import Race, Standing
 
 NEAR, MOST = 3.0, 8
-"""Ways that cost up to so many times the best one when all are looked at compete with it, at most so many."""
+"""Ways within this factor of the best one in the screening compete with it, at most this many."""
 
 COUNT = 1000  # calls, by default
 
 
 def block_costs(records: Iterable[Record], advised: Advised) -> dict[Cell, float | None]:
-    """What each way of a block costs in seconds, ``None`` if it failed; of a starved process nothing is known."""
+    """The cost of each way of a block in seconds, ``None`` if it failed; starved processes give none."""
     found = {record.cell: reduce_record(record) for record in records}
     return {cell: total_s(process, advised) for cell, process in found.items() if not process.starved}
 
 
 def total_s(process: ProcessSummary, advised: Advised) -> float | None:
-    """What a process says that the calls cost in seconds; ``None`` where it never gets to the accuracy."""
+    """The cost of the calls in seconds by one process; ``None`` if it never gets to the accuracy."""
     found = call_cost(process, advised.call, advised.digits).cost
     return None if found is None else found.total_s(advised.count)
 
@@ -60,7 +60,7 @@ def replayed(cells: Sequence[CellSummary], advised: Advised) -> Race[Cell]:
 
 
 def nearest(cells: Iterable[CellSummary], advised: Advised) -> list[CellSummary]:
-    """The ways that are near the best one, the best first: those that compete."""
+    """The ways near the best one, the best first: the competitors."""
     costs = {item.cell: cost for item in cells for process in item.processes if (cost := total_s(process, advised))}
     order = sorted((item for item in cells if item.cell in costs), key=lambda item: costs[item.cell])
     least = min(costs.values(), default=0.0)
@@ -71,10 +71,10 @@ def nearest(cells: Iterable[CellSummary], advised: Advised) -> list[CellSummary]
 class Way:
     """A way with its cost, or the ``reason`` why it has none; ``rtol`` and ``there_s`` also if its error is unknown.
 
-    ``first`` and ``each`` are seconds over its processes, ``each`` at the asked accuracy, read between tolerances.
-    ``rtol`` is the loosest tolerance that reached it, ``error`` what that reached, and ``there_s`` how long a call took
-    there. ``raced`` are the blocks that it was in, 0 if it was only looked at. ``factor`` is its cost over that of the
-    first way, with an interval if it was raced.
+    ``first`` and ``each`` are seconds over its processes, ``each`` at the requested accuracy, read between tolerances.
+    ``rtol`` is the loosest tolerance that reached it, ``error`` its error, and ``there_s`` the time of a call there.
+    ``raced`` counts the blocks of its race, 0 if it was only screened. ``factor`` is its cost over the first way's,
+    with an interval if it was raced.
     """
 
     cell: Cell
@@ -92,7 +92,7 @@ class Way:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         return self.cell.solver
 
     @property
@@ -106,11 +106,11 @@ class Way:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to take. ``ways`` are those with a cost, the cheapest first; ``failed`` those without.
+    """The recommendation. ``ways`` have a cost, the cheapest first; ``failed`` ways have none.
 
-    ``standing`` is that of the race, whose ``blocks`` were run. ``untried`` ways were not looked at,
-    ``refused`` ones cannot take this problem, by reason, and what is ``absent`` is not installed. ``recipes`` are each
-    library's best way as it is recommended.
+    ``standing`` belongs to the race, whose ``blocks`` were run. ``untried`` ways were not screened, ``refused`` ones
+    cannot take this problem, by reason, and ``absent`` ones are not installed. ``recipes`` are each library's
+    recommended best ways.
     """
 
     problem: str
@@ -139,7 +139,7 @@ class Recommendation:
             yield f"{way.name}, usually the best way in {way.cell.adapter}, fails: {one_line(way.reason)}; {found}"
 
     def _was_ended(self, way: Way) -> bool:
-        """Return whether a way only took longer than the best one does for all calls, which is no failure."""
+        """Return whether a way merely took longer than the best one for all calls, which is not a failure."""
         return bool(self.ways) and not way.raced and way.reason.startswith(Outcome.TIMEOUT.value)
 
     @property
@@ -219,7 +219,7 @@ class Recommendation:
 
     @property
     def _cure(self) -> str:
-        """What to do where nothing works."""
+        """The advice if nothing works."""
         if not self.failed:
             return "None was looked at: give it more time, --within."
         reasons = [way.reason for way in self.failed]
@@ -257,13 +257,13 @@ class Recommendation:
 
 
 def _changes(failed: Cell, works: Cell) -> str:
-    """What is done otherwise in a way that works."""
+    """The differences of a way that works."""
     pairs = zip(works.words[1:], failed.words[1:], strict=True)
     return ", ".join(f"{now} instead of {before}" for now, before in pairs if now != before)
 
 
 _NAMED = 3
-"""So many ways are named in a sentence."""
+"""A sentence names this many ways."""
 
 
 def _more(ways: Sequence[Way]) -> str:
@@ -282,7 +282,7 @@ def recommendation(
     raced: Sequence[CellSummary] = (),
     found: Candidates | None = None,
 ) -> Recommendation:
-    """The recommendation that two runs give: of the ways looked at, and of those that competed.
+    """The recommendation from two runs: of the screened ways, and of the competitors.
 
     ``found`` are all candidates, with what keeps others from being one.
     """

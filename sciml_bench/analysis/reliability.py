@@ -1,4 +1,4 @@
-"""How far each library's solutions drift from what the exact one keeps, at every tolerance."""
+"""The drift of each library's solutions from the invariants of the exact one, at every tolerance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import Trajectories
 from sciml_bench.stats.shares import Proportion, Stability, stability
 
-# How dependable each cell is on perturbed parameters: right, honest about failing, or silently wrong.
+# The reliability of each cell on perturbed parameters: right, honest about failing, or silently wrong.
 
 
 def shares(cell: CellSummary) -> Stability | None:
@@ -50,7 +50,7 @@ def _entry(part: Proportion) -> Entry:
     return Entry(f"{100 * part.share:.0f} %", f"{100 * part.low:.0f}–{100 * part.high:.0f}", part.share)
 
 
-# What each library does with a batch: steps of their own or shared ones, and what became of the trajectories.
+# Batches in each library: own or shared steps, and the outcomes of the trajectories.
 
 
 def batch_lines(cells: Sequence[CellSummary]) -> Iterator[str]:
@@ -101,7 +101,7 @@ class Drift:
 
 
 def drifts(cells: Sequence[CellSummary]) -> list[Drift]:
-    """Every invariant of a problem, method by method; solves that differ in their gradients only are told once."""
+    """Every invariant of a problem, method by method; solves that differ only in their gradients are shown once."""
     found: dict[tuple[str, str, str, str], Drift] = {}
     for summary in cells:
         cell = summary.cell

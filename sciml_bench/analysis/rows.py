@@ -14,7 +14,7 @@ from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.front import AxisError, Reading, WorkPoint, axis_error, common_target, pareto_front, time_at
 from sciml_bench.stats.ratio import paired_ratio
 
-# Whether a time at equal accuracy is an upper bound only: the loosest tolerance is already more accurate than that.
+# True if a time at equal accuracy is only an upper bound: the loosest tolerance is already more accurate than that.
 
 Work = Callable[[PointSummary], WorkPoint | None]
 
@@ -44,7 +44,7 @@ def is_bound(processes: Sequence[ProcessSummary], digits: float | None, work: Wo
 
 
 def _first(process: ProcessSummary, digits: float, work: Work) -> tuple[float, float | None] | None:
-    """The time at the loosest tolerance and the least at any other; ``None`` where it is no bound."""
+    """The time at the loosest tolerance and the least at any other; ``None`` if it is not a bound."""
     loosest = max(point.rtol for point in process.points)
     points: dict[float, WorkPoint] = {
         point.rtol: found for point in process.points if (found := work(point)) is not None
@@ -57,7 +57,7 @@ def _first(process: ProcessSummary, digits: float, work: Work) -> tuple[float, f
 
 @dataclass(frozen=True)
 class Target:
-    """Where times are compared: at equal achieved ``digits``, or, without a reference, at an equal ``rtol``.
+    """The point of comparison: at equal achieved ``digits``, or, without a reference, at an equal ``rtol``.
 
     Models, which are right before they are timed, are compared at an equal ``batch``.
     """
@@ -71,8 +71,8 @@ class Target:
 class Time:
     """Seconds per call over the processes at the target; ``reason`` says why there are none.
 
-    ``blocks`` has the process of each block by itself, which is what cells are compared by; ``axis`` is the error of
-    reading times at equal accuracy, which all processes share.
+    ``blocks`` has the process of each block, by which cells are compared; ``axis`` is the error of reading times at
+    equal accuracy, which all processes share.
     """
 
     seconds: Spread | None
@@ -84,8 +84,9 @@ class Time:
 
 @dataclass(frozen=True)
 class Row:
-    """One cell's line. ``scd``, ``mescd`` and ``gradient_error`` are the best of its points; ``..._capped`` that the
-    reference itself is no better. ``worst_component`` is that of the point with the best ``gradient_error``."""
+    """One cell's line. ``scd``, ``mescd`` and ``gradient_error`` are the best of its points; ``..._capped`` says that
+    the reference itself is no better. ``worst_component`` belongs to the point with the best ``gradient_error``.
+    """
 
     summary: CellSummary
     solve: Time
@@ -182,7 +183,7 @@ def _time(cell: CellSummary, target: Target, work: Work, seconds: Callable[[Poin
 def axis_at(processes: Sequence[ProcessSummary], target: Target, work: Work) -> AxisError | None:
     """The error of reading a time at a target off the front of these processes, all taken together.
 
-    ``None`` where the target is no accuracy.
+    ``None`` if the target is not an accuracy.
     """
     if target.digits is None:
         return None
@@ -217,7 +218,7 @@ def reading(
     return Reading(None, reason="failed at this tolerance")
 
 
-# Which rows stand in one table: one table per problem and division, and within the matched one, one per group.
+# Grouping of rows: one table per problem and division, and within the matched one, one per group.
 
 # Divisions are never mixed in one table.
 DIVISIONS: tuple[tuple[str, str, Callable[[CellSummary], bool]], ...] = (
@@ -242,7 +243,7 @@ class RowTable:
 
     @property
     def heading(self) -> str:
-        """What stands above it."""
+        """The heading above it."""
         return f"{self.name} ({self.meaning})"
 
 

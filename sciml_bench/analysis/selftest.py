@@ -28,7 +28,7 @@ JUDGED = "slower-10"
 ROLES = (BASE, AGAIN, *SLOW_DOWNS)
 
 PERIOD = 6
-"""Every so many blocks each order has come equally often, the alternating one forwards and backwards."""
+"""After this many blocks each order has come equally often, the alternating one forwards and backwards."""
 
 
 class Order(StrEnum):
@@ -67,7 +67,7 @@ Interval = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Bias:
-    """What a cell differs by from itself, as ratios with 95 % intervals.
+    """A cell's difference from itself, as ratios with 95 % intervals.
 
     ``label``: the second of the two equal roles over the first, apart from their places. ``position``: who is measured
     later in a block over who is measured earlier. ``orders``: the second over the first in the blocks of each order,
@@ -85,7 +85,7 @@ class Bias:
     serial: tuple[float, float]
 
     def level(self, blocks: int, nominal: float) -> float:
-        """Return how often a plain t-test of so many blocks errs with the autocorrelation that was found."""
+        """Return how often a plain t-test of ``blocks`` blocks errs with the measured autocorrelation."""
         rho = min(0.95, max(0.0, self.serial[0]))
         return two_sided_p(critical_t(1 - nominal, blocks - 1) / widening(rho), blocks - 1)
 
@@ -102,7 +102,7 @@ def bias(blocks: Sequence[int], base: Sequence[float], again: Sequence[float], s
     differences = [math.log(b / a) for a, b in zip(base, again, strict=True)]
     places = [1.0 if is_later(block, seed) else -1.0 for block in blocks]
     line = fit(differences, places)
-    # Blocks of one order are so many apart.
+    # The distance in blocks between equal orders.
     rho = coefficient(line.residuals) ** len(Order)
     by_order = {
         order: level([d for block, d in zip(blocks, differences, strict=True) if order_of(block) is order], rho)
@@ -134,7 +134,7 @@ READ_TO = 0.005
 SEEN = 0.025
 """A bias beyond half the band that is seen to be one fails the test."""
 SEEN_LEVEL = 0.01
-"""How often, at most, one is seen if there is none."""
+"""The largest frequency of seeing one if there is none."""
 
 BLOCKS_PER_TRIAL = 10
 FEWEST_BLOCKS = 12
@@ -148,11 +148,11 @@ Times = Mapping[str, Mapping[int, float | None]]
 """Seconds by role and block; ``None`` where a process failed."""
 
 Count = tuple[int, int]
-"""How many, of how many."""
+"""A number of cases, and the number of all."""
 
 
 class Doubt(StrEnum):
-    """Why a self-test is not passed."""
+    """A reason why a self-test is not passed."""
 
     FALSE_POSITIVES = "false positives"
     POWER = "slowdown not found"
@@ -187,10 +187,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a self-test found, over all its series.
+    """The results of a self-test, over all its series.
 
-    ``smallest_change`` is the smallest slowdown (0.05 is 5 %) that so many processes a side find here with a
-    probability of 80 %; ``processes_needed`` how many find this slowdown here with a probability of 90 %.
+    ``smallest_change`` is the smallest slowdown (0.05 is 5 %) that the self-test's number of processes finds here with
+    a probability of 80 %; ``processes_needed`` is the number that finds this slowdown here with a probability of 90 %.
     """
 
     series: tuple[Series, ...]
@@ -200,7 +200,7 @@ class Figures:
 
     @property
     def false_positives(self) -> Proportion:
-        """Of trials with the same cell on both sides, those with p < 5 %."""
+        """Of trials with the same cell on both sides, the share with p < 5 %."""
         return _sum(item.false_positives for item in self.series)
 
     @property
@@ -209,7 +209,7 @@ class Figures:
         return _sum(item.false_winners for item in self.series)
 
     def found(self, role: str) -> Proportion:
-        """Of trials with this slowdown, those with p < 5 %."""
+        """Of trials with this slowdown, the share with p < 5 %."""
         return _sum(item.found[role] for item in self.series)
 
     def named(self, role: str) -> Proportion:
@@ -223,7 +223,7 @@ class Figures:
 
     @property
     def labelled(self) -> Proportion:
-        """Of trials with the same cell on both sides and the labels as they are, those with p < 5 %."""
+        """Of trials with the same cell on both sides and the original labels, the share with p < 5 %."""
         return _sum(item.labelled for item in self.series)
 
     @property

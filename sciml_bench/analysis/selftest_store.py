@@ -25,13 +25,13 @@ FIGURES = "figures.json"
 RECORDS = "records.jsonl"
 ENVIRONMENT = "environment.json"
 
-# A machine is not what it was after so long: updates, dust, neighbours.
+# A machine changes within this time: updates, dust, neighbours.
 STALE_DAYS = 30
 
 
 @dataclass(frozen=True)
 class SelfTest:
-    """A self-test that was made: when, on which machine, by which version, and what it found."""
+    """A completed self-test: its time, machine, version, and results."""
 
     made_at: datetime.datetime
     machine: str
@@ -82,7 +82,7 @@ class Writer:
 
 
 def document(test: SelfTest) -> dict[str, Any]:
-    """A self-test as plain JSON values: what is stored, and what follows from it."""
+    """A self-test as plain JSON values: the stored numbers, and the conclusions from them."""
     found = test.figures
     return {
         "schema": SCHEMA,

@@ -1,8 +1,8 @@
-"""What explains a gap: of two cells, everything that differs besides the framework, and how far it accounts for the
-ratio of their times.
+"""Explanation of a slowdown: everything that differs between two cells apart from the framework, and how much of the
+ratio of their times it accounts for.
 
-A ratio of times is the ratio of the work done times the ratio of the cost of one unit of it. Where both libraries
-count the same thing, the two factors are distinguished; where they do not, nothing is explained, and that is said.
+A ratio of times is the ratio of the work done times the ratio of the cost of one unit of it. If both libraries count
+the same work, the two factors are distinguished; otherwise the explanation says that they cannot be.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sciml_bench.analysis.solver_counts import COUNTS, Work, work_of
 # Counts within this of each other are the same work: tolerances of two libraries never give equal ones.
 SAME_WORK = 1.1
 
-# The part of the log ratio from which on a factor explains the gap, and from which on it is named as a part of it.
+# A factor explains the slowdown from this part of the log ratio on, and is named as a part of it from that one on.
 MOST = 0.75
 SOME = 0.25
 
@@ -28,7 +28,7 @@ NOT_COUNTED = "not counted"
 
 @dataclass(frozen=True)
 class Difference:
-    """One line: what it is, how it is in the faster and in the slower cell, and the ratio if there is one.
+    """One line: its name, its values in the faster and in the slower cell, and the ratio if there is one.
 
     ``differs`` is ``None`` if it is not known on one side or both.
     """
@@ -49,8 +49,8 @@ class Difference:
 class Gap:
     """The gap between two rows of a table. ``ratio`` is the slower time over the faster one.
 
-    ``sentences`` are the explanation: the factors of the ratio, what differs, and what may therefore be said.
-    ``work_ratio`` is that of the count that both libraries give, ``counted`` its name; ``None`` without one.
+    ``sentences`` are the explanation: the factors of the ratio, the differences, and the conclusion. ``work_ratio`` is
+    the ratio of the count that both libraries give, ``counted`` its name; ``None`` without one.
     """
 
     quantity: str
@@ -64,17 +64,17 @@ class Gap:
 
     @property
     def told(self) -> tuple[Difference, ...]:
-        """What differs, and what is known of one of the two only."""
+        """Differences, and facts known of only one of the two."""
         return tuple(item for item in self.differences if item.differs or (item.differs is None and item.known))
 
     @property
     def unknown(self) -> tuple[Difference, ...]:
-        """What is known of neither."""
+        """Facts known of neither."""
         return tuple(item for item in self.differences if item.differs is None and not item.known)
 
 
 def gap(fast: Row, slow: Row, target: Target, quantity: str) -> Gap | None:
-    """What explains that ``slow`` takes longer than ``fast``; ``None`` where one of them has no time at the target."""
+    """The explanation why ``slow`` takes longer than ``fast``; ``None`` if one of them has no time at the target."""
     a, b = work_of(fast, target, quantity), work_of(slow, target, quantity)
     if a is None or b is None or not (a.seconds > 0 and b.seconds > 0):
         return None
@@ -92,7 +92,7 @@ def gap(fast: Row, slow: Row, target: Target, quantity: str) -> Gap | None:
 
 
 def _settings(fast: Row, slow: Row) -> Iterator[Difference]:
-    """What was chosen, before anything ran."""
+    """Choices made before anything ran."""
     a, b = fast.summary.cell, slow.summary.cell
     x, y = fast.summary.method, slow.summary.method
 
@@ -119,7 +119,7 @@ def _chosen(what: str, fast: str, slow: str) -> Difference:
 
 
 def _measured(fast: Row, slow: Row, a: Work, b: Work, counted: str | None) -> Iterator[Difference]:
-    """What was found while it ran."""
+    """Measurements of the runs."""
     for name in COUNTS:
         yield _numbers(name, a.counts.get(name), b.counts.get(name), _count_text)
     if counted:
@@ -184,7 +184,7 @@ def _factors(ratio: float, counted: str | None, work_ratio: float | None, a: Wor
 
 
 def _share(ratio: float, work_ratio: float, counted: str, one: str) -> str:
-    """Which of the two factors makes the gap."""
+    """The factor that makes the slowdown."""
     if ratio <= 1.0 + 1e-9 or abs(math.log(ratio)) < math.log(1.05):
         return "The times are within 5 % of each other, so no difference needs an explanation."
     share = math.log(work_ratio) / math.log(ratio)
@@ -208,7 +208,7 @@ def _own_cost(fast: Row, slow: Row, quantity: str) -> Iterator[str]:
 
 
 def _conclusion(settings: tuple[Difference, ...], fast: Row, slow: Row, ratio: float, work_ratio: float | None) -> str:
-    """What may be said of the frameworks."""
+    """The conclusion about the frameworks."""
     differing = [item for item in settings if item.differs and item.what not in ("method",)]
     names = [item.what for item in differing]
     if fast.summary.cell.adapter == slow.summary.cell.adapter:

@@ -1,4 +1,4 @@
-"""How much a solver did at the accuracy at which cells are compared: steps, evaluations, factorisations.
+"""The work of a solver at the accuracy of the comparison: steps, evaluations, factorisations.
 
 Libraries count different things under different names; the same thing gets the same name here, and what a library
 does not count stays unknown.
@@ -16,8 +16,8 @@ from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Row, Target
 from sciml_bench.stats.front import WorkPoint, pareto_front
 
-# Name of a count → the names that adapters give it. In the order in which they explain a time best: the cost of a
-# step varies least between libraries, that of a factorisation says least of the rest.
+# Name of a count → the names that adapters give it. In the order in which they explain a time best: the cost of a step
+# varies least between libraries, the cost of a factorisation says least about the rest.
 COUNTS: dict[str, tuple[str, ...]] = {
     "accepted steps": ("n_accepted",),
     "steps": ("n_steps", "steps"),
@@ -32,7 +32,7 @@ QUANTITIES = ("gradient", "solve")
 
 @dataclass(frozen=True)
 class Work:
-    """What a cell did for one call at the target, each the median over its processes.
+    """The work of a cell for one call at the target, each number the median over its processes.
 
     ``counts`` are by the names of :data:`COUNTS`; ``rejected_share`` is of all steps tried; ``rtol`` is the tolerance
     measured nearest to the target.
@@ -45,7 +45,7 @@ class Work:
 
 
 def work_of(row: Row, target: Target, quantity: str) -> Work | None:
-    """The work of a row; ``None`` where it has no time at the target."""
+    """The work of a row; ``None`` if it has no time at the target."""
     seconds = (row.gradient if quantity == "gradient" else row.solve).seconds
     if seconds is None:
         return None
@@ -92,7 +92,7 @@ def _neighbours(process: ProcessSummary, target: Target, quantity: str) -> _Neig
 
 
 def _at(place: _Neighbours, quantity: str, keys: tuple[str, ...], *, log: bool = True) -> float | None:
-    """A count between two points, as the time is; ``None`` where one of them does not have it."""
+    """A count between two points, read like the time; ``None`` if one of them does not have it."""
     left, right = _count(place.left, quantity, keys), _count(place.right, quantity, keys)
     return None if left is None or right is None else _between(left, right, place.share, log)
 

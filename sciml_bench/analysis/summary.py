@@ -1,4 +1,4 @@
-"""What a report keeps of each record: one number per process and point; of each cell one loop as it went.
+"""The content of a report from each record: one number per process and point, and one loop of each cell.
 
 Records are read as a stream, in any order; memory grows with cells × processes × points only.
 """
@@ -35,7 +35,7 @@ class CellSummary:
 
     @property
     def is_default(self) -> bool:
-        """Return whether it is what its library does unless it is told otherwise, where its best way is another."""
+        """Return whether it is its library's default, and not the library's best way."""
         return self.role == DEFAULT
 
     def keep(self, process: ProcessSummary) -> None:
@@ -48,7 +48,7 @@ class CellSummary:
         self._keep_one("curve")
 
     def _keep_one(self, name: str) -> None:
-        """Loops and curves are raw samples: a report keeps that of the lowest block that has one."""
+        """Loops and curves are raw samples: a report keeps only the loop of the lowest block that has one."""
         having = [process for process in self.processes if getattr(process, name) is not None]
         if len(having) > 1:
             kept = min(having, key=lambda process: process.block)
@@ -60,7 +60,7 @@ class CellSummary:
             ]
 
     def place(self, process: ProcessSummary) -> str:
-        """Where the record of a process is found: ``cell_id/block/attempt``."""
+        """The place of a process's record: ``cell_id/block/attempt``."""
         return f"{self.cell_id}/{process.block}/{process.attempt}"
 
     @property
@@ -75,7 +75,7 @@ class CellSummary:
 
     @property
     def outcome(self) -> Outcome | None:
-        """``ok`` when measured, else how most of its processes ended; ``None`` when none has run."""
+        """``ok`` if measured, otherwise the outcome of most of its processes; ``None`` if none has run."""
         if not self.processes:
             return None
         if self.measured:
@@ -123,7 +123,7 @@ class RunSummary:
 
     @cached_property
     def declared(self) -> Mapping[str, Declared]:
-        """What the adapters of the run declared."""
+        """The declarations of the run's adapters."""
         return declarations(self.plan)
 
     def of_problem(self, name: str) -> list[CellSummary]:
@@ -142,7 +142,7 @@ def summarise(plan: Mapping[str, Any], records: Iterable[Record]) -> RunSummary:
 
 
 def _planned(entry: Mapping[str, Any], declared: Mapping[str, Declared]) -> CellSummary:
-    """A cell of a plan, of which nothing was measured yet."""
+    """A cell of a plan without measurements."""
     cell = Cell(**entry["cell"])
     adapter = declared.get(cell.adapter)
     return CellSummary(

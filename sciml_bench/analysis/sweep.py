@@ -1,7 +1,7 @@
 """A sweep's results: for each quantity and set of cells, a row for every cell with a number at each size.
 
-Cells stand in one table where they may be compared with each other: the recommended ways of all libraries, those that
-match, and the kinds of gradient of one method of one library.
+Cells share a table if they may be compared with each other: the recommended ways of all libraries, the matched ones,
+and the kinds of gradient of one method of one library.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.front import WorkPoint, common_target
 from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, Power, ahead, complete, crossings, power
 
-# Which cells of a sweep stand in one table: those that may be compared with each other at every size.
+# Grouping of a sweep's cells: a table holds cells that may be compared with each other at every size.
 
 
 @dataclass(frozen=True)
 class Solver:
-    """A cell without its problem, and what was measured of it by problem."""
+    """A cell without its problem, and its measurements by problem."""
 
     cell: Cell
     cells: Mapping[str, CellSummary]
@@ -50,7 +50,7 @@ class Contest:
 
 
 def contests(summary: RunSummary, problems: Mapping[float, str]) -> tuple[Contest, ...]:
-    """Every table of a sweep; one whose solvers all stand in a larger one is left out."""
+    """Every table of a sweep, except tables whose solvers are all in a larger one."""
     solvers = list(_solvers(summary, set(problems.values())))
     found = [contest for contest in _all(solvers) if contest.solvers]
     names = [{solver.name for solver in contest.solvers} for contest in found]
@@ -102,7 +102,7 @@ Size = float
 
 @dataclass(frozen=True)
 class Axis:
-    """What a run goes over. ``problems`` are its problems by size; a sweep over tolerances has one at all of them."""
+    """The axis of a sweep. ``problems`` are its problems by size; a sweep over tolerances has the same one."""
 
     over: str
     of: str
@@ -120,9 +120,9 @@ class Axis:
 class Value:
     """One number of a cell at one size, over its processes, or why there is none.
 
-    ``at_most`` marks an upper bound. ``least`` and ``mean`` are over the trajectories of a batch, where each takes
-    steps of its own and the number is that of the one that takes most. ``blocks`` has the process of each block.
-    ``steps`` are those of the solve that a memory belongs to, where the sweep is over the time span.
+    ``at_most`` marks an upper bound. ``least`` and ``mean`` are over the trajectories of a batch in which each takes
+    its own steps; the number is the largest. ``blocks`` has the process of each block. ``steps`` counts the steps of
+    the solve that a memory belongs to, in sweeps over the time span.
     """
 
     spread: Spread | None
@@ -145,7 +145,7 @@ class SweepRow:
 
 @dataclass(frozen=True)
 class Meeting:
-    """Two rows of a table and where they change places; empty where they never do within the sweep.
+    """Two rows of a table and the size at which they change places; empty if they never do within the sweep.
 
     ``ahead`` has for each size of both which row is faster beyond chance, 0 or 1, or ``None``. ``one`` says that both
     are the same method of the same library: only the kind of gradient differs.
@@ -187,7 +187,7 @@ def axis_of(plan: Mapping[str, Any]) -> Axis | None:
 
 
 def sweep_tables(summary: RunSummary) -> Iterator[SweepTable]:
-    """The tables of a sweep; none for any other run, or where nothing was measured."""
+    """The tables of a sweep; empty for any other run, or without measurements."""
     axis = axis_of(summary.plan)
     if axis is None:
         return
@@ -225,9 +225,10 @@ def _table(summary: RunSummary, axis: Axis, quantity: str, contest: Contest) -> 
 
 
 def _target(cells: Sequence[CellSummary], quantity: str) -> Target:
-    """Where numbers are compared: at equal accuracy if all errors are known, else at the tolerance most cells reach.
+    """The point of comparison: at equal accuracy if all errors are known, otherwise at the tolerance that most cells
+    reach.
 
-    Steps and evaluations are always told at a tolerance: they are whole numbers of one solve.
+    Steps and evaluations are always given at a tolerance: they are whole numbers of one solve.
     """
     kind = quantity if quantity in ("solve", "gradient") else "solve"
     timed = [cell for cell in cells if any(_seconds(point, kind) is not None for point in cell.points)]
@@ -252,7 +253,7 @@ def _value(axis: Axis, quantity: str, cell: CellSummary | None, size: Size, targ
     if cell is None:
         return Value(None, "not planned")
     if quantity == "process":
-        # The peak of a process that was ended before it was done is not that of the work.
+        # The peak of a process that was ended early is not the peak of the work.
         done = [
             process for process in cell.processes if any(point.solve.seconds is not None for point in process.points)
         ]
@@ -284,13 +285,13 @@ def _of_blocks(cell: CellSummary, blocks: Mapping[int, float | None], reason: st
 
 
 def _ended(cell: CellSummary) -> str:
-    """Return how the points of a cell ended, where none is good."""
+    """Return how the points of a cell ended, if none is good."""
     outcomes = cell.point_outcomes
     return outcomes.most_common(1)[0][0].value if outcomes and "ok" not in outcomes else ""
 
 
 def _working(cell: CellSummary, target: Target) -> Value:
-    """What one gradient holds at its peak, at the tolerance."""
+    """Peak memory of one gradient at the tolerance."""
     points = {process.block: _point(process, target.rtol) for process in cell.processes}
     told = {b: p.gradient.working_bytes for b, p in points.items() if p and p.gradient.working_bytes is not None}
     if told and min(told.values()) < LEAST_TOLD_BYTES:
@@ -316,7 +317,7 @@ def _point(process: ProcessSummary, rtol: float | None) -> PointSummary | None:
 
 
 def _rtol(cell: CellSummary, size: Size) -> float | None:
-    """The tolerance of the ladder that a size stands for."""
+    """The tolerance of the ladder that a size represents."""
     rtols = {point.rtol for point in cell.points}
     return min(rtols, key=lambda rtol: abs(rtol * size - 1.0), default=None)
 

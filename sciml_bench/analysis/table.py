@@ -13,12 +13,12 @@ from sciml_bench.analysis import quantities
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.centre import Iterations, Spread, centre
 
-# Two processes have an interval ten times as wide as they lie apart: it says nothing but that there are two.
+# Two processes have an interval ten times as wide as their distance: it only says that there are two.
 _FEWEST_FOR_INTERVAL = 3
 
 
 class Unit(StrEnum):
-    """What the values of a column are, for renderings that print numbers themselves."""
+    """The unit of a column's values, for renderings that format numbers themselves."""
 
     NONE = ""
     SECONDS = "s"
@@ -28,7 +28,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, whether it holds numbers and in which unit, what it means, whether it holds sentences.
+    """A column: its heading, whether it holds numbers and in which unit, its meaning, whether it holds sentences.
 
     A terminal that is too narrow leaves out columns with a ``rank``, the highest first; 0 is always shown.
     """
@@ -43,11 +43,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands in one place: a text, what is smaller below it, and the value by which it is sorted.
+    """One entry: a text, a smaller text below it, and its sort value.
 
-    ``reason`` says why there is no number. ``half`` is half the width of the 95 % interval of ``value``, and
-    ``at_most`` that it is known from above only. ``mark`` is ``best`` for what is judged better than every other row,
-    or a class of the page's style sheet; ``cell_id`` is the cell whose records stand behind it.
+    ``reason`` says why a number is missing. ``half`` is half the width of the 95 % interval of ``value``, and
+    ``at_most`` says that it is an upper bound. ``mark`` is ``best`` for an entry judged better than every other row's,
+    or a class of the page's style sheet; ``cell_id`` is the cell of the records behind it.
     """
 
     text: str
@@ -61,7 +61,7 @@ class Entry:
 
     @property
     def line(self) -> str:
-        """All of it in one line, what is below in brackets."""
+        """The entry in one line, with the lower text in brackets."""
         extra = self.below or self.reason
         return f"{self.text} ({extra})" if extra else self.text
 
@@ -70,9 +70,9 @@ class Entry:
 class Table:
     """A table with its caption. The first ``names`` columns say what a row is about.
 
-    ``cell_ids`` names the cell of each row, where rows are cells. ``notes`` are lines on what the table shows; those
-    that begin with blanks belong to the line above them. ``reading`` says how it is to be read. ``folds`` are
-    the columns in lines above each other, for a terminal that is too narrow for all of them side by side.
+    ``cell_ids`` names the cell of each row, if rows are cells. ``notes`` are lines on the table; a note that begins
+    with blanks belongs to the line above it. ``reading`` says how to read it. ``folds`` are the columns in lines above
+    each other, for a terminal that is too narrow for all of them side by side.
     """
 
     caption: str
@@ -85,7 +85,7 @@ class Table:
     folds: tuple[tuple[tuple[int, ...], ...], ...] = ()
 
     def only(self, headings: Sequence[str]) -> Table:
-        """The columns of these headings, after those that name the row."""
+        """The columns of these headings, after the columns that name the row."""
         kept = [*range(self.names), *(at for heading in headings for at in self._places(heading))]
         return replace(
             self,
@@ -109,7 +109,7 @@ class Table:
         )
 
     def name(self, row: Sequence[Entry]) -> str:
-        """What a row is about, in a few words."""
+        """The subject of a row, in a few words."""
         return " ".join(entry.text for entry in row[: self.names])
 
 
@@ -118,8 +118,9 @@ CELL = (Column("adapter"), Column("method"), Column("sensitivity"), Column("mode
 
 
 def cell_entries(cell: Cell, *, default: str = "") -> tuple[Entry, ...]:
-    """The names of a cell; precision and device stand beside the mode where they are unusual, ``default`` beside the
-    adapter where the cell is what the library does by itself."""
+    """The names of a cell; precision and device follow the mode if they are unusual, ``default`` follows the adapter
+    if the cell is the library's default.
+    """
     adapter, *others = cell.words
     return tuple(map(Entry, (f"{adapter} ({default})" if default else adapter, *others)))
 
@@ -134,7 +135,7 @@ def seconds_entry(
 ) -> Entry:
     """A time: the median over processes, and the smallest and the largest of them below it.
 
-    ``of_processes`` are the times of the processes, from which the interval of the median is found.
+    ``of_processes`` are the times of the processes, from which the interval of the median is computed.
     """
     if spread is None:
         return Entry(quantities.NOTHING, reason=reason)

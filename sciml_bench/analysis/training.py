@@ -20,10 +20,11 @@ from sciml_bench.stats.centre import Spread, spread
 class TrainingRow:
     """One cell that trained. Times are seconds over its processes, each reduced to one number first.
 
-    ``trained`` is that of the process of the lowest block: losses do not depend on the process. ``ended`` counts how
-    the processes ended. ``to_target`` is counted from the start of the first step, ``to_target_from_process`` from that
-    of the process, without the measurements between: what a user waits who only trains. ``distance`` is how far the
-    final theta is from that of the first row, relative to that one's 2-norm, where both took the same steps.
+    ``trained`` belongs to the process of the lowest block: losses do not depend on the process. ``ended`` counts the
+    outcomes of the processes. ``to_target`` is counted from the start of the first step, ``to_target_from_process``
+    from the start of the process, without the measurements between: the wait of a user who only trains. ``distance``
+    is the distance of the final theta from the first row's, relative to the latter's 2-norm, if both took the same
+    steps.
     """
 
     cell: CellSummary
@@ -38,7 +39,7 @@ class TrainingRow:
 
 @dataclass(frozen=True)
 class Distance:
-    """How far the final thetas of two cells are apart, relative to the 2-norm of the first."""
+    """The distance between the final thetas of two cells, relative to the 2-norm of the first."""
 
     first: CellSummary
     second: CellSummary
@@ -46,7 +47,7 @@ class Distance:
 
 
 def goal(settings: Training) -> str:
-    """What is to be reached, in words; empty if nothing is."""
+    """The goal of the training, in words; empty without one."""
     if settings.accuracy is not None:
         return f"accuracy ≥ {settings.accuracy:g}"
     return "" if settings.target is None else f"loss ≤ {settings.target:g}"
@@ -79,7 +80,7 @@ def curve_process(cell: CellSummary) -> ProcessSummary:
 
 
 def distances(rows: Sequence[TrainingRow]) -> tuple[Distance, ...]:
-    """Return how far the final thetas of each pair are apart, where both took the same steps."""
+    """Return the distance between the final thetas of each pair that took the same steps."""
     pairs = ((a, b, _distance(b.trained, a.trained)) for a, b in combinations(rows, 2) if a.trained is not b.trained)
     return tuple(Distance(a.cell, b.cell, value) for a, b, value in pairs if value is not None)
 

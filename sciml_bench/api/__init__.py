@@ -202,7 +202,7 @@ def load(name: Path | str | None = None, out: Path | str = RESULTS) -> Run:
 
     Raises:
         UsageError: there is no run yet.
-        StoreError: the folder holds no run, or its plan cannot be read.
+        StoreError: the folder does not hold a run, or its plan cannot be read.
     """
     from sciml_bench.record.run_folder import find_run
 

@@ -1,4 +1,4 @@
-"""The figures of a run: what they show as data and words, and how they are drawn.
+"""The figures of a run: their content as data and words, and their drawing.
 
 A kind of chart is one object (:mod:`~sciml_bench.charts.kind`) in one registry (:mod:`~sciml_bench.charts.kinds`). It
 makes charts (:mod:`~sciml_bench.charts.chart`) from the data of a problem or of a run

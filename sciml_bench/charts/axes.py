@@ -1,4 +1,4 @@
-"""Axes: a rectangle of a figure with two linear scales, and what is drawn in it. Lengths are inches."""
+"""Axes: a rectangle of a figure with two linear scales, and the drawing in it. Lengths are inches."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Scale:
     y_in: float = 1.0
 
     def x(self, value: float) -> float:
-        """Where a value stands from left to right."""
+        """Position of a value from left to right."""
         return self.x0 + self.x_in * value
 
     def y(self, value: float) -> float:
-        """Where a value stands from the bottom to the top."""
+        """Position of a value from the bottom to the top."""
         return self.y0 + self.y_in * value
 
 
 class Axes:
-    """A rectangle of a figure. ``data`` is its scale, ``inches`` that of lengths from its left lower corner."""
+    """A rectangle of a figure. ``data`` is its scale, ``inches`` the scale of lengths from its left lower corner."""
 
     def __init__(self, backend: Backend, left: float, bottom: float, width: float, height: float):
         self.width = width
@@ -47,7 +47,7 @@ class Axes:
         self.data = self._scaled()
 
     def limits(self, *, x: Limits | None = None, y: Limits | None = None) -> None:
-        """Set the ends of the scales: left and right, lower and upper. What is drawn already stays where it is."""
+        """Set the ends of the scales: left and right, lower and upper. Earlier drawings stay in place."""
         self._x, self._y = x or self._x, y or self._y
         self.data = self._scaled()
 
@@ -99,7 +99,7 @@ class Axes:
         self.text(x_in, y_in, text, scale=self.inches, **look)
 
     def x_axis(self, ticks: Mapping[float, str], label: str = "", *, grid: bool = True) -> None:
-        """The lower edge with ticks at these values, their names, and what they are of."""
+        """The lower edge with ticks at these values, their names, and the label."""
         places = {self._x_in(value): name for value, name in ticks.items()}
         if grid:
             self._grid([(x, 0.0, x, self.height) for x in places])
@@ -111,7 +111,7 @@ class Axes:
             self.beside(self.width / 2, -0.36, label, ha="center", size=TEXT_PT)
 
     def y_axis(self, ticks: Mapping[float, str], label: str = "") -> None:
-        """The left edge; what its ticks are of stands above it."""
+        """The left edge; the label of its ticks is above it."""
         places = {self._y_in(value): name for value, name in ticks.items()}
         self._grid([(0.0, y, self.width, y) for y in places])
         marks = [(0.0, y, -_TICK_IN, y) for y in places]

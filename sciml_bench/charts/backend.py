@@ -1,8 +1,8 @@
 """The one back end: SVG, written as a chart is drawn.
 
 A page holds hundreds of figures. Written directly, each takes a tenth of the time that matplotlib needs, and half the
-bytes: a line of markers is one path, and no place has more digits than are seen. What stands in a page, in an SVG file
-and, read again by :mod:`~sciml_bench.charts.picture`, in a PNG or PDF file is therefore the same drawing.
+bytes: a line of markers is one path, and no place has more digits than are visible. The drawing in a page, in an SVG
+file and, read again by :mod:`~sciml_bench.charts.picture`, in a PNG or PDF file is therefore the same.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Look = dict[str, Any]
 """Colours, widths and markers, in the words that matplotlib has for them."""
 
 _POINTS = 72.0
-# What XML has no way to write, not even escaped.
+# Characters that XML cannot represent, not even escaped.
 _UNWRITABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _DOTTED = (1.0, 1.65)
 _EDGE_PT = 1.0
-# What lies above what, where a look does not say it; as in matplotlib.
+# Drawing order where a look does not set it; as in matplotlib.
 _BOXES, _LINES, _TEXT = 1.0, 2.0, 3.0
 # The side of a tile in points, and the white lines in it.
 _HATCHES = {
@@ -39,8 +39,9 @@ _HATCHES = {
 
 
 class Backend:
-    """A figure without axes. Places and lengths are inches from its left lower corner; what is drawn later lies above,
-    unless its ``zorder`` is less. ``name`` begins the ids of its patterns."""
+    """A figure without axes. Places and lengths are inches from its left lower corner; later drawings lie above
+    earlier ones, unless their ``zorder`` is less. ``name`` begins the ids of its patterns.
+    """
 
     def __init__(self, name: str):
         self._name = name
@@ -133,7 +134,7 @@ class Backend:
         self._add(layer, path, _face(look, marker))
 
     def _pattern(self, colour: str, hatch: str) -> str:
-        """The id of a pattern, which is drawn when it is first asked for."""
+        """The id of a pattern, which is drawn at its first use."""
         if (colour, hatch) not in self._patterns:
             name = f"{self._name}-hatch{len(self._patterns)}"
             self._patterns[colour, hatch] = name
@@ -202,7 +203,7 @@ def _face(look: Look, marker: str) -> str:
 
 
 def _chosen(places: Sequence[tuple[float, float]], every: int | slice | list[int]) -> Sequence[tuple[float, float]]:
-    """The places that are marked: every so-many-th, those of a slice, or those at these numbers."""
+    """The marked places: every n-th, the places of a slice, or the places with these numbers."""
     if isinstance(every, int):
         return places[::every]
     return places[every] if isinstance(every, slice) else [places[place] for place in every]

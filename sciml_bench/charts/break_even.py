@@ -1,4 +1,4 @@
-"""Break-even: what so many gradients cost in all, the time before the first one included."""
+"""Break-even: the total cost of a number of gradients, including the time before the first one."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ _WHITE = '<rect width="100%" height="100%" fill="#fff"/>'
 class Chart:
     """One figure, its data and its words. Nothing is drawn before ``draw`` is called.
 
-    ``name`` is unique within a page and safe as an id; ``alt`` says in words what is seen, with the numbers that
-    matter; ``method`` says how it was measured. ``columns`` name the data with its units. Each of ``rows`` ends with
-    the records that it comes from, as ``cell_id/block/attempt``, separated by spaces.
+    ``name`` is unique within a page and safe as an id; ``alt`` describes the chart in words, with the numbers that
+    matter; ``method`` describes the measurement. ``columns`` name the data with its units. Each of ``rows`` ends with
+    its records, as ``cell_id/block/attempt``, separated by spaces.
     """
 
     kind: str
@@ -41,8 +41,8 @@ class Chart:
     draw: Callable[[Backend], None]
 
     def svg(self) -> str:
-        """The drawing for a page: an ``svg`` element that says what it shows, in the colour and the font of the text
-        around it.
+        """The drawing for a page: an ``svg`` element with a description, in the colour and the font of the text around
+        it.
 
         It has no prolog, no style sheet and no metadata. Its ids are the chart's name and words after it, so that many
         figures fit into one page.
@@ -110,15 +110,15 @@ def _safe(word: str) -> str:
 
 
 def clean(text: str, longest: int = _LONGEST_LABEL) -> str:
-    """One line that can be drawn: control characters become blanks, and what is too long ends in an ellipsis."""
+    """One line that can be drawn: control characters become blanks, and a text that is too long ends in an ellipsis."""
     line = " ".join("".join(_printable(text[: 4 * longest])).split())
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
 def _printable(text: str) -> Iterator[str]:
     for character in text:
-        # Control and format characters (among them those that turn the direction of text), halves of a pair, and
-        # what no standard assigns.
+        # Control and format characters (among them changes of text direction), halves of a pair, and unassigned
+        # characters.
         yield " " if unicodedata.category(character).startswith(("C", "Zl", "Zp")) else character
 
 

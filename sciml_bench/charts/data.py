@@ -1,4 +1,4 @@
-"""What the charts across problems are made of: cells that may be compared with each other on several problems."""
+"""Data of the charts across problems: cells that may be compared with each other on several problems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sciml_bench.charts.chart import clean
 from sciml_bench.charts.style import Configuration, Palette, Style, configuration
 from sciml_bench.stats.verdict import Judgement
 
-# What the charts of one problem are made of: its cells, their names, and where their times are compared.
+# Data of the charts of one problem: its cells, their names, and the point of comparison.
 
 # Only what differs from these is worth a place in a name.
 
@@ -29,7 +29,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Section:
-    """One division of a problem: what it is called, what it means, and its panels."""
+    """One division of a problem: its name, its meaning, and its panels."""
 
     name: str
     meaning: str
@@ -38,7 +38,7 @@ class Section:
 
 @dataclass(frozen=True)
 class ProblemData:
-    """One problem of a run. ``palette`` is that of the whole run."""
+    """One problem of a run. ``palette`` belongs to the whole run."""
 
     summary: RunSummary
     problem: str
@@ -46,7 +46,7 @@ class ProblemData:
 
     @cached_property
     def title(self) -> str:
-        """The problem's name, and its title where it says more."""
+        """The problem's name, and its title if that says more."""
         return clean(self.problem, 60)
 
     @cached_property
@@ -76,7 +76,7 @@ class ProblemData:
 
     @cached_property
     def caution(self) -> str:
-        """What stands on every chart whose times must not be compared; empty otherwise."""
+        """The warning on every chart of times that must not be compared; empty otherwise."""
         return "" if self.comparable else "A check that everything works: its times are not for comparison."
 
     def style(self, cell: CellSummary) -> Style:
@@ -134,7 +134,7 @@ QUANTITIES = ("gradient", "solve")
 
 @dataclass(frozen=True)
 class Measured:
-    """A cell of one problem, and its row where it has a time."""
+    """A cell of one problem, and its row if it has a time."""
 
     cell: CellSummary
     row: Row | None
@@ -154,7 +154,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Contest:
-    """A division, or a group of the matched one, over all problems: what was measured of each solver.
+    """A division, or a group of the matched one, over all problems: the measurements of each solver.
 
     A solver is a cell without its problem. Problems on which it was not measured have no entry.
     """

@@ -70,8 +70,9 @@ def _made(data: RunData) -> Iterator[Chart]:
 
 
 def _forests(data: RunData, contest: Contest, quantity: str) -> Iterator[Forest]:
-    """The base is chosen by how much was measured, never by its times. What it has no problem in common with gets a
-    base of its own."""
+    """The base is chosen by the number of measurements, never by its times. Solvers without a common problem with it
+    get another base.
+    """
     left = dict(contest.solvers)
     while len(left) > 1:
         timed = {key: [name for name, entry in of.items() if entry.cost(quantity)] for key, of in left.items()}
@@ -153,7 +154,7 @@ def _alt(found: Forest) -> str:
 
 
 def _limits(found: Forest) -> tuple[float, float]:
-    """Around the estimates, and their intervals as far as these are not much wider."""
+    """Around the estimates, and their intervals unless these are much wider."""
     every = [item.judgement.ratio for opponent in found.opponents for item in opponent.ratios]
     estimates = [math.log10(ratio.estimate) for ratio in every]
     low, high = min(0.0, *estimates) - 0.5, max(0.0, *estimates) + 0.5

@@ -1,4 +1,4 @@
-"""A kind of chart as one object: its name, what it shows, how its charts are made, and why a run may have none."""
+"""A kind of chart as one object: its name, its subject, its charts, and why a run may have none."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from sciml_bench.charts.data import ProblemData, RunData
 
 @dataclass(frozen=True)
 class Kind:
-    """What all kinds have. ``shows`` is the line of ``plot --help``; ``needs`` says what a run without such a chart
-    is missing."""
+    """Shared fields of all kinds. ``shows`` is the line of ``plot --help``; ``needs`` says what a run without such a
+    chart is missing.
+    """
 
     name: str
     shows: str
@@ -46,7 +47,7 @@ class ProblemKind(Kind):
     of_models: bool = True
 
     def charts(self, data: ProblemData) -> Iterator[Chart]:
-        """The charts of a problem; none where there is nothing to draw."""
+        """The charts of a problem; empty if there is nothing to draw."""
         if self.of_models or not _is_model(data.summary, data.problem):
             yield from self.make(data)
 
@@ -67,7 +68,7 @@ class RunKind(Kind):
     compares: bool = True
 
     def charts(self, data: RunData) -> Iterator[Chart]:
-        """The charts of a run; none where there is nothing to draw."""
+        """The charts of a run; empty if there is nothing to draw."""
         if data.comparable or not self.compares:
             yield from self.make(data)
 

@@ -45,7 +45,7 @@ KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
 
 
 def of_problem(summary: RunSummary, problem: str, names: Collection[str] = tuple(KINDS)) -> Iterator[Chart]:
-    """The charts of one problem, of the kinds with these names; none where there is nothing to draw."""
+    """The charts of one problem, of the kinds with these names; empty if there is nothing to draw."""
     data = ProblemData(summary, problem, _palette(summary))
     for kind in KINDS.values():
         if isinstance(kind, ProblemKind) and kind.name in names:
@@ -53,7 +53,7 @@ def of_problem(summary: RunSummary, problem: str, names: Collection[str] = tuple
 
 
 def across(summary: RunSummary, names: Collection[str] = tuple(KINDS)) -> Iterator[Chart]:
-    """The charts that look at several problems, of the kinds with these names; none where there is nothing to draw."""
+    """The charts across several problems, of the kinds with these names; empty if there is nothing to draw."""
     data = RunData(summary, _palette(summary))
     for kind in KINDS.values():
         if isinstance(kind, RunKind) and kind.name in names:
@@ -61,7 +61,7 @@ def across(summary: RunSummary, names: Collection[str] = tuple(KINDS)) -> Iterat
 
 
 def charts(summary: RunSummary, name: str, problem: str | None = None) -> list[Chart]:
-    """The charts of one kind, of one problem or of all; none where there is nothing to draw.
+    """The charts of one kind, of one problem or of all; empty if there is nothing to draw.
 
     Raises:
         UsageError: there is no such kind, the run has no such problem, or the kind looks at all problems together.

@@ -110,7 +110,7 @@ def _draw(backend: Backend, data: ProblemData, groups: Sequence[tuple[str, Seque
 def _draw_part(
     axes: Axes, bars: Sequence[tuple[Sequence[float], float]], number: int, letter: str, least: float
 ) -> None:
-    """One part of every lane's bar, with its letter where there is room."""
+    """One part of every lane's bar, with its letter if it fits."""
     boxes: list[Box] = []
     for parts, y in bars:
         left, seconds = sum(parts[:number]), parts[number]
@@ -124,7 +124,9 @@ def _draw_part(
 
 
 def _seams(bars: Sequence[tuple[Sequence[float], float]], least: float) -> Iterator[Ends]:
-    """Where two parts of a bar meet that are both wide enough for a line between them: in grey some look the same."""
+    """The borders between neighbouring parts that are both wide enough for a line between them: in grey some look the
+    same.
+    """
     for parts, y in bars:
         shown = [(sum(parts[:number]), seconds) for number, seconds in enumerate(parts) if seconds > 0]
         for (_, before), (left, after) in pairwise(shown):

@@ -1,4 +1,4 @@
-"""Where things stand in a figure: titles, panels, lanes, the strip of what failed, and legends. Lengths are inches."""
+"""The layout of a figure: titles, panels, lanes, the strip of failures, and legends. Lengths are inches."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def text_width_in(text: str, size_pt: float = SMALL_PT) -> float:
 
 
 def joined(first: str, second: str) -> str:
-    """A title and what makes it more exact, where there is something."""
+    """A title and its qualification, if any."""
     return f"{first}, {second}" if second else first
 
 
 def whole(backend: Backend) -> Axes:
-    """The whole figure, for what stands beside its panes."""
+    """The whole figure, for drawing outside its panes."""
     return Axes(backend, 0.0, 0.0, *backend.size)
 
 
@@ -54,7 +54,7 @@ class Grid:
         return self._columns == 1
 
     def leftmost(self, place: int) -> bool:
-        """Return whether a panel stands at the left."""
+        """Return whether a panel is the leftmost one."""
         return place % self._columns == 0
 
     def open(self, backend: Backend) -> None:
@@ -73,7 +73,7 @@ class Grid:
         return WIDTH_IN / self._columns - 1.25
 
     def title(self, axes: Axes, text: str) -> None:
-        """The title of a panel, shortened to what fits; that of a single one stands in the title of the figure."""
+        """The title of a panel, shortened to fit; a single panel's title is in the title of the figure."""
         if self.single:
             return
         most = int(self._width_in / text_width_in("n", TEXT_PT))
@@ -82,7 +82,7 @@ class Grid:
 
 
 def failed_strip(axes: Axes, styles: Sequence[Style], word: str = "failed") -> None:
-    """A strip at the right margin with the markers of what has no place in a axes, each with a cross."""
+    """A strip at the right margin with the markers of cells without a place in the axes, each with a cross."""
     left, wide = axes.width + 0.06, 0.28
     axes.boxes([(left, 0, wide, axes.height)], INK, alpha=0.07, scale=axes.inches)
     axes.beside(left + wide / 2, axes.height + 0.05, word, ha="center")
@@ -134,7 +134,7 @@ class Legend:
 
 @dataclass(frozen=True)
 class Swatch:
-    """A coloured area and what it means."""
+    """A coloured area and its meaning."""
 
     colour: str
     text: str
@@ -160,7 +160,7 @@ _HEADER_IN = 0.32
 
 @dataclass(frozen=True)
 class Lane(Generic[Item]):
-    """One lane: what it is of, its name, and how its cell looks in other charts."""
+    """One lane: its subject, its name, and the look of its cell in other charts."""
 
     item: Item
     name: str

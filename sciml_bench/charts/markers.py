@@ -9,7 +9,7 @@ from functools import cache
 Corners = tuple[tuple[float, float], ...]
 
 AT_MOST = "at most"
-"""The marker beside a point whose value is a bound: an arrow to smaller values."""
+"""The marker next to a point whose value is a bound: an arrow to smaller values."""
 
 OPEN = frozenset({"x", AT_MOST})
 """Markers that are lines, and are never filled."""

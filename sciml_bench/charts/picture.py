@@ -42,7 +42,7 @@ _SETTINGS: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "path.simplify": True,
 }
-# What each format says of when and with what it was made.
+# Each format's metadata on when and how it was made.
 _UNDATED: Mapping[str, Mapping[str, None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
@@ -51,7 +51,7 @@ _CANVASES = {".png": FigureCanvasAgg, ".pdf": FigureCanvasPdf}
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _POINTS = 72.0
-# What says nothing about the picture; the ground is the figure's own.
+# Elements that say nothing about the picture; the ground is the figure's own.
 _WORDS = {"title", "desc", "rect"}
 _PATTERN = re.compile(r"url\(#(.+)\)")
 _STEP = re.compile(r"([A-Za-z])([^A-Za-z]*)")
@@ -87,7 +87,7 @@ class Outline:
 
     @property
     def last(self) -> Point:
-        """Where the pen is."""
+        """The position of the pen."""
         return self.points[-1] if self.points else (0.0, 0.0)
 
     def add(self, code: int, point: Point) -> None:
@@ -125,7 +125,7 @@ class Outline:
                 raise ValueError(f"no command of our drawings: {command!r}")
 
     def _half_circle(self, right: float) -> None:
-        """Half a circle to a point so far to the right."""
+        """Half a circle to a point ``right`` further right."""
         x, y = self.last
         half = Path.arc(180, 360)
         corners = np.asarray(half.vertices) * (right / 2) + (x + right / 2, y)
@@ -156,7 +156,7 @@ def _settings() -> Iterator[None]:
         if not name.startswith("backend") and matplotlib.rcParams[name] != value
     }
     with matplotlib.rc_context({**changed, **_SETTINGS}), warnings.catch_warnings():
-        # Letters that the font lacks are drawn as boxes in files; in a page the browser finds a font.
+        # Letters missing from the font are drawn as boxes in files; in a page the browser finds a font.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
 

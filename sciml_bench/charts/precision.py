@@ -34,7 +34,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is drawn: solves or gradients."""
+    """The drawn quantity: solves or gradients."""
 
     kind: str
     call: str
@@ -70,7 +70,7 @@ GRADIENTS = Quantity(
 
 @dataclass(frozen=True)
 class Dot:
-    """One tolerance of one cell over its processes. ``error`` is ``None`` where there is no reference."""
+    """One tolerance of one cell over its processes. ``error`` is ``None`` without a reference."""
 
     rtol: float
     error: float | None

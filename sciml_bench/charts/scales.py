@@ -55,7 +55,7 @@ def log_limits(values: Sequence[float], margin: float = 0.06, least: float = 1.0
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Ticks between the limits of an axis of logs: decades, or 1, 2 and 5 where there are few of them."""
+    """Ticks between the limits of an axis of logs: decades, or 1, 2 and 5 if there are few of them."""
     first, last = math.ceil(low), math.floor(high)
     if last - first >= 2:
         step = math.ceil((last - first + 1) / _MOST_TICKS)

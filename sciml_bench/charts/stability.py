@@ -1,4 +1,4 @@
-"""Stability: what became of solves for perturbed parameters at each tolerance."""
+"""Stability: outcomes of solves for perturbed parameters at each tolerance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRIALS: Mapping[str, tuple[str, str, str]] = {
     "honest": ("honest failure", HONEST, "///"),
     "silent": ("silently wrong", SILENT, "xxxx"),
 }
-"""What a trial can be: its name, its colour, and a hatching that is seen in grey."""
+"""The kinds of outcomes: name, colour, and a hatching that is visible in grey."""
 
 
 def _made(data: ProblemData) -> Iterator[Chart]:
@@ -59,7 +59,7 @@ def _shares(cell: CellSummary) -> Stability:
 
 def _key(cell: CellSummary) -> tuple[float, float]:
     found = shares(cell)
-    # What was not tried comes last.
+    # Untried cells come last.
     return (2.0, 0.0) if found is None else (found.silent.share, -found.right.share)
 
 

@@ -25,7 +25,7 @@ from sciml_bench.charts.layout import WIDTH_IN, Group, Lane, Lanes, text_width_i
 from sciml_bench.charts.style import INK
 
 _SLOWEST, _FASTEST = 3.0, 0.5
-"""What is drawn, as multiples of the steady time; calls beyond stand at the edge."""
+"""The drawn range, as multiples of the steady time; calls beyond are drawn at the edge."""
 
 _MOST_DRAWN = 300
 _LANE_IN = 0.42
@@ -93,7 +93,7 @@ def _sequence(cell: CellSummary) -> CellLoop | CellSummary:
 
 
 def _segments(loop: Loop) -> tuple[Segment, ...]:
-    """The segments of what was kept of a loop; the calls before its steady ones are the first."""
+    """The segments of the kept part of a loop; the calls before its steady ones are the first."""
     kept = len(loop.samples_ns)
     changes = loop.steady["changepoints"] if loop.steady else []
     edges = sorted({0, loop.warm_up, *(loop.warm_up + change for change in changes), kept})
@@ -185,7 +185,7 @@ def _heading(one: CellLoop | CellSummary) -> str:
 
 
 def _height(ratio: float, y: float) -> float:
-    """Where a multiple of the steady time stands in the lane whose upper edge is at ``y``."""
+    """The height of a multiple of the steady time in the lane with its upper edge at ``y``."""
     share = math.log(min(max(ratio, _FASTEST), _SLOWEST) / _FASTEST) / math.log(_SLOWEST / _FASTEST)
     return y + _LANE_IN * (1 - share)
 

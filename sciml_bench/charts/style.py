@@ -1,4 +1,4 @@
-"""How each cell looks in every figure of a run: a colour for its framework, a marker and a line of its own."""
+"""The style of each cell in every figure of a run: a colour for its framework, and its own marker and line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INK = "#1c1b1e"
 """Axes and text. An inlined figure has the colour of the text around it instead."""
 
 RIGHT, HONEST, SILENT = "#0072b2", "#c08400", "#d5405e"
-"""What became of a trial: right, honest about failing, silently wrong."""
+"""The colours of outcomes: right, honest about failing, silently wrong."""
 
 # Of adapters that declare no look.
 _OTHERS = (
@@ -60,8 +60,9 @@ def configuration(cell: Cell) -> Configuration:
 
 
 class Palette:
-    """The styles of a run: a configuration looks the same in all of its figures. ``looks`` are those that adapters
-    declare."""
+    """The styles of a run: a configuration looks the same in all of its figures. ``looks`` are the ones that adapters
+    declare.
+    """
 
     def __init__(self, cells: Iterable[Cell], looks: Mapping[str, Look]):
         configurations = dict.fromkeys(configuration(cell) for cell in cells)
@@ -109,8 +110,9 @@ class Palette:
 
 
 def _with_others(adapters: Iterable[str], looks: Mapping[str, Look]) -> dict[str, Look]:
-    """The look of every framework; those that declare none take one by their name, and the next if another one of the
-    run has it."""
+    """The look of every framework; without a declaration it is chosen by name, and the next free one if another
+    framework of the run has it.
+    """
     found = dict(looks)
     taken: set[int] = set()
     for name in sorted(set(adapters) - set(found)):

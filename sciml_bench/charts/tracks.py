@@ -1,4 +1,5 @@
-"""Both tracks side by side: how much faster one ecosystem is than another on each suite, models and equations alike.
+"""Both tracks next to each other: how much faster one ecosystem is than another on each suite, for models and
+equations.
 
 Whoever wins on images may lose on stiff equations. Solvers and model frameworks of one ecosystem are matched, and of
 each the fastest recommended cell of a problem is taken.
@@ -41,8 +42,8 @@ _LANE_IN, _STEP_IN = 0.5, 0.13
 class Lane:
     """One ecosystem against the base on one suite: the ratios of its problems, and their geometric mean.
 
-    ``lacking`` are problems without a ratio, each with a cell that has no time per gradient there: the ecosystem's own,
-    or the base's. ``mean`` is ``None`` where no problem is left.
+    ``lacking`` are problems without a ratio, each with a cell that has no time per gradient there: the ecosystem's
+    own, or the base's. ``mean`` is ``None`` if no problem is left.
     """
 
     suite: str
@@ -67,7 +68,7 @@ class Tracks:
 
 
 def _made(data: RunData) -> Iterator[Chart]:
-    """The chart of a run that holds models and equations; none where it has one of them, or one ecosystem."""
+    """The chart of a run with models and equations; empty for a run with only one of them, or with one ecosystem."""
     found = _found(data)
     if found is None:
         return
@@ -129,7 +130,7 @@ def _ecosystem(cell: CellSummary) -> str | None:
 def _lane(
     suite: str, name: str, base: str, of_suite: list[ProblemData], best: dict[str, dict[str, Row]]
 ) -> Lane | None:
-    """The lane of an ecosystem; none where it and the base ran no problem of the suite in common."""
+    """The lane of an ecosystem; empty if it and the base have no problem of the suite in common."""
     pairs: list[tuple[str, Row, Row]] = []
     lacking: list[tuple[str, CellSummary]] = []
     for item in of_suite:
@@ -172,7 +173,7 @@ def _alt(found: Tracks) -> str:
 
 
 def _lack(found: Tracks, lane: Lane) -> str:
-    """On how many problems there is no ratio, and for want of whose gradient."""
+    """The number of problems without a ratio, and which side has no gradient."""
     if not lane.lacking:
         return ""
     own = sum(cell.cell.adapter in ECOSYSTEMS[lane.ecosystem] for _, cell in lane.lacking)
@@ -189,7 +190,7 @@ def _told(mean: GeometricMean) -> str:
 
 
 def _limits(found: Tracks) -> tuple[float, float]:
-    """Around the means, and their intervals as far as these are not much wider."""
+    """Around the means, and their intervals unless these are much wider."""
     means = [lane.mean for lane in found.lanes if lane.mean is not None]
     estimates = [math.log10(mean.estimate) for mean in means]
     low, high = min(0.0, *estimates) - 0.7, max(0.0, *estimates) + 0.7

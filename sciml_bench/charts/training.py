@@ -131,7 +131,7 @@ def _y_limits(losses: Sequence[float], logarithmic: bool) -> tuple[float, float]
 
 
 def _linear_ticks(low: float, high: float) -> dict[float, str]:
-    """Five values at equal distances; a loss that can be negative has no zero of its own."""
+    """Five values at equal distances; a loss that can be negative has no natural zero."""
     ticks = (low + (high - low) * part / 5 for part in range(1, 5))
     return {tick: f"{tick:.3g}" for tick in ticks}
 

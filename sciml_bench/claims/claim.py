@@ -12,7 +12,7 @@ from typing import Any
 from sciml_bench.problem.reader import Document
 from sciml_bench.record.task import CALLS, DEFAULT_SAVING, SOLVE, USUAL, Point
 
-# The conditions of a claim beside ours: what the source did, what is measured here, and what a difference does.
+# The conditions of a claim next to ours: the source's procedure, our measurement, and the effect of a difference.
 
 TABLE = "conditions"
 
@@ -28,7 +28,7 @@ NOT_SAID = "not said"
 
 
 class Mark(StrEnum):
-    """How a condition here stands to that of the source; ``not measured`` if nothing is measured beside it."""
+    """Comparison of a condition here with the source's; ``not measured`` without a measurement."""
 
     SAME = "same"
     DIFFERS = "differs"
@@ -152,8 +152,9 @@ QUANTITIES = (
     "solve", "gradient", "first_solve", "first_gradient", "training_step", "training", "steps", "evaluations",
     "backward_evaluations",
 )  # fmt: skip
-"""What a claim may be about; the last three are counts, which no hardware changes: of a solve, and of the backward
-solve of a gradient."""
+"""The quantities of claims; the last three are counts, which no hardware changes: of a solve, and of the backward
+solve of a gradient.
+"""
 
 LATER = {"first_solve": "solve", "first_gradient": "gradient"}
 """First calls that may be claimed against later ones of the same cell, and what these are."""
@@ -167,8 +168,9 @@ OF_SEVERAL = {
     NO_FIGURE: "a text without a figure",
 }  # fmt: skip
 KINDS = (RATIO, AT_LEAST, UP_TO, DIRECTION, *OF_SEVERAL)
-"""What a claimed ratio is: one figure or a range; a lower bound; the largest of several; only which side is ahead; or
-something on which no single problem can rule, such as a figure that several problems or sizes have together."""
+"""The kinds of claimed ratios: one figure or a range; a lower bound; the largest of several; only which side is ahead;
+or a statement on which no single problem can rule, such as a figure over several problems or sizes.
+"""
 
 FACTOR = 1.5
 """A measured ratio within this factor of the claimed one confirms it, unless the file states another."""
@@ -185,12 +187,12 @@ ONE_SIDE = ("cell",)
 class Figure:
     """The claimed ratio of the slow side to the fast one, at least 1.
 
-    ``most`` is the upper end where a range is claimed, ``kind`` what the ratio is (of :data:`KINDS`), ``factor`` how
-    far a measured one may lie from it. ``digits`` are those at which the source compared, where it says so. ``derived``
-    tells that the ratio is ours, formed from two figures of the source. ``within`` is set in the place of a ratio where
-    the claim is that both sides are alike: their ratio lies between 1/within and within. ``slow`` and ``fast`` are the
-    absolute figures as printed, with their units. ``against_later`` is true if there is one side only, whose first call
-    is the slow one and whose later calls are the fast ones.
+    ``most`` is the upper end of a claimed range, ``kind`` the kind of ratio (of :data:`KINDS`), ``factor`` the
+    tolerance for a measured one. ``digits`` are the digits at which the source compared, if stated. ``derived`` says
+    that the ratio is ours, formed from two figures of the source. ``within`` replaces the ratio of a claim that both
+    sides are equally fast: their ratio lies between 1/within and within. ``slow`` and ``fast`` are the absolute
+    figures as printed, with their units. ``against_later`` is true if there is only one side, whose first call is the
+    slow one and whose later calls are the fast ones.
     """
 
     says: str
@@ -243,7 +245,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Side:
-    """One side: a cell without its problem, and the tolerances at which it ran; ``None`` for those of a fixed step.
+    """One side: a cell without its problem, and its tolerances; ``None`` for a fixed step.
 
     ``stands_for`` names the faster one of the source in whose place it is measured: its time is an upper bound.
     """
@@ -292,8 +294,9 @@ class Workload:
 
 @dataclass(frozen=True)
 class Setting:
-    """How the sides are measured, by their names, and in ``notes`` what this setting keeps or mends of the published
-    one."""
+    """The measurement of the sides, by their names, and in ``notes`` the similarities to the published setting and the
+    corrections.
+    """
 
     workload: Workload
     sides: Mapping[str, Side]
@@ -312,10 +315,10 @@ class Needs:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim. ``published`` and ``fair`` are ``None`` where the suite lacks what it would take (``needs.missing``).
+    """A claim. ``published`` and ``fair`` are ``None`` if the suite cannot measure it (``needs.missing``).
 
-    ``timed`` says what was timed and how, ``conditions`` how those of the published
-    setting stand to the source's; ``traps`` what was found in the source that changes what the figure means.
+    ``timed`` describes what was timed and how, ``conditions`` compare the published setting with the source's;
+    ``traps`` are findings about the source that change the figure's meaning.
     """
 
     id: str

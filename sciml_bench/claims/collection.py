@@ -17,7 +17,7 @@ from sciml_bench.plan.profiles import Profile
 from sciml_bench.plan.purpose import FOLDER, claimed_sides, kept_file
 from sciml_bench.problem.reader import Document
 
-# Which claims are measured in one run: a cell that is a side of several is then measured once for all of them.
+# The claims measured in one run: a cell that is a side of several is then measured once for all of them.
 
 
 def together(claims: Iterable[Claim], profile: Profile) -> tuple[tuple[Claim, ...], ...]:
@@ -95,10 +95,10 @@ class Tested:
 
 
 def of_run(folder: Path, plan: Mapping[str, Any]) -> tuple[Tested, ...]:
-    """The claims that a run tests, in the plan's order; empty where it tests none.
+    """The claims that a run tests, in the plan's order; empty if it tests none.
 
-    A claim of the suite is judged as it stands now, as what is known of its source grows: the file in the run's folder
-    tells only which of its settings were measured as they still are. Any other claim is that file.
+    A claim of the suite is judged in its current form, since knowledge of its source grows: the file in the run's
+    folder only shows which of its settings have not changed since. Any other claim is that file.
 
     Raises:
         ProblemError: the file of a claim is wrong.
@@ -120,7 +120,7 @@ def changed(claim: Claim, kept: Path) -> frozenset[str]:
     """The settings of a claim that a file of an earlier version of it has otherwise, or not at all.
 
     Raises:
-        ProblemError: the file is no TOML.
+        ProblemError: the file is not TOML.
     """
     now, then = Document.read(claim.path).data, Document.read(kept).data
     return frozenset(name for name in SETTINGS if name in now and _measured(now[name]) != _measured(then.get(name)))
@@ -130,7 +130,7 @@ _TOLD_ONLY = ("note", "notes", "stands_for")
 
 
 def _measured(setting: Any) -> Any:
-    """What of a setting decides on what is measured: all but its notes."""
+    """The parts of a setting that decide on the measurement: all but its notes."""
     if not isinstance(setting, dict):
         return setting
     return {key: _measured(value) for key, value in setting.items() if key not in _TOLD_ONLY}

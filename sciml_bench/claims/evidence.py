@@ -1,4 +1,4 @@
-"""What the records of a run say of one setting of a claim: both sides by block, or why there is nothing."""
+"""The records of a run on one setting of a claim: both sides by block, or why they are missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
 
 Value = Callable[[PointSummary], float | None]
 
-# Accepted steps: not every library tells those that it rejected. Of a batch, those of the longest trajectory.
+# Accepted steps: not every library reports rejected ones. For a batch, the steps of the longest trajectory.
 _COUNT_KEYS = {"steps": "n_accepted", "evaluations": "n_rhs_evaluations"}
 
 _OF_GRADIENTS = ("gradient", "backward_evaluations")
@@ -43,7 +43,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Both sides of one setting. ``digits`` are those at which they are compared where that is at equal accuracy.
+    """Both sides of one setting. ``digits`` are the digits of the comparison, if that is at equal accuracy.
 
     ``alone`` is true if both are calls of the same cell: the first one is the slow side. ``disturbed`` are the
     processes of both sides that other work on the machine disturbed, and all of them.
@@ -57,7 +57,7 @@ class Evidence:
 
     @property
     def why(self) -> str:
-        """Return why there is no ratio; empty when there is one."""
+        """Return why the ratio is missing; empty if it is there."""
         if self.alone and (missing := self.slow.why or self.fast.why):
             return f"the cell {missing}"
         told = [f"the {name} side {side.why}" for name, side in (("fast", self.fast), ("slow", self.slow)) if side.why]
@@ -81,24 +81,24 @@ class Evidence:
 def evidence(claim: Claim, setting: str, summary: RunSummary) -> tuple[Evidence, ...]:
     """The evidence on one setting of a claim, from a run of its cells; a side that was left out says why.
 
-    At equal accuracy there is one for each whole digit that both sides can be read at, loosest first, or that of the
-    digits which the claim states; everywhere else there is one.
+    At equal accuracy there is one for each whole digit that both sides reach, loosest first, or one for the claim's
+    own digits; otherwise there is one.
     """
     found = _measured(claim, setting, summary)
     names = ONE_SIDE * 2 if found[0].alone else SIDES
     fast, slow = (_left_out(summary, _label(claim, f"{setting}.{side}", summary)) for side in names)
     if fast is None and slow is None:
         return found
-    # The other side was not measured for its sake: there was nothing to hold it against.
+    # The other side was not measured on its own: there was nothing to compare it with.
     return (dataclasses.replace(found[-1], fast=fast or Measured(), slow=slow or Measured()),)
 
 
 def _measured(claim: Claim, setting: str, summary: RunSummary) -> tuple[Evidence, ...]:
-    """The evidence where both sides were planned.
+    """The evidence if both sides were planned.
 
-    As published, both sides are read at the tolerances that the claim states, where it does; when fair, at equal
-    achieved accuracy on the ladder of the profile, wherever that has both. Models, which are right before they are
-    timed, are read at their largest batch. First calls are one number per process in either setting.
+    As published, both sides are read at the claim's stated tolerances, if any; when fair, at equal achieved accuracy
+    on the ladder of the profile, if that has both. Models, which are right before they are timed, are read at their
+    largest batch. First calls are one number per process in either setting.
     """
     quantity = claim.figure.quantity
     if claim.figure.against_later:
@@ -141,7 +141,7 @@ def _measured(claim: Claim, setting: str, summary: RunSummary) -> tuple[Evidence
 
 
 def _digits(claim: Claim, points: list[list[WorkPoint]]) -> list[float]:
-    """The digits at which every process of both sides can be read: those of the source, or all whole ones."""
+    """The digits at which every process of both sides can be read: the source's, or all whole ones."""
     fronts = [front for found in points if (front := pareto_front(found))]
     if not fronts or len(fronts) < len(points):
         return []
@@ -168,7 +168,7 @@ def _label(claim: Claim, side: str, summary: RunSummary) -> str:
 
 
 def _place(claim: Claim, side: str, summary: RunSummary) -> int:
-    """Which of its cell's points is that of a published side; a cell that is a side when fair, too, has several."""
+    """The point of a published side in its cell; a cell that is a side when fair, too, has several."""
     points = summary.plan["claimed"].get("points", {}).get(_label(claim, f"published.{side}", summary), ())
     stated = claim.published.sides[side].tolerances if claim.published is not None else None
     return next((i for i, (rtol, atol) in enumerate(points) if Point(rtol, atol) == stated), 0)
@@ -200,7 +200,7 @@ def _count(half: HalfSummary, key: str) -> float | None:
 
 
 def _work(quantity: str, value: Value) -> Work:
-    """Digits against what is claimed, where both are known."""
+    """Digits against the claimed quantity, if both are known."""
 
     def of(point: PointSummary) -> WorkPoint | None:
         number = value(point)
@@ -216,7 +216,7 @@ def _at_point(cell: CellSummary, value: Value, place: int = 0) -> Measured:
 
 
 def _unscored(cell: CellSummary, value: Value) -> Measured:
-    """Without a reference accuracy is unknown: nothing can be fair, so that the reason is told."""
+    """Without a reference accuracy is unknown: nothing can be fair, so the reason is given."""
     timed = any(value(point) is not None for point in cell.points)
     return Measured(why="has no measured error to be compared at" if timed else _ended(cell))
 

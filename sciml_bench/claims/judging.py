@@ -38,10 +38,10 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim and what is found of each of its settings; ``folder`` is ``None`` where nothing was measured.
+    """A claim and the finding for each of its settings; ``folder`` is ``None`` without measurements.
 
-    ``profile`` is that of the run. ``curves`` has, by setting, the finding at each of the digits at which both sides
-    were compared; that of the setting is the one that all of them share.
+    ``profile`` is the run's. ``curves`` has, by setting, the finding at each of the digits at which both sides were
+    compared; the setting's finding is the one that all of them share.
     """
 
     claim: Claim
@@ -88,7 +88,7 @@ def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
 
 
 def untested(claim: Claim, reason: str) -> Judged:
-    """A claim of which nothing was measured, and why."""
+    """A claim without measurements, and why."""
     return Judged(claim, {name: not_testable(reason) for name in SETTINGS})
 
 
@@ -169,13 +169,14 @@ _QUANTITY = {
 
 
 def _bounded(claim: Claim, setting: Setting, read: Evidence, judgement: Judgement, words: Words) -> Finding:
-    """Where a side is known from above only, not everything can be said."""
+    """If a side is only an upper bound, some rulings are impossible."""
     finding = rule(claim.figure, judgement, words)
     slow, fast = _bound(setting.sides.get("slow"), read.slow), _bound(setting.sides.get("fast"), read.fast)
     if not slow and not fast:
         return finding
     reason = "; ".join(f"the {name} side {told}" for name, told in (("slow", slow), ("fast", fast)) if told)
-    # The fast side would be faster still: the ratio is at least what was measured; or at most, where the slow side is.
+    # The fast side would be faster still: the ratio is at least the measured one; or at most, if the slow side is the
+    # bound.
     at_least = finding.ruling is Ruling.LARGER or (finding.ruling is Ruling.CONFIRMED and claim.figure.kind == AT_LEAST)
     sure = at_least if fast else finding.ruling is Ruling.REVERSED
     if slow and fast:
@@ -188,7 +189,7 @@ def _bounded(claim: Claim, setting: Setting, read: Evidence, judgement: Judgemen
 
 
 def _bound(side: Side | None, measured: Measured) -> str:
-    """Return why the number of a side is an upper bound; empty where it is none."""
+    """Return why the number of a side is an upper bound; empty if it is not one."""
     if measured.at_most:
         return "is more accurate than what both are compared at, even at its loosest tolerance"
     return f"represents {side.stands_for}, which is faster" if side is not None and side.stands_for else ""

@@ -55,11 +55,11 @@ _LARGEST_RATIO = 1e9
 
 
 def load_claim(path: Path | str, *, measured: bool = False) -> Claim:
-    """Load and check a claim file. One that a run has ``measured`` names what was installed then, and is not held
-    against what is installed now.
+    """Load and check a claim file. One that a run has ``measured`` names the software of that time, and is not
+    compared with today's.
 
     Raises:
-        ProblemError: anything about the file is wrong; the message says what, in which line, and how to cure it.
+        ProblemError: anything about the file is wrong; the message says what, in which line, and how to fix it.
     """
     document = Document.read(Path(path))
     data = document.data

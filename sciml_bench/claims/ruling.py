@@ -1,4 +1,4 @@
-"""What is said of a claim: a rule, with nothing to choose once the ratio is measured.
+"""The ruling on a claim: a rule, with nothing to choose once the ratio is measured.
 
 A claimed figure is confirmed by an interval, never by its width: the whole 95 % interval must lie within a stated
 factor of the claim, so that more noise can only take a ruling away.
@@ -17,7 +17,7 @@ from sciml_bench.stats.verdict import Judgement, Rule, Verdict, processes_to_tel
 
 
 class Ruling(StrEnum):
-    """How a claim stands."""
+    """The ruling on a claim."""
 
     CONFIRMED = "confirmed"
     LARGER = "larger than claimed"
@@ -30,7 +30,7 @@ class Ruling(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A ruling and what it rests on: the measured ratio of slow to fast, ``None`` if there is none.
+    """A ruling and its basis: the measured ratio of slow to fast, ``None`` without one.
 
     ``disturbed`` of ``processes`` processes behind it were disturbed by other work on the machine.
     """
@@ -45,8 +45,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Words:
-    """How sides and quantity are named in a sentence: ``call`` of ``slow`` takes so many times as ``quantity`` as
-    ``fast``."""
+    """Names of sides and quantity in a sentence: ``call`` of ``slow`` takes n times as ``quantity`` as ``fast``."""
 
     slow: str = "the slow side"
     fast: str = "the fast side"
@@ -58,13 +57,13 @@ class Words:
 def rule(figure: Figure, judgement: Judgement, words: Words | None = None) -> Finding:
     """Judge a claim by the measured slow/fast.
 
-    With the claimed winner, a claimed ratio or range is *confirmed* where the whole interval lies within ``factor`` of
-    it, *larger than claimed* or *smaller than claimed* where the whole interval lies beyond, and undecided where it
-    reaches across. Both sides the same within the band is smaller than claimed too; it is *reversed* where the other
-    side wins. "More than" has no upper end. "Up to" is the largest of several ratios, of which one is measured here:
-    reaching it or passing it can be seen, staying below says nothing. A direction names the winner only. That both
-    sides are alike is confirmed where the interval lies within the claimed factor, and the difference is larger than
-    claimed where all of the interval lies outside.
+    With the claimed winner, a claimed ratio or range is *confirmed* if the whole interval lies within ``factor`` of
+    it, *larger than claimed* or *smaller than claimed* if the whole interval lies beyond, and undecided if it reaches
+    across. Both sides the same within the band is smaller than claimed too; it is *reversed* if the other side wins.
+    "More than" has no upper end. "Up to" is the largest of several ratios, and one of them is measured here: reaching
+    or passing it can be seen, staying below says nothing. A direction only names the winner. Equal speed is confirmed
+    if the interval lies within the claimed factor, and the difference is larger than claimed if the whole interval
+    lies outside.
     """
     words, ratio = words or Words(), judgement.ratio
     if figure.within is not None:
@@ -131,7 +130,7 @@ _OF_OTHERS = ": this one says nothing of it, the problems of the source would"
 
 
 def measured_words(words: Words, ratio: Ratio) -> str:
-    """What was measured, with its interval."""
+    """The measured ratio, with its interval."""
     of = f"{words.call} of " if words.call else ""
     return f"{of}{words.slow} {words.verb} {_with_interval(ratio)} times as {words.quantity} as {words.fast}"
 
@@ -156,7 +155,7 @@ def _without_the_claimed_winner(figure: Figure, same: bool, ratio: Ratio, words:
 
 
 def _of_size(figure: Figure, claimed: float, ratio: Ratio, measured: str) -> Finding:
-    """Where the claimed side wins: the interval against the claimed figure, a stated factor to either side."""
+    """If the claimed side wins: the interval against the claimed figure, a stated factor to either side."""
     if figure.kind == DIRECTION:
         return Finding(Ruling.CONFIRMED, f"{measured}; that it is slower is claimed, without a figure", ratio)
     low, high = claimed / figure.factor, (figure.most or claimed) * figure.factor

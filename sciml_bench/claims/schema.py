@@ -113,7 +113,7 @@ def _sides_of_the_figure(side: Schema) -> Schema:
 
 
 def _table(keys: tuple[str, ...], known: Schema, required: tuple[str, ...]) -> Schema:
-    """A table of these keys, those without a schema of their own texts."""
+    """A table of these keys; a key without a schema is a text."""
     return {
         "type": "object",
         "additionalProperties": False,

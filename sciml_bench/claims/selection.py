@@ -52,8 +52,8 @@ class Written:
 def write_workloads(claims: Sequence[Claim], folder: Path) -> tuple[Written, ...]:
     """Write the problems of the settings that claims have, and load them.
 
-    Settings that differ in nothing but their sides share a problem, so that a side of both is measured once. Several
-    claims share one. A problem that is the base under another name brings the base's certified reference.
+    Settings that differ only in their sides share a problem, so that a side of both is measured once. Several claims
+    share one. A problem that is the base under another name brings the base's certified reference.
 
     Raises:
         ProblemError: what a claim sets makes no problem; the error names the line of the claim.
@@ -79,7 +79,7 @@ def same_workload(workloads: Sequence[Workload]) -> bool:
 
 @dataclass(frozen=True)
 class _Naming:
-    """What the name of a problem tells: the claims that share it, and of which setting it is if it is not all's."""
+    """The name of a problem gives the claims that share it, and its setting unless all settings share it."""
 
     ids: tuple[str, ...]
     setting: str
@@ -115,7 +115,7 @@ def _written(claim: Claim, setting: str, workload: Workload, folder: Path, namin
 
 
 def _same_truth(problem: Problem | Model, base: Problem | Model) -> bool:
-    """Return whether the base's reference is the problem's; that of a model ends at its largest batch."""
+    """Return whether the base's reference is the problem's; a model's reference ends at its largest batch."""
     return problem.spec_hash == base.spec_hash and _largest_batch(problem) <= _largest_batch(base)
 
 
@@ -176,7 +176,7 @@ def _item(value: object) -> object:
 
 
 def _data_beside(base: Path) -> tuple[Path, ...]:
-    """The data that a problem's loss is compared with, which are read from beside its file."""
+    """The data that a problem's loss is compared with, in files next to its own."""
     loss = Document.read(base).data.get("loss", {})
     name = loss.get("data") if isinstance(loss, dict) else None
     return (base.with_name(name),) if isinstance(name, str) else ()
@@ -189,7 +189,7 @@ FIRST_TARGETS = (
 """The claims that are looked at first where not all can be, by the part of their id before the first hyphen."""
 
 USUAL_MINUTES = {"smoke": 10.0}
-"""What all claims together may take, by profile: as many are measured as fit."""
+"""The budget of all claims together, by profile: as many are measured as fit."""
 
 
 def in_order(claims: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -199,7 +199,7 @@ def in_order(claims: Sequence[Claim]) -> tuple[Claim, ...]:
 
 
 def needed(claim: Claim, adapters: Mapping[str, Adapter]) -> tuple[str, ...]:
-    """The adapters of a claim's sides, then the packages that their modes need besides."""
+    """The adapters of a claim's sides, then further packages for their modes."""
     besides = (adapters[side.adapter].mode_extras.get(side.mode) for side in claim.sides)
     return (*claim.adapters, *dict.fromkeys(package for package in besides if package))
 
@@ -221,18 +221,18 @@ SPACING = 100.0
 """The least factor between two tolerances of a ladder on which a claim is measured: it is read at one accuracy only."""
 
 LARGE = 1.25
-"""A claimed ratio from which on half of the processes are enough, and of long calls as many as show a steady state.
+"""From this claimed ratio on, half of the processes are enough, and for long calls as many as show a steady state.
 
 Five processes a side find a true difference of 5 % in nine runs of ten where processes differ by 2 %."""
 
 
 def measuring(claim: Claim, profile: Profile) -> Profile:
-    """What of a profile a claim needs.
+    """The part of a profile that a claim needs.
 
     Its ladder keeps tolerances that lie far enough apart; first calls are read at the loosest alone. No parameters are
-    perturbed to see what fails. Counts are the same in every process and call, disturbed or not, so that one process
-    with few calls is enough for them. A large ratio is told from 1 with half of the processes, and where a profile
-    wants many calls that take long, with as many as can be judged steady: the spread is that between processes.
+    perturbed. Counts are the same in every process and call, disturbed or not, so that one process with few calls is
+    enough for them. Half of the processes distinguish a large ratio from 1, and if a profile wants many long calls,
+    enough calls to judge them steady: the spread is between processes.
     """
     rtols: list[float] = []
     for rtol in profile.rtols:
@@ -259,7 +259,7 @@ def trial(
     """The cells of claims that are measured together, and which of them are measured at tolerances that these state.
 
     A cell that is a side of both settings is measured at these and on the ladder. ``refused`` are the labels of cells
-    that cannot be measured: the other side of their setting is not measured for its sake.
+    that cannot be measured: the other side of their setting is not measured either.
     """
     cells: dict[str, dict[str, str]] = {}
     selected: list[str] = []

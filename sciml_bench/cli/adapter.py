@@ -35,7 +35,7 @@ Examples:
 )
 @json_option
 def check(name: str, keyword: str, everything: bool, timeout_s: float, as_json: bool) -> int:
-    """Check that the adapter NAME does what it declares; exit code 1 when it does not.
+    """Check that the adapter NAME meets its declaration; exit code 1 if it does not.
 
     Small problems with known answers are solved and differentiated in fresh processes: right results at the promised
     accuracy, honest failures, breakpoints, no compilation in timed loops.

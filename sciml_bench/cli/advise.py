@@ -167,7 +167,7 @@ def _listener(count: int, as_json: bool) -> Listener:
         click.echo(f"{time.monotonic() - start_s:6.0f} s  {text}", err=as_json)
 
     class Lines(Listener):
-        """A line for each way that is looked at, with the best so far, and for each block of the race."""
+        """A line for each screened way, with the best so far, and for each block of the race."""
 
         def __init__(self) -> None:
             self._best_s = math.inf

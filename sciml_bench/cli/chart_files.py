@@ -1,4 +1,4 @@
-"""``plot``: the figures of a run as files. (The module is not named ``plot``: ``plan`` stands beside it.)"""
+"""``plot``: the figures of a run as files. (Not named ``plot``, to keep it apart from ``plan``.)"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``claims``: published claims about speed, where they were made, under which conditions, and what holds here."""
+"""``claims``: published performance claims, their sources and conditions, and the results here."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def list_claims(as_json: bool) -> None:
 @out_option
 @json_option
 def show(name: str, out: Path, as_json: bool) -> None:
-    """Show one claim: what was said, how our conditions differ, and what was found.
+    """Show one claim: the statement, the differences between its conditions and ours, and the finding.
 
-    What was found is taken from the newest run of the claim in the folder of results, or in its folder 'claims'; it is
+    The finding comes from the newest run of the claim in the folder of results, or in its folder 'claims'; it is
     judged together with all other claims there.
     """
     from sciml_bench.claims.collection import find
@@ -125,11 +125,11 @@ def run(
     tolerances of the source; when fair, on a ladder of those of the profile that are two decades apart, and are
     compared at equal achieved accuracy. Both settings are measured in the same blocks; counts, which no process
     changes, in a single one, and claimed ratios of 1.25 or more in half of the profile's processes, from five on, with
-    ten calls at least where the profile has more. First calls are read at the loosest tolerance alone. Where one side
-    of a setting cannot run here, the other is not measured for its sake.
+    at least ten calls if the profile has more. First calls are read at the loosest tolerance alone. If one side of a
+    setting cannot run here, the other is not measured either.
 
-    A claim that cannot be tested here is told with the reason. Where minutes are limited, the claims that take least
-    come first, and those left out are told. The same command goes on after an interruption.
+    Claims that cannot be tested here are listed with the reason. If minutes are limited, the shortest claims come
+    first, and the others are listed. The same command continues after an interruption.
     """
     from sciml_bench.adapters.registry import adapters
     from sciml_bench.claims.judging import untested
@@ -174,8 +174,8 @@ def run(
 def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> int:
     """Judge claims by their runs: folders or names, or the newest run of each claim.
 
-    The claimed ratio, ours as published and ours when fair stand side by side with their 95 % intervals. All claims of
-    the command are one family of comparisons.
+    The claimed ratio, ours as published and ours when fair share a line, with 95 % intervals. All claims of the
+    command are one family of comparisons.
 
     \b
     confirmed             the claimed side wins, and the whole interval lies within a factor
@@ -188,8 +188,8 @@ def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> 
 
     "More than" has no upper end. "Up to" is the largest of several ratios: one of ours can reach or pass it, and says
     nothing when it stays below. A median over problems cannot be seen in one problem. When fair, both sides are
-    compared at each whole digit that both reach, and a ruling holds only where it is the same at all of them. What is
-    claimed of the first call of a cell is compared with later calls of the same process. A ruling with † has processes
+    compared at each whole digit that both reach, and a ruling holds only if it is the same at all of them. A claim
+    about the first call of a cell is compared with later calls of the same process. A ruling with † has processes
     behind it that other work on the machine disturbed.
     """
     found = _judged(_tested(names, out))
@@ -240,7 +240,7 @@ def _folders(out: Path) -> tuple[Path, Path]:
 
 
 def _known_of(claim: Claim, out: Path) -> Judged | None:
-    """What the newest run of a claim says, with the others of its folder as one family; ``None`` without a run."""
+    """The newest run's result for a claim, with the others of its folder as one family; ``None`` without a run."""
     from sciml_bench.run.claims import newest_of_each
 
     for folder in _folders(out):
@@ -263,7 +263,7 @@ def _judged(tested: Sequence[tuple[Tested, Run]]) -> tuple[Judged, ...]:
 
 
 def _with_untested(found: Sequence[Judged]) -> list[Judged]:
-    """These, and all claims of the suite that none of them is, with the reason."""
+    """These, and all other claims of the suite, with the reason."""
     from sciml_bench.claims.collection import claims as all_claims
     from sciml_bench.claims.judging import untested
 
@@ -295,7 +295,7 @@ def _print_judged(found: Sequence[Judged], as_json: bool) -> None:
 
 
 def _print_chosen(chosen: Chosen, as_json: bool) -> None:
-    """Say what will be run and at what estimated cost, what shares a run, and what is left out and why."""
+    """Print what will run and at what estimated cost, which claims share a run, and the omitted ones with reasons."""
     total_s = sum(group.cost_s for group in chosen.groups)
     names = ", ".join(claim.id for group in chosen.groups for claim in group.claims) or "none"
     click.echo(f"claims to run: {names} (about {total_s / 60:.1f} min)", err=as_json)
@@ -307,7 +307,7 @@ def _print_chosen(chosen: Chosen, as_json: bool) -> None:
 
 
 def _print_left_out(left_out: Sequence[LeftOut], as_json: bool) -> None:
-    """Say what is not run, the claims with the same reason on one line."""
+    """Print the omitted claims; claims with the same reason share a line."""
     reasons: dict[str, list[str]] = {}
     for item in left_out:
         reasons.setdefault(item.reason, []).append(item.claim.id)

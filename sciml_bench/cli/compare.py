@@ -27,7 +27,7 @@ class Percent(click.ParamType):
     name = "percent"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read the share; fails on what is not above 0 % and at most 100 %."""
+        """Read the share; fails unless it is above 0 % and at most 100 %."""
         if isinstance(value, float):
             return value
         match = _PERCENT.fullmatch(value)

@@ -120,7 +120,7 @@ def _source(problem: Problem, adapter: str) -> tuple[str, str]:
 
 
 def facts(problem: Problem) -> dict[str, Any]:
-    """What is told of a problem, as plain JSON values; exact numbers are text."""
+    """The facts of a problem, as plain JSON values; exact numbers are text."""
     from sciml_bench.problem.switch import shown
 
     return {
@@ -167,7 +167,7 @@ def facts(problem: Problem) -> dict[str, Any]:
 
 
 def _seen(problem: Problem) -> dict[str, Any]:
-    """What looking at a problem shows, in numbers and in words, and which methods are recommended for that."""
+    """The character of a problem, in numbers and in words, and the methods recommended for it."""
     from sciml_bench.reference.character import character
 
     found = character(problem)
@@ -187,7 +187,7 @@ def _seen(problem: Problem) -> dict[str, Any]:
 
 
 def _recommended(told: dict[str, Any]) -> str:
-    """Which kind of method is recommended; where the file's own label says another one, that is said."""
+    """The recommended kind of method, with a note if the file's own label differs."""
     if told["recommended"] is None:
         return "undecided whether explicit or implicit methods suit it: both kinds are planned"
     labelled = "implicit" if "stiff" in (told["suite"], *told["tags"]) else "explicit"
@@ -269,7 +269,7 @@ def _control_line(told: dict[str, Any]) -> str:
 
 
 def _breakpoints(times: dict[str, Any]) -> str:
-    """The breakpoints, and where they come from; of many the ends."""
+    """The breakpoints, and their source; of many the ends."""
     origins = {item["time"]: f"found in {item['in']}" for item in times["found"]}
     origins |= dict.fromkeys(times["declared"], "declared")
     groups: dict[str, list[str]] = {}
@@ -279,7 +279,7 @@ def _breakpoints(times: dict[str, Any]) -> str:
 
 
 def _some(items: list[str]) -> str:
-    """All items where they are few, else how many there are and the ends."""
+    """All items if they are few, otherwise their number and the ends."""
     few = 10
     return ", ".join(items) if len(items) <= few else f"{len(items)} times, {items[0]} to {items[-1]}"
 
@@ -296,7 +296,7 @@ def _shape(shape: list[int]) -> str:
 
 
 def _initial(problem: Problem) -> dict[str, str]:
-    """The initial values by component, and as expressions those that are computed of theta or data."""
+    """The initial values by component; as expressions if they are computed from theta or data."""
     from sciml_bench.problem.model import labels
 
     told: dict[str, str] = {}
@@ -309,7 +309,7 @@ def _initial(problem: Problem) -> dict[str, str]:
 
 
 def _loss(problem: Problem) -> dict[str, Any]:
-    """The loss as plain values; expressions as they stand in the file."""
+    """The loss as plain values; expressions as in the file."""
     loss = problem.loss
     told = {item.name: getattr(loss, item.name) for item in dataclasses.fields(loss) if item.name != "texts"}
     return {**told, "data": [list(row) for row in loss.data], **dict.fromkeys(("of", "penalty")), **loss.texts}

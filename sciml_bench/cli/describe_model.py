@@ -33,7 +33,7 @@ def source(model: Model, adapter: str) -> tuple[str, str]:
 
 
 def facts(model: Model) -> dict[str, Any]:
-    """What is told of a model, as plain JSON values."""
+    """The facts of a model, as plain JSON values."""
     return {
         "name": model.name,
         "title": model.title,

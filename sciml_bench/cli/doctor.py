@@ -10,7 +10,7 @@ import click
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import Seconds, json_option
 
-# Where output is piped, lines are as long as their sentences.
+# In piped output, lines are as long as their sentences.
 _PIPED_WIDTH = 10_000
 
 

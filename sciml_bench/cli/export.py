@@ -173,7 +173,7 @@ def _file(output: Path | None) -> Iterator[IO[str]]:
 
 @contextmanager
 def _whole(output: Path) -> Iterator[Path]:
-    """A temporary name beside a file, which takes its place in the end; nothing is left after an error."""
+    """A temporary name next to a file, which replaces the file in the end; nothing is left after an error."""
     from sciml_bench.errors import StoreError
 
     temporary = output.with_name(f".{output.name}.{os.getpid()}")

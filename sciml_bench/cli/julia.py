@@ -56,7 +56,7 @@ Exit codes:
 def setup(path: str | None, project: Path | None, depot: Path | None, offline: bool, parts: tuple[str, ...]) -> int:
     """Find or install Julia, prepare its project, precompile it, and try it.
 
-    What is recorded is what workers start with; they never look for Julia and never resolve a package.
+    Workers start with the recorded Julia; they never look for Julia and never resolve a package.
     """
     from sciml_bench.adapters.julia import installation
     from sciml_bench.adapters.julia.self_check import REQUIRED

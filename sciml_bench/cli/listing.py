@@ -49,7 +49,7 @@ def suites(as_json: bool) -> None:
 @listing.command(epilog=_example("sciml-bench list adapters --json"))
 @json_option
 def adapters(as_json: bool) -> None:
-    """List the adapters, whether they can run here, and what they can do."""
+    """List the adapters, whether they can run here, and their capabilities."""
     from sciml_bench.plan import listing as listed
 
     rows = listed.adapters()

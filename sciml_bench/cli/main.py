@@ -111,7 +111,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="sciml-bench")
 @click.option("--debug", is_flag=True, help="Show a traceback with every error.")
 def cli(debug: bool) -> None:
-    """Which solver, in which framework, with which kind of gradient, for my differential equation?"""
+    """Find the solver, framework and kind of gradient for your differential equation."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -161,7 +161,9 @@ if __name__ == "__main__":
 
 @contextmanager
 def one_at_a_time(wait: bool) -> Iterator[None]:
-    """No other benchmark runs on this host within the body. One that does is waited for, and told of, or refuses us."""
+    """Only one benchmark runs on this host within the body. Another one is waited for, with a message, or refuses
+    ours.
+    """
     from sciml_bench.host.lock import host_lock
 
     def announce(text: str) -> None:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 # Two computations of the same numbers, in any order of their sums, agree far better than this.
 _AGREEMENT = 1e-13
-# Slopes of a few samples may be further off, relative to themselves, than those of all together.
+# Slopes of a few samples may have larger relative errors than the slope of all together.
 _SLACK = 30.0
 
 
 def model_named(name: str) -> Model | None:
-    """The model of a name of the catalog or of a file; ``None`` where it is a differential equation."""
+    """The model of a name of the catalog or of a file; ``None`` for a differential equation."""
     from sciml_bench.models.load import is_model_file, load_model
     from sciml_bench.problem import catalog
 
@@ -73,7 +73,7 @@ def check(model: Model) -> bool:
 
 
 def facts(model: Model) -> dict[str, Any]:
-    """What a reference says, as plain JSON values.
+    """The content of a reference, as plain JSON values.
 
     Raises:
         StoreError: there is none, or it is stale.

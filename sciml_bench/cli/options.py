@@ -36,7 +36,7 @@ Exit codes:
 """
 
 
-# Where output goes: data to standard output, and messages beside it when the data is JSON.
+# Destinations of output: data on standard output; messages on standard error if the data is JSON.
 
 
 def print_json(data: Any) -> None:
@@ -56,7 +56,7 @@ class Seconds(click.ParamType):
     name = "seconds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read the number; fails on NaN, infinity and what is not above zero."""
+        """Read the number; fails on NaN, infinity and numbers that are not above zero."""
         try:
             number = float(value)
         except ValueError:

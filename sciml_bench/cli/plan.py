@@ -82,7 +82,7 @@ def _design(out: Path) -> dict[str, Any]:
 
 
 def _change_text(change: float | None) -> str:
-    """A relative change: ``3.1 %``, or a factor where it is large."""
+    """A relative change: ``3.1 %``, or a factor if it is large."""
     if change is None:
         return "none"
     return f"{100 * change:.2g} %" if change < 0.995 else f"factor {1 + change:.2g}"

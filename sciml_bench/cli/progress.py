@@ -1,4 +1,4 @@
-"""What is seen during a run: one line per finished cell, and on a terminal a live line of what runs now."""
+"""The display of a run: one line per finished cell, and on a terminal a live line of the running one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
-# A bar that redraws often takes processor time from the worker beside it.
+# A bar that redraws often takes processor time from the worker.
 _REFRESHES_PER_S = 2
 
 
@@ -98,7 +98,7 @@ class _Follower:
 
 
 def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> bool:
-    """Measure what is left of a session, and show it; whether all of it was measured."""
+    """Measure the rest of a session, and show it; returns whether all of it was measured."""
     from sciml_bench.analysis.notes import ONE_BY_ONE
 
     plan = session.plan
@@ -123,7 +123,7 @@ def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> 
 
 
 _OTHER_WORK = ("load", "processes", "steal", "quota")
-"""What the doctor looks at that other work makes worse from one minute to the next."""
+"""Checks of the doctor that other work can fail from one minute to the next."""
 
 _LOOK_S = 0.3
 
@@ -141,7 +141,7 @@ def tell_disturbances() -> None:
 
 
 def announcement(plan: Plan, left: Sequence[Slot]) -> str:
-    """What a run is about to do, in one line; ``left`` are the processes still to run."""
+    """A run's announcement, in one line; ``left`` are the processes still to run."""
     cells, problems = len(plan.planned), len({item.cell.problem for item in plan.planned})
     text = f"profile {plan.profile.name}: {_counted(cells, 'cell')} on {_counted(problems, 'problem')}"
     text += f", {_counted(plan.profile.processes, 'process', 'es')} each"

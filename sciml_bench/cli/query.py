@@ -51,7 +51,7 @@ Exit codes:
 def query(question: str, runs: tuple[str, ...], out: Path, as_csv: bool, as_json: bool) -> int:
     """Query run records with SQL. Give folders or names of runs, or nothing for the newest run.
 
-    DuckDB reads the records where they are. A question cannot change them, nor read or write any other file.
+    DuckDB reads the records in place. A question cannot change them, nor read or write any other file.
     """
     from sciml_bench.errors import UsageError
     from sciml_bench.export.query import ask

@@ -47,11 +47,11 @@ def reference() -> None:
     """Show, compute or check reference solutions and gradients.
 
     Certified means one of two things. "enclosed": two runs of a collocation method (Radau IIA, multiple precision)
-    agree to 20 digits, and lie in balls that a Taylor method proves to hold the solution; this is had for systems of
-    up to 10 states that are not very stiff. "two methods agree": a method of another family confirms the two runs, an
-    implicit Taylor method to 15 digits on systems of up to 10 states, a multistep or explicit method in double
-    precision to 7 on others. A component of the gradient is certified by itself, to 12 digits, by differences and the
-    adjoint, or called uncertified.
+    agree to 20 digits, and lie in balls that a Taylor method proves to hold the solution; this is possible for systems
+    of up to 10 states that are not very stiff. "two methods agree": a method of another family confirms the two runs,
+    an implicit Taylor method to 15 digits on systems of up to 10 states, a multistep or explicit method in double
+    precision to 7 on others. Each component of the gradient is certified separately, to 12 digits, by differences and
+    the adjoint, or called uncertified.
     """
     # Set before anything that loads a linear-algebra library is imported.
     for name, value in ONE_THREAD.items():

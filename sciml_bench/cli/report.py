@@ -39,9 +39,8 @@ Examples:
 def report(runs: tuple[str, ...], output: Path, out: Path) -> int:
     """Write the report of runs as one HTML file: verdicts, tables, figures, and why to believe them.
 
-    RUN is a folder or a name below the results folder; without one the newest is taken. Of several runs each gets a
-    section, and the others are compared with the first where that can be done. The file needs no network and no
-    server.
+    RUN is a folder or a name below the results folder; without one the newest is taken. Several runs each get a
+    section, and the others are compared with the first if possible. The file needs no network and no server.
     """
     import datetime
 
@@ -65,7 +64,7 @@ def report(runs: tuple[str, ...], output: Path, out: Path) -> int:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """Tells on standard error what is being done: on a terminal in one live line, elsewhere not at all."""
+    """Reports on standard error what is being done: on a terminal in one live line, elsewhere not at all."""
     if not sys.stderr.isatty():
         yield lambda _text: None
         return

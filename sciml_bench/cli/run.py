@@ -180,7 +180,7 @@ def _hand_over(session: Session, as_json: bool) -> int:
 
 
 def end(session: Session, as_json: bool) -> int:
-    """Print the report of a run, and how to go on where it was interrupted; returns the exit code."""
+    """Print the report of a run, and how to continue an interrupted one; returns the exit code."""
     from sciml_bench.analysis.failures import broken
     from sciml_bench.cli.show import print_report
 

@@ -39,7 +39,7 @@ def sizes(values: str | None, over: str) -> tuple[int, ...]:
     """Whole numbers, smallest first.
 
     Raises:
-        UsageError: one is no whole number above zero, one stands twice, or there are too few.
+        UsageError: a value is not a whole number above zero, one is a duplicate, or there are too few.
     """
     if values is None:
         return USUAL[over]
@@ -55,10 +55,10 @@ def sizes(values: str | None, over: str) -> tuple[int, ...]:
 
 
 def tolerances(values: str | None, profile: str) -> tuple[float, ...]:
-    """Relative tolerances, loosest first; without values the profile's own, where they are enough.
+    """Relative tolerances, loosest first; without values the profile's own, if there are enough.
 
     Raises:
-        UsageError: one is no tolerance, one stands twice, or there are too few.
+        UsageError: a value is not a tolerance, one is a duplicate, or there are too few.
     """
     if values is None:
         own = profile_named(profile).rtols
@@ -110,13 +110,13 @@ AXES = ("batch", "width", "points", "span", "tolerance", "parameters")
 def scale(problem: str, over: str, values: str | None, network: str, selection: dict[str, Any], **options: Any) -> int:
     """Measure how cost grows with the size of a batch, a network, a grid, with theta, time span or tolerance.
 
-    PROBLEM is a name of the catalog or a file. Every size is a problem of its own, made from the file with one number
+    PROBLEM is a name of the catalog or a file. Every size is a separate problem, made from the file with one number
     changed and kept in the run's folder; all are measured in one run. A table for each quantity follows with the
     exponent k of cost ~ size^k and its interval, and the sizes at which cells change places.
 
     A problem without a batch gets one whose initial states are drawn around its own. Over points, a grid keeps its
-    stretch of space. Over span, the time span grows by whole factors, and the number of steps with it: how the memory
-    of a gradient grows tells what each kind keeps of a step. Over parameters, theta grows by the width of the network
+    stretch of space. Over span, the time span grows by whole factors, and the number of steps with it: the growth of a
+    gradient's memory shows what each kind keeps of a step. Over parameters, theta grows by the width of the network
     while the equations stay the same. Over these two, without a method or a sensitivity named, every kind of gradient
     of each adapter's first recommended method is measured. Variants are not trained.
     """
@@ -176,7 +176,7 @@ def _of_gradients(selection: dict[str, Any], made: Family) -> dict[str, Any]:
 
 
 def _staged(selection: dict[str, Any], made: Family, over: str, **options: Any) -> int:
-    """Plan with the problem files in a folder of their own; they move into the run's as soon as there is one."""
+    """Plan with the problem files in a separate folder; they move into the run's as soon as there is one."""
     from tempfile import TemporaryDirectory
 
     from sciml_bench.errors import ProblemError

@@ -106,7 +106,7 @@ def _finish(writer: Writer, measured: Measured, seed: int, interrupted: bool, as
 
 @contextmanager
 def _telling() -> Iterator[Tell]:
-    """What tells of progress: a bar on a terminal, now and then a line elsewhere."""
+    """Reports progress: a bar on a terminal, now and then a line elsewhere."""
     if not sys.stderr.isatty():
         yield _lines
         return

@@ -46,11 +46,11 @@ OBJECTS = {
         "gelu_tanh": 'nn.GELU(approximate="tanh")',
     },
 }  # fmt: skip
-"""What a layer of a network is given as its activation, by target and name. JAX's ``gelu`` is the approximation."""
+"""The activation of a layer of a network, by target and name. JAX's ``gelu`` is the approximation."""
 
 
 def formula(activation: str, z: Node) -> Node:
-    """The activation of a number, without branches where there is such a form."""
+    """The activation of a number, without branches if possible."""
     match activation:
         case "identity":
             return z

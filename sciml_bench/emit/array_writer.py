@@ -31,7 +31,7 @@ class Item(NamedTuple):
 
 
 def prepared(context: Context, items: Sequence[Item], taken: Iterable[str]) -> str:
-    """``prepared(p)``, which gives the values of these items. Its own names are none of those that are taken."""
+    """``prepared(p)``, which gives the values of these items. Avoids the names in ``taken``."""
     outputs = [expr for item in items for expr in item.exprs]
     program = straight_line([], outputs, taken)
     printer = printer_of_p(context)
@@ -45,7 +45,7 @@ def prepared(context: Context, items: Sequence[Item], taken: Iterable[str]) -> s
 
 
 def printer_of_p(context: Context) -> Printer:
-    """A printer where there is no state."""
+    """A printer without a state."""
     printer = context.printer()
     printer.target = replace(context.target, constant=context.target.constant.replace("y.dtype", "p.dtype"))
     return printer
@@ -57,7 +57,7 @@ def given(names: Sequence[str]) -> list[str]:
 
 
 def as_tuple(values: Sequence[str]) -> str:
-    """Code of a tuple, in lines of their own where the values are long."""
+    """Code of a tuple, in separate lines if the values are long."""
     if sum(map(len, values)) > 90:
         return "(\n" + "".join(f"        {value},\n" for value in values) + "    )"
     return f"({', '.join(values)}{',' * (len(values) == 1)})"
@@ -89,7 +89,7 @@ _FUNCTIONS = {"reciprocal": "torch.reciprocal({})", "sqrt": "torch.sqrt({})", "s
 
 
 class ArrayWriter:
-    """Writes one module's functions. What is named for them is no name of the problem."""
+    """Writes one module's functions. Their names differ from the names of the problem."""
 
     def __init__(self, context: Context):
         self.context = context
@@ -169,7 +169,7 @@ class ArrayWriter:
         return name
 
     def _with_units(self, level: int, z: str, entries: list[int], needed: set[int]) -> str:
-        """The vector with the units of a level, those of one kind computed at once."""
+        """The vector with the units of a level; units of one kind are computed at once."""
         kinds: dict[str | Node, list[int]] = {}
         for entry, unit in self._forms.units.items():
             if unit.level == level and entry in needed:
@@ -361,6 +361,6 @@ def _numbers(values: Sequence[Node]) -> str:
 
 
 def _comment(head: str, items: Sequence[str]) -> list[str]:
-    """A comment that lists what columns mean, in lines of their own."""
+    """A comment that lists the meaning of columns, in separate lines."""
     return textwrap.wrap(head + ", ".join(items) + ".", 118, initial_indent="# ", subsequent_indent="# ",
                          break_long_words=False, break_on_hyphens=False)  # fmt: skip

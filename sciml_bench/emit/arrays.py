@@ -1,4 +1,4 @@
-"""Right-hand sides of scalar problems in few array operations, for libraries that run each operation by itself.
+"""Right-hand sides of scalar problems in few array operations, for libraries that run each operation separately.
 
 There an operation costs about a microsecond, however few numbers it computes, and a hundred rates are one operation
 as a vector. Modules have ``prepared(p)``, all that depends on the parameters alone, which a solve computes once, and
@@ -17,7 +17,7 @@ from sciml_bench.emit.rows import ENTRIES_PER_OPERATION
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.problem.model import Problem, symbol
 
-# What a function of emitted source costs where a library runs each operation by itself.
+# The cost of a function of emitted source in libraries that run each operation separately.
 
 # Measured in PyTorch 2.13 on one core, where a product of two numbers is 1: taking an array apart, and putting numbers
 # together, cost more the more they are; a number of Python's own is made an array first.
@@ -77,7 +77,7 @@ def _of_array(node: ast.AST) -> int:
 
 
 WORTH = 1.25
-"""How many times fewer operations arrays must take: differentiating one takes more than differentiating a number."""
+"""Arrays must take this many times fewer operations: differentiating one takes more than differentiating a number."""
 
 
 def has_arrays(problem: Problem) -> bool:

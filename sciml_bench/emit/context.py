@@ -1,4 +1,4 @@
-"""What the functions of one emitted module share: names, shapes, constants, how flat arrays are taken apart."""
+"""Shared parts of the functions of one emitted module: names, shapes, constants, unpacking of flat arrays."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Context:
             return self._hoist(self._elements(expression))
 
     def all_expressions(self) -> list[Node]:
-        """Every expression of the problem: of its right-hand side, and of what is computed around the solve."""
+        """Every expression of the problem: of its right-hand side, and of computations around the solve."""
         return _expressions(self.problem)
 
     def _elements(self, expression: Node) -> Node:
@@ -163,7 +163,7 @@ class Context:
         return name
 
     def matrix(self, name: str, definition: str) -> str:
-        """The name under which the module has a constant of :attr:`matrices`; it is no other name of the module."""
+        """The module's name for a constant of :attr:`matrices`; no other name of the module is the same."""
         if name not in self.constant_names:
             self.constant_names[name] = self.free_name(name)
             self.matrices[self.constant_names[name]] = f"{self.constant_names[name]} = {definition}"
@@ -262,7 +262,7 @@ class Context:
 
 
 def element_symbol(name: str, index: int) -> Symbol:
-    """The scalar that stands for one element of a vector that is only read by element."""
+    """The scalar for one element of a vector that is read only by element."""
     return Symbol(f"{name}_{index}", real=True)
 
 
@@ -335,7 +335,7 @@ def _unpacked(names: list[str], how: str, array: str) -> str:
 
 
 def joined(rows: list[str]) -> str:
-    """Items of a list, in lines of their own where they are long."""
+    """Items of a list, in separate lines if they are long."""
     text = ", ".join(rows)
     if len(text) <= 90:
         return text

@@ -21,7 +21,7 @@ def filled(problem: Problem) -> Problem:
 
 
 def _with(problem: Problem, made: Callable[[Node], Node]) -> Problem:
-    """The problem with other expressions; itself where none is another one, as what it has computed is kept then."""
+    """The problem with other expressions; the same object if none changed, which keeps its cached results."""
 
     def or_none(expression: Node | None) -> Node | None:
         return None if expression is None else made(expression)

@@ -1,8 +1,9 @@
 """Right-hand sides of small fields with all that is linear as one matrix, for libraries that run each operation alone.
 
-There an operation costs microseconds whatever its size, and a stencil is five of them. What is linear in the fields,
-stencils and multiples, is the product of one matrix with the flat state instead, made of the parameters once a solve;
-what is not stays as it is written. A matrix of n² numbers costs more than the stencils from some size on.
+There an operation costs microseconds whatever its size, and a stencil is five of them. Instead, the terms that are
+linear in the fields (stencils and multiples) become the product of one matrix with the flat state, made of the
+parameters once a solve; the other terms stay as written. A matrix of n² numbers costs more than the stencils from some
+size on.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from sciml_bench.problem.operators import (
 )
 
 LARGEST = 192
-"""Up to so many states: a gradient through a larger matrix costs more than one through the stencils of two fields."""
+"""Most states: a gradient through a larger matrix costs more than one through the stencils of two fields."""
 
 _STENCILS = (Laplacian, Difference, Shift)
 _PLACED = '''\
@@ -97,7 +98,7 @@ def _placed(blocks: list[tuple[str, str]], shape: str) -> str:
 
 
 class _Split:
-    """Takes equations apart into what is linear in the fields, what is constant, and the rest."""
+    """Splits equations into linear terms in the fields, constant terms, and the rest."""
 
     def __init__(self, context: Context):
         self.context = context
@@ -208,7 +209,7 @@ class _Split:
         return "\n\n".join(functions)
 
     def _with_rest(self, program: Program, product: str) -> list[str]:
-        """Lines that compute what is not linear and add it to the product."""
+        """Lines that compute the nonlinear terms and add them to the product."""
         context, used = self.context, symbols_of(program)
         lines = [*context.unpack_parameters(used)] if used & set(self._parameters()) else []
         lines += context.unpack_state(used)

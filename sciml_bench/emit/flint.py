@@ -30,10 +30,10 @@ _UNIT = Span(sympy.S.Zero, sympy.S.One)
 class FlintSource:
     """An emitted module without its constants.
 
-    ``text`` defines ``rhs(t, y, p)`` (a list of n), ``jacobian(t, y, p)`` (a list of the entries at ``pattern``,
-    pairs of row and column) and ``pullback(t, y, p, v)`` (two lists, v·∂f/∂y of n and v·∂f/∂p). ``constants`` maps
-    the global names that the text reads to exact numbers. ``conditions`` are those that the text evaluates, by their
-    numbers: the functions ``above``, ``above_or_at`` and ``sign`` take the number as their second argument.
+    ``text`` defines ``rhs(t, y, p)`` (a list of n), ``jacobian(t, y, p)`` (a list of the entries at ``pattern``, pairs
+    of row and column) and ``pullback(t, y, p, v)`` (two lists, v·∂f/∂y of n and v·∂f/∂p). ``constants`` maps the
+    global names that the text reads to exact numbers. ``conditions`` are the conditions that the text evaluates, by
+    their numbers: the functions ``above``, ``above_or_at`` and ``sign`` take the number as their second argument.
     """
 
     text: str
@@ -61,7 +61,7 @@ def flint_source(system: ScalarSystem, span: Span = _UNIT, values: Sequence[Expr
     symbols.update({symbol: f"p{i}" for i, symbol in enumerate(system.p)})
     seeds = {Symbol(f"_seed{i}"): f"v{i}" for i in range(len(system.outputs))}
     graph = Graph(symbols | seeds, _OfTime(system, span, values))
-    # The solution goes on where a quotient is 0/0 at a single point.
+    # The solution continues where a quotient is 0/0 at a single point.
     for target, expr in system.statements:
         graph.define(target, without_removable_points(expr))
     outputs = [graph.expression(without_removable_points(expr)) for expr in system.outputs]
@@ -92,7 +92,7 @@ class _OfTime:
         self._decider = Decider(system.t, dict(zip(system.p, values, strict=False)), self._statements)
 
     def holds(self, condition: Basic) -> bool | None:
-        """Return whether a condition holds; ``None`` where it depends on more than the time."""
+        """Return whether a condition holds; ``None`` if it depends on more than the time."""
         held = self._asked(self._decider.holds, condition)
         if held is not None or not isinstance(condition, sympy.And | sympy.Or):
             return held
@@ -110,11 +110,11 @@ class _OfTime:
         return None
 
     def sign(self, expr: Expr) -> int | None:
-        """The sign of an expression; ``None`` where it depends on more than the time."""
+        """The sign of an expression; ``None`` if it depends on more than the time."""
         return self._asked(self._decider.sign, expr)
 
     def floor(self, expr: Expr) -> int | None:
-        """The largest integer that is not above an expression; ``None`` where it depends on more than the time."""
+        """The largest integer not above an expression; ``None`` if it depends on more than the time."""
         return self._asked(self._decider.floor, expr)
 
     def _asked(self, question: Callable[[Any, Span], int], about: Basic) -> Any:
@@ -133,7 +133,7 @@ class _OfTime:
             raise UnsupportedExpression(f"when '{about}' changes cannot be decided: {error}") from None
 
     def _has_states(self, expr: Basic) -> bool:
-        """Return whether it depends on a state, also through what has been defined before."""
+        """Return whether it depends on a state, also through earlier definitions."""
         return any(self._is_of_states(symbol) for symbol in expr.free_symbols)
 
     def _is_of_states(self, symbol: Any) -> bool:

@@ -33,7 +33,7 @@ VALUE = "value"
 
 
 class NotArrays(Exception):
-    """An expression holds what is not written as array operations: a condition, or a power of two quantities."""
+    """An expression that cannot be written as array operations: a condition, or a power of two quantities."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Affine:
 
     @property
     def entry(self) -> int | None:
-        """The entry that this form is, itself; ``None`` where it is anything else."""
+        """Index of the single entry that this form equals, or ``None``."""
         if self.constant == 0 and len(self.weights) == 1 and self.weights[0][1] == 1:
             return self.weights[0][0]
         return None
@@ -55,7 +55,7 @@ ONE = Affine((), sympy.S.One)
 
 Factors: TypeAlias = tuple[Affine, ...]
 Polynomial: TypeAlias = Mapping[Factors, Node]
-"""The coefficient of each product; that of the empty product is the constant. A product of one factor is an entry."""
+"""The coefficient of each product; the empty product's is the constant. A product of one factor is an entry."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Unit:
 
 
 class Forms:
-    """Rewrites expressions. ``units`` are those that were met, by entry; ``of_time`` the entries of the time alone."""
+    """Rewrites expressions. ``units`` are the units met so far, by entry; ``of_time`` the entries of the time alone."""
 
     def __init__(self, states: Iterable[Symbol], parameters: Iterable[Symbol], time: Symbol):
         self.states = list(states)
@@ -84,7 +84,7 @@ class Forms:
         self._entries: dict[tuple[str | Node, frozenset[tuple[Factors, Node]]], int] = {}
 
     def define(self, name: Symbol, expr: Node) -> None:
-        """Let a symbol stand for an expression in those that follow."""
+        """Define a symbol as an expression for the following ones."""
         self._known[name] = self.of(expr)
         self.names.add(name)
 
@@ -125,7 +125,7 @@ class Forms:
         raise NotArrays(f"{type(expr).__name__} of states")
 
     def _of_time(self, expr: Node) -> Polynomial:
-        """What depends on the time and parameters alone is computed as a number; sums and products by their parts."""
+        """Expressions of the time and parameters alone are computed as a number; sums and products by their parts."""
         if isinstance(expr, sympy.Add):
             return total(self.of(argument) for argument in expr.args)
         if isinstance(expr, sympy.Mul):

@@ -35,11 +35,12 @@ class UnsupportedExpression(ValueError):
 
 @dataclass(frozen=True)
 class Node:
-    """One operation. ``operation`` is ``constant``, ``input``, ``+``, ``-``, ``*``, ``/``, ``neg``, ``sqrt``,
-    ``pow`` (constant exponent), ``min``, ``max``, ``above`` or ``above_or_at`` (1 where the operand is positive, or not
-    negative, else 0), ``choose`` (the second operand where the first is 1, else the third) or the name of a function;
-    ``operands`` are indices of nodes. ``value`` is a constant, the name of an input, of a condition its number, or of a
-    moment that of its factors."""
+    """One operation. ``operation`` is ``constant``, ``input``, ``+``, ``-``, ``*``, ``/``, ``neg``, ``sqrt``, ``pow``
+    (constant exponent), ``min``, ``max``, ``above`` or ``above_or_at`` (1 if the operand is positive, or not
+    negative; otherwise 0), ``choose`` (the second operand if the first is 1, otherwise the third) or the name of a
+    function; ``operands`` are indices of nodes. ``value`` is a constant, the name of an input, a condition's
+    number, or a moment's factors.
+    """
 
     operation: str
     operands: tuple[int, ...] = ()
@@ -47,7 +48,7 @@ class Node:
 
 
 class Branches(Protocol):
-    """Settles what depends on the time alone; ``None`` stands for what depends on more."""
+    """Decides conditions that depend only on the time; ``None`` for the others."""
 
     def holds(self, condition: Basic) -> bool | None:
         """Return whether a condition holds."""
@@ -149,7 +150,7 @@ class Graph:
         return self._node(Node(name, operands))
 
     def power(self, base: int, exponent: Expr) -> int:
-        """base ** exponent for a constant exponent: products and square roots where they will do."""
+        """base ** exponent for a constant exponent: products and square roots if possible."""
         if exponent.is_negative:
             return self.divide(self.one, self.power(base, -exponent))
         if exponent == HALF:
@@ -178,7 +179,7 @@ class Graph:
         return self._known[expr]
 
     def define(self, target: Symbol, expr: Expr) -> None:
-        """Let a symbol stand for an expression in those that follow."""
+        """Define a symbol as an expression for the following ones."""
         self._known[target] = self.expression(expr)
 
     def _build(self, expr: Expr) -> int:
@@ -202,7 +203,7 @@ class Graph:
             return self._number_of(expr)
         children = [self._constant_of(self.expression(cast(Expr, argument))) for argument in expr.args]
         if all(child is not None for child in children):
-            # Symbols that stand for numbers and decided conditions are put in.
+            # Symbols of numbers and decided conditions are replaced.
             return self._number_of(expr.func(*cast(list[Expr], children)))
         if isinstance(expr, sympy.Add):
             return self._sum(expr)
@@ -235,7 +236,7 @@ class Graph:
         return None if self._branches is None else self._branches.holds(condition)
 
     def _indicator(self, condition: Any) -> int:
-        """A node that is 1 where a condition holds, else 0."""
+        """A node that is 1 if a condition holds, otherwise 0."""
         held = self._holds(condition)
         if held is not None:
             return self.one if held else self.zero

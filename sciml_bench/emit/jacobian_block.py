@@ -11,7 +11,7 @@ from sciml_bench.problem.operators import Node
 
 @dataclass(frozen=True)
 class Variable:
-    """What is differentiated with respect to: a symbol, and the number of its elements."""
+    """A variable of differentiation: a symbol, and the number of its elements."""
 
     symbol: Symbol
     size: int
@@ -29,5 +29,5 @@ class Block:
 
     @property
     def is_zero(self) -> bool:
-        """Return whether there is no derivative."""
+        """Return whether the derivative is zero everywhere."""
         return self.diagonal == 0 and not self.matrices

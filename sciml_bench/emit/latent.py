@@ -1,7 +1,7 @@
-"""What stands around the solve as source text: data of the trajectories, initial values from theta, observed losses.
+"""Computations around the solve as source text: data of the trajectories, initial values from theta, observed losses.
 
 JAX and NumPy write the functions of one trajectory, which programs map over the rows of ``GIVEN``; PyTorch and
-TensorFlow those of all trajectories at once, with the components along the last axis.
+TensorFlow write functions of all trajectories at once, with the components along the last axis.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sciml_bench.problem.model import Problem, State, symbol, to_double
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.operators import Node
 
-# Derivatives of what stands around the solve, for NumPy, which has none of its own: entry by entry, from formulas.
+# Derivatives of computations around the solve, for NumPy, which has no automatic ones: entry by entry, from formulas.
 
 _SEEDS = {
     "sum_of_squares": "2*residual",
@@ -37,7 +37,7 @@ def latent_derivatives(context: Context, subject: str, residual: str) -> list[st
     """``initial_jacobian(…, p)`` (n_states, n_parameters) and ``loss_gradient(ys, …, p)``.
 
     The latter gives two arrays, the derivatives by the states (n_times, n_states) and by the parameters
-    (n_parameters,). ``subject`` is the code of what the loss looks at, ``residual`` that of what it sums up.
+    (n_parameters,). ``subject`` is the code of the observed values, ``residual`` the code of the summed ones.
     """
     problem = context.problem
     start = scalarise_start(problem)
@@ -124,8 +124,8 @@ def _loss_gradient(problem: Problem, data: list[str], subject: str, residual: st
 def latent_sources(context: Context) -> list[str]:
     """``GIVEN`` with the data of the trajectories, ``initial_state(…)`` and ``loss(ys, …)``.
 
-    Both take the data, then what ``rhs`` takes after t and y with all networks, of which ``rhs`` itself has those that
-    ``RHS_NETWORKS`` counts. ``initial_state`` gives y0, and where the loss has a penalty that too.
+    Both take the data, then the arguments of ``rhs`` after t and y with all networks; ``rhs`` itself takes the
+    networks counted by ``RHS_NETWORKS``. ``initial_state`` gives y0, and the penalty if the loss has one.
     """
     initial = _initial_state(context)
     parts = [_constants(context, "ONES" in initial), initial]
@@ -178,7 +178,7 @@ def _array(given: Given, batched: bool, whole: bool) -> str:
 
 
 def _taken(context: Context, used: set[Node] | None = None) -> list[str]:
-    """What the functions take after the data: p and the networks, of the latter those used where they are told."""
+    """The arguments of the functions after the data: p and the networks, all or only the used ones."""
     suffix = "" if context.target.modules else "_weights"
     networks: tuple[Network, ...] = context.problem.networks
     if used is not None:
@@ -295,20 +295,20 @@ def _loss(context: Context) -> str:
 
 
 def _residual(context: Context, subject: str, lines: list[str]) -> str:
-    """What the loss sums up, of what it looks at; the constants that it reads are added to the lines."""
+    """The residual of the observed values; the constants that it reads are added to the lines."""
     loss = context.problem.loss
     return _less_data(context, subject) if loss.given else residual_source(loss, context.target, lines, subject)
 
 
 def _subject(context: Context) -> str:
-    """What the loss looks at, of ``ys``."""
+    """The observed values, from ``ys``."""
     loss = context.problem.loss
     ys = "ys" if loss.at == "saved" else "ys[-1]"
     return ys if loss.of is None else _seen(context, ys)
 
 
 def _seen(context: Context, ys: str) -> str:
-    """What the loss looks at, at every time that it takes."""
+    """The observed values, at every time of the loss."""
     used = context.resolve(context.problem.loss.of).free_symbols
     rest = ", ".join(_taken(context, used))
     if ys == "ys" and context.target.mapped:

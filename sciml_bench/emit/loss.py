@@ -104,7 +104,7 @@ def loss_source(problem: Problem, target: Target) -> str:
 
 
 def term_source(kind: str, residual: str, target: Target) -> str:
-    """What is summed up of a residual."""
+    """The summed term of a residual."""
     return {
         "sum_of_squares": f"{residual}**2",
         "sum_of_magnitudes": f"{target.functions['abs']}({_bare(residual)})",
@@ -135,7 +135,7 @@ def _bare(residual: str) -> str:
 
 
 def _constant(name: str, values: tuple[float, ...], target: Target, lines: list[str]) -> str:
-    """A literal where all values are equal, else the name of a module constant."""
+    """A literal if all values are equal, otherwise the name of a module constant."""
     if len(set(values)) == 1:
         return repr(values[0])
     array = f"np.array([{', '.join(repr(value) for value in values)}])"

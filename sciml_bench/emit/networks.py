@@ -110,7 +110,9 @@ _MODULES = {
 
 
 def network_arguments(context: Context) -> list[str]:
-    """What ``rhs`` takes after t, y and p: each network that it uses, or where it is a function its weights."""
+    """The arguments of ``rhs`` after t, y and p: each network that it uses, or the weights of a network that is a
+    function.
+    """
     return _values(context, context.problem.rhs_networks)
 
 

@@ -1,9 +1,9 @@
 """Functions of scalar problems that Numba compiles: every value a number, every array written in place.
 
-``derivative(t, y, dy, p)`` is what solvers in C call through a function pointer. No function returns an array: handing
-one to Python costs twice as much as the whole of a small function. Those with sensitivities take as many of them as
-their arrays have room for, the first of which is to theta's component ``first``; so a few can be solved for at a time.
-Division by zero gives infinity, as in NumPy and in the solvers, not an exception.
+Solvers in C call ``derivative(t, y, dy, p)`` through a function pointer. No function returns an array: handing one to
+Python costs twice as much as the whole of a small function. Functions with sensitivities take as many of them as their
+arrays hold, the first one for theta's component ``first``; so a few can be solved for at a time. Division by zero
+gives infinity, as in NumPy and in the solvers, not an exception.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ def refuse_arrays(problem: Problem, target: str) -> None:
 
 
 def numba_functions(context: Context) -> list[str]:
-    """``derivative``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, see :mod:`.source`; of vectors and fields
-    those of :mod:`.numba_fields`."""
+    """``derivative``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, see :mod:`.source`; for vectors and
+    fields the functions of :mod:`.numba_fields`.
+    """
     if not context.problem.all_scalar:
         return field_functions(context)
     variation = Variation(context)
@@ -78,7 +79,7 @@ class _Writer:
         return _function("derivative(t, y, dy, p)", [*lines, *self._assigned("dy", enumerate(values))])
 
     def jacobian(self) -> str:
-        """The Jacobian, written into ``out``, which has it row by row; what is always zero is not written."""
+        """The Jacobian, written into ``out`` row by row, without entries that are always zero."""
         entries = self.variation.jacobian
         lines, values = self._body([], list(entries.values()))
         places = (i * self.n + k for i, k in entries)
@@ -110,8 +111,9 @@ class _Writer:
         return _function("augmented(t, y, out, p, first)", lines)
 
     def augmented_jacobian(self) -> str:
-        """Its derivatives, written into the flat ``out``: those of the Jacobian where ``diagonal[block, entry]`` says,
-        and those that couple a sensitivity with the state where ``below[sensitivity, entry]`` says."""
+        """Its derivatives, written into the flat ``out``: the Jacobian's at the places ``diagonal[block, entry]``, and
+        the coupling of a sensitivity with the state at ``below[sensitivity, entry]``.
+        """
         variation = self.variation
         entries, curvature, mixed = variation.jacobian, variation.curvature, variation.mixed
         lines, values = self._body([], [*entries.values(), *curvature.values(), *mixed.values()])
@@ -166,7 +168,7 @@ class _Writer:
         return [f"    {names.get(s, s.name)} = {array}[{i}]" for i, s in enumerate(symbols) if s in used]
 
     def _read_along(self, tangent: Tangent) -> list[str]:
-        """The sensitivities of one column, those that are used."""
+        """The used sensitivities of one column."""
         expressions = (*tangent.outputs, *(expr for _, expr in tangent.named))
         used = {s for expr in expressions for s in expr.free_symbols}
         return [f"        {s} = y[{_after_j(i)}]" for i, s in enumerate(tangent.direction) if s in used]

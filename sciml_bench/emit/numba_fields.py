@@ -56,13 +56,13 @@ class _Writer:
         self._forcing = derivatives(dict(enumerate(points.equations)), self._theta)
 
     def _by_variable(self, expressions: Iterable[Node]) -> dict[tuple[int, Symbol], Node]:
-        """(index, variable) → derivative, those that are not always zero."""
+        """(index, variable) → derivative, without derivatives that are always zero."""
         variables = list(self._points.variables)
         found = derivatives(dict(enumerate(expressions)), variables)
         return {(index, variables[k]): entry for (index, k), entry in found.items()}
 
     def constants(self) -> str:
-        """The tables of places and of what is fixed at each point."""
+        """The tables of places and of the fixed values at each point."""
         points = self._points
         coupled = [(s, *points.variables[variable]) for s, variable in self._entries]
         lines = [
@@ -120,8 +120,9 @@ class _Writer:
         return _function("jacobian(t, y, out, p, points, places)", [*_CLEARED, *body])
 
     def coupling(self) -> str:
-        """What couples sensitivity j with the state, into ``out`` where ``places[j, entry]`` says: the derivative of
-        each entry of the Jacobian in the direction of that sensitivity, and by the parameter that it is to."""
+        """The coupling of sensitivity j with the state, into ``out`` at ``places[j, entry]``: the derivative of each
+        entry of the Jacobian in the direction of that sensitivity, and by its parameter.
+        """
         curved = self._by_variable(self._entries.values())
         mixed = derivatives(dict(enumerate(self._entries.values())), self._theta)
         before, inside, values = self._body([*curved.values(), *mixed.values()], [variable for _, variable in curved])
@@ -146,7 +147,7 @@ class _Writer:
         return _function("coupling(t, y, out, p, first, points, places)", [*_CLEARED, *body])
 
     def _slopes(self) -> tuple[list[Node], list[list[tuple[int, int, Symbol]]]]:
-        """What sensitivities are multiplied by, each once; and for each equation (index of a slope, sign, variable)."""
+        """The factors of the sensitivities, each once; and for each equation (index of a slope, sign, variable)."""
         slopes: dict[Node, int] = {}
         rows: list[list[tuple[int, int, Symbol]]] = [[] for _ in self._equations]
         for (s, variable), entry in self._entries.items():
@@ -156,7 +157,7 @@ class _Writer:
         return list(slopes), rows
 
     def _tangent(self, row: Sequence[tuple[int, int, Symbol]], names: Sequence[str]) -> str:
-        """J s of one equation; what is multiplied by the same is added up first."""
+        """J s of one equation; terms with the same factor are added up first."""
         groups: dict[int, list[tuple[int, str]]] = {}
         for index, sign, variable in row:
             groups.setdefault(index, []).append((sign, self._directions[variable]))
@@ -200,7 +201,7 @@ class _Writer:
         return before, lines, list(program.outputs)
 
     def _read(self, used: set[Symbol], along: Iterable[Symbol]) -> list[str]:
-        """Lines that say where values are, and read those that are used."""
+        """Lines that give the places of values, and read the used ones."""
         points = self._points
         read = {variable: where for variable, where in points.variables.items() if variable in used}
         places = {place for _, place in read.values()} | {points.variables[variable][1] for variable in along}
@@ -211,7 +212,7 @@ class _Writer:
         return [*lines, *(["grid_point = points[point, 0]", *fixed] if fixed else [])]
 
     def _without_invariants(self, expr: Node, invariants: dict[Node, Symbol]) -> Node:
-        """The expression with what is the same for all points moved before the loop."""
+        """The expression with parts that are the same for all points moved before the loop."""
         if expr.is_number or isinstance(expr, Symbol):
             return expr
         if expr.free_symbols.isdisjoint(self._of_point):
@@ -238,7 +239,7 @@ class _Writer:
         return -invariants[value] if negative else invariants[value]
 
     def _by_parameter(self, added: Mapping[tuple[int, str], Node]) -> list[str]:
-        """What is added for each component of theta, (its index, target) → value, where there is a block for it."""
+        """The additions for each component of theta, (its index, target) → value, if it has a block."""
         printer = self._context.printer()
         lines: list[str] = []
         for j in sorted({j for j, _ in added}):

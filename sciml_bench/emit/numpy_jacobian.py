@@ -109,7 +109,7 @@ class _Function:
         return found
 
     def _broadcast(self, block: Block, expr: Node, shape: Shape, variable: Variable) -> Block:
-        """A scalar right-hand side of a vector state stands in every row."""
+        """A scalar right-hand side of a vector state is repeated in every row."""
         if block.is_zero or self._shape(expr) == shape:
             return block
         matrices = [f"np.broadcast_to({code}, ({size_of(shape)}, {variable.size}))" for code in block.matrices]

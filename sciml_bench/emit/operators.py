@@ -1,6 +1,6 @@
 """Source of the array operators that a problem uses, specialised to its grid and printed for a target.
 
-Every operator is one or a few array operations. ``{cat}`` stands for the target's concatenation along an axis.
+Every operator is one or a few array operations. ``{cat}`` is replaced by the target's concatenation along an axis.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The equations of fields at one point, in the values at that point and at those where its operators look.
+"""The equations of fields at one point, in the values at that point and at the neighbours of its operators.
 
-A *place* is where one gets from every point by the same steps: a table of points. Around a ring the steps add up, at an
-edge that mirrors they do not; so a place is known by its table, whatever led there.
+A *place* is reached from every point by the same steps: a table of points. Around a ring the steps add up, at an edge
+that mirrors they do not; so a place is identified by its table, however it was reached.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Table = NDArray[Any]
 
 
 def stepped(points, shape, axis, places, edge):
-    """The points so many places further along an axis, and which of them are on the grid; one that is not stays."""
+    """The points ``places`` further along an axis, and which of them are on the grid; a point off the grid stays."""
     at = np.stack(np.unravel_index(points, shape))
     size, own = shape[axis], at[axis].copy()
     further = own + places
@@ -43,9 +43,9 @@ class Points:
     """The points of a problem that :func:`~sciml_bench.problem.structure.why_not_local` does not refuse.
 
     ``equations`` has an expression a field. They hold ``variables``, the symbols of field ``s`` at place ``k``, and
-    ``fixed``, those of what has a value for each point before anything is computed; parameters and t, and the
+    ``fixed``, the symbols of values that each point has before anything is computed; parameters and t, and the
     ``spacings`` that operators divide by, are the same for all points. ``lines`` define the tables of the places and
-    the fixed values, ``_AT_k`` and arrays of the points; ``n_places`` is how many places there are.
+    the fixed values, ``_AT_k`` and arrays of the points; ``n_places`` is the number of places.
     """
 
     def __init__(self, context: Context, taken: set[str]):
@@ -141,7 +141,7 @@ class Points:
         return value if inside is True else Where(inside, value, self._at(edge, 0))
 
     def _step(self, place: int, axis: int, places: int, kind: str) -> tuple[int, Any]:
-        """The place further on, and the symbol of whether a point has one; True or False where it is so for all."""
+        """The place further on, and the symbol of whether a point has one; True or False if all points agree."""
         key = (place, axis, places, kind)
         if key not in self._steps:
             found, inside = stepped(self._tables[place], self.shape, axis, places, kind)

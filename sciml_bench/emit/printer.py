@@ -78,7 +78,7 @@ class Printer(PythonCodePrinter):
         return self.code(expression)
 
     def component(self, expression: Node) -> str:
-        """Code of a scalar of each trajectory, also where it is the same for all of a batch."""
+        """Code of a scalar of each trajectory, also if it is the same for all of a batch."""
         code = self.operand(expression)
         if self.target.batched and expression.free_symbols <= self.same_for_all:
             return f"{self.ones}*({code})"
@@ -231,7 +231,7 @@ class Printer(PythonCodePrinter):
     def _print_MatrixOf(self, expr: Any) -> str:
         matrix, vector = expr.args
         (rows,), (columns,) = self.shape(expr), self.shape(vector)
-        # What an operator prints is a call, which holds together as it is.
+        # An operator prints as a call, which needs no brackets.
         entries, x = (self.code(e) if isinstance(e, Operator) else self._atom(e) for e in (matrix, vector))
         return f"{self.target.reshape.format(entries, (rows, columns))} @ {x}"
 
@@ -326,7 +326,7 @@ def _literal(value: float) -> str:
     return repr(value)
 
 
-# The parent class has a method of its own for each function and condition that it knows; ours take their place.
+# The parent class has a separate method for each function and condition that it knows; ours replace them.
 for _name in (
     "sin",
     "cos",

@@ -1,4 +1,4 @@
-"""How many polynomials are computed at once: the way that takes the fewest array operations."""
+"""Several polynomials at once: the way with the fewest array operations."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ Index = tuple[int, ...]
 class ScalarSystem:
     """dy_i/dt = ``outputs[i]``, after the statements have been evaluated in order; ``t``, ``y`` and ``p`` are symbols.
 
-    Conditions in :class:`~sciml_bench.problem.operators.Where` may hold t, y and p; where they hold t alone they are
+    Conditions in :class:`~sciml_bench.problem.operators.Where` may hold t, y and p; if they hold t alone, they are
     constant between the problem's breakpoints.
     """
 
@@ -74,7 +74,7 @@ def scalarise(problem: Problem) -> ScalarSystem:
 
 
 def scalarise_start(problem: Problem) -> ScalarSystem:
-    """What is computed before the solve: the initial state, then the penalty of the loss where it has one.
+    """Computations before the solve: the initial state, then the penalty of the loss if it has one.
 
     It has no states; ``p`` are the parameters, then the data of the trajectory.
     """
@@ -82,7 +82,7 @@ def scalarise_start(problem: Problem) -> ScalarSystem:
 
 
 def scalarise_observed(problem: Problem) -> ScalarSystem:
-    """What the loss looks at in a state."""
+    """The observed values of a state."""
     return _Scalariser(problem).observed()
 
 
@@ -266,7 +266,7 @@ class _Scalariser:
         return body.xreplace(scalars)
 
     def _path_slope(self, expr: Node, channel: int) -> Node:
-        """One channel of the derivative of a path, interval by interval; its data are those of the one trajectory."""
+        """One channel of the derivative of a path, interval by interval, with the data of the one trajectory."""
         control = next(control for control in self.problem.controls if control.name == expr.args[0].name)
         (row,) = next(given.rows for given in self.problem.given if given.name == control.data)
         values = tuple(sympy.Rational(value) for value in row[channel :: control.channels])
@@ -285,7 +285,7 @@ class _Scalariser:
         return self._layers(expr, index)[-1][1]
 
     def _layers(self, expr: Node, index: Index) -> list[tuple[tuple[Node, ...], tuple[Node, ...]]]:
-        """What enters the activations of each layer and what leaves them, after the inputs; a statement a neuron."""
+        """The inputs and outputs of each layer's activations, after the network's inputs; a statement a neuron."""
         name, *arguments = expr.args
         network = self.networks[name.name]
         inputs = tuple(
@@ -311,7 +311,7 @@ class _Scalariser:
         return found
 
     def _recurrent(self, network: Network, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
-        """What a recurrent network ends with; a statement a neuron and time."""
+        """The output of a recurrent network; a statement a neuron and time."""
         ((layer, weights, biases),) = self._weights(network)
         tag, n = len(self._outputs), network.inputs
         times = [inputs[start : start + n] for start in range(0, len(inputs), n)]

@@ -1,7 +1,7 @@
 """Analytic Jacobians of problems whose states are all scalars, entry by entry, and their sensitivity equations.
 
-What Python runs is written so that it computes with Python's own floats, and makes a NumPy array once, of what is not
-always zero.
+Code for Python computes with Python's own floats, and makes a NumPy array once, of the entries that are not always
+zero.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sciml_bench.problem.operators import Node
 #: beyond, as products of matrices. Of 10 equations numbers take 1.8 µs and matrices 10, of 20 about 3 and 8, of 50
 #: twice as long as matrices.
 UNROLLED_UP_TO = 32
-# Up to so many entries a matrix is written row by row, which NumPy reads as fast as anything.
+# Matrices of at most this many entries are written row by row, which NumPy reads as fast as anything.
 _SMALL_MATRIX = 16
 # No quantity has a name that starts like this.
 _PLACES = "_PLACES_"
@@ -28,7 +28,7 @@ Entries = Mapping[tuple[int, int], Node]
 
 
 def scalar_jacobian_source(context: Context) -> str:
-    """``jacobian(t, y, p)``, and for NumPy what sensitivities need besides, see :mod:`.source`."""
+    """``jacobian(t, y, p)``, and for NumPy the further functions for sensitivities, see :mod:`.source`."""
     variation = Variation(context)
     if context.target.differentiates:
         return _for_tensorflow(context, variation)
@@ -46,7 +46,7 @@ class _Writer:
     def functions(self) -> list[str]:
         """All of them."""
         found = self._functions()
-        # Where entries of matrices go is known beforehand: converting lists of places costs as much as all the rest.
+        # The places of matrix entries are known beforehand: converting lists of places costs as much as all the rest.
         return ["\n".join([entries_of_jacobian(self.variation), *self._places]) + "\n", *found]
 
     def _functions(self) -> list[str]:
@@ -133,7 +133,7 @@ class _Writer:
         return _function("second_derivatives(t, y, p)", [*lines, f"    return {returned}"])
 
     def _columns(self) -> list[Tangent]:
-        """The tangent along each sensitivity, under names of its own."""
+        """The tangent along each sensitivity, under separate names."""
         taken = set(self.variation.taken)
         return [self.variation.tangent.along(str(j), taken) for j in range(self.m)]
 
@@ -158,7 +158,7 @@ class _Writer:
     def _made(
         self, name: str, places: Sequence[tuple[int, int]], values: Sequence[Node], shape: tuple[int, int]
     ) -> list[str]:
-        """Lines that make a matrix of what stands in these places."""
+        """Lines that make a matrix of the entries at these places."""
         printer = self.context.printer()
         rows, columns = shape
         codes = {place: printer.operand(value) for place, value in zip(places, values, strict=True)}

@@ -18,7 +18,7 @@ SLOPES = {kind.label: (sign, slope.label) for kind, (sign, slope) in DERIVATIVES
 
 
 def slope(graph: Graph, name: str, a: int, value: int) -> int:
-    """Return the node of the derivative of ``value``, the function ``name`` of ``a``; zero for what has steps only."""
+    """Return the node of the derivative of ``value``, the function ``name`` of ``a``; zero for a step function."""
     square = graph.multiply
     match name:
         case "sqrt":

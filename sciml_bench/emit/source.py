@@ -76,7 +76,7 @@ def invariants_function(context: Context, wanted: tuple[str, ...]) -> str:
 # Frameworks that have implicit-explicit methods.
 SPLIT_TARGETS = ("jax",)
 
-# Those whose code has no arrays but the flat ones; Numba's has loops over the points of others.
+# Targets with code of flat arrays only; Numba's code has loops over the points of others.
 NUMBER_BY_NUMBER = ("numba", "python")
 
 
@@ -142,8 +142,9 @@ def source(problem: Problem, target: str) -> str:
 
 
 def invariants_source(problem: Problem) -> str:
-    """A NumPy module whose ``invariants(t, y, p)`` has the values of the problem's invariants at one state; empty where
-    it has none, or where the initial state that they start from is computed."""
+    """A NumPy module whose ``invariants(t, y, p)`` has the values of the problem's invariants at one state; empty
+    without invariants, or if the initial state is computed.
+    """
     if not problem.invariants or problem.latent:
         return ""
     reduced, names = as_definitions(in_elementary_functions(problem))

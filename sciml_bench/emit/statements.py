@@ -14,7 +14,7 @@ from sciml_bench.problem.operators import At, IndexedSum, Node, PairMatrix, Tota
 
 @dataclass(frozen=True)
 class Statement:
-    """``symbol = expr``; temporaries have names that start with an underscore-free prefix of our own."""
+    """``symbol = expr``; temporaries have names with an underscore-free prefix."""
 
     symbol: Symbol
     expr: Node
@@ -72,7 +72,7 @@ def straight_line(named: Sequence[tuple[Symbol, Node]], outputs: Sequence[Node],
     targets = [symbol for symbol, _ in named] + [statement.symbol for statement in expander.statements]
     bodies = expanded + [statement.expr for statement in expander.statements]
     everything = [*bodies, *expanded_outputs]
-    # Where most terms of a sum are negative, SymPy looks at its opposite and misses products that others share with it.
+    # If most terms of a sum are negative, SymPy looks at its opposite and misses products that others share with it.
     hidden = [_with_sums(expr, sympy.Add, _HiddenSum) for expr in everything]
     shared, reduced = sympy.cse(hidden, symbols=_fresh("c", taken), order="none")
     values = [_with_sums(expr, _HiddenSum, sympy.Add) for expr in reduced]
@@ -84,7 +84,7 @@ def straight_line(named: Sequence[tuple[Symbol, Node]], outputs: Sequence[Node],
 def _without_numbers(
     statements: Sequence[Statement], outputs: Sequence[Node], tables: tuple[PairTable, ...]
 ) -> Program:
-    """The program with numbers in their places: as values of their own they would be no arrays of a target's."""
+    """The program with numbers substituted: as separate values they would not be arrays of a target's."""
     numbers: dict[Symbol, Node] = {}
     kept: list[Statement] = []
     for statement in statements:
@@ -101,7 +101,7 @@ class _HiddenSum(sympy.Function):
 
 
 def _with_sums(expr: Node, old: type[Node], new: type[Node]) -> Node:
-    """The expression with sums of one kind made into another, those that SymPy would turn into their opposite."""
+    """The expression with sums of one kind made into another, for sums that SymPy would turn into their opposite."""
 
     def visit(node: Node) -> Node:
         if not node.args:
@@ -125,7 +125,7 @@ def _fresh(prefix: str, taken: set[str]) -> Iterator[Symbol]:
 
 
 def _ordered(statements: list[Statement]) -> tuple[Statement, ...]:
-    """Depth-first order by dependency; keeps the given order where it is free."""
+    """Depth-first order by dependency; otherwise keeps the given order."""
     by_symbol = {statement.symbol: statement for statement in statements}
     done: dict[Symbol, Statement] = {}
 
@@ -142,7 +142,7 @@ def _ordered(statements: list[Statement]) -> tuple[Statement, ...]:
 
 
 class _PairExpander:
-    """Rewrites every indexed sum as statements over a table of pairs, so that sums share what they have in common."""
+    """Rewrites every indexed sum as statements over a table of pairs, so that sums share common parts."""
 
     def __init__(self, taken: set[str]):
         self.taken = taken

@@ -1,4 +1,4 @@
-"""What differs between the targets: names of functions, how arrays are taken apart and assembled."""
+"""Differences between the targets: names of functions, unpacking and assembling of arrays."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from dataclasses import dataclass, field, replace
 class Target:
     """One array library to print for.
 
-    ``module`` is the prefix of its functions. ``unpack`` and ``stack`` are format strings. ``traced`` is true where
+    ``module`` is the prefix of its functions. ``unpack`` and ``stack`` are format strings. ``traced`` is true if
     scalars are arrays of the library (every target but NumPy, whose scalars are Python floats). ``reserved`` are names
-    that a quantity cannot have in it. ``arrays``: every operation is run by itself, so that scalar problems are written
-    in as few of them as there can be, see :mod:`.arrays`; a compiler sees the numbers instead, and fuses them.
+    that a quantity cannot have in it. ``arrays``: every operation runs separately, so that scalar problems are written
+    in as few operations as possible, see :mod:`.arrays`; a compiler sees the numbers instead, and fuses them.
 
-    ``differentiates`` is false where the library takes no derivatives: its modules have their own. ``floats``: flat
-    parameters are Python's floats, and derivatives may be returned as such. ``tensors`` have a precision of their own:
-    times are cast to the state's. ``mapped``: what is written for one point or one trajectory is mapped over many.
-    ``products``: small powers are faster as products. ``matvec`` is a function in place of ``@``, ``axis`` the word for
-    one, and ``batch`` what is different where a state holds many trajectories.
+    ``differentiates`` is false if the library takes no derivatives: its modules have their own. ``floats``: flat
+    parameters are Python's floats, and derivatives may be returned as such. ``tensors`` have a separate precision:
+    times are cast to the state's. ``mapped``: code for one point or one trajectory is mapped over many. ``products``:
+    small powers are faster as products. ``matvec`` is a function in place of ``@``, ``axis`` the keyword for an axis,
+    and ``batch`` the differences for states of many trajectories.
 
     ``modules``: networks are objects that hold their weights; elsewhere they are functions, and take them.
     ``jacobian``: solvers are given the Jacobian of scalar problems. ``ones``, ``by_time`` and ``cross_entropy`` are
-    format strings of what stands around a solve: a one for each trajectory of so many, (batch, times, …) as (times,
-    batch, …), and the loss of outputs {0} with labels {1}.
+    format strings for code around a solve: a one for each of n trajectories, (batch, times, …) as (times, batch, …),
+    and the loss of outputs {0} with labels {1}.
     """
 
     name: str
@@ -102,7 +102,7 @@ TARGETS = {
         row_sum="", gather="", reshape="", fill="",
         functions=_functions("np"), traced=False,
     ),
-    # Numba compiles what is written for NumPy's scalars.
+    # Numba compiles code written for NumPy's scalars.
     "numba": Target(
         name="numba", module="np", imports=("import math", "import numpy as np", "from numba import njit"),
         unpack="{}", stack="np.array([{}])", concatenate="", constant="{}", array="{}", total="np.sum({})",

@@ -23,7 +23,7 @@ from sciml_bench.emit.statements import straight_line
 from sciml_bench.problem.model import symbol
 from sciml_bench.problem.operators import Node
 
-# Derivatives of expressions as they are printed: where a function jumps, its derivative is the one beside the jump.
+# Derivatives of expressions as printed: where a function jumps, its derivative is the one-sided one.
 
 
 def derivative(expr: Node, variable: Node) -> Node:
@@ -40,7 +40,7 @@ def _of_sums(expr: Node, variable: Node) -> Node:
     A reaction network of sixty species has sums of hundreds of terms, and each is differentiated sixty times.
     """
     if variable not in _free(expr) or isinstance(expr, Relational | BooleanFunction):
-        # A condition that several choices share is a value of its own.
+        # A condition that several choices share is a separate value.
         return sympy.S.Zero
     if expr == variable:
         return sympy.S.One
@@ -63,7 +63,7 @@ def _free(expr: Node) -> frozenset[Node]:
 
 
 Named = tuple[Symbol, Node]
-# Names that the functions have for things of their own.
+# The functions' own names.
 _LOCALS = ("t", "y", "p", "dy", "f", "j", "f_p", "by_state", "by_theta", "out")
 #: More second derivatives than these are not written out, as the text grows with the cube of the states.
 SECOND_DERIVATIVES = 4000
@@ -79,7 +79,7 @@ class Tangent:
 
     @property
     def read(self) -> list[Symbol]:
-        """What it reads besides the direction: slopes, and symbols of the right-hand side."""
+        """Its reads other than the direction: slopes, and symbols of the right-hand side."""
         own = {*self.direction, *(target for target, _ in self.named)}
         expressions = (*self.outputs, *(expr for _, expr in self.named))
         return sorted({s for expr in expressions for s in expr.free_symbols} - own, key=lambda s: s.name)
@@ -96,8 +96,9 @@ class Tangent:
 
 
 class Variation:
-    """What changes the right-hand side; ``theta`` are the parameters that sensitivities are to, none of them where
-    they are to the initial state."""
+    """The changes of the right-hand side; ``theta`` are the parameters of the sensitivities, empty for sensitivities
+    to the initial state.
+    """
 
     def __init__(self, context: Context):
         problem = context.problem
@@ -161,7 +162,7 @@ class Variation:
 
     @cached_property
     def slopes(self) -> list[Named]:
-        """What :attr:`tangent` multiplies with, the same for every direction."""
+        """The factors of :attr:`tangent`, the same for every direction."""
         return self._tangent[0]
 
     @cached_property
@@ -196,7 +197,7 @@ class Variation:
         return [(name, slope) for slope, name in slopes.items()], Tangent(tuple(direction), tuple(named), ends)
 
     def _short(self, slope: Node, slopes: dict[Node, Symbol]) -> Node:
-        """The slope itself where it is a number or a name, otherwise a name for it, or minus that."""
+        """The slope itself if it is a number or a name, otherwise a name for it, or minus that."""
         negative = slope.could_extract_minus_sign()
         size = -slope if negative else slope
         if size.is_Atom:
@@ -207,7 +208,7 @@ class Variation:
 
 
 def derivatives(expressions: dict[int, Node], variables: Sequence[Symbol]) -> dict[tuple[int, int], Node]:
-    """(index, variable's index) → derivative, those that are not always zero."""
+    """(index, variable's index) → derivative, without derivatives that are always zero."""
     found: dict[tuple[int, int], Node] = {}
     for index, expr in expressions.items():
         free = expr.free_symbols

@@ -36,7 +36,7 @@ def nobody() -> Iterable[int]:
 
 
 class CellRun:
-    """A worker process and what is seen around it. ``partners`` gives the processes of others in its group."""
+    """A worker process and its surroundings. ``partners`` gives the processes of others in its group."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class CellRun:
 
     @property
     def position(self) -> int:
-        """Where the worker waits."""
+        """The place at which the worker waits."""
         return self._watch.position
 
     @property
@@ -98,7 +98,7 @@ class CellRun:
         return None if ending is None else self._assembled(ending)
 
     def end(self) -> None:
-        """End the worker, of which nothing is wanted any more."""
+        """Kill the worker and discard its results."""
         self._watch.end()
 
     def _assembled(self, ending: Ending) -> Measurement:
@@ -127,12 +127,12 @@ def first_calls(task: Task) -> Task:
 
 
 def measures_energy(task: Task) -> bool:
-    """Return whether energy is measured in the steady loops, which then must not be taken apart."""
+    """Return whether energy is measured in the steady loops, which then must not be split."""
     return task.sampling.steady_s >= SHORTEST_WINDOW_S and bool(energy_counters(task.cell.device)[0])
 
 
 def _idle_watts(task: Task) -> float | None:
-    """What the machine draws before the worker starts; looked at only where the worker's loops can be long enough."""
+    """The machine's power before the worker starts; measured only if the worker's loops can be long enough."""
     if task.sampling.steady_s < SHORTEST_WINDOW_S:
         return None
     counters, reason = energy_counters(task.cell.device)
@@ -140,7 +140,7 @@ def _idle_watts(task: Task) -> float | None:
 
 
 def start_worker(command: list[str], folder: Path, variables: dict[str, str]) -> subprocess.Popen[bytes]:
-    """Start a worker in a session of its own. :class:`EngineError` if that fails."""
+    """Start a worker in a separate session. :class:`EngineError` if that fails."""
     try:
         return subprocess.Popen(
             command,

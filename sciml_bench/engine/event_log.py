@@ -1,4 +1,4 @@
-"""What one worker left: its events assembled with the way its process ended."""
+"""The result of one worker: its events and the end of its process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task
 from sciml_bench.record.training import PHASES, Trained
 
-# What a loop of calls is called in the sum of phases: the stacked bar of a cell shows kinds, not points.
+# The name of a loop of calls in the sum of phases: the stacked bar of a cell shows kinds, not points.
 _SUMS = {
     "gradient": "points",
     "solve": "points",
@@ -39,13 +39,13 @@ _SUMS = {
     "warm_up_solve": "warm_up",
 }
 
-# What frameworks do inside a first call has phases of its own in the sum.
+# The steps of frameworks inside a first call have separate phases in the sum.
 _FRAMEWORK_PHASES = ("trace", "lower", "compile")
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a worker's process ended. ``outcome`` is ``None`` when it had told its end."""
+    """The end of a worker's process. ``outcome`` is ``None`` if the worker had reported its end."""
 
     outcome: Outcome | None
     message: str
@@ -54,8 +54,6 @@ class Ending:
 
 
 class EventLog:
-    """The events of one worker so far."""
-
     def __init__(self, task: Task, spawn_start_ns: int, spawn_ns: int):
         self._task = task
         self._spawn_start_ns = spawn_start_ns
@@ -126,7 +124,7 @@ class EventLog:
             }
 
     def _complete_inside(self, event: PhaseDone) -> int:
-        """Take what a framework told of a call apart; how much of the call it was."""
+        """Split a call into the parts that a framework reported; returns how much of the call they were."""
         if sum(event.inside.values()) > event.ns:
             raise ProtocolError(f"the worker reported parts of {event.name} that are longer than the whole")
         inside_ns = 0
@@ -139,7 +137,7 @@ class EventLog:
         return inside_ns
 
     def _check_time(self, *durations_ns: int) -> None:
-        """No duration is negative or longer than the worker has lived: its clock is that of all processes."""
+        """No duration is negative or longer than the worker has lived: all processes share its clock."""
         lived_ns = time.perf_counter_ns() - self._spawn_start_ns
         for ns in durations_ns:
             if not 0 <= ns <= lived_ns:
@@ -160,7 +158,7 @@ class EventLog:
 def assemble(
     task: Task, log: EventLog, ending: Ending, observed: HostObservations, idle_watts: float | None = None
 ) -> Measurement:
-    """The measurement of a task from its worker's events and ending, and from what was seen around it."""
+    """The measurement of a task from its worker's events and end, and from observations around it."""
     outcome, phase, message = _verdict(task, log, ending)
     points = tuple(_point(task, log, index, outcome, phase, message) for index in range(len(task.points)))
     if points:
@@ -210,7 +208,7 @@ def _energy(end: End, idle_watts: float | None) -> dict[str, Any] | None:
 
 
 def _trials(log: EventLog, ending: Ending) -> tuple[Trial, ...]:
-    """The trials that were told, and the one that ended the worker, if one did."""
+    """The reported trials, and the one that ended the worker, if any."""
     if log.phase != PHASE or ending.outcome is None or log.point is None:
         return tuple(log.trials)
     draw = log.trials[-1].draw + (log.point <= log.trials[-1].point) if log.trials else 0
@@ -218,7 +216,7 @@ def _trials(log: EventLog, ending: Ending) -> tuple[Trial, ...]:
 
 
 def _training(task: Task, log: EventLog, ending: Ending) -> Trained | None:
-    """The training as it was told, or, where the worker did not get to its end, how that ended."""
+    """The reported training; if the worker did not get to its end, the outcome instead."""
     if task.training is None or log.trained:
         return log.training
     outcome, phase, message = _verdict(task, log, ending)
@@ -230,7 +228,7 @@ def _training(task: Task, log: EventLog, ending: Ending) -> Trained | None:
 
 
 def _verdict(task: Task, log: EventLog, ending: Ending) -> tuple[Outcome, str | None, str]:
-    """Return how the worker as a whole did: ok when it told every point and its end."""
+    """Return the outcome of the worker as a whole: ok if it reported every point and its end."""
     if ending.outcome is not None:
         return ending.outcome, log.phase, ending.message
     if log.end is None:

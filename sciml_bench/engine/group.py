@@ -37,10 +37,10 @@ def measure_cell(
 ) -> Measurement:
     """Measure one cell once, in a fresh process with its own session, private temporary folder and compile caches.
 
-    The caches are empty, or, for a cell whose caches are warm, filled by a process before, of which nothing is kept
-    but how long it took. Whatever the worker does ends in the measurement's outcome. ``on_event`` is called with every
-    event as it comes; what it raises ends the worker and is raised here, as is ``KeyboardInterrupt``. ``command`` is
-    called with the phase limit in seconds as its last argument. :class:`EngineError` when no process can be started.
+    The caches are empty, or, for a cell with warm caches, filled by an earlier process, which only leaves its
+    duration. Whatever the worker does ends in the measurement's outcome. ``on_event`` is called with every event as it
+    comes; an exception in it ends the worker and is raised here, as is ``KeyboardInterrupt``. ``command`` is called
+    with the phase limit in seconds as its last argument. :class:`EngineError` if a process cannot be started.
     """
     session = CellSession(task, limits, command, on_event)
     try:
@@ -60,10 +60,10 @@ def measure_group(
 ) -> Generator[Measurement, None, None]:
     """Measure cells that are compared with each other, each once in a process as in :func:`measure_cell`; in order.
 
-    One worker runs at any time. Each goes alone until its first steady loop; then those that are in the same loop take
-    turns in slices of ``measure.protocol.SLICE_S`` seconds, so that all of them see the same moments of
-    the machine. Where energy is measured, which needs whole loops, they run one after the other. ``on_event`` is called
-    with the index of the task. Closing the iterator ends all workers.
+    One worker runs at any time. Each runs alone until its first steady loop; then workers in the same loop take turns
+    in slices of ``measure.protocol.SLICE_S`` seconds, so that all of them see the same moments of the machine. If
+    energy is measured, which needs whole loops, they run one after the other. ``on_event`` is called with the index of
+    the task. Closing the iterator ends all workers.
     """
     if len(tasks) == 1 or any(map(measures_energy, tasks)):
         for index, task in enumerate(tasks):
@@ -129,7 +129,7 @@ class CellSession:
 
     @property
     def position(self) -> int:
-        """Where the worker waits, -1 when it has not started."""
+        """The place at which the worker waits, -1 before it has started."""
         return -1 if self._run is None else self._run.position
 
     @property
@@ -138,7 +138,7 @@ class CellSession:
         return set() if self._run is None or self.measurement is not None else self._run.pids
 
     def resume(self) -> Measurement | None:
-        """Start the worker, or let it go on, until it waits or ends; the measurement when it has ended."""
+        """Start the worker, or resume it, until it waits or ends; the measurement if it has ended."""
         if self._run is None:
             self.measurement = self._fill() if self._task.cell.caches == "warm" else None
             if self.measurement is not None:

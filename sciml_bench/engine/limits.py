@@ -1,4 +1,4 @@
-"""What a worker may use before it is ended."""
+"""Limits of a worker before it is ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sciml_bench.record.task import Task
 _DEFAULT_MEMORY_SHARE = 0.8
 
 COMPILING_S = 240.0
-"""What a framework may take to compile a model, or Julia an adjoint: half a minute to two, in every process."""
+"""Allowance for a framework that compiles a model, or Julia an adjoint: half a minute to two, in every process."""
 
 _FIRST = ("build", "first_solve", "first_gradient", "training_build", "training_first_step")
 
@@ -22,12 +22,11 @@ _FIRST = ("build", "first_solve", "first_gradient", "training_build", "training_
 class Limits:
     """Limits of one worker.
 
-    ``timeout_s`` bounds each phase, and each loop of calls at a point, in seconds in which the worker's processors were
-    its own (:mod:`sciml_bench.measure.patience`). ``memory_bytes`` bounds the resident memory of the worker and its
-    children; ``None`` for no limit but the machine's.
-    ``import_s`` bounds the import of the framework where it is larger: from a cold disk or on a busy machine that
-    takes long, and says nothing about a solver. ``first_s`` bounds the phases that compile where it is larger: building
-    and the first solve, gradient and step of training.
+    ``timeout_s`` bounds each phase, and each loop of calls at a point, in seconds of undisturbed processors
+    (:mod:`sciml_bench.measure.patience`). ``memory_bytes`` bounds the resident memory of the worker and its children;
+    ``None`` for only the machine's limit. ``import_s``, if larger, bounds the import of the framework: from a cold
+    disk or on a busy machine that takes long, and says nothing about a solver. ``first_s``, if larger, bounds the
+    phases that compile: building and the first solve, gradient and step of training.
     """
 
     timeout_s: float
@@ -58,7 +57,7 @@ def memory_limit_bytes() -> int:
 
 
 def adapter_variables(adapter: str) -> dict[str, str]:
-    """What the adapter of this name wants in its workers' environment; empty for a program without an adapter."""
+    """Environment variables of the workers of this adapter; empty for a program without an adapter."""
     try:
         return registry.adapter(adapter).variables()
     except UsageError:

@@ -1,6 +1,6 @@
 """One process for many cells of a framework: quick enough to look at all of them, not good enough to compare them.
 
-Its times sort cells by large factors. What is compared is measured in a fresh process each (``engine/group.py``).
+Its times sort cells by large factors. Comparisons need a fresh process for each cell (``engine/group.py``).
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class SharedWorker:
     def measure(self, task: Task, timeout_s: float | None = None, *, alone: bool = False) -> Measurement:
         """Measure a cell, in phases of at most ``timeout_s``; whatever happens ends in the measurement's outcome.
 
-        Its times from the start of the process hold the start and the import of the process's first cell: what they
-        would be in a process of its own. A cell that must be ``alone`` has one.
+        Its times from the start of the process hold the start and the import of the process's first cell: like the
+        times of a separate process. A cell that must be ``alone`` has one.
         """
         if alone:
             self._end()
@@ -97,7 +97,7 @@ class SharedWorker:
 
     def _started(self, task: Task, limits: Limits, start_ns: int) -> tuple[EventLog, WorkerWatch]:
         folder = Path(tempfile.mkdtemp(prefix="worker_", dir=self._folder.name))
-        # What an earlier process compiled is not to be found again.
+        # Results of an earlier process's compilation must not be reused.
         caches = folder / "compile_caches"
         make_caches(caches)
         variables = worker_variables(

@@ -1,6 +1,6 @@
-"""A unit of work: what must stay together on one machine, as a file that any machine can carry out.
+"""A unit of work: cells that must stay together on one machine, as a file that any machine can run.
 
-A unit is a block of one problem, or what is left of it: the cells that are compared run next to each other in time.
+A unit is a block of one problem, or the rest of it: compared cells run next to each other in time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHOWN_HASH = 8
 
 @dataclass(frozen=True)
 class Job:
-    """One process: the task of its worker, and where its record stands in the run."""
+    """One process: the task of its worker, and the place of its record in the run."""
 
     task: Task
     placement: Placement
@@ -46,7 +46,7 @@ class Unit:
 
     ``plan_hash`` names the plan that the unit belongs to, ``sciml_bench`` the version that wrote it. ``comparable``
     cells take turns in their steady loops. ``memory_bytes`` is ``None`` for the default of the machine that runs it.
-    ``rerun_noisy`` is for engines that carry a unit out by themselves: whether a disturbed group is measured once more.
+    ``rerun_noisy`` is for engines that run units without a session: whether a disturbed group is measured once more.
     """
 
     plan_hash: str
@@ -66,7 +66,7 @@ class Unit:
 
     @property
     def limits(self) -> Limits:
-        """What each worker may use; the memory is that of this machine where the unit does not say."""
+        """The limits of each worker; the memory is this machine's if the unit does not say."""
         return Limits(self.timeout_s, self.memory_bytes or memory_limit_bytes())
 
     @cached_property
@@ -124,7 +124,7 @@ class Unit:
 
 
 def unit_id(problem: str, block: int) -> str:
-    """What the unit of a block of a problem is called."""
+    """The name of the unit of a block of a problem."""
     return f"{block:03d}-{problem}"
 
 

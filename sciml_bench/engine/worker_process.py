@@ -1,4 +1,4 @@
-"""Lets one worker run: feeds it, reads what it tells, and ends it when it passes a limit.
+"""Runs one worker: feeds it, reads its events, and ends it when it passes a limit.
 
 One thread and non-blocking pipes: however much a worker prints, and in whatever order it reads, nothing can wait for
 each other for ever.
@@ -26,7 +26,7 @@ from sciml_bench.record.outcome import Outcome
 
 # A worker's process and everything that it started: how much memory they hold, and how they are ended.
 
-# Listing descendants reads every process of the host, so new ones are looked for less often than memory is read.
+# Listing descendants reads every process of the host, so it happens less often than reading memory.
 _RESCAN_S = 2.0
 
 
@@ -40,7 +40,7 @@ class ProcessTree:
         self._scanned_s = time.monotonic()
 
     def prefer_for_oom(self) -> None:
-        """When the host itself runs out of memory, let the kernel end the worker and not whoever waits for it."""
+        """If the host itself runs out of memory, let the kernel end the worker and not whoever waits for it."""
         with suppress(OSError), open(f"/proc/{self._pid}/oom_score_adj", "w") as file:
             file.write("1000")
 
@@ -111,10 +111,10 @@ _NEAR_LIMIT = 0.5
 
 
 class WorkerWatch:
-    """One worker process and what it has told so far.
+    """One worker process and its events so far.
 
-    ``position`` is where it waits for its turn, -1 before it does so for the first time. The input of a worker that
-    takes turns stays open, for it to be told when it is next.
+    ``position`` is the place at which it waits for its turn, -1 before the first time. The input of a worker that
+    takes turns stays open for its next turn.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class WorkerWatch:
         return self._tree.pids
 
     def hand_over(self, task_json: str, log: EventLog, limits: Limits) -> None:
-        """Give a worker that waits, and is of those that measure one task after the other, its next task."""
+        """Give a waiting worker of several tasks its next task."""
         self._log, self._limits, self._line_to_go = log, limits, task_json.encode() + b"\n"
 
     def paused(self) -> Ending:
@@ -223,7 +223,7 @@ class WorkerWatch:
                 return
             deadline_s = self._patience.deadline_s if exit_s is None else exit_s
             if now_s >= deadline_s:
-                # A worker that told its end and then cannot exit has measured everything.
+                # A worker that reported its end and then cannot exit has measured everything.
                 if exit_s is not None or self._pass_deadline():
                     return
                 continue
@@ -235,7 +235,7 @@ class WorkerWatch:
                 self._patience.restart(self._limits.of_phase(self._log.phase))
 
     def _serve(self, wait_s: float) -> bool:
-        """Serve the pipes that are ready; whether the worker told something."""
+        """Serve the pipes that are ready; returns whether the worker reported something."""
         told = False
         for key, _ in self._selector.select(max(wait_s, 0.0)):
             pipe = key.fileobj
@@ -267,7 +267,7 @@ class WorkerWatch:
         except BlockingIOError:
             return
         except BrokenPipeError:
-            # It ended, or does not read: its events and its exit status tell the rest.
+            # It ended, or does not read: its events and its exit status show which.
             written = len(self._input)
         self._input = self._input[written:]
         if not self._input:
@@ -326,7 +326,7 @@ class WorkerWatch:
         held = self._tree.rss_bytes()
         if self._device is not None:
             self._device.look(self._tree.pids)
-        # A worker that has just ended holds nothing; what it held before is what tells why.
+        # A worker that has just ended holds nothing; its earlier memory shows why.
         self._rss_bytes = held or self._rss_bytes
         self._peak_rss_bytes = max(self._peak_rss_bytes, self._rss_bytes)
         limit = self._limits.memory_bytes
@@ -350,7 +350,7 @@ class WorkerWatch:
         return Ending(outcome, message, tail, self._peak_rss_bytes)
 
     def _from_status(self, killed: bool) -> tuple[Outcome | None, str]:
-        """What the exit status of a worker says that passed no limit."""
+        """The meaning of the exit status of a worker that passed no limit."""
         status = self._process.returncode
         if killed:
             how = f"did not exit within {_EXIT_GRACE_S:g} s"

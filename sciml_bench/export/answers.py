@@ -1,4 +1,4 @@
-"""The answers of runs as rows: for each problem which way is fastest, how sure that is, and what is cheapest."""
+"""The answers of runs as rows: for each problem the fastest way, its certainty, and the cheapest way."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _TEXT, _INTEGER, _NUMBER, _TRUTH = Kind.TEXT, Kind.INTEGER, Kind.NUMBER, Kind.TR
 
 @dataclass(frozen=True)
 class Line:
-    """One cell in one table: its row where it has a time, and the ranked table in which that stands."""
+    """One cell in one table: its row if it has a time, and the ranked table of that row."""
 
     run: str
     problem: str
@@ -43,7 +43,7 @@ class Line:
 
 
 def lines(analysis: Analysis) -> Iterator[Line]:
-    """The cells of every table, in the order of the tables; those without a time stand at the end of theirs."""
+    """The cells of every table, in the order of the tables; cells without a time come last in theirs."""
     run, may_compare = analysis.folder.name, analysis.comparable
     for problem in analysis.problems:
         ranked = {table.table.name: table for table in problem.tables}
@@ -125,7 +125,7 @@ def _working(line: Line, call: str) -> int | None:
 
 
 def _bridge(line: Line, call: str) -> float | None:
-    """What crossing a bridge to the framework cost a call; ``None`` where Python calls it directly."""
+    """The cost per call of crossing a bridge to the framework; ``None`` if Python calls it directly."""
     known = [cost for point in line.cell.points if (cost := point.half(call).bridge_s) is not None]
     return median(known) if known else None
 
@@ -295,6 +295,6 @@ COLUMNS = tuple(column for column, _ in _ALL)
 
 
 def cell_rows(analysis: Analysis, price_per_hour: float | None = None) -> Iterator[ExportRow]:
-    """The rows of a run; ``price_per_hour`` is that of the machine in any currency."""
+    """The rows of a run; ``price_per_hour`` is the machine's, in any currency."""
     for line in lines(analysis):
         yield tuple(get(line, price_per_hour) for _, get in _ALL)

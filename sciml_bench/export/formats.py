@@ -15,11 +15,11 @@ from typing import IO
 
 from sciml_bench.errors import UsageError
 
-# A column of an export: its name with the unit, what kind of value it holds, and what it means.
+# A column of an export: its name with the unit, its kind of value, and its meaning.
 
 
 class Kind(StrEnum):
-    """What a column holds. Every value may be missing, which is ``None``."""
+    """The kind of a column's values. Every value may be missing, which is ``None``."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -54,7 +54,7 @@ def guarded(value: Value) -> Value:
     return _guarded(value) if isinstance(value, str) else value
 
 
-# The same few names stand in each of very many rows.
+# Very many rows share the same few names.
 @lru_cache(maxsize=10_000)
 def _guarded(value: str) -> str:
     text = "".join(letter if letter >= " " or letter == "\n" else " " for letter in value)
@@ -96,7 +96,7 @@ _GROUP_ROWS = 20_000
 
 
 def write_parquet(columns: Sequence[Column], rows: Iterable[Row], path: Path) -> None:
-    """Write the rows to a file; what columns mean stands in its schema.
+    """Write the rows to a file; its schema has the meaning of the columns.
 
     Raises:
         UsageError: pyarrow is not installed.

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SHOWN_ROWS = 50
-"""A notebook shows so many rows."""
+"""The number of rows that a notebook shows."""
 
 
 class Frame:
     """Rows of named columns.
 
-    ``frame["gradient_s"]`` is a NumPy array with an entry for each row: floats with NaN where a number is missing,
-    text and whole numbers as objects with ``None``, truths as objects too where some are missing.
+    ``frame["gradient_s"]`` is a NumPy array with an entry for each row: floats with NaN for missing numbers, text and
+    whole numbers as objects with ``None``, truths as objects too if some are missing.
     """
 
     def __init__(self, columns: Sequence[Column], rows: Iterable[Row]):
@@ -35,7 +35,7 @@ class Frame:
 
     @property
     def meanings(self) -> Mapping[str, str]:
-        """What each column holds."""
+        """The meaning of each column."""
         return {name: column.meaning for name, column in self._columns.items()}
 
     def __len__(self) -> int:
@@ -49,7 +49,7 @@ class Frame:
         """A column as an array.
 
         Raises:
-            UsageError: there is none of this name.
+            UsageError: the name is unknown.
         """
         import numpy as np
 

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-# What DuckDB answers as plain values: for JSON, and as text.
+# DuckDB's answers as plain values: for JSON, and as text.
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON has it: exact where that can be, else as text; no number for what is none."""
+    """JSON form of a DuckDB value: exact if possible, otherwise text; non-finite numbers become null."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, Decimal):
@@ -50,7 +50,7 @@ def plain(value: Any) -> Any:
 
 
 def text(value: Any) -> str:
-    """One cell of a table: numbers as short as they are exact, nothing for what is missing."""
+    """One cell of a table: numbers as short as they are exact, empty if missing."""
     value = plain(value)
     if value is None:
         return ""
@@ -271,7 +271,7 @@ OF_POINTS = (_UNNESTED, _POINTS, _SAMPLES)
 
 
 VIEWS = ("records", "points", "samples", "trainings", "cells", "answers")
-"""What may be asked of."""
+"""The views that questions may read."""
 
 _TYPES = {Kind.TEXT: "VARCHAR", Kind.INTEGER: "BIGINT", Kind.NUMBER: "DOUBLE", Kind.TRUTH: "BOOLEAN"}
 _SETTINGS: dict[str, Any] = {
@@ -345,7 +345,7 @@ def _load(connection: DuckDBPyConnection, question: str, runs: Sequence[Run]) ->
 
 
 def _lines(run: Run) -> int:
-    """Return how many lines the file has; the last may lack its end."""
+    """Return the number of lines of the file; the last may have no line end."""
     from sciml_bench.record.lines import numbered_lines
 
     return sum(1 for _, line in numbered_lines(run.records_path) if line.strip())
@@ -372,7 +372,7 @@ def _load_analysed(connection: DuckDBPyConnection, names: Iterable[str], runs: S
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of columns, those that were there before with a number."""
+    """Names of columns, with a number added to repeated ones."""
     found: list[str] = []
     for name in names:
         number, chosen = 1, name
@@ -384,7 +384,7 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _shortened(error: Exception) -> str:
-    """The first lines of what DuckDB says: what is wrong, and where; of an unknown table which ones there are."""
+    """The first lines of DuckDB's message: the error and its place; for an unknown table the existing ones."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     unknown = re.match(r"Catalog Error: Table with name (\S+) does not exist", lines[0]) if lines else None
     if unknown:

@@ -60,15 +60,16 @@ COLUMNS = (
 
 
 Inside = Mapping[str, Sequence[int]]
-"""What a framework told of the calls of a loop, by name."""
+"""The framework's own timings of the calls of a loop, by name."""
 
 _INSIDE_TIMES = ("ns", "gc_ns", "compile_ns")
 
 
 @dataclass(frozen=True)
 class Calls:
-    """One loop of one half of a point: the samples from ``counted_from`` on count. ``inside`` is what the framework
-    told of them behind a bridge; ``None`` where there is no bridge."""
+    """One loop of one half of a point: the samples from ``counted_from`` on count. ``inside`` are the framework's own
+    timings behind a bridge; ``None`` without a bridge.
+    """
 
     call: str
     loop: str
@@ -77,15 +78,16 @@ class Calls:
     inside: Inside | None = None
 
     def inside_of(self, place: int) -> Row:
-        """What was told of a call, in the order of the columns; ``None`` for what was not."""
+        """The framework's timings of a call, in the order of the columns; ``None`` if missing."""
         told = {name: values[place] for name, values in (self.inside or {}).items() if place < len(values)}
         seconds = (told[name] / 1e9 if name in told else None for name in _INSIDE_TIMES)
         return (*seconds, told.get("allocated_bytes"))
 
 
 def sample_rows(run: Run, on_damage: Callable[[DamagedLine], None]) -> Iterator[Row]:
-    """All rows of a run. The file is read twice, so that memory grows with cells × blocks only; ``on_damage`` is told
-    of lines that hold no record."""
+    """All rows of a run. The file is read twice, so that memory only grows with cells × blocks; ``on_damage`` gets the
+    lines that do not hold a record.
+    """
     counting = _counting(run)
     for place, record in enumerate(run.records(on_damage)):
         counts = counting[record.cell_id, record.block][1] == place
@@ -145,7 +147,7 @@ def _of_point(head: Row, place: int, point: PointResult) -> Iterator[Row]:
 
 
 def _of_training(head: Row, trained: Trained) -> Iterator[Row]:
-    """A row for each step, the first apart, as it compiles; one row where there was no step."""
+    """A row for each step, the first marked, as it compiles; one row for a training without steps."""
     settings = trained.settings
     described: Row = (None, settings.rtol, settings.atol, trained.outcome.value, trained.message or None, None, None)
     for number, (ns, loss) in enumerate(zip(trained.step_ns, trained.losses, strict=False), start=1):

@@ -1,1 +1,1 @@
-"""This machine: what it is, what disturbs it, and the counters that it keeps."""
+"""This machine: its hardware, disturbances, and counters."""

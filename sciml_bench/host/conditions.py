@@ -23,9 +23,9 @@ _CPU_SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "acpitz")
 
 
 def state_now(cpus: Collection[int], gpu: Gpu | None = None) -> Conditions:
-    """Load, clock, throttling and temperature now; ``cpus`` are those of the worker.
+    """Load, clock, throttling and temperature now; ``cpus`` are the worker's.
 
-    Numbers that this machine does not show are ``None``. With a GPU its state is told too.
+    Numbers that this machine does not show are ``None``. With a GPU its state is included.
     """
     temperature_c, limit_c = _temperature()
     state: Conditions = {
@@ -40,12 +40,11 @@ def state_now(cpus: Collection[int], gpu: Gpu | None = None) -> Conditions:
 
 @dataclass(frozen=True)
 class Counters:
-    """What the kernel has counted up to a moment, in seconds over all processors.
+    """The kernel's counters at one moment, in seconds over all processors.
 
-    ``busy_s`` and ``stolen_s`` are the machine's, ``worker_busy_s`` that of the worker's processors alone. ``own_s`` is
-    what this process, its children that have ended and the worker's partners used, ``worker_s`` all these but for this
-    process. Times of two clocks show
-    whether one of them was set.
+    ``busy_s`` and ``stolen_s`` are the machine's, ``worker_busy_s`` counts only the worker's processors. ``own_s`` is
+    the use of this process, its ended children and the worker's partners, ``worker_s`` the same without this process.
+    Times of two clocks show whether one of them was set.
     """
 
     monotonic_s: float
@@ -74,11 +73,11 @@ class Counters:
         )
 
     def until(self, later: Counters) -> Conditions:
-        """What others did from these to later ones.
+        """The use by others from these counters to later ones.
 
         ``other_cpus`` and ``stolen_cpus`` are processors kept busy by other processes and by other virtual machines,
-        ``displaced_cpus`` those of the worker's own that others kept busy; 0 where the worker has none of its own.
-        ``clock_gap_s`` is by how much the clock of the day went apart from the one that measures.
+        ``displaced_cpus`` the worker's own processors that others kept busy; 0 for a worker that is not pinned.
+        ``clock_gap_s`` is the difference between the clock of the day and the measuring clock.
         """
         wall_s = later.monotonic_s - self.monotonic_s
         others_s = (later.busy_s - self.busy_s) - (later.own_s - self.own_s)
@@ -97,7 +96,7 @@ class Counters:
 
 
 def _used_s(pid: int) -> float:
-    """What a process and its children that have ended used so far; 0 for one that is gone."""
+    """Processor time of a process and its ended children; 0 for a process that is gone."""
     try:
         return sum(psutil.Process(pid).cpu_times()[:4])
     except psutil.Error:
@@ -159,7 +158,7 @@ def _number(path: Path) -> float | None:
         return None
 
 
-# When a measurement counts as disturbed: one rule, fixed in advance, for every worker.
+# The definition of a disturbed measurement: one rule, fixed in advance, for every worker.
 
 OTHER_CPUS = 0.25
 """Processors that other processes keep busy on average. On large machines 5 % of the processors, if that is more."""

@@ -1,8 +1,8 @@
 """Energy of the steady loops, from counters of the processor packages (RAPL) and of NVIDIA devices (NVML).
 
 Counters are refreshed every millisecond (RAPL) to every 0.1 s (NVML, see arXiv 2312.02741), and count everything that
-the package or device does: loops that are shorter than five seconds are not measurable, and what the machine draws
-when idle is measured just before the worker starts and told beside.
+the package or device does: loops shorter than five seconds are not measurable, and the machine's idle power is
+measured just before the worker starts and reported as well.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MICROJOULES = 1e-6
 
 @dataclass(frozen=True)
 class EnergyCounter:
-    """A counter of joules that only grows, but starts again from 0 at ``wraps_at`` where that is set."""
+    """A counter of joules that only grows, but restarts from 0 at ``wraps_at`` if that is set."""
 
     name: str
     read: Callable[[], float]
@@ -47,7 +47,7 @@ def energy_counters(device: str, powercap: Path = _POWERCAP) -> tuple[list[Energ
 
 
 def _packages(powercap: Path) -> tuple[list[EnergyCounter], str]:
-    """Processor packages and their memory. The kernel lets only root read them unless it is told otherwise."""
+    """Processor packages and their memory. By default the kernel lets only root read them."""
     counters: list[EnergyCounter] = []
     reason = "this machine shows no energy counter of its processor"
     for folder in sorted(powercap.glob("*rapl:*")):
@@ -95,7 +95,7 @@ class EnergyMeter:
             self._loops.append(found)
 
     def idle_watts(self) -> float | None:
-        """What the machine draws now, over two seconds in which this process sleeps."""
+        """The machine's power now, over two seconds in which this process sleeps."""
         if not self._counters:
             return None
         before, start_ns = self._read(), self._clock.now_ns()

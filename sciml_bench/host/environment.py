@@ -50,9 +50,9 @@ def environment_facts(
 ) -> dict[str, Any]:
     """Machine and software as plain JSON values.
 
-    ``packages`` are distributions to name besides the usual ones; versions are read from their metadata, and nothing
-    is imported. ``threads`` is the number that workers of this run get. ``locks`` are the texts of files that a run
-    keeps because they pin what its workers load.
+    ``packages`` are further distributions to name; versions are read from their metadata, and nothing is imported.
+    ``threads`` is the number of threads of this run's workers. ``locks`` are the texts of files that a run keeps
+    because they pin the workers' packages.
     """
     root = Path(sciml_bench.__file__).resolve().parents[1]
     return {
@@ -78,7 +78,7 @@ def environment_facts(
 
 
 def _versions(names: set[str]) -> dict[str, str]:
-    """Installed distributions and their versions; those that are not installed are left out."""
+    """Installed distributions and their versions, without missing ones."""
     versions: dict[str, str] = {}
     for name in sorted(names):
         try:

@@ -18,7 +18,7 @@ _READABLE_BY_ALL = 0o666
 
 
 def lock_path() -> Path:
-    """Where the lock of this host is: a local folder that all its users share, never a network file system.
+    """Path of this host's lock: in a local folder that all its users share, never a network file system.
 
     ``TMPDIR`` is not asked, because batch systems give each job its own.
     """

@@ -1,4 +1,4 @@
-"""The machine as far as it can change a time: processor, NUMA nodes, container, clock source and GPUs.
+"""Properties of the machine that can change a time: processor, NUMA nodes, container, clock source and GPUs.
 
 Nothing in it changes from one minute to the next. What this machine does not show is ``None``.
 """
@@ -122,7 +122,7 @@ def _numa(root: Path) -> dict[str, str]:
 
 
 def _container(root: Path) -> str | None:
-    """The kind of container that this runs in, as far as it shows."""
+    """The kind of container that this process runs in, if visible."""
     for file, kind in _CONTAINER_FILES.items():
         if (root / file).exists():
             return text(root / file) or kind if kind == "systemd" else kind
@@ -131,7 +131,7 @@ def _container(root: Path) -> str | None:
 
 
 def _virtual_machine(root: Path) -> str | None:
-    """Who made the virtual machine, ``unknown`` when that is hidden, ``None`` on bare metal."""
+    """The maker of the virtual machine, ``unknown`` if hidden, ``None`` on bare metal."""
     if "hypervisor" not in _cpuinfo(root).get("flags", "").split():
         return None
     return text(root / "sys/class/dmi/id/sys_vendor") or "unknown"
@@ -143,9 +143,9 @@ def _chosen(choices: str | None) -> str | None:
 
 
 def _gpus(root: Path) -> list[dict[str, Any]]:
-    """NVIDIA devices: as NVML tells when it is installed, else as the kernel driver lists them."""
+    """NVIDIA devices: from NVML if it is installed, otherwise from the kernel driver's list."""
     folder = root / "proc/driver/nvidia"
-    # NVML is not even looked for where there is no driver.
+    # Without a driver NVML is not even searched.
     nvml = nvidia.library() if folder.is_dir() or (root / "dev/nvidiactl").exists() else None
     if nvml is not None:
         return _told_by(nvml)
@@ -158,7 +158,7 @@ def _gpus(root: Path) -> list[dict[str, Any]]:
 
 
 def _told_by(nvml: Any) -> list[dict[str, Any]]:
-    """What NVML says of each device that only somebody's hand changes."""
+    """NVML's facts about each device that only change by hand."""
 
     def ask(question: Callable[[], Any]) -> Any | None:
         # Each device answers some questions only.
@@ -187,7 +187,7 @@ def _told_by(nvml: Any) -> list[dict[str, Any]]:
 
 
 def output(command: list[str]) -> str | None:
-    """What a command prints; ``None`` when it cannot be run, fails or takes too long."""
+    """The output of a command; ``None`` if it cannot be run, fails or takes too long."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_LIMIT_S, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -196,7 +196,7 @@ def output(command: list[str]) -> str | None:
 
 
 def text(path: Path) -> str | None:
-    """What a small file says; ``None`` when it cannot be read."""
+    """The content of a small file; ``None`` if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

@@ -100,7 +100,7 @@ class Gpu:
             return None
 
 
-# What a worker does to its GPU, looked at while it runs: the memory that it holds, and why clocks are lowered.
+# A worker's use of its GPU while it runs: its memory, and reasons for lowered clocks.
 
 
 class DeviceWatch:

@@ -23,9 +23,9 @@ _forgotten_peak_bytes = 0
 
 
 def peak_rss_bytes() -> int:
-    """Largest resident set of this process so far.
+    """Largest resident set of this process until now.
 
-    Linux's ``ru_maxrss`` survives ``exec`` and can be that of the parent, so the kernel's own high-water mark of this
+    Linux's ``ru_maxrss`` survives ``exec`` and can be the parent's, so the kernel's own high-water mark of this
     address space is read if there is one.
     """
     marked = _high_water_bytes()
@@ -44,7 +44,7 @@ def _high_water_bytes() -> int | None:
 
 
 def working_bytes(call: Callable[[], object]) -> int | None:
-    """Run a call and tell how much memory it held at its peak beyond what the process held before it.
+    """Run a call and return its peak memory beyond what the process held before.
 
     What the allocator kept of earlier calls goes back to the kernel first, or the call would be served from it unseen.
     The kernel counts in batches of some hundred kilobytes. ``None``, without a call, where the system cannot tell:

@@ -1,4 +1,4 @@
-"""What the processor can compute with, found without any framework."""
+"""The processor's capabilities, found without any framework."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-# Which processors a worker is pinned to. Affinity is the only limit that every framework's thread pool obeys.
+# The processors that a worker is pinned to. Affinity is the only limit that every framework's thread pool obeys.
 
 _SYSTEM = Path("/sys/devices/system/cpu")
 
@@ -54,7 +54,7 @@ def pinned(threads: int) -> Iterator[set[int]]:
 
 
 _BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}
-"""Flags of Intel's and AMD's processors, and that of ARM's."""
+"""Flags of Intel's, AMD's and ARM's processors."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The environment variables of a worker: a whitelist of the user's, thread limits, and compile caches of its own."""
+"""The environment variables of a worker: a whitelist of the user's, thread limits, and separate compile caches."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def worker_variables(
 ) -> dict[str, str]:
     """The whole environment of a worker whose private, empty folder is ``folder``.
 
-    ``caches`` is the folder of its compile caches, see :func:`make_caches`. Those that are on by default get a folder
-    each there. Caches that are off until they are asked for, JAX's and TensorFlow's, stay off unless ``warm``, which
-    also stands for the worker that fills them. ``HOME`` is kept: interpreters and Julia's depot live there.
+    ``caches`` is the folder of its compile caches, see :func:`make_caches`. Caches that are on by default get a folder
+    each there. Caches that are off by default, JAX's and TensorFlow's, stay off unless ``warm``, also for the worker
+    that fills them. ``HOME`` is kept: interpreters and Julia's depot live there.
     """
     kept = {name: value for name, value in inherited.items() if name in _KEPT or name.startswith(_KEPT_PREFIXES)}
     variables = kept | thread_variables(threads)
@@ -91,7 +91,7 @@ def worker_variables(
         # al., 2009): a new length for each process turns that bias into noise that is averaged.
         "SCIML_BENCH_PADDING": "x" * random.SystemRandom().randrange(_MAX_PADDING),
     }
-    # The same numbers for CUDA as for NVML, which is asked for clocks and energy.
+    # The same numbers for CUDA and NVML, which gives clocks and energy.
     variables["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     if device == "cpu":
         variables |= {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
@@ -99,7 +99,7 @@ def worker_variables(
 
 
 def thread_variables(threads: int) -> dict[str, str]:
-    """What limits the thread pools of every framework."""
+    """Limits of the thread pools of every framework."""
     variables: dict[str, str] = dict.fromkeys(_THREAD_COUNTS, str(threads))
     if threads == 1:
         # An unknown flag here ends the process, so nothing goes in that a release of XLA might not know.

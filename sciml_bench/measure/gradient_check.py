@@ -1,9 +1,9 @@
-"""Checks of gradients for which there is no reference: differences of the loss, and the gradients at other tolerances.
+"""Checks of gradients without a reference: differences of the loss, and the gradients at other tolerances.
 
-The solver's own loss at the tightest tolerance is differenced along directions in log theta: every component by itself
-if these are few, otherwise seeded random ones. A difference is taken at two step widths; how far they disagree is its
-uncertainty, and shorter and longer steps are tried before it is given up. The gradient of every tolerance is judged by
-these slopes, with the bound that a reference would set, and by the gradient at the tightest tolerance.
+The solver's own loss at the tightest tolerance is differenced along directions in log theta: every component
+separately if these are few, otherwise seeded random ones. A difference is taken at two step widths; their disagreement
+is its uncertainty, and shorter and longer steps are tried before it is given up. The gradient of every tolerance is
+judged by these slopes, with the bound that a reference would set, and by the gradient at the tightest tolerance.
 
 Differences see what automatic differentiation misses, a switch at a time that depends on a parameter for instance. They
 do not see an error that loss and gradient have in common.
@@ -34,7 +34,7 @@ _LONGEST, _SHORTEST = 0.03, 1e-6
 _SHORTENED, _STEPS = 4.0, 4
 # Two differences that agree so well are not noise.
 _AGREE = 0.01
-# A component that noise hides passes if it is this small next to the largest, and has an uncertainty of its own size.
+# A component that noise hides passes if it is this small next to the largest, and has an uncertainty of its size.
 _NEGLIGIBLE, _NOISY = 0.01, 0.5
 
 
@@ -50,7 +50,7 @@ class Slope:
 
 @dataclass(frozen=True)
 class Checked:
-    """What the checks say of the gradient of one point; ``scores`` are added to the point's."""
+    """The result of the checks for the gradient of one point; ``scores`` are added to the point's."""
 
     outcome: Outcome
     message: str
@@ -94,7 +94,7 @@ def slope(
 ) -> Slope:
     """Difference the loss along a direction, with the pair of step widths that agrees best.
 
-    ``rtol`` is the tolerance and ``value`` the loss at theta: what they say of its noise sets the first step.
+    ``rtol`` is the tolerance and ``value`` the loss at theta: their estimate of its noise sets the first step.
     """
     theta, sizes = np.asarray(task.numbers.theta), np.asarray(theta_of(task).sizes)
     noise = max(rtol, EPSILON[task.cell.precision])

@@ -8,7 +8,7 @@ taken instead: every component times the size of its parameter. Two numbers are 
   all of them, would let a small layer be wrong behind a large one.
 - the *worst component*: the error of a component relative to its own size.
 
-Three things limit what can be asked of a component, and each is told by name or number, never left out silently:
+Three things limit the judgement of a component, and each is reported by name or number, never left out silently:
 
 - Rounding. A gradient is the end of a long chain of operations, of which the errors add up like a random walk: a
   million of them lose a factor of ``ROUNDINGS`` against one. Nothing below so many roundings of the largest of the
@@ -32,10 +32,10 @@ from sciml_bench.record.point import MAX_STORED_COMPONENTS, Scores, finite
 from sciml_bench.record.task import ERROR_BOUND_FACTOR, LARGEST_ERROR_BOUND, Point, Reference, Theta
 
 LEAST_DIGITS = 3.0
-"""A component of the reference with fewer digits is no truth: at three it is off by a hundredth of the bound."""
+"""A component of the reference with fewer digits is not a truth: at three it is off by a hundredth of the bound."""
 
 ROUNDINGS = 1000.0
-"""So many roundings of the largest of loss and d loss / d log p are what arithmetic leaves of a gradient."""
+"""Arithmetic leaves a gradient uncertain by this many roundings of the largest of loss and d loss / d log p."""
 
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7}
 """One rounding, of each precision."""
@@ -113,7 +113,7 @@ def _judging(
     loss = abs(reference.loss or 0.0) / per_gradient / per_size
     largest = max(_largest(truth), loss)
     floor = ROUNDINGS * EPSILON[precision] * largest
-    # The solution's bound: so many tolerances are what a right solver may be off by.
+    # The solution's bound: the number of tolerances that a correct solver may be off by.
     explained = min(LARGEST_ERROR_BOUND, ERROR_BOUND_FACTOR * max(point.rtol, point.atol))
     magnitude = np.abs(truth)
     uncertainty = magnitude * np.maximum(10.0**-digits, EPSILON["float64"])
@@ -123,7 +123,7 @@ def _judging(
     groups = tuple(_groups(theta))
     for group in groups:
         if group.weights:
-            # Where a whole layer is zero but for rounding, the rest of the gradient is what there is to compare with.
+            # If a whole layer is zero except for rounding, the rest of the gradient gives the scale.
             typical = _root_mean_square(truth[group.members]) if np.any(resolved[group.members]) else largest
             limit[group.members] = explained * typical + np.maximum(bound * magnitude[group.members], floor)
     return _Judging(error, truth, uncertainty, limit + uncertainty, certified, certified & resolved, groups)
@@ -164,7 +164,7 @@ def _worst_component(found: _Judging) -> tuple[int | None, float | None]:
 
 
 def _excused(found: _Judging, bound: float) -> int:
-    """Return how many weights are off by more than the bound of themselves, by no more than the tolerance explains."""
+    """Return how many weights exceed their own bound, but not what the tolerance explains."""
     weights = np.zeros(len(found.truth), dtype=bool)
     for group in found.groups:
         weights[group.members] = group.weights
@@ -173,7 +173,7 @@ def _excused(found: _Judging, bound: float) -> int:
 
 
 def _reason(found: _Judging, theta: Theta, headline: tuple[float, float, int] | None, bound: float) -> str:
-    # Not "greater than": what is no number misses its limit as well.
+    # Not "greater than": NaN misses its limit as well.
     missed = np.flatnonzero(found.certified & ~(found.error <= found.limit))
     reasons: list[str] = []
     if headline is not None and not headline[0] <= bound + headline[1]:

@@ -1,4 +1,4 @@
-"""How long a worker may go on without a word: seconds in which its processors were its own.
+"""The time that a silent worker may take: seconds in which its processors were its own.
 
 A limit by wall clock alone ends a worker that others kept from its processors, and calls its solver slow. So what
 others take from the worker's processors, and what the host takes from this machine, does not count. The time of
@@ -17,13 +17,14 @@ from typing import Any
 from sciml_bench.record.outcome import Outcome
 
 MOST_WALL = 4.0
-"""After so many times its limit a worker is ended, whatever kept it."""
+"""A worker is ended after this multiple of its limit, whatever kept it."""
 
 # Ticks of the kernel, and what a poll misses: less than this share of the limit is not looked at.
 _NOTICED = 0.02
 _SOONEST_S = 0.25
 
-# Who computes less than this share of the time, a start of its interpreter left out, does not ask for a processor.
+# A worker that computes less than this share of the time, except while its interpreter starts, does not need a
+# processor.
 _ASKING_SHARE = 0.05
 _START_S = 0.25
 
@@ -39,7 +40,7 @@ class Used:
 class Patience:
     """Counts from :meth:`restart`; :meth:`look` is called now and then, :meth:`ended` at :attr:`deadline_s`.
 
-    ``processors`` is how many the worker has of its own: 0 if it is not pinned to any, and then wall time counts.
+    ``processors`` is the number of the worker's own: 0 if it is not pinned to any, and then wall time counts.
     """
 
     def __init__(self, used: Callable[[], Used], processors: int, now_s: Callable[[], float] = time.monotonic):
@@ -51,12 +52,12 @@ class Patience:
         self.deadline_s = 0.0
 
     def restart(self, limit_s: float) -> None:
-        """Begin again: the worker has told something, or it is its turn."""
+        """Restart the deadline: the worker reported something, or got its turn."""
         self._limit_s, self._start_s, self._first = limit_s, self._now_s(), None
         self.deadline_s = self._start_s + limit_s
 
     def look(self) -> None:
-        """See what had been used; the first look after a restart is what later ones are compared with."""
+        """Read the counters; later readings are compared with the first one after a restart."""
         if self._first is None and self._processors:
             self._first = self._used()
 
@@ -96,7 +97,7 @@ class Patience:
 
 
 def used_now(cpus: Collection[int], pids: Collection[int]) -> Used:
-    """What was used up to now of these processors, and by these processes and their children that have ended."""
+    """The time used so far on these processors, and by these processes and their ended children."""
     import psutil
 
     times = psutil.cpu_times(percpu=True)
@@ -109,7 +110,7 @@ def _taken_s(times: Any) -> float:
 
 
 def patience_of_this_process(now_s: Callable[[], float]) -> Patience:
-    """That of a worker with itself, by the processors that it is pinned to."""
+    """A worker's deadline for itself, by the processors that it is pinned to."""
     cpus = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
     return Patience(lambda: used_now(cpus, (os.getpid(),)), len(cpus), now_s)
 

@@ -1,4 +1,4 @@
-"""The calls that a worker makes at each tolerance point of its cell, and what it tells of them.
+"""The calls that a worker makes at each tolerance point of its cell, and their results.
 
 At every point the gradient comes first, as a user who trains would call it, then the solve; both at the unperturbed
 theta, and both scored. Then solves and gradients each have a warm-up loop and a steady loop. A failure ends its half
@@ -51,7 +51,7 @@ from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task
 _STREAMS = {"solve": 0, "gradient": 1}
 _WARM_UP, _STEADY, _BLOCKING, _MEMORY = range(4)
 
-# The parts of a first call that frameworks tell of, in the order in which they happen.
+# The parts of a first call that frameworks report, in the order in which they happen.
 _FRAMEWORK_PHASES = ("trace", "lower", "compile")
 
 
@@ -60,7 +60,7 @@ H = TypeVar("H", SolveHalf, GradientHalf)
 
 @dataclass
 class HalfLog(Generic[H]):
-    """What is known of the solves, or the gradients, of one point while it is measured.
+    """The solves, or the gradients, of one point while it is measured.
 
     ``found`` is what the scored call gave. The first failure is the one that counts. ``unchecked`` is set while no
     reference has judged the gradient.
@@ -99,7 +99,7 @@ class HalfLog(Generic[H]):
 
 @dataclass
 class PointLog:
-    """What is known of one point while it is measured."""
+    """One point while it is measured."""
 
     point: Point
     solve: HalfLog[SolveHalf] = field(default_factory=lambda: HalfLog(SolveHalf()))
@@ -125,7 +125,7 @@ class PointLog:
 
 
 def _inside(kind: str, before: Mapping[str, int], after: Mapping[str, int], limit_ns: int) -> dict[str, int]:
-    """What the framework says that it did in a call, as ``CALL_PHASE``; together no longer than the call itself."""
+    """The framework's own timings of a call, as ``CALL_PHASE``; together no longer than the call itself."""
     inside: dict[str, int] = {}
     for phase in _FRAMEWORK_PHASES:
         for name in (phase, *(f"{call}_{phase}" for call in _STREAMS)):
@@ -144,8 +144,8 @@ def _stored(values: FloatArray) -> tuple[float | None, ...]:
 class CellMeasurer:
     """Measures every point of a task with its built program.
 
-    ``limit_s`` bounds each loop; the engine ends the worker when a single call runs past it. ``displacements`` counts
-    over the steady loops. With a shared ``baton`` these loops alternate with those of other workers.
+    ``limit_s`` bounds each loop; the engine ends the worker if a single call exceeds it. ``displacements`` counts over
+    the steady loops. With a shared ``baton`` these loops alternate with other workers' loops.
     """
 
     def __init__(
@@ -259,7 +259,7 @@ class CellMeasurer:
 
     def _keep_solution(self, log: PointLog, solution: Solution) -> str:
         ys = np.asarray(solution.ys, dtype=np.float64)
-        # What was found is kept first: it is the evidence where a scorer fails.
+        # Results are kept first: they are the evidence if a scorer fails.
         log.solve.found = found = SolveHalf(
             statistics={name: finite(value) for name, value in solution.statistics.items()},
             end_state=_stored(ys[-1]),
@@ -331,7 +331,7 @@ class CellMeasurer:
             rule = steady_rule(self._task.sampling)
             between, sampling = self._turn_token.between_calls, self._task.sampling
             half.steady.fill(call, thetas, self._phases.clock, self._limit_s, rule, between, batched=sampling)
-        # Those who are still in this loop end it first.
+        # Workers that are still in this loop end it first.
         self._turn_token.wait(position + 1)
 
     def _thetas(self, call: Call, index: int, stream: int) -> Iterator[Varied]:
@@ -346,7 +346,7 @@ class CellMeasurer:
 
     @contextmanager
     def _guard(self, half: HalfLog[Any], call: Call) -> Iterator[None]:
-        # Whatever a framework raises is a result here, also what does not derive from Exception (Rust panics do not).
+        # Whatever a framework raises is a result here, also if it does not derive from Exception (Rust panics do not).
         try:
             yield
         except BaseException as error:
@@ -360,6 +360,6 @@ class CellMeasurer:
             half.fail(outcome, self._phases.current, message)
 
     def _keep_trajectories(self, half: HalfLog[Any], error: SolverFailure) -> None:
-        """Which trajectories of a batch failed, where the scored solve did not say."""
+        """The failed trajectories of a batch, if the scored solve did not list them."""
         if isinstance(half.found, SolveHalf) and half.found.trajectories is None:
             half.found = dataclasses.replace(half.found, trajectories=error.trajectories)

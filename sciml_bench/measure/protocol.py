@@ -51,7 +51,7 @@ class PhaseDone:
 
 @dataclass(frozen=True)
 class PointDone:
-    """What is known of a point. Sent more than once for a point; ``complete`` marks the last."""
+    """The state of a point. Sent more than once for a point; ``complete`` marks the last."""
 
     index: int
     result: PointResult
@@ -67,7 +67,7 @@ class TrialDone:
 
 @dataclass(frozen=True)
 class TrainingDone:
-    """What is known of the training. Sent more than once; ``complete`` marks the last."""
+    """The state of the training. Sent more than once; ``complete`` marks the last."""
 
     result: Trained
     complete: bool
@@ -153,14 +153,14 @@ class Channel:
             data = data[os.write(self._descriptor, data) :]
 
 
-# Workers of a group take turns in their steady loops, so that what is compared is measured in the same moments.
+# Workers of a group take turns in their steady loops, so that compared cells are measured in the same moments.
 
 SLICE_S = 0.02
 """Long against what a change of worker costs, short against the tenths of a second in which a host changes."""
 
 
 class TurnToken:
-    """What a worker alone has: it never waits."""
+    """The token of a worker without a group: it never waits."""
 
     def wait(self, position: int) -> None:
         """Wait for the baton before or after a steady loop; those at lower positions go first."""
@@ -236,7 +236,7 @@ _OUT_OF_MEMORY_TEXTS = ("RESOURCE_EXHAUSTED", "CUDA out of memory", "OutOfMemory
 
 
 def explain(error: BaseException, otherwise: Outcome) -> tuple[Outcome, str]:
-    """The outcome that an exception stands for, and a message; ``otherwise`` when it is of no known kind."""
+    """The outcome of an exception, and a message; ``otherwise`` for unknown kinds."""
     if isinstance(error, SolverFailure):
         return error.outcome, str(error)[:_MAX_MESSAGE]
     message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

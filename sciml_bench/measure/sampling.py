@@ -1,4 +1,4 @@
-"""Timed calls: one, or a loop of them, on inputs that vary a little and alike for every adapter.
+"""Timed calls: one, or a loop of them, on inputs that vary a little, in the same way for every adapter.
 
 Nothing is cached or folded when theta changes with every call; the sequence of changes depends on the seed, the
 point and the kind of call alone, so that all adapters of a block see the same inputs however many calls they make.
@@ -19,11 +19,11 @@ from sciml_bench.host.process import Clock
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Sampling, Task
 
-# What varies from call to call: theta a little, or, for a model, which samples are the batch.
+# The variation from call to call: theta a little, or, for a model, the samples of the batch.
 
 
 class Inputs:
-    """The inputs of a task's calls, alike for every adapter of a block."""
+    """The inputs of a task's calls, the same for every adapter of a block."""
 
     def __init__(self, task: Task):
         self._task = task
@@ -44,7 +44,7 @@ class Inputs:
 
 
 def _drawn(count: int, size: int, *entropy: int) -> Iterator[IntArray]:
-    """So many different places in the training part, for each call again."""
+    """Draw ``count`` distinct training indices for each call."""
     generator = np.random.Generator(np.random.PCG64(entropy))
     while True:
         yield generator.choice(count, size=size, replace=False)
@@ -57,8 +57,8 @@ _UNBLOCKED_FLOOR_NS = 1_000_000
 _DISPATCHED_FLOOR_NS = 50_000
 _READ_PAIRS = 5
 
-# Calls shorter than this run in batches, their inputs prepared before and their results read after all of them. What is
-# done between two calls cools the caches for the second: preparing and reading make one of 0.15 ms a tenth longer.
+# Calls shorter than this run in batches, their inputs prepared before and their results read after all of them. Work
+# between two calls cools the caches for the second: preparing and reading make one of 0.15 ms a tenth longer.
 _BATCH_S = 5e-3
 _LARGEST_BATCH = 64
 _LOOKED_AT = 3
@@ -68,7 +68,7 @@ _LOOKED_AT = 3
 class Sample:
     """One call: when it started, how long it ran until its output was computed, how long reading that took.
 
-    ``inside`` is the same call as the framework timed it, behind a bridge; ``None`` where there is no bridge.
+    ``inside`` is the framework's own time of the same call, behind a bridge; ``None`` without a bridge.
     """
 
     start_ns: int
@@ -184,7 +184,7 @@ class Loop:
 
     @property
     def inside(self) -> dict[str, tuple[int, ...]] | None:
-        """What the framework timed of each call, by name; ``None`` where there is no bridge."""
+        """The framework's own times of each call, by name; ``None`` without a bridge."""
         told = [dataclasses.asdict(sample.inside) for sample in self.samples if sample.inside is not None]
         return {name: tuple(one[name] for one in told) for name in told[0]} if told else None
 
@@ -198,11 +198,11 @@ class Loop:
         between: Callable[[], None] = lambda: None,
         batched: Sampling | None = None,
     ) -> None:
-        """Call until ``finished(calls so far, seconds so far)``, with ``between`` between two calls.
+        """Call until ``finished(number of calls, seconds)`` is true, with ``between`` between two calls.
 
-        With the numbers of calls of ``batched``, short ones run in batches and ``between`` is between these.
-        The loop stops by itself when one more call as long as the longest would pass the limit. Samples taken before
-        a call raises are kept.
+        With the numbers of calls of ``batched``, short ones run in batches and ``between`` is between these. The loop
+        stops if one more call as long as the longest would pass the limit. Samples taken before a call raises are
+        kept.
         """
         start = clock.now_ns()
         longest_s = 0.0
@@ -231,7 +231,7 @@ class Loop:
         return max(1, min(int(_BATCH_S * 1e9 / max(1, longest_ns)), _LARGEST_BATCH, wanted - count))
 
     def _batch(self, call: Call, inputs: list[Any], clock: Clock) -> None:
-        """Run all, then read all; where one raises, the samples before it are kept."""
+        """Run all, then read all; if one raises, the samples before it are kept."""
         done: list[_Done] = []
         try:
             for item in inputs:

@@ -1,4 +1,4 @@
-"""Judges a task's first calls: those of a solver by its reference, those of a model by its own."""
+"""Judges a task's first calls: a solver's by its reference, a model's by its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sciml_bench.record.point import Scores
 from sciml_bench.record.task import Point, Task, Theta
 
 Judged = tuple[Scores | None, str]
-"""Scores, ``None`` without a reference, and the reason why they miss their bound, empty where they do not."""
+"""Scores, ``None`` without a reference, and the reason why they miss their bound, empty if they meet it."""
 
 
 class Scorer(Protocol):
@@ -26,7 +26,7 @@ class Scorer(Protocol):
         ...
 
     def slopes(self, gradient: Gradient) -> FloatArray | None:
-        """What a model's gradient is judged by and a record keeps of it: its products with the truth's directions."""
+        """The numbers that judge a model's gradient, kept in its record: its products with the truth's directions."""
         ...
 
 

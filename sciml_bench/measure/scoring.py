@@ -1,7 +1,7 @@
 """Scores of a solution against the reference, never better than the reference itself.
 
-Significant correct digits (scd) and their mixed form (mescd) are those of the Test Set for IVP Solvers (Mazzia and
-Magherini, release 2.4, 2008), with the component's scale in the place of the tolerance.
+Significant correct digits (scd) and their mixed form (mescd) are defined as in the Test Set for IVP Solvers (Mazzia
+and Magherini, release 2.4, 2008), with the component's scale in place of the tolerance.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def solve_scores(
     """
     states = np.asarray(ys, dtype=np.float64)[list(reference.rows)]
     truth = np.asarray(reference.solution, dtype=np.float64)
-    # What the reference does not know is neither right nor wrong.
+    # Values that the reference does not know are neither right nor wrong.
     known = ~np.isnan(truth)
     error, truth = np.where(known, np.abs(states - truth), 0.0), np.where(known, truth, 0.0)
     uncertainty = np.abs(truth) * _floor(np.asarray(reference.solution_digits, dtype=np.float64))
@@ -57,7 +57,7 @@ def solve_scores(
 
 
 def _floor(digits: np.ndarray) -> np.ndarray:
-    """Relative uncertainty of a truth with so many digits that travels in double precision."""
+    """Relative uncertainty of a truth with ``digits`` digits that is stored in double precision."""
     return np.maximum(10.0**-digits, _EPSILON)
 
 
@@ -78,7 +78,7 @@ def _miss(name: str, error: np.ndarray, floor: np.ndarray, bound: float) -> str:
     return f"the {name} is {np.max(error):.1e}, its bound {bound:.1e}"
 
 
-# How far a solution drifts from what the exact one keeps: energy, mass, momentum, as the problem declares them.
+# The drift of a solution from invariants of the exact one: energy, mass, momentum, as the problem declares them.
 
 
 class Invariants:
@@ -97,7 +97,7 @@ class Invariants:
     def drifts(self, ys: FloatArray) -> Drifts:
         """Of each invariant its value at t0 and its largest change over the saved times, ys (n_times, n_states).
 
-        Of a batch the value is that of the first trajectory, the change the largest of all.
+        For a batch the value belongs to the first trajectory, and the change is the largest of all.
         """
         numbers = self._numbers
         start = np.asarray(numbers.y0).reshape(numbers.batch, -1)
@@ -118,7 +118,7 @@ class Invariants:
 # Parity of a model: its output, loss and gradient against the extended-precision reference, before any time counts.
 
 BOUNDS = {"float64": 1e-10, "float32": 1e-5, "bfloat16": 5e-2}
-"""The largest relative error of each precision. bfloat16 has eight bits: its bound is that of a few roundings."""
+"""The largest relative error of each precision. bfloat16 has eight bits: its bound is a few roundings."""
 
 
 def output_scores(outputs: FloatArray, truth: ModelTruth, bound: float) -> tuple[Scores, str]:

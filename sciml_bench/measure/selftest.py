@@ -2,7 +2,7 @@
 
 ``slowed`` builds the program that ``task.options["program"]`` names and makes every call longer by
 ``task.options["slow_down"]`` times its own duration, as time that is really spent inside it. With a share of 0 it is
-the same program run through the same code, so that both sides of a comparison differ in nothing but the wait.
+the same program run through the same code, so that both sides of a comparison only differ in the wait.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sciml_bench.record.task import Point, Task
 
 
 class Slowed(Program):
-    """A program whose calls take longer by a share of their own duration.
+    """A program whose calls take longer by a fraction of their duration.
 
     The wait is more work, as a slower program would do, and no arithmetic on samples. It grows with the call, as other
     work would where the machine is slow just then, and spins, because a sleeping process gives its processor away.

@@ -1,4 +1,4 @@
-"""Whether the calls of one loop settle, and from which call on: change-points of their times.
+"""Steady state of the calls of one loop: whether they settle, and from which call on, by change-points of their times.
 
 After Barrett, Bolz-Tereick, Killick, Mount and Tratt, "Virtual machine warmup blows hot and cold" (arXiv 1602.00602):
 outliers are set aside, PELT (Killick, Fearnhead and Eckley 2012, arXiv 1101.1438) finds where the mean or the variance
@@ -27,7 +27,7 @@ from sciml_bench.record.point import Steady
 from sciml_bench.record.task import Sampling
 
 FEWEST_SAMPLES = 10
-"""Fewer calls cannot be judged: there is no class, and all of them count."""
+"""Fewer calls cannot be judged: they get no class, and all of them count."""
 
 MOST_SAMPLES = 5000
 """The search takes time with the square of the calls; of more calls, groups are judged."""
@@ -36,13 +36,13 @@ _OUTLIER_WINDOW = 200
 _OUTLIER_SPREADS = 3.0
 _PENALTY = 15.0
 
-# The last segment must cover this share of the calls (500 of 2000 in the paper), or there is no steady state.
+# The last segment must cover this share of the calls (500 of 2000 in the paper); otherwise no steady state is reached.
 _STEADY_SHARE = 0.25
 
 _EQUAL_SHARE = 0.025
 _EQUAL_NS = 100.0
 
-# A segment needs two calls to have a variance. No change below a thousandth of a call is looked for.
+# A segment needs two calls to have a variance. Changes below a thousandth of a call are ignored.
 _SHORTEST_SEGMENT = 2
 _SPREAD_FLOOR = 1e-3
 
@@ -67,7 +67,7 @@ def steady_state(samples_ns: Sequence[int]) -> Steady | None:
 
 
 def _of_groups(times: FloatArray) -> Steady:
-    """Test the medians of consecutive groups, of which there are few enough; the rest at the end is left out."""
+    """Test the medians of consecutive groups, which are few enough; the rest at the end is left out."""
     size = math.ceil(len(times) / MOST_SAMPLES)
     groups = times[: len(times) // size * size].reshape(-1, size)
     state = _steady_state(np.median(groups, axis=1))
@@ -99,7 +99,7 @@ def settled(samples_ns: Sequence[int]) -> bool:
 
 
 def outliers(times: FloatArray) -> NDArray[np.bool_]:
-    """Which times (n,) are further from the median of the calls around them than 3 × (P90 − P10).
+    """Mark the times (n,) that are further from the median of the calls around them than 3 × (P90 − P10).
 
     The window holds the 200 calls around one, at the ends the nearest 200. A run of outliers that opens the loop is
     left in.
@@ -115,10 +115,10 @@ def outliers(times: FloatArray) -> NDArray[np.bool_]:
 
 
 def changepoints(times: FloatArray) -> list[int]:
-    """Where segments of a new mean or variance start, by PELT with a normal likelihood and the penalty 15 log n.
+    """The starts of segments of a new mean or variance, by PELT with a normal likelihood and the penalty 15 log n.
 
-    The least cost is found exactly: a candidate is dropped only when the segment that beats it, which starts where it
-    was found useless, can be long enough.
+    The least cost is found exactly: a candidate is dropped only if the segment that beats it, which starts at the
+    useless candidate, can be long enough.
     """
     count = len(times)
     if count < 2 * _SHORTEST_SEGMENT:
@@ -180,7 +180,7 @@ def _moments(times: FloatArray, found: Sequence[int]) -> tuple[list[float], floa
 
 
 def _first_equal(means: Sequence[float], deviation: float) -> int:
-    """The segment from which on all are equal to the last."""
+    """The first of the segments that equal the last."""
     first = len(means) - 1
     while first > 0 and _equal(means[first - 1], means[-1], deviation):
         first -= 1
@@ -191,7 +191,7 @@ def _equal(mean: float, last: float, deviation: float) -> bool:
     return abs(mean - last) <= max(deviation, _EQUAL_SHARE * last, _EQUAL_NS)
 
 
-# How long the calls before the measured ones go on: until they have settled, inside a box of time for the process.
+# Duration of the calls before the measured ones: until they have settled, inside a box of time for the process.
 
 # The calls are looked at again when there are this many times as many: looking takes longer than a short call.
 _LOOK_AGAIN = 1.25
@@ -200,8 +200,8 @@ _LOOK_AGAIN = 1.25
 class WarmUp:
     """Shares out a process's box of warm-up time among its loops.
 
-    What warms up, compiled code and caches, is the process's, so the box is too: each loop may take an equal share of
-    what is left of it, and later loops get what earlier ones did not need.
+    Compiled code and caches belong to the process, so the box does too: each loop may take an equal share of the rest,
+    and later loops get the time that earlier ones did not need.
     """
 
     def __init__(self, sampling: Sampling, loops: int):
@@ -215,7 +215,7 @@ class WarmUp:
         self._loops -= 1
 
     def rule(self, loop: Loop) -> Callable[[int, float], bool]:
-        """Return whether a loop is finished after so many calls and seconds.
+        """Return a rule that ends a loop after a number of calls and seconds.
 
         The fixed number of calls is made whatever the time; after it the loop ends when its calls have settled, when
         one more would pass its share of the box, or when there are as many as a measured loop may have.

@@ -1,7 +1,7 @@
 """Trains theta with the framework's own optimiser: every step timed, every loss kept, however it ends.
 
-A training that diverges is a result: its outcome is that of the solve that failed, or ``nonfinite``, and the curve up
-to there stays. Nothing is interpolated, smoothed or left out.
+A training that diverges is a result: its outcome is the failed solve's, or ``nonfinite``, and the curve up to there
+stays. Nothing is interpolated, smoothed or left out.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from sciml_bench.record.task import Training
 from sciml_bench.record.training import BUILD, FIRST, MAX_STORED_THETA, STEPS, Trained
 
 TOLD_EVERY_S = 2.0
-"""Progress is told this often, between steps: often enough to be followed, and for little to be lost with a worker."""
+"""Interval of progress reports, between steps: often enough to follow, and to lose little with a worker."""
 
-# All that is known is told each time, so a long training tells of itself less often.
+# Each report has all steps, so a long training reports less often.
 _TOLD_EVERY_SHARE = 0.02
 
 DIVERGED = 100.0
@@ -35,7 +35,7 @@ EXPLODED = 1e6
 """So has one whose loss is this many times the first."""
 
 Tell = Callable[[Trained, bool], object]
-"""Takes the training so far, and whether it is over."""
+"""Takes the training up to now, and whether it is over."""
 
 
 def train(settings: Training, size: int, program: Program, phases: Phases, tell: Tell, limit_s: float) -> None:
@@ -54,11 +54,11 @@ def train(settings: Training, size: int, program: Program, phases: Phases, tell:
             trainer = program.trainer(settings)
             curve.build_ns = phases.clock.now_ns() - start_ns
         curve.start(trainer)
-        # What the import and tracing left must not be collected inside a step.
+        # Garbage of the import and of tracing must not be collected inside a step.
         gc.collect()
         with phases.phase(FIRST):
             curve.step(trainer)
-            # What an evaluation compiles is compiled now.
+            # Compile the evaluation now.
             curve.evaluate(trainer)
         curve.tell()
         traces = program.trace_count()
@@ -80,8 +80,6 @@ def train(settings: Training, size: int, program: Program, phases: Phases, tell:
 
 
 class _Curve:
-    """The steps so far."""
-
     def __init__(self, settings: Training, clock: Clock, tell: Tell, limit_s: float, patience: Patience):
         self._settings = settings
         self._clock = clock
@@ -100,7 +98,7 @@ class _Curve:
         self._size: float | None = None
 
     def step(self, trainer: Trainer) -> None:
-        """One step, timed until its loss and the new theta are computed; a failed one is no part of the curve."""
+        """One step, timed until its loss and the new theta are computed; a failed one is not part of the curve."""
         self._whole = False
         trainer.feed()
         start_ns = self._clock.now_ns()
@@ -141,7 +139,7 @@ class _Curve:
             )
 
     def evaluate(self, trainer: Trainer) -> None:
-        """Look at held-out samples after the first step, after every so many, and after the last; never timed."""
+        """Evaluate held-out samples after the first step, at regular intervals, and after the last; never timed."""
         taken, every = len(self.losses), self._settings.every
         if every is not None and (taken in (1, self._settings.steps) or taken % every == 0):
             found = trainer.evaluate(taken)
@@ -149,7 +147,7 @@ class _Curve:
                 self.evaluations.append(found)
 
     def refuse_to_pass_the_limit(self) -> None:
-        """Raise when one more step as long as the longest, but for the first, would pass the time limit."""
+        """Raise if one more step as long as the longest, except for the first, would pass the time limit."""
         wall_s = self._patience.wall_s
         if wall_s + self._longest_s <= self._limit_s:
             return
@@ -162,14 +160,14 @@ class _Curve:
             raise SolverFailure(Outcome.BUSY_TIMEOUT, message)
 
     def tell_now_and_then(self) -> None:
-        """Tell of the steps so far, when that was long ago."""
+        """Report the steps if the last report was long ago."""
         now_ns = self._clock.now_ns()
         wait_ns = max(TOLD_EVERY_S * 1e9, _TOLD_EVERY_SHARE * (now_ns - self._start_ns))
         if now_ns - self._told_ns >= wait_ns:
             self.tell()
 
     def tell(self) -> None:
-        """Tell of the steps so far."""
+        """Report the steps."""
         self._tell(self._trained(Outcome.OK), False)
         self._told_ns = self._clock.now_ns()
 

@@ -1,10 +1,10 @@
 """The worker process: ``python -m sciml_bench.measure.worker [LIMIT_S [SLICE_S]]`` measures the task on the first line
 of its standard input.
 
-It tells the engine what happens as JSON lines on its standard output (see ``protocol``). ``LIMIT_S`` is the
-time limit of a phase in seconds, by which loops end themselves. With ``SLICE_S`` it takes turns with other
-workers (see :class:`~sciml_bench.measure.protocol.SharedTurnToken`). NumPy and everything that needs it is imported
-after the framework: what the framework's import costs then contains NumPy, as it does for a user.
+It reports to the engine in JSON lines on its standard output (see ``protocol``). ``LIMIT_S`` is the time limit of a
+phase in seconds, by which loops end. With ``SLICE_S`` it takes turns with other workers (see
+:class:`~sciml_bench.measure.protocol.SharedTurnToken`). NumPy and everything that needs it is imported after the
+framework: the cost of the framework's import then contains NumPy, as it does for a user.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Ended(Exception):
 def measure(
     task: Task, send: Callable[[Event], None], clock: Clock, limit_s: float, turn_token: TurnToken | None = None
 ) -> None:
-    """Import, build and measure the task's program, telling every event; what the program raises is told too."""
+    """Import, build and measure the task's program, reporting every event; its exceptions are reported too."""
     phases = Phases(clock, send)
     program: Program | None = None
     energy: dict[str, Any] | None = None
@@ -80,7 +80,7 @@ def measure(
             measurer = CellMeasurer(task, program, phases, send, limit_s, meter, turn_token)
             measurer.run()
             if task.training is not None:
-                # What training imports, compiles and finds compiled is nothing that a gradient needs.
+                # A gradient does not need the imports and compilations of training.
                 before_training = _facts(program)
                 size = len(task.numbers.theta)
                 train(task.training, size, program, phases, lambda *told: send(TrainingDone(*told)), limit_s)
@@ -98,7 +98,7 @@ def measure(
 
 @contextmanager
 def _failing(phases: Phases, otherwise: Outcome) -> Iterator[None]:
-    # Whatever a framework raises is a result here, also what does not derive from Exception (Rust panics, SystemExit).
+    # Whatever a framework raises is a result here, also if it does not derive from Exception (Rust panics, SystemExit).
     try:
         yield
     except BaseException as error:
@@ -118,7 +118,7 @@ def _find(program: str) -> Callable[[Task], Program]:
 
 
 def _facts(program: Program | None) -> WorkerFacts:
-    """What is known of this process; thread settings are read back."""
+    """Facts about this process; thread settings are read back."""
     threads = {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ}
     if hasattr(os, "sched_getaffinity"):
         threads["affinity"] = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
@@ -171,7 +171,7 @@ def _die_with_parent() -> None:
 
 
 def main(arguments: list[str], stdin: TextIO, channel: Any, clock: Clock) -> int:
-    """Measure the task on ``stdin``; 0 when the end was told, 2 when there is no task."""
+    """Measure the task on ``stdin``; return 0 once the end event is sent, 2 if there is no task."""
     channel.send(Ready(clock.now_ns()))
     limit_s = float(arguments[0]) if arguments else float("inf")
     turn_token = SharedTurnToken(clock, channel.send, stdin.readline, float(arguments[1])) if arguments[1:] else None
@@ -186,7 +186,7 @@ def main(arguments: list[str], stdin: TextIO, channel: Any, clock: Clock) -> int
 
 
 def share_of_limit(limit_s: float) -> float:
-    """What a loop may take of the limit of a phase: it ends by itself, before the engine ends the worker."""
+    """The time limit of a loop, as a share of a phase's: it ends before the engine ends the worker."""
     return _LOOP_SHARE * limit_s
 
 
@@ -213,5 +213,5 @@ def serve(main: Callable[[list[str], TextIO, Any, Clock], int]) -> int:
 
 
 if __name__ == "__main__":
-    # Everything is told; destructors and exit handlers of frameworks crash now and then and have nothing to add.
+    # Everything is reported; destructors and exit handlers of frameworks crash now and then and have nothing to add.
     os._exit(serve(main))

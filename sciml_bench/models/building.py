@@ -26,8 +26,9 @@ _PREFIXES = {
 @dataclass
 class Builder:
     """Layers being built. ``place`` is the number of the ``[[layers]]`` table that errors point at, ``before`` the
-    layer before the one being built, in the same list. ``vocabulary`` is how many whole numbers a sample's are out of,
-    0 where its numbers are none."""
+    layer before the one being built, in the same list. ``vocabulary`` is the number of different whole numbers in
+    samples, 0 for other samples.
+    """
 
     document: Document
     vocabulary: int
@@ -37,7 +38,7 @@ class Builder:
     count: int = 0
 
     def layers(self, tables: Any, shape: Shape, top: bool = False) -> tuple[Layer, ...]:
-        """The layers of a list of tables, of which the first takes a sample of ``shape``."""
+        """The layers of a list of tables, the first of which takes a sample of ``shape``."""
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise self.error("'layers' must be a list of tables.", "layers")
         built: list[Layer] = []

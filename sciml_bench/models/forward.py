@@ -153,7 +153,7 @@ def _attention(x: Array, weight: Callable[[str], Array], heads: int, causal: boo
     return together @ weight("weight").T + weight("bias")
 
 
-# Slopes of a model's losses by complex steps: without differences there is no step to choose and none to err by.
+# Slopes of a model's losses by complex steps: without differences no step must be chosen.
 
 _STEP = 1e-30
 #: Samples whose slopes are checked along each direction; those of the next direction are others.

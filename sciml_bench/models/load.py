@@ -59,7 +59,7 @@ def load_data(document: Document) -> DataSet:
 
 
 def _told(document: Document, name: str) -> tuple[dict[str, Any], Path]:
-    """What the catalog says of a data set, and the folder of its file."""
+    """The catalog's entry of a data set, and the folder of its file."""
     folder = catalog.folder() / "data"
     known = {path.stem: path for path in sorted(folder.glob("*.json"))}
     if name not in known:
@@ -110,7 +110,7 @@ def load_model(path: Path | str) -> Model:
     """Load and check the file of a model.
 
     Raises:
-        ProblemError: anything about the file is wrong; the message says what, in which line, and how to cure it.
+        ProblemError: anything about the file is wrong; the message says what, in which line, and how to fix it.
     """
     document = Document.read(Path(path))
     document.known_keys(document.data, TOP_KEYS, "")
@@ -265,7 +265,7 @@ def load_declared(path: Path) -> Problem | Model:
     """Load and check a file.
 
     Raises:
-        ProblemError: anything about the file is wrong; the message says what, in which line, and how to cure it.
+        ProblemError: anything about the file is wrong; the message says what, in which line, and how to fix it.
     """
     from sciml_bench.problem.load import load_problem
 

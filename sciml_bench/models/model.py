@@ -38,19 +38,19 @@ KINDS: dict[str, tuple[str, ...]] = {
 """The kinds of layers and their keys.
 
 ``positions`` adds a learned vector to each position. ``mean`` is over all pixels, or over all positions. ``tokens``
-turns the pixels of an image into positions, row by row. ``gelu`` is the exact one, by the error function. ``attention``
-is scaled dot-product self-attention of several heads, with its projections and their biases. ``residual`` adds what its
-layers make of its input to that input, or to what ``shortcut`` makes of it. ``blocks`` repeats its layers, each time
-with weights of their own.
+turns the pixels of an image into positions, row by row. ``gelu`` is the exact one, by the error function.
+``attention`` is scaled dot-product self-attention of several heads, with its projections and their biases.
+``residual`` adds the output of its layers to their input, or to the output of ``shortcut``. ``blocks`` repeats its
+layers, each time with new weights.
 """
 
 EPSILON = 1e-5
-"""What group and layer norm add to the variance: the default of PyTorch and Equinox."""
+"""The constant that group and layer norm add to the variance: the default of PyTorch and Equinox."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer. ``name`` is unique in its model (``conv1``); ``numbers`` are those of its kind.
+    """One layer. ``name`` is unique in its model (``conv1``); ``numbers`` depend on its kind.
 
     ``body`` and ``shortcut`` are the layers of a residual one.
     """
@@ -66,7 +66,7 @@ class Layer:
 
 
 def walk(layers: tuple[Layer, ...]) -> Iterator[Layer]:
-    """All layers in the order in which their weights stand, residual ones before what is in them."""
+    """All layers in the order of their weights, residual ones before their inner layers."""
     for layer in layers:
         yield layer
         yield from walk(layer.body)
@@ -99,7 +99,7 @@ class Model:
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """Where each array of weights stands in theta."""
+        """The place of each array of weights in theta."""
         return tuple(slot for layer in walk(self.layers) for slot in layer.slots)
 
     @property
@@ -125,5 +125,5 @@ class Model:
         )  # fmt: skip
 
     def learning(self, truth: ModelTruth | None = None) -> ModelTask:
-        """What a task says of the model beside its source and weights."""
+        """A task's entries on the model, next to its source and weights."""
         return ModelTask(self.slots, self.data, self.loss, self.n_outputs, truth)

@@ -69,7 +69,7 @@ def _images(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
 def _text(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
     """Samples that do not overlap: ``positions`` characters, and as labels the same moved on by one.
 
-    A character is its place among those of the text, in the order of their codes.
+    A character is its index among the characters of the text, in the order of their codes.
     """
     codes = np.frombuffer(_bytes(data), dtype=np.uint8)
     characters = np.unique(codes)

@@ -86,7 +86,7 @@ def _weights() -> Schema:
 
 
 def _table(keys: tuple[str, ...], known: dict[str, Schema], required: tuple[str, ...] = ()) -> Schema:
-    """A table of these keys, those without a schema of their own texts."""
+    """A table of these keys; a key without a schema is a text."""
     return {
         "type": "object",
         "additionalProperties": False,

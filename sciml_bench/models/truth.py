@@ -1,4 +1,4 @@
-"""The stored truth about a model: ``NAME.reference.json`` beside its file, made by central differences.
+"""The stored truth about a model: ``NAME.reference.json`` next to its file, made by central differences.
 
 Outputs and losses are computed in extended precision (64 bits of mantissa) and rounded to double. Slopes are
 derivatives of each sample's loss along seeded random directions in the space of the weights, by central differences
@@ -133,12 +133,12 @@ def _slopes(
 
 
 def truth_path(model: Model) -> Path:
-    """Where the truth about a model is kept."""
+    """Path of the truth about a model."""
     return Path(model.path).with_suffix(".reference.json")
 
 
 def write(model: Model, truth: ModelTruth) -> Path:
-    """Keep a truth beside the model's file."""
+    """Write a truth next to the model's file."""
     content = {
         "schema": SCHEMA,
         "problem": model.name,
@@ -154,10 +154,10 @@ def write(model: Model, truth: ModelTruth) -> Path:
 
 
 def stored(model: Model) -> ModelTruth | None:
-    """The truth beside a model's file; ``None`` where there is no such file.
+    """The truth next to a model's file; ``None`` without that file.
 
     Raises:
-        StoreError: the file belongs to another version of the model, or is no reference.
+        StoreError: the file belongs to another version of the model, or is not a reference.
     """
     path = truth_path(model)
     if not path.is_file():

@@ -27,7 +27,7 @@ def directions(size: int, seed: int) -> Iterator[np.ndarray]:
         yield random.standard_normal(size).astype(np.float32).astype(np.float64)
 
 
-# Of token and position embeddings: that of GPT-2's code.
+# Standard deviation of token and position embeddings: as in GPT-2's code.
 _EMBEDDING_SD = 0.02
 
 # Biases of 0 would put the units that see only background, whose pixels are 0, on the kink of the rectifier, where no
@@ -50,7 +50,7 @@ def _drawn(slot: Slot, random: np.random.RandomState) -> np.ndarray:
     if slot.kind in ("embedding", "positions"):
         return _EMBEDDING_SD * random.standard_normal(slot.size)
     outputs, inputs, *window = slot.shape
-    # The three projections into attention stand in one array, and are drawn as three.
+    # One array holds the three projections into attention, which are drawn as three.
     outputs = outputs // 3 if slot.role == "qkv_weight" else outputs
     bound = math.sqrt(6 / ((inputs + outputs) * math.prod(window)))
     return bound * (2 * random.random_sample(slot.size) - 1)
@@ -60,7 +60,7 @@ def read(path: Path, slots: Iterable[Slot]) -> tuple[float, ...]:
     """The flat theta from a file of NumPy arrays (``.npz``), one for each slot, named ``layer.role``.
 
     Raises:
-        ValueError: an array is missing, is none of numbers, or has another shape; the message says which.
+        ValueError: an array is missing, does not hold numbers, or has another shape; the message says which.
         OSError: the file cannot be read.
     """
     with np.load(path, allow_pickle=False) as arrays:

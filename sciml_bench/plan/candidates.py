@@ -25,8 +25,9 @@ class Candidates:
 
 
 def candidates(entry: PlannedProblem, adapters: Mapping[str, Adapter], names: Sequence[str] = ()) -> Candidates:
-    """Return every cell of these adapters (if none is named, of all of its track) in the problem's main precision on
-    the CPU, with empty compile caches."""
+    """Return every cell of these adapters (without names, of all of its track) in the problem's main precision on the
+    CPU, with empty compile caches.
+    """
     cells: list[Cell] = []
     refused: dict[Cell, str] = {}
     absent: dict[str, str] = {}
@@ -76,7 +77,7 @@ def ranked(found: Candidates, entry: PlannedProblem, adapters: Mapping[str, Adap
 
 
 _EITHER = ("multistep",)
-"""Families of LSODA, which goes from explicit to implicit formulas and back by itself."""
+"""Families of LSODA, which switches between explicit and implicit formulas."""
 
 
 def _makes(cell: Cell, call: str) -> bool:

@@ -18,7 +18,7 @@ from sciml_bench.plan.selection import Selection
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import DEFAULT_SAVING, SOLVERS, Cell
 
-# Labels of cells in few words: most of those that a plan skips are products of methods, sensitivities and modes.
+# Compact labels of cells: most of the skipped ones in a plan are products of methods, sensitivities and modes.
 
 Product = list[list[str]]
 
@@ -27,7 +27,7 @@ Item = str | Product
 
 
 def products(labels: Iterable[str]) -> list[Item]:
-    """The same labels, each once, as products where these are shorter; those of different lengths are never mixed."""
+    """Compress labels into product notation if that is shorter; labels of different lengths are never mixed."""
     found: list[Item] = []
     by_length: dict[int, list[tuple[tuple[str, ...], ...]]] = {}
     for label in dict.fromkeys(labels):
@@ -52,7 +52,7 @@ def labels(items: Iterable[Item]) -> Iterator[str]:
 
 
 def count(items: Iterable[Item]) -> int:
-    """Return how many labels they stand for."""
+    """Return the number of labels behind the items."""
     return sum(1 if isinstance(item, str) else prod(map(len, item)) for item in items)
 
 
@@ -72,7 +72,7 @@ def _item(values: tuple[tuple[str, ...], ...]) -> Item:
 
 # Sensitivities of one family give the same gradient by the same recurrence: checkpointing only trades memory for time.
 _SENSITIVITY_FAMILY = {"checkpointed": "discrete"}
-# What follows names the means, such as how vector–Jacobian products are computed (``gauss-reversediff``).
+# The rest of the label names the means, such as how vector–Jacobian products are computed (``gauss-reversediff``).
 _MEANS = "-"
 
 BEST = "best"
@@ -83,11 +83,10 @@ BEST = "best"
 class Planned:
     """A cell that will run.
 
-    ``division`` is ``idiomatic`` for a library's recommended cell, ``matched`` for one that is there to be set
-    against another library's, else ``other``. ``group`` names the method family, order and sensitivity that the cell
-    shares with a cell of another adapter on the same problem; empty when it shares them with none. ``role`` is
-    ``best`` for the library's best way, ``default`` for what it does unless it is told otherwise, where that is another
-    one; ``note`` is what has to be said of it.
+    ``division`` is ``idiomatic`` for a library's recommended cell, ``matched`` for one that is there for comparison
+    with another library's, otherwise ``other``. ``group`` names the method family, order and sensitivity that the cell
+    shares with a cell of another adapter on the same problem; empty without such a cell. ``role`` is ``best`` for the
+    library's best way, ``default`` for its default if that differs; ``note`` is a remark on it.
     """
 
     cell: Cell
@@ -99,7 +98,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A cell that was asked for and will not run. ``outcome`` is ``unsupported`` or ``None`` (left out by choice)."""
+    """A requested cell that will not run. ``outcome`` is ``unsupported`` or ``None`` (left out by choice)."""
 
     cell: Cell
     outcome: Outcome | None
@@ -153,7 +152,7 @@ def _all_cells(entry: PlannedProblem, adapter: Adapter) -> Iterator[Cell]:
 
 
 def recipes_of(adapter: Adapter, entry: PlannedProblem) -> tuple[Recipe, ...]:
-    """The recipes of an adapter that can run on a problem here, the best first; all of them where none can."""
+    """The recipes of an adapter that can run on a problem here, the best first; all of them if none can."""
     known = entry.recipes.get(adapter.name)
     if known is None:
         declared = recommended(adapter, entry.facts)
@@ -188,7 +187,7 @@ def trains(cell: Cell, entry: PlannedProblem, adapter: Adapter) -> bool:
 
 
 def _cold(cell: Cell) -> Cell:
-    """The cell that differs only in starting with an empty compile cache; itself where that is so."""
+    """The cell that only differs in an empty compile cache; itself if its cache is empty."""
     return replace(cell, mode=cell.framework_mode)
 
 
@@ -223,8 +222,9 @@ def _breadth(entry: PlannedProblem, profile: Profile) -> str:
 
 
 def _taken(adapter: Adapter, entry: PlannedProblem, profile: Profile) -> tuple[Recipe, ...]:
-    """Recommended cells that a profile measures: all, or the best one and those with a role; of the narrowest breadth
-    without the best one's values interpolated."""
+    """Recommended cells that a profile measures: all, or the best one and the ones with a role; the narrowest breadth
+    leaves out the best one's interpolated variant.
+    """
     recipes, breadth = recipes_of(adapter, entry), _breadth(entry, profile)
     if breadth not in ("first", "matched"):
         return recipes
@@ -238,7 +238,7 @@ def _in_breadth(cell: Cell, entry: PlannedProblem, adapter: Adapter, selection: 
     recipes = recipes_of(adapter, entry) if any(free) else _taken(adapter, entry, profile)
     if any(_follows(cell, recipe, free) for recipe in recipes):
         return True
-    # Where no recipe lands, landing would double what the broadest profile measures.
+    # If no recipe lands, landing would double the measurements of the broadest profile.
     if _breadth(entry, profile) != "suited" or cell.saving != DEFAULT_SAVING:
         return False
     if any(cell.method == recipe.method for recipe in recipes):
@@ -265,7 +265,7 @@ def _follows(cell: Cell, recipe: Recipe, free: tuple[bool, ...]) -> bool:
 def _partners(
     entry: PlannedProblem, adapters: Mapping[str, Adapter], selected: Mapping[str, Sequence[Cell]], profile: Profile
 ) -> set[Cell]:
-    """Cells that are no recipe of their own adapter, but match one of another adapter: one per adapter and match.
+    """Cells that are not a recipe of their own adapter, but match one of another adapter: one per adapter and match.
 
     A recipe that cannot run on the problem asks for no match.
     """
@@ -298,7 +298,7 @@ def _match(
 
 
 def _kind(adapter: Adapter, method: str, sensitivity: str) -> tuple[str, int, str]:
-    """What two cells share that match: method family, order, and sensitivity family."""
+    """The properties that matching cells share: method family, order, and sensitivity family."""
     declared = adapter.method(method)
     family = sensitivity.partition(_MEANS)[0]
     return declared.family, declared.order, _SENSITIVITY_FAMILY.get(family, family)
@@ -308,8 +308,8 @@ def _with_groups(planned: Sequence[Planned], adapters: Mapping[str, Adapter]) ->
     """Return the cells, with the name of their group if they have a counterpart in another adapter."""
     members: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for item in planned:
-        # A warm cell takes the same steps at the same speed as its cold one: it would stand in the group twice.
-        # Models have no families of methods: all frameworks stand in one table.
+        # A warm cell takes the same steps at the same speed as its cold one: it would be in the group twice. Models
+        # have no families of methods: all frameworks share one table.
         if item.cell.caches == "cold" and adapters[item.cell.adapter].track == SOLVERS:
             members[_group_key(item.cell, adapters)].add(item.cell.adapter)
     return tuple(

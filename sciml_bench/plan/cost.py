@@ -1,4 +1,4 @@
-"""What a run will take, roughly: start-up per framework, sampling per point, and the time limit where it will bind.
+"""The rough duration of a run: start-up per framework, sampling per point, and the time limit if it will bind.
 
 What adapters declare is a first guess for two modest cores; times of earlier runs on the same machine replace it.
 """
@@ -12,7 +12,7 @@ from sciml_bench.adapters.recipes import takes_explicit
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.record.task import CALLS, GRADIENT, Cell, Sampling
 
-# A gradient by solving backwards takes as long as so many solves.
+# A gradient by solving backwards takes as long as this many solves.
 BACKSOLVE_SOLVES = 5.0
 
 # Fewer calls cannot be seen to have settled; most have by then.

@@ -1,6 +1,6 @@
-"""What there is to choose from, as rows: problems, suites, adapters, and the runs of a folder.
+"""The available choices, as rows: problems, suites, adapters, and the runs of a folder.
 
-What a list needs is imported when it is asked for: listings must start fast.
+The imports of a list happen on request: listings must start fast.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def suites() -> list[Row]:
 
 
 def adapters() -> list[Row]:
-    """The adapters, whether they can run here, and what they can do; those of others that cannot be loaded, too."""
+    """The adapters, whether they can run here, and their capabilities; including third-party ones that cannot be
+    loaded.
+    """
     from sciml_bench.adapters import registry
 
     rows: list[Row] = []

@@ -31,7 +31,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Settings:
-    """What every worker of a run shares. ``memory_limit_bytes`` is ``None`` for the engine's own default."""
+    """Settings that all workers of a run share. ``memory_limit_bytes`` is ``None`` for the engine's own default."""
 
     seed: int = 0
     threads: int = 1
@@ -106,7 +106,7 @@ class Plan:
 
     @cached_property
     def trainings(self) -> tuple[Training | None, ...]:
-        """Return how theta is trained in each planned cell, where it is."""
+        """Return the training of theta in each planned cell, if any."""
         return tuple(self.material.training(item.cell) for item in self.planned)
 
     def cost_s(self, slots: Iterable[Slot] | None = None) -> float:
@@ -126,7 +126,7 @@ class Plan:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of everything that decides what is measured and in which order; costs are left out."""
+        """SHA-256 of everything that decides what is measured and in which order, without costs."""
         return plan_hash(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Plan:
         }
 
     def _declarations(self) -> dict[str, Any]:
-        """What the adapters of the planned cells declare, so that a stored run explains itself."""
+        """The declarations of the adapters of the planned cells, so that a stored run explains itself."""
         methods: dict[str, dict[str, Method]] = {}
         for item in self.planned:
             methods.setdefault(item.cell.adapter, {})[item.cell.method] = self._method(item)
@@ -176,13 +176,13 @@ class Plan:
 
 def plan_hash(data: Mapping[str, Any]) -> str:
     """The hash of a plan as JSON values, as :meth:`Plan.to_dict` gives them and ``plan.json`` keeps them."""
-    # A training is part of what is measured, yet not of the cell: its gradients are the same with another one.
+    # A training is part of the measurement, but not of the cell: its gradients are the same with another one.
     cells = [
         [cell["cell_id"], cell["label"], *(cell[name] for name in ("training", "calls") if name in cell)]
         for cell in data["cells"]
     ]
     parts = [data["schema"], data["version"], data["profile"], data["settings"], cells]
-    # The same cells are another run where they are seen as a sweep over something else.
+    # The same cells are another run if they belong to a sweep over something else.
     parts += [data[name] for name in ("sweep", "claimed", "advised") if name in data]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -200,11 +200,10 @@ def make_plan(
     advised: Advised | None = None,
     chosen: tuple[PlannedProblem, ...] = (),
 ) -> Plan:
-    """The plan of a selection. A ``settings.timeout_s`` of 0 stands for the profile's own limit.
+    """The plan of a selection. A ``settings.timeout_s`` of 0 means the profile's own limit.
 
-    ``sweep`` tells what sizes the problems stand for, where they are one problem at several, ``claimed`` which cells
-    are the sides of a published claim, ``advised`` what advice they are measured for. ``chosen`` are problems that
-    were loaded before.
+    ``sweep`` gives the sizes of the problems of a sweep, ``claimed`` the cells that are sides of a published claim,
+    ``advised`` the question of advice. ``chosen`` are problems that were loaded before.
 
     Raises:
         UsageError: a name of the selection does not exist.
@@ -280,7 +279,7 @@ def _model(entry: PlannedProblem) -> dict[str, Any]:
     }
 
 
-# What is to be said of a plan's recommendations: where a probe contradicts a label, what is wrong with a default.
+# Remarks on a plan's recommendations: a probe that contradicts a label, or a faulty default.
 
 
 def notes(plan: Plan) -> Iterator[str]:
@@ -296,7 +295,7 @@ def notes(plan: Plan) -> Iterator[str]:
 
 
 def contradiction(facts: Facts) -> str:
-    """What a probe finds against a problem's label, in one line."""
+    """The contradiction between a probe and a problem's label, in one line."""
     label = "stiff" if facts.stiff else "not stiff"
     kind = "explicit" if takes_explicit(facts) else "implicit"
     work = "" if facts.probed is None else f": {facts.probed.told}"

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 class PlannedProblem:
     """One problem of a plan.
 
-    ``named`` is true when the user asked for it by name or file, whatever its tier; ``heavy`` says why no profile has
-    it.
+    ``named`` is true if the user named it or gave its file, whatever its tier; ``heavy`` says why no profile has it.
     """
 
     name: str
@@ -38,7 +37,7 @@ class PlannedProblem:
     named: bool = False
     heavy: str = ""
     loaded: Problem | Model | None = field(default=None, compare=False)
-    # What is recommended of each adapter, once it was asked for.
+    # The recommendations of each adapter, once requested.
     recipes: dict[str, tuple[Recipe, ...]] = field(default_factory=dict[str, "tuple[Recipe, ...]"], compare=False)
 
     @property
@@ -48,7 +47,7 @@ class PlannedProblem:
 
     @cached_property
     def declared(self) -> Problem | Model:
-        """What the file declares, loaded on first use. Raises ``ProblemError`` when its file is wrong."""
+        """The file's declaration, loaded on first use. Raises ``ProblemError`` if its file is wrong."""
         if self.loaded is not None:
             return self.loaded
         from sciml_bench.models.load import load_declared
@@ -82,7 +81,7 @@ class PlannedProblem:
 
     @property
     def training(self) -> Training | None:
-        """Return how theta is trained, where it is."""
+        """Return the training of theta, if any."""
         return self.declared.training
 
     @property
@@ -92,7 +91,7 @@ class PlannedProblem:
 
     @property
     def precisions(self) -> tuple[str, ...]:
-        """What it is measured in, the main one first: models in single precision, as they are used."""
+        """Its precisions, the main one first: models in single precision, as they are used."""
         return ("float32",) if self.track == CONVENTIONAL else ("float64",)
 
     def moved(self, folder: Path) -> PlannedProblem:
@@ -107,7 +106,7 @@ class PlannedProblem:
 
     @cached_property
     def facts(self) -> Facts:
-        """What adapters are asked about; loads the problem."""
+        """The facts that adapters get; loads the problem."""
         if self.track == CONVENTIONAL:
             return self._facts_of_model()
         problem = self.problem
@@ -172,9 +171,9 @@ def _stochastic(problem: Problem) -> bool:
 
 
 def entries(selection: Selection, files: Iterable[Path] = ()) -> tuple[PlannedProblem, ...]:
-    """The problems of a selection: the given files, and those of the catalog that were asked for.
+    """The problems of a selection: the given files, and the requested ones of the catalog.
 
-    Files stand alone: the catalog is added to them only when a suite or a problem is named too.
+    The catalog is only added to files if a suite or a problem is named too.
 
     Raises:
         UsageError: a suite or problem does not exist, or two problems share a name.

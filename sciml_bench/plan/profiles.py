@@ -30,12 +30,12 @@ class Profile:
     - ``recommended``: all recommended cells, and the cells of other adapters that match them,
     - ``suited``: all methods suited to the problem, and every sensitivity and mode of the recommended methods.
 
-    ``core_breadth`` is that of problems of tier smoke, ``named_breadth`` that of problems which the user names.
-    ``comparable`` is false where one process is all there is. ``timeout_s`` limits each phase of a worker, and each
-    loop of a point. ``warm_caches``: the first recommended cell is also measured on a warm compile cache, where its
+    ``core_breadth`` is the breadth of problems of tier smoke, ``named_breadth`` the breadth of problems that the user
+    names. ``comparable`` is false for a profile of one process. ``timeout_s`` limits each phase of a worker, and each
+    loop of a point. ``warm_caches``: the first recommended cell is also measured on a warm compile cache, if its
     framework has one. ``rerun_noisy``: a group of cells that was disturbed is measured once more. ``draws`` perturbed
     parameter vectors are solved by the first process of each cell, in at most ``stability_s`` seconds. Trainings take
-    ``training_steps`` steps, or as many as the problem publishes where those are fewer, or where it is ``None``.
+    ``training_steps`` steps, or as many as the problem publishes if these are fewer, or if it is ``None``.
     """
 
     name: str
@@ -108,8 +108,8 @@ _PROFILES = (
     Profile(
         name="standard",
         processes=10,
-        # A hundred turns of each cell: with as many the self-test, which samples alike, finds a slowdown of 10 % on a
-        # shared and busy host.
+        # A hundred turns of each cell: with as many the self-test, which samples in the same way, finds a slowdown of
+        # 10 % on a shared and busy host.
         sampling=_sampling(2, 30, 2.0, 2000, warm_up_s=60.0),
         rtols=(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11),
         named_breadth="suited",
@@ -154,7 +154,7 @@ SCREENING = Profile(
     comparable=False,
     use="sort all ways of a problem by large factors; one process per framework, so never compared",
 )
-"""How advice looks at all ways of a problem."""
+"""The profile that screens all ways of a problem."""
 
 RACING = replace(
     SCREENING,
@@ -165,7 +165,7 @@ RACING = replace(
     comparable=True,
     use="hold ways against each other until one is decided to be the best",
 )
-"""How advice holds the best ways against each other."""
+"""The profile of the race between the best ways."""
 
 NAMES = tuple(profile.name for profile in _PROFILES)
 DEFAULT = "quick"

@@ -1,4 +1,4 @@
-"""What a run is for beyond its cells: a sweep over sizes, published claims under test, or advice on one problem."""
+"""The purpose of a run beyond its cells: a sweep over sizes, published claims under test, or advice on one problem."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from sciml_bench.record.task import CALLS, Point
 
-# A sweep: one problem at several sizes in one run, and which of its problems stands for which size.
+# A sweep: one problem at several sizes in one run, and the size of each of its problems.
 
 AXES = {
     "batch": "trajectories",
@@ -20,14 +20,14 @@ AXES = {
     "tolerance": "1/rtol",
     "parameters": "parameters",
 }
-"""What a sweep goes over, and what its sizes count."""
+"""The axes of a sweep, and the meaning of their sizes."""
 
 
 @dataclass(frozen=True)
 class Sweep:
     """``sizes`` maps the problems of a run to their sizes on the axis ``over``; ``of`` is the problem that they vary.
 
-    A sweep over tolerances has one problem, and its sizes are those of the ladder.
+    A sweep over tolerances has one problem, and its sizes are the tolerances of the ladder.
     """
 
     over: str
@@ -43,9 +43,9 @@ class Sweep:
 class Claimed:
     """``sides`` maps each claim's id to its sides, such as ``published.fast``, and these to the labels of their cells.
 
-    ``points`` are those of the cells that are measured at the tolerances of a claim, by label: at these alone, or,
-    where a cell is a side when fair, too, on the ladder as well. The others have the ladder of the profile. ``calls``
-    are what the cells of their quantity are measured for.
+    ``points`` are the points of cells that are measured at the tolerances of a claim, by label: at these alone, or on
+    the ladder as well if a cell is also a side when fair. The others have the ladder of the profile. ``calls`` are the
+    measured calls for each quantity.
     """
 
     sides: Mapping[str, Mapping[str, str]]
@@ -60,10 +60,11 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Advised:
-    """What advice is asked for: which way takes the least time for ``count`` calls at a relative error of ``accuracy``.
+    """The question of advice: which way takes the least time for ``count`` calls at a relative error of ``accuracy``.
 
-    ``call`` is a gradient or a solve. ``points`` are the tolerances of each cell, by label, at which it reaches that.
-    ``stage`` is :data:`SCREEN` if all ways are looked at, and :data:`RACE` if those that are near the best compete.
+    ``call`` is a gradient or a solve. ``points`` are the tolerances of each cell, by label, at which it reaches the
+    accuracy. ``stage`` is :data:`SCREEN` for the screening of all ways, and :data:`RACE` for the competition of the
+    best.
     """
 
     stage: str
@@ -88,7 +89,7 @@ SCREEN, RACE = "screen", "race"
 
 
 def claimed_sides(plan: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
-    """The sides of each claim that a written plan tests, by the claim's id; empty where it tests none."""
+    """The sides of each claim that a written plan tests, by the claim's id; empty if it tests none."""
     claimed = plan.get("claimed")
     if claimed is None:
         return {}
@@ -99,12 +100,12 @@ def claimed_sides(plan: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
 
 
 FOLDER = "claims"
-"""Where a run keeps the files of its claims, so that its folder tells what they claim."""
+"""The folder of a run's claim files, so that its results say what they test."""
 
 _FILE = "claim.toml"
 """The file of a run's one claim, as earlier versions wrote it."""
 
 
 def kept_file(folder: Path, plan: Mapping[str, Any], name: str) -> Path:
-    """Where the folder of a run keeps the file of one of the claims of its plan."""
+    """Path of a claim's file in the folder of its run."""
     return folder / _FILE if "claim" in plan["claimed"] else folder / FOLDER / f"{name}.toml"

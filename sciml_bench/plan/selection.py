@@ -1,4 +1,4 @@
-"""What the user asked for: names along each axis of a cell, a keyword expression, exact cells."""
+"""The user's selection: names along each axis of a cell, a keyword expression, exact cells."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class Selection:
         return compile_keyword(self.keyword)
 
     def contains(self, cell: Cell) -> bool:
-        """Return whether the cell was asked for (the suite and the problem are chosen before, by the catalog)."""
+        """Return whether the cell was requested (the catalog has chosen suite and problem before)."""
         if self.cells and cell.label not in self.cells:
             return False
         axes = (

@@ -37,10 +37,10 @@ DRAWS_S = 20.0
 
 @dataclass
 class TaskFactory:
-    """What tasks are made of, produced once per problem and framework. ``threads`` is the limit for every worker.
+    """The parts of tasks, produced once per problem and framework. ``threads`` is the limit for every worker.
 
-    ``points`` are those of cells, by label, that are not measured on the profile's ladder. ``wanted`` are the calls
-    that are measured where a framework has them. Unless ``trained``, nobody asks for trainings.
+    ``points`` are the points of cells, by label, that are not measured on the profile's ladder. ``wanted`` are the
+    calls that are measured if a framework has them. Training is only requested if ``trained``.
     """
 
     entries: Mapping[str, PlannedProblem]
@@ -129,7 +129,7 @@ class TaskFactory:
         return self.points.get(cell.label, self.profile.points)
 
     def calls(self, cell: Cell) -> tuple[str, ...]:
-        """What is measured of a cell: no gradient where the framework has none, or where nobody asks for it."""
+        """The measured calls of a cell: no gradient if the framework has none, or if it was not requested."""
         return tuple(kind for kind in calls_of(cell) if kind in self.wanted)
 
     def training(self, cell: Cell) -> Training | None:

@@ -18,9 +18,9 @@ MAX_BATCH = 100_000
 class Batch:
     """``size`` trajectories: the first starts in the problem's initial state, each other in one drawn around it.
 
-    Component i of a drawn state is normal with mean ``y0[i]`` and deviation ``spread`` times the scale of i. Where
-    ``drawn`` names states, the others all start alike. A larger batch of the same seed begins with the trajectories
-    of a smaller one. Where the problem has data of each trajectory, nothing is drawn and ``spread`` is 0.
+    Component i of a drawn state is normal with mean ``y0[i]`` and deviation ``spread`` times the scale of i. If
+    ``drawn`` names states, the others all start at the same value. A larger batch of the same seed begins with the
+    trajectories of a smaller one. If the problem has data of each trajectory, nothing is drawn and ``spread`` is 0.
     """
 
     size: int
@@ -54,7 +54,7 @@ ONE = Batch(1)
 class Given:
     """A named quantity that each trajectory has its own values of; ``rows`` hold them flat, in C order.
 
-    Its shape is that of one trajectory's: a number (), a vector (n,), or a series (times, channels).
+    Its shape is one trajectory's: a number (), a vector (n,), or a series (times, channels).
     """
 
     name: str

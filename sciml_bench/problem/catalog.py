@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Header:
-    """What a listing shows of a problem; read without parsing its equations.
+    """A listing's entry of a problem; read without parsing its equations.
 
     ``heavy`` says why a problem of that tier is in no profile and runs only when it is named.
     """
@@ -65,7 +65,7 @@ def equation_names() -> tuple[str, ...]:
 
 
 def suites() -> tuple[str, ...]:
-    """The folders of the catalog, each of which is a suite."""
+    """The folders of the catalog, each a suite."""
     return tuple(dict.fromkeys(path.parent.name for path in paths().values()))
 
 
@@ -86,7 +86,7 @@ def load(name: str) -> Problem:
     """The differential equation of this name, loaded and checked.
 
     Raises:
-        UsageError: there is none of this name, or it is a model of the conventional track.
+        UsageError: the name is unknown, or it is a model of the conventional track.
     """
     if path(name).parent.name == CONVENTIONAL:
         raise UsageError(f"{name} is a model of the conventional track, and this takes a differential equation")
@@ -96,7 +96,7 @@ def load(name: str) -> Problem:
 
 
 def header(name: str) -> Header:
-    """Title, suite, tier and tags of a problem, from the keys that stand above its first table."""
+    """Title, suite, tier and tags of a problem, from the keys above its first table."""
     top = re.split(r"(?m)^\s*\[{1,2}[a-z_.]+\]{1,2}\s*(?:#.*)?$", path(name).read_text(encoding="utf-8"), maxsplit=1)[0]
     data = tomllib.loads(top)
     return Header(

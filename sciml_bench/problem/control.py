@@ -1,8 +1,8 @@
 """Paths through data of a trajectory, whose derivatives drive its equation: neural controlled differential equations.
 
 P. Kidger, J. Morrill, J. Foster and T. Lyons, Neural controlled differential equations for irregular time series,
-NeurIPS (2020); the cubic path is that of J. Morrill et al., Neural CDEs for online prediction, arXiv 2106.11028.
-A path may be a seeded Brownian motion instead, see :mod:`.brownian`.
+NeurIPS (2020); the cubic path is from J. Morrill et al., Neural CDEs for online prediction, arXiv 2106.11028. A path
+may be a seeded Brownian motion instead, see :mod:`.brownian`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_NUMBERS = 10_000_000
 class Brownian:
     """Independent standard Brownian motions, one for each channel, from 0 over ``span`` in equal steps.
 
-    The increments of one trajectory are drawn after those of another, so that a larger batch begins with the paths of a
+    The trajectories' increments are drawn one after the other, so that a larger batch begins with the paths of a
     smaller one. Within a trajectory they are drawn step by step. Values are rounded to single precision, as weights
     are, which makes them the same numbers on every machine.
     """
@@ -44,7 +44,7 @@ class Brownian:
     span: float
 
     def rows(self, size: int) -> tuple[tuple[float, ...], ...]:
-        """The values of so many trajectories, each flat: steps + 1 times of the channels."""
+        """The values of ``size`` trajectories, each flat: steps + 1 times of the channels."""
         # NumPy is only loaded for problems that need it: listings must start fast.
         import numpy as np
 
@@ -57,7 +57,7 @@ class Brownian:
 
 
 def load_brownian(reader: Reader, data: dict[str, Any], table: str, span: float) -> Brownian:
-    """The motion that ``brownian`` declares; a stated hash is that of the first trajectory's path."""
+    """The motion that ``brownian`` declares; a stated hash belongs to the first trajectory's path."""
     document, given = reader.document, data["brownian"]
     for key in ("data", "times", "interpolation"):
         if key in data:
@@ -113,8 +113,8 @@ CONTROL = Table(
 class Control:
     """A path through the series ``data``, whose rows lie at the ``times``, which span the problem's.
 
-    ``linear`` joins them by straight lines; ``hermite`` by cubics, whose derivative at each of the times is that of the
-    line before it (at the first that of the line after it), so that the derivative is continuous. The series of a
+    ``linear`` joins them by straight lines; ``hermite`` by cubics, whose derivative at each of the times is the slope
+    of the line before it (at the first, of the line after it), so that the derivative is continuous. The series of a
     ``brownian`` motion is drawn, not read from a file.
     """
 

@@ -19,14 +19,14 @@ from sciml_bench.problem.roots import Span, Undecided, compared, sign_changes, s
 #: What is not smooth where an argument changes its sign.
 OF_SIGNS = (sympy.Abs, sympy.sign)
 STEPPED = (*OF_SIGNS, Floor)
-"""The same, and what is not smooth where its argument is an integer."""
+"""Operators that are not smooth at a sign change or at an integer argument."""
 _TRUE_FOR = {
     sympy.StrictGreaterThan: (1,), sympy.GreaterThan: (1, 0), sympy.StrictLessThan: (-1,), sympy.LessThan: (-1, 0),
 }  # fmt: skip
 
 
 class Switches(Exception):
-    """What was to be decided changes inside the span, at the exact ``times``."""
+    """The decision changes inside the span, at the exact ``times``."""
 
     def __init__(self, times: tuple[Node, ...]):
         self.times = times
@@ -34,7 +34,7 @@ class Switches(Exception):
 
 
 class Moving(ValueError):
-    """When a condition changes depends on more than the time; ``names`` are those of states, parameters, operators."""
+    """The time of a condition's change depends on more than the time; ``names`` are states, parameters, operators."""
 
     def __init__(self, condition: Node, names: tuple[str, ...]):
         self.names = names
@@ -52,12 +52,12 @@ class Decider:
         self.definitions = {} if definitions is None else definitions
 
     def sign(self, u: Node, span: Span) -> int:
-        """The sign of an expression inside a span: 1, -1, or 0 where it is zero all over.
+        """The sign of an expression inside a span: 1, -1, or 0 if it is zero all over.
 
         Raises:
             Switches: it changes.
             Moving: it depends on states, or changes at times that depend on parameters.
-            Undecided: it cannot be told.
+            Undecided: it cannot be decided.
         """
         return self._settled(self._sign, u, span)
 
@@ -80,7 +80,7 @@ class Decider:
         Raises:
             Switches: it changes.
             Moving: it depends on states, or changes at times that depend on parameters.
-            Undecided: it cannot be told.
+            Undecided: it cannot be decided.
         """
         return self._settled(self._floor, u, span)
 
@@ -96,13 +96,13 @@ class Decider:
         return _floor_inside(u, self.t, span)
 
     def _refuse_moving(self, u: Node, unknown: set[Node]) -> None:
-        """Refuse what depends on names that are unknown here, or holds an operator that is no function of numbers."""
+        """Refuse unknown names, and operators that are not functions of numbers."""
         operators = {type(x).__name__.lower() for x in u.atoms(Operator) if not isinstance(x, Moment)}
         if unknown or operators:
             raise Moving(u, tuple(sorted(s.name for s in unknown) or sorted(operators)))
 
     def _parts(self, u: Node) -> tuple[Node, Node]:
-        """A factor that does not depend on the time, and what does; 1 where nothing does."""
+        """A factor that does not depend on the time, and the rest; 1 if everything does."""
         if not u.has(self.t):
             return u, sympy.S.One
         constant, varying = u.as_independent(self.t, as_Add=False)
@@ -116,12 +116,12 @@ class Decider:
         Raises:
             Switches: it changes.
             Moving: it depends on states, or changes at times that depend on parameters.
-            Undecided: it cannot be told.
+            Undecided: it cannot be decided.
         """
         return bool(self._settled(self._holds, condition, span))
 
     def _settled(self, question: Callable[[Node, Span], int], about: Node, span: Span) -> int:
-        """An answer that holds in all of a span, though parts of what it is about may change inside."""
+        """An answer that holds in all of a span, though parts of its subject may change inside."""
         answers = list(self._answers(question, about, span))
         times = tuple(b[0].start for a, b in pairwise(answers) if a[1] != b[1])
         if times:
@@ -134,7 +134,7 @@ class Decider:
     def _answers(
         self, question: Callable[[Node, Span], int], about: Node, span: Span
     ) -> Iterator[tuple[Span, int | tuple[str, ...]]]:
-        """The answers in parts of a span; where it depends on more than the time, the names of what it depends on."""
+        """The answers in parts of a span; the names of other dependencies if it depends on more than the time."""
         try:
             yield span, question(about, span)
         except Moving as moving:

@@ -1,4 +1,4 @@
-"""Whether a loss depends on theta at all, by which names its expressions hold."""
+"""Dependence of a loss on theta, judged by the names in its expressions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def depends_on_theta(problem: Problem) -> bool:
 
 
 def _seen(problem: Problem) -> set[Node]:
-    """What the loss looks at: names in its expression, or the states that have a weight."""
+    """The observed names of a loss: names in its expression, or the states that have a weight."""
     loss = problem.loss
     if loss.of is not None:
         return loss.of.free_symbols

@@ -22,7 +22,7 @@ _BESSEL = {
 
 
 def load_definitions(reader: Reader, matrices: Matrices) -> tuple[Definition, ...]:
-    """The intermediate quantities, each declared for those that follow; matrices are declared for products only."""
+    """The intermediate quantities, each declared for the following ones; matrices are declared for products only."""
     definitions: list[Definition] = []
     for key, text in reader.document.table("definitions").items():
         if isinstance(text, list):

@@ -52,7 +52,7 @@ class Call:
 
 @dataclass
 class Scope:
-    """What names mean. ``used`` collects the names that expressions have read; ``series`` are data over times."""
+    """The meaning of names. ``used`` collects the names that expressions have read; ``series`` are data over times."""
 
     names: dict[str, Typed] = field(default_factory=dict)
     operators: dict[str, Callable[[Call], Typed]] = field(default_factory=dict)
@@ -190,7 +190,7 @@ class Parser:
             self._depth -= 1
 
     def _foreign(self, node: ast.AST) -> str:
-        """What is said of a form that is not part of the language."""
+        """The message for a form that is not part of the language."""
         hint = foreign.operator_hint(node)
         return f"'{self._piece(node)}': {hint or 'this is not part of the expression language'}"
 
@@ -241,7 +241,7 @@ class Parser:
                 raise ExpressionError(self._foreign(node))
 
     def _sum(self, node: ast.BinOp) -> Typed:
-        """A chain of additions and subtractions at once: one after the other, each would sort all terms so far."""
+        """A chain of additions and subtractions at once: one after the other, each would sort all earlier terms."""
         chain: list[ast.BinOp] = []
         first: ast.expr = node
         while isinstance(first, ast.BinOp) and isinstance(first.op, ast.Add | ast.Sub):
@@ -268,7 +268,7 @@ class Parser:
         return self._defined(node, base**exponent)
 
     def _defined(self, node: ast.expr, expr: Node) -> Node:
-        """The expression, unless it is infinite, undefined or complex whatever its names stand for."""
+        """The expression, unless it is infinite, undefined or complex for all values of its names."""
         if expr.has(sympy.zoo, sympy.nan, sympy.oo, sympy.I) or (expr.is_number and expr.is_real is False):
             raise ExpressionError(f"'{self._piece(node)}' is not a finite real number")
         return expr

@@ -33,7 +33,7 @@ FUNCTIONS = {
     "array": "a vector with entries of parameters is written entry by entry, one state for each",
     "delay": "delays are missing: every right-hand side depends on the present state only",
 }
-"""What is said of a function that is not part of the expression language."""
+"""Messages for functions that are not part of the expression language."""
 
 KEYS = {
     "events": "events are missing: a change at a known time is where(t >= 5, a, b), a dose a short pulse of a rate",
@@ -62,7 +62,7 @@ KEYS = {
     "rtol": "the profile sets the tolerances: sciml-bench run FILE --profile …",
     "atol": "absolute tolerances follow from the 'scale' of each state: x = { initial = 1, scale = 1e-6 }",
 }
-"""What is said of a key that a problem file does not have."""
+"""Messages for keys that a problem file does not have."""
 
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.BitXor: "a power is written **, not ^",
@@ -80,18 +80,18 @@ _OPERATORS: dict[type[ast.AST], str] = {
 
 
 def operator_hint(node: ast.AST) -> str:
-    """Return what is said of an operator or a form that is not part of the expression language; may be empty."""
+    """Return the message for an operator or a form that is not part of the expression language; may be empty."""
     found = node.op if isinstance(node, ast.BinOp) else node
     return _OPERATORS.get(type(found), "")
 
 
 def literal_hint(text: str) -> str:
-    """Return what is said of a literal that is not a real number; may be empty."""
+    """Return the message for a literal that is not a real number; may be empty."""
     return "complex numbers are missing: make the real and the imaginary part two states" if text[-1:] in "jJ" else ""
 
 
 def syntax_hint(text: str) -> str:
-    """Return what is said of a text that cannot be parsed; may be empty."""
+    """Return the message for a text that cannot be parsed; may be empty."""
     if re.search(r"\d\s*[A-Za-z_]\w*\s*$|\d\s*\(|\d [A-Za-z]", text):
         return "products need *, and numbers have no units"
     if re.search(r"\bif\b.*\bthen\b|\?", text):

@@ -26,7 +26,7 @@ CSV: Schema = {"type": "string", "pattern": "\\.csv$"}
 
 @dataclass(frozen=True)
 class Key:
-    """A key by its name; ``schema`` describes its values, of which the loader reads what is not of a kind below."""
+    """A key by its name; ``schema`` describes its values; the loader reads kinds not listed below."""
 
     name: str
     schema: Schema
@@ -49,7 +49,7 @@ class Whole(Key):
         """The number, or the default if there is one and the key is absent.
 
         Raises:
-            ProblemError: it is no whole number, or not between the bounds.
+            ProblemError: it is not a whole number, or not between the bounds.
         """
         default = self.default if default is None else default
         known = {} if default is None else {self.name: default}
@@ -71,10 +71,10 @@ class Choice(Key):
     def read(
         self, document: Document, data: dict[str, Any], table: str, default: str | None = None, at: str = ""
     ) -> str:
-        """The word, or the default; a mistake is shown ``at`` another key where the table stands in one line.
+        """The word, or the default; a mistake is shown ``at`` another key if the table is on one line.
 
         Raises:
-            ProblemError: it is none of the words.
+            ProblemError: it is an unknown word.
         """
         word = document.string(data, self.name, table, self.default if default is None else default)
         if word not in self.options:
@@ -85,7 +85,7 @@ class Choice(Key):
 
 @dataclass(frozen=True)
 class Flag(Key):
-    """True or false, and false where it is absent."""
+    """True or false; false if absent."""
 
     schema: Schema = field(init=False, default_factory=lambda: {"type": "boolean"})
 
@@ -107,7 +107,7 @@ def number_key(name: str, *, required: bool = False) -> Key:
 
 
 def seed_key() -> Whole:
-    """The seed of what is drawn."""
+    """The seed of random draws."""
     return Whole("seed", 0, LARGEST_SEED, 0)
 
 
@@ -128,7 +128,7 @@ class Table:
 
     @property
     def schema(self) -> Schema:
-        """What an editor may complete."""
+        """The completions for an editor."""
         properties = {key.name: key.schema for key in self.keys}
         found: Schema = {"type": "object", "additionalProperties": False, "properties": properties}
         required = [key.name for key in self.keys if key.required]

@@ -1,4 +1,4 @@
-"""Loads what stands before and after the solve: data of each trajectory, and what is encoded of them."""
+"""Loads the computations before and after the solve: data of each trajectory, and their encoding."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _limited(name: str, shape: Shape) -> list[str]:
 
 
 def _check_columns(reader: Reader, file: str, shapes: dict[str, Shape]) -> None:
-    """Where the problem file lists the quantities, they must be those of the data file."""
+    """Quantities listed in the problem file must be the ones of the data file."""
     listed = reader.document.table("data").get("columns", list(shapes))
     if listed != list(shapes):
         cure = f"{file} has {', '.join(shapes)}, in this order."
@@ -89,7 +89,7 @@ def _check_columns(reader: Reader, file: str, shapes: dict[str, Shape]) -> None:
 
 
 def load_encoding(reader: Reader) -> tuple[Definition, ...]:
-    """Quantities that are computed of theta and the data before the solve, each declared for those that follow."""
+    """Quantities that are computed from theta and the data before the solve, each declared for the following ones."""
     found: list[Definition] = []
     for name, text in reader.document.table("encoding").items():
         typed = reader.expression(text, "encoding", name, reader.outer_scope())
@@ -139,7 +139,7 @@ def _refuse_mixed(reader: Reader, problem: Problem) -> None:
 
 
 def _mixed(expr: Node, shapes: dict[Node, Shape], same: set[Node]) -> str:
-    """Return why an expression cannot be computed for many trajectories at once; empty where it can."""
+    """Return why an expression cannot be computed for many trajectories at once; empty if it can."""
     if isinstance(expr, Operator) and not isinstance(expr, _OF_TRAJECTORIES):
         return f"{type(expr).__name__} is for single trajectories"
     arguments = expr.args[1:] if isinstance(expr, NetworkOutput) else expr.args

@@ -56,7 +56,7 @@ TIME = Table(
 SUITE = Choice("suite", SUITES, "suite", "nonstiff")
 TIER = Choice("tier", TIERS, "tier", "standard")
 NAMED = "[a-z0-9][a-z0-9-]{0,60}"
-"""What a problem's name looks like."""
+"""The form of a problem's name."""
 _MATHEMATICAL = (
     "spec", "time", "constants", "parameters", "grids", "networks", "encoding", "control", "states", "definitions",
     "equations", "loss", "observables",
@@ -67,7 +67,7 @@ def load_problem(path: Path | str) -> Problem:
     """Load and check a problem file.
 
     Raises:
-        ProblemError: anything about the file is wrong; the message says what, in which line, and how to cure it.
+        ProblemError: anything about the file is wrong; the message says what, in which line, and how to fix it.
     """
     reader = Reader(Document.read(Path(path)))
     document = reader.document
@@ -95,7 +95,7 @@ def load_problem(path: Path | str) -> Problem:
     breakpoints = tuple(sorted({*breakpoints, *(t for control in controls for t in control.times[1:-1])}))
     definitions = load_definitions(reader, matrices)
     equations, texts = load_equations(reader, states)
-    # Read before others can use a parameter or a network: those that only stand in an invariant are mistakes.
+    # Read before others can use a parameter or a network: one that is only used in an invariant is a mistake.
     observables = load_observables(reader, t0, t1)
     save_times = times_of(reader, observables, t0, t1) if observables else save_times
     loss = load_loss(reader, states, save_times, given, observables)

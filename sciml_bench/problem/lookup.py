@@ -10,7 +10,7 @@ from sympy.core.parameters import distribute
 from sciml_bench.problem.operators import Node, Where
 
 MOST_POINTS = 400
-"""Every framework gets each line between two points as a formula of its own."""
+"""Every framework gets each line between two points as a separate formula."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Table:
             return self._chosen(x, [self.values[0], *lines, self.values[-1]], 0)
 
     def _chosen(self, x: Node, pieces: list[Node], first: int) -> Node:
-        """One of the pieces, of which number i ends at the place ``first + i``."""
+        """One of the pieces; piece i ends at the place ``first + i``."""
         if len(pieces) == 1:
             return pieces[0]
         half = len(pieces) // 2

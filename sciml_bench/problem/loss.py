@@ -160,7 +160,7 @@ def _symbols(state: State, reader: Reader) -> set[Node]:
 
 
 def _given_target(reader: Reader, data: dict[str, Any], given: tuple[Given, ...], observed: Shape, n_times: int) -> str:
-    """The name of the data of each trajectory that are the target; empty where they are numbers."""
+    """The name of the data of each trajectory that are the target; empty if the targets are numbers."""
     target = data.get("target")
     found = next((quantity for quantity in given if quantity.name == target), None)
     if found is None:
@@ -220,8 +220,9 @@ def _target(reader: Reader, data: dict[str, Any], n_observed: int) -> tuple[floa
 def _data(
     reader: Reader, data: dict[str, Any], states: tuple[State, ...], save_times: tuple[Node, ...]
 ) -> tuple[tuple[float, ...] | None, tuple[tuple[float, ...], ...]]:
-    """The rows of the data file beside the problem: a column for the time and one for each component of the state. That
-    of t0 stands by itself; ``None`` if there is none."""
+    """The rows of the data file next to the problem: a column for the time and one for each component of the state.
+    The row of t0 is separate; ``None`` without one.
+    """
     document = reader.document
     name = table_name(reader, document.string(data, "data", "loss"), "loss", "data")
     header, rows = read_table(reader, name, "loss", "data")

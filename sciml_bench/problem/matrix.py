@@ -1,4 +1,4 @@
-"""Products with matrices: those of numbers have a name, those with parameters in them are taken apart into such."""
+"""Products with matrices: a matrix of numbers has a name, a matrix with parameters is split into such matrices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Matrices:
         """Give a matrix of expressions a name.
 
         Raises:
-            ExpressionError: the rows have different lengths, or an entry is no single number.
+            ExpressionError: the rows have different lengths, or an entry is not a single number.
         """
         self.defined[name] = _matrix(rows)
 
@@ -41,7 +41,7 @@ class Matrices:
         """The product of a matrix, by name or written out, and a vector.
 
         Raises:
-            ExpressionError: the first operand is no matrix, or the second no vector as long as its rows.
+            ExpressionError: the first operand is not a matrix, or the second not a vector as long as its rows.
         """
         if len(call.arguments) != 2 or call.keywords:
             raise ExpressionError(f"{call.name} takes 2 arguments, a matrix and a vector")

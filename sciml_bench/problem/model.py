@@ -87,10 +87,10 @@ class State:
 class Loss:
     """``weight`` times the sum of phi((y - target) / scale) over the saved times (or the last one) and all components.
 
-    phi is the square (``sum_of_squares``), the magnitude (``sum_of_magnitudes``) or the identity (``sum``).
-    ``target`` and ``scale`` have a number for each component; where the problem has data, ``data`` holds the target
-    at each saved time, (n_times, n_components), in the place of ``target``. ``weights``, of the same shape, multiply
-    the residuals; what was not observed has the weight 0.
+    phi is the square (``sum_of_squares``), the magnitude (``sum_of_magnitudes``) or the identity (``sum``). ``target``
+    and ``scale`` have a number for each component; where the problem has data, ``data`` holds the target at each saved
+    time, (n_times, n_components), in place of ``target``. ``weights``, of the same shape, multiply the residuals;
+    missing observations have the weight 0.
 
     Where ``of`` is an expression of the states, its value takes the place of y, and ``target`` has a number for each
     of its components. ``given`` names the data of each trajectory that are the target instead. The kind
@@ -146,7 +146,7 @@ class PublishedGradient:
 
 @dataclass(frozen=True)
 class Definition:
-    """An intermediate quantity, evaluated before the equations; ``text`` as in the file, where that is told of."""
+    """An intermediate quantity, evaluated before the equations; ``text`` as in the file, if messages need it."""
 
     name: str
     shape: Shape
@@ -159,12 +159,12 @@ class Problem:
     """A differential equation y' = f(t, y, p), y(t0) = y0, with its loss, its truth where known, and its source.
 
     The flat state holds the states in the order of the file, fields in C order; so does the flat parameter vector, in
-    which the weights of the networks follow the parameters. Scalar constants are part of the expressions; ``constants``
-    holds the vectors among them, ``matrices`` the matrices. ``given`` are the data of each trajectory, ``encoding``
-    quantities computed of them and of theta before the solve, ``controls`` paths through them. ``breakpoints`` are all
-    the times at which the right-hand side is not smooth, ``switching`` says where they come from. ``implicit`` holds,
-    for every state, the terms of its equation that an implicit-explicit method takes implicitly; it is empty where the
-    file declares no split.
+    which the weights of the networks follow the parameters. Scalar constants are part of the expressions;
+    ``constants`` holds the vectors among them, ``matrices`` the matrices. ``given`` are the data of each trajectory,
+    ``encoding`` quantities computed of them and of theta before the solve, ``controls`` paths through them.
+    ``breakpoints`` are all the times at which the right-hand side is not smooth, ``switching`` gives their sources.
+    ``implicit`` holds, for every state, the terms of its equation that an implicit-explicit method takes implicitly;
+    it is empty if the file declares no split.
     """
 
     name: str
@@ -284,9 +284,9 @@ class Problem:
 
     @cached_property
     def theta_sizes(self) -> tuple[Node, ...]:
-        """The exact size of each component of theta: its magnitude, or where that is zero its declared scale.
+        """The exact size of each component of theta: its magnitude, or its declared scale if that is zero.
 
-        The declared scale of an initial value is that of its state; of a parameter it is 1.
+        The declared scale of an initial value is its state's; a parameter's is 1.
         """
         values = self.p if self.n_parameters else self.y0
         scales = [scale for state in self.states for scale in state.scale]

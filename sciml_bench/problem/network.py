@@ -16,7 +16,7 @@ ACTIVATIONS = (
 exp(-x²); ``silu`` is x times its sigmoid."""
 
 DRAWS = ("zeros", "normal", "uniform", "fan_in_uniform", "glorot_uniform")
-"""How initial weights are drawn, see ``weights``."""
+"""Distributions of initial weights, see ``weights``."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Layer:
 
     @property
     def size(self) -> int:
-        """Number of weights, those of the bias among them."""
+        """Number of weights, including the bias."""
         return self.outputs * (self.inputs + 1)
 
 
@@ -94,17 +94,17 @@ class Network:
 
 @dataclass(frozen=True)
 class Draw:
-    """How numbers are drawn. ``size`` is the standard deviation of ``normal`` and the bound of ``uniform``.
+    """A distribution of numbers. ``size`` is the standard deviation of ``normal`` and the bound of ``uniform``.
 
     ``fan_in_uniform`` has the bound 1/sqrt(inputs), the default of PyTorch's and Equinox's layers, ``glorot_uniform``
-    sqrt(6/(inputs + outputs)) (Glorot and Bengio 2010), that of Keras and Lux.
+    sqrt(6/(inputs + outputs)) (Glorot and Bengio 2010), the default of Keras and Lux.
     """
 
     kind: str
     size: float = 1.0
 
     def numbers(self, random: np.random.RandomState, count: int, layer: Layer) -> np.ndarray:
-        """So many numbers for a layer."""
+        """Draw ``count`` numbers for a layer."""
         if self.kind == "zeros":
             return np.zeros(count)
         if self.kind == "normal":

@@ -1,4 +1,4 @@
-"""Loads observables: what was measured, each at times and with standard deviations of its own, and their loss."""
+"""Loads observables: measured quantities, each with its own times and standard deviations, and their loss."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _at_start(reader: Reader, expr: Node, states: tuple[State, ...]) -> Node:
 
 
 def term_at_start(reader: Reader, loss: Loss, states: tuple[State, ...], targets: Sequence[float]) -> Node:
-    """What a loss adds at t0, less these targets, without its weight."""
+    """The contribution of t0 to a loss, less these targets, without its weight."""
     if loss.given or (loss.of is not None and len(loss.target) > 1):
         cure = "Take t0 out of the saved times."
         raise reader.document.error(
@@ -192,7 +192,7 @@ def _entries(state: State) -> list[Node]:
 
 
 def with_start(reader: Reader, loss: Loss, start: Node) -> Node | None:
-    """The penalty with what the loss has at t0; where that is a number, no gradient depends on it.
+    """The penalty with the loss at t0; if that is a number, no gradient depends on it.
 
     Raises:
         ProblemError: gradients are with respect to the initial state.

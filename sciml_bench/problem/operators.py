@@ -112,7 +112,7 @@ class RealFunction(Operator):
 
 
 class Where(RealFunction):
-    """``Where(condition, a, b)``: a where the condition holds, else b. Its derivative is taken branch by branch."""
+    """``Where(condition, a, b)``: a if the condition holds, otherwise b. Its derivative is taken branch by branch."""
 
     @classmethod
     def eval(cls, *args: Node) -> Node | None:
@@ -135,7 +135,7 @@ class Floor(RealFunction):
         return sympy.floor(args[0]) if args[0].is_number else None
 
     def fdiff(self, argindex: int = 1) -> Node:
-        """Zero: what it jumps by is no derivative."""
+        """Zero: jumps are not part of the derivative."""
         return sympy.S.Zero
 
 
@@ -187,7 +187,7 @@ def shape_of(expression: Node, shapes: Mapping[Symbol, Shape]) -> Shape:
         case MatrixProduct():
             return shapes[expression.args[0]][:1]
         case NetworkOutput():
-            # A pointwise network has the shape of its arguments, any other that of its outputs.
+            # A pointwise network has the shape of its arguments, any other the shape of its outputs.
             return shapes[expression.args[0]] or _common(expression.args[1:], shapes)
         case NetworkGradient():
             inputs = (shape_of(argument, shapes) for argument in expression.args[1:])

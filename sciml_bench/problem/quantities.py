@@ -170,7 +170,7 @@ def _state(reader: Reader, name: str, value: Any, grids: tuple[Grid, ...]) -> St
 
 
 def _start(reader: Reader, name: str, initial: Any) -> Typed | None:
-    """An initial value that theta or data of the trajectory decide; ``None`` for numbers and what is no such thing."""
+    """An initial value that depends on theta or data of the trajectory; ``None`` for numbers and other values."""
     if not isinstance(initial, str):
         return None
     typed = reader.expression(initial, "states", name, reader.outer_scope())

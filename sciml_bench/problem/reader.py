@@ -1,4 +1,4 @@
-"""What the parts of the loader share: a document, the names known so far, and errors that point at a line."""
+"""Shared parts of the loader: a document, the names known so far, and errors that point at a line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sciml_bench.problem.expression import ExpressionError, Scope, Typed, number
 from sciml_bench.problem.model import symbol
 from sciml_bench.problem.operators import Node, Shape, describe
 
-# A problem file as text and data: reads TOML with exact decimals, and knows which line a key stands on.
+# A problem file as text and data: reads TOML with exact decimals, and knows the line of each key.
 
 MAX_BYTES = 1_000_000
 
@@ -36,7 +36,7 @@ class Document:
         """Read and parse a file.
 
         Raises:
-            ProblemError: it cannot be read, is too large, or is no TOML.
+            ProblemError: it cannot be read, is too large, or is not TOML.
         """
         try:
             if path.stat().st_size > MAX_BYTES:
@@ -104,7 +104,7 @@ class Document:
         return value
 
     def string(self, data: dict[str, Any], key: str, table: str, default: str | None = None) -> str:
-        """A string value; required when there is no default."""
+        """A string value; required without a default."""
         if key not in data and default is not None:
             return default
         value = data.get(key)
@@ -128,9 +128,9 @@ MAX_COMPONENTS = 1_000_000
 class Reader:
     """A document being loaded. ``scope`` grows as the tables are read in order.
 
-    ``outer`` are the names that initial values and losses know besides: data of each trajectory, and what is encoded
-    of them. ``series`` are data over times, which only networks that are recurrent take. ``saves_start`` tells that
-    t0 is among the saved times.
+    ``outer`` are the further names of initial values and losses: data of each trajectory, and their encoding.
+    ``series`` are data over times, which only recurrent networks take. ``saves_start`` says that t0 is among the saved
+    times.
     """
 
     document: Document
@@ -161,7 +161,7 @@ class Reader:
     def expression(
         self, text: Any, table: str, key: str, scope: Scope | None = None, indices: tuple[str, ...] = ()
     ) -> Typed:
-        """A number or an expression in a scope (by default: all that is declared so far)."""
+        """A number or an expression in a scope (by default: all names declared before)."""
         try:
             if isinstance(text, int | Decimal) and not isinstance(text, bool):
                 return Typed(number(text))
@@ -193,7 +193,7 @@ class Reader:
         return Scope({**plain, **extra}, {}, self.scope.used)
 
     def outer_scope(self) -> Scope:
-        """What holds before the solve: constants, parameters, networks, data of the trajectory; no state, no time."""
+        """The scope before the solve: constants, parameters, networks, data of the trajectory; no state, no time."""
         inside = {"states", "definitions"}
         hidden = {name for name, table in self.declared_in.items() if table.partition(".")[0] in {*inside, "grids"}}
         names = {name: typed for name, typed in self.scope.names.items() if name not in hidden and name != "t"}

@@ -24,8 +24,8 @@ TERMS = 14
 class Moment(RealFunction):
     """``Moment(x, n)``: the integral of s**n f(s x) over 0 ≤ s ≤ 1, for the function f of the class.
 
-    ``label`` names it in programs, ``signs`` are those of the coefficients of f's Taylor series, which has factorials
-    below; they repeat.
+    ``label`` names it in programs, ``signs`` are the signs of the coefficients of f's Taylor series over factorials;
+    they repeat.
     """
 
     label: ClassVar[str]
@@ -78,7 +78,7 @@ class ExpMoment(Moment):
 
     @classmethod
     def eval(cls, *args: Node) -> Node | None:
-        """The value at a number; without a factor as a product, which a sum that it stands in keeps together."""
+        """The value at a number; without a factor it is a product, which keeps its parts together inside a sum."""
         x, n = args
         if x.is_number and x != 0 and n == 0:
             return 2 * sympy.exp(x / 2) * sympy.sinh(x / 2) / x
@@ -125,8 +125,9 @@ def written_out(expression: Node) -> Node:
 
 
 def without_removable_points(expression: Node) -> Node:
-    """An expression in which quotients that are 0/0 at a point, u/(exp(w) - 1) and sin(w)/u with u a multiple of w, are
-    those functions; what is of another form stays."""
+    """An expression in which quotients that are 0/0 at a point, u/(exp(w) - 1) and sin(w)/u with u a multiple of w,
+    become these functions; other forms stay.
+    """
     if not expression.args or not expression.has(sympy.exp, sympy.sin):
         return expression
     arguments = [without_removable_points(argument) for argument in expression.args]
@@ -175,7 +176,7 @@ def _exp_less_one(base: Node) -> tuple[Node, Node] | None:
 
 
 def _multiple(u: Node, w: Node) -> Node | None:
-    """u/w where that is a number."""
+    """u/w if that is a number."""
     if u.is_number or u.free_symbols != w.free_symbols:
         return None
     ratio = sympy.cancel(u / w)

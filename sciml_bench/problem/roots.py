@@ -1,8 +1,8 @@
-"""Where a smooth function of the time changes its sign: every place, proved by interval arithmetic.
+"""Sign changes of a smooth function of the time: every place, proved by interval arithmetic.
 
-The function is taken apart into factors, whose zeros are looked for by bisection: a piece is done when the function has
-no zero on it, or when its derivative has none, so that the signs at both ends say whether there is one. What bisection
-does not settle (a zero that is only touched, infinitely many of them) is refused, never guessed.
+The function is split into factors, whose zeros are found by bisection: a piece is done when the function has no zero
+on it, or when its derivative has none, so that the signs at both ends decide. Zeros that bisection does not settle (a
+zero that is only touched, infinitely many of them) are refused, never guessed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LARGEST_SIMPLIFIED = 60
 
 
 class Undecided(ValueError):
-    """It cannot be told where a function changes its sign. The message says why, with a time."""
+    """The sign changes of a function cannot be located. The message says why, with a time."""
 
 
 class Span(NamedTuple):
@@ -144,7 +144,7 @@ def approximately(time: Node) -> float:
 
 
 def compared(time: Node, span: Span) -> int:
-    """-1 where a time lies before a span or at its start, 0 inside, 1 where it lies at its end or after it."""
+    """-1 if a time lies before a span or at its start, 0 inside, 1 at its end or after it."""
     at, start, end = (approximately(x) for x in (time, *span))
     margin = 1e-12 * (abs(at) + abs(start) + abs(end))
     if at < start - margin or at > end + margin:
@@ -172,7 +172,7 @@ def _too_many() -> Undecided:
 
 
 def _factors(g: Node, t: Symbol) -> list[Node]:
-    """Functions whose zeros hold all changes of sign of ``g``; those that come in even powers change none."""
+    """Functions whose zeros include all sign changes of ``g``; factors in even powers change no sign."""
     if not g.has(t):
         return []
     found: list[Node] = []
@@ -187,7 +187,7 @@ def _factors(g: Node, t: Symbol) -> list[Node]:
 
 
 def _as_fraction(g: Node) -> Node:
-    """A function as one product of powers, where that is no effort."""
+    """Write a function as one product of powers, if that is cheap."""
     if sympy.count_ops(g) > _LARGEST_FACTORED:
         return g
     g = g.xreplace({x: _as_quotient(x) for x in g.atoms(sympy.tan)})
@@ -306,7 +306,7 @@ class _Search:
         return bool(around.is_finite() and not around.contains(0))
 
     def _definite(self, box: arb, depth: int) -> int:
-        """The order of a derivative that is nowhere zero on a piece; 0 where none is found.
+        """The order of a derivative that is nowhere zero on a piece; 0 if none is found.
 
         Higher ones are only asked on short pieces, where several zeros or a touched one lie close together.
         """
@@ -341,7 +341,7 @@ class _Search:
         return turns
 
     def _sign(self, order: int, at: arb) -> int:
-        """The sign of a derivative at a point; 0 where no precision tells it, so that a zero lies there."""
+        """The sign of a derivative at a point; 0 if no precision decides it, so that a zero lies there."""
         function = self._derivative(order)
         for precision in (_BITS, 512, _HIGH_BITS):
             with bits(precision):

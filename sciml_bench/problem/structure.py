@@ -1,4 +1,4 @@
-"""Whether a problem's arrays are computed point by point: each point of its neighbours, all points in the same way.
+"""Locality of a problem's arrays: whether each point depends on its neighbours, all points in the same way.
 
 Such a problem is a loop over points whatever their number, in targets that have no array operations.
 """
@@ -34,7 +34,7 @@ from sciml_bench.problem.operators import (
 
 @dataclass(frozen=True)
 class Parts:
-    """What each state's equation has besides the noise, and the entries of the matrix that is applied to it.
+    """Each state's equation without the noise, and the entries of the matrix that multiplies it.
 
     The entries are an expression of shape (size of the state * channels,), row by row; 0 where a state has no noise.
     """
@@ -75,7 +75,7 @@ MOST_TERMS = 2000
 
 
 def why_not_local(problem: Problem) -> str:
-    """Return why the equations are not the same for every point and of its neighbours alone; empty where they are."""
+    """Return why the equations are not the same for every point and only of its neighbours; empty if they are."""
     shapes = {state.shape for state in problem.states}
     if () in shapes:
         return "it has states as well as vectors or fields"
@@ -97,7 +97,7 @@ class _Terms:
 
     @cached_property
     def refused(self) -> str:
-        """What is in the way."""
+        """The obstacle."""
         try:
             terms = sum(map(self._count, self._equations))
         except _Refused as refused:
@@ -118,7 +118,7 @@ class _Terms:
                     raise _Refused(f"the parameter {expr} is used as a whole")
                 return self._count(self._definitions[expr]) if expr in self._definitions else 1
             case Item():
-                # An element of a vector of constants or parameters is a number, that of a state is far from others.
+                # An element of a vector of constants or parameters is a number, a state's element is far from others.
                 if expr.args[0] in self._fixed | self._parameters:
                     return 1
                 raise _Refused("it has single elements of arrays")

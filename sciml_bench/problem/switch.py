@@ -1,4 +1,4 @@
-"""What is known of a problem's times at which its right-hand side is not smooth."""
+"""The times at which a problem's right-hand side is not smooth."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Switch:
 class Unsettled:
     """A condition that may change at times that depend on the solution or on parameters.
 
-    ``place`` is the file and line, ``text`` the expression it stands in, ``names`` what it depends on.
+    ``place`` is the file and line, ``text`` the surrounding expression, ``names`` its dependencies.
     """
 
     place: str
@@ -29,7 +29,7 @@ class Unsettled:
 
     @property
     def sentence(self) -> str:
-        """What a moving switch means for gradients, in one line."""
+        """The effect of a moving switch on gradients, in one line."""
         names = ", ".join(self.names)
         if self.of_states:
             return f"switches when a state does ('{self.text}' depends on {names}): solvers get no time to step on"
@@ -55,6 +55,6 @@ NO_SWITCHES = Switching()
 
 
 def shown(time: Node) -> str:
-    """An exact time as text: its form where that is short, else fifteen digits."""
+    """An exact time as text: its form if that is short, otherwise fifteen digits."""
     text = str(time)
     return text if len(text) <= 24 else f"{time.evalf(15)}"

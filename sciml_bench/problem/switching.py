@@ -47,7 +47,7 @@ class _Writer:
         self._memo: dict[Node, Node] = {}
 
     def written(self, expr: Node) -> Node:
-        """An expression with its conditions rewritten; the same object where there is nothing to rewrite."""
+        """An expression with its conditions rewritten; the same object if nothing changes."""
         if expr not in self._memo:
             self._memo[expr] = self._written(expr)
         return self._memo[expr]
@@ -135,7 +135,7 @@ class Elements:
         self._vectors = {symbol(constant.name): constant for constant in problem.constants}
 
     def of(self, expr: Node) -> Iterator[Node]:
-        """Every element once; what is no coordinate and no constant is left as it is.
+        """Every element once; anything but coordinates and constants stays.
 
         Raises:
             ValueError: there are too many.
@@ -197,7 +197,7 @@ class _Place:
 def with_switches(document: Document, problem: Problem, declared: tuple[Node, ...]) -> Problem:
     """The problem with the switches of its equations among its breakpoints, and its conditions written with them.
 
-    ``declared`` are the breakpoints that the file declares; those of the problem hold more where a path drives it.
+    ``declared`` are the breakpoints that the file declares; the problem's may include more for a driving path.
 
     Raises:
         ProblemError: a condition of the time cannot be decided, or a declared breakpoint lies beside a switch.
@@ -296,7 +296,7 @@ class _Finder:
                     self._walk(place, piece, span)
 
     def _decide(self, place: _Place, part: Node, span: Span) -> bool | None:
-        """Return whether a condition holds; ``None`` where its elements differ, where it moves, and for magnitudes."""
+        """Return whether a condition holds; ``None`` if its elements differ, if it moves, and for magnitudes."""
         answers: set[bool | None] = set()
         try:
             for element in self.elements.of(self.decider.expanded(part)):
@@ -381,7 +381,7 @@ class _Times:
 
 
 def _called(piece: Node) -> str:
-    """What a part that is not smooth is called in the file."""
+    """The file's name for a part that is not smooth."""
     if isinstance(piece, STEPPED):
         return f"{type(piece).__name__.lower()}(…)"
     condition, a, b = piece.args

@@ -1,4 +1,4 @@
-"""A table of numbers beside a problem file: a CSV file of which every mistake has its line."""
+"""A table of numbers next to a problem file: a CSV file; every mistake is reported with its line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_DATA_BYTES = 10_000_000
 
 
 def table_name(reader: Reader, name: str, table: str, key: str) -> str:
-    """The name, when it can be that of a data file in the folder of the problem file."""
+    """The name, if it can be the name of a data file in the folder of the problem file."""
     if Path(name).name != name or not name.endswith(".csv"):
         cure = "Name a .csv file in the folder of the problem file, without any path."
         raise reader.document.error(f"'{name}' cannot be a data file.", table, key, cure)

@@ -1,7 +1,7 @@
 """Loads how a problem is trained: the optimiser with its numbers, the number of steps and the tolerances of the solves.
 
-Each optimiser's formula is pinned, see ``record.task.Training``; its numbers default to those of the paper that it is
-from. Where no paper gives a number that libraries agree on, the file must.
+Each optimiser's formula is pinned, see ``record.task.Training``; its numbers default to its paper's. If no paper gives
+a number that libraries agree on, the file must.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sciml_bench.record.task import Training
 MAX_TRAINING_STEPS = 1_000_000
 
 # Adam's from Kingma and Ba, arXiv 1412.6980; the decay of RMSprop from Hinton's lecture 6e of "Neural networks for
-# machine learning" (2012), its epsilon that of PyTorch and Optax. Libraries differ in AdamW's weight decay (0.01, 1e-4,
+# machine learning" (2012), its epsilon from PyTorch and Optax. Libraries differ in AdamW's weight decay (0.01, 1e-4,
 # 0.004), so it has no default.
 _ADAM: dict[str, float | None] = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
 OPTIMISERS: dict[str, dict[str, float | None]] = {
@@ -25,14 +25,14 @@ OPTIMISERS: dict[str, dict[str, float | None]] = {
     "rmsprop": {"decay": 0.9, "epsilon": 1e-8},
     "sgd": {},
 }
-"""The numbers that each optimiser has besides its learning rate, with their defaults; ``None`` for one that a file must
-give."""
+"""Each optimiser's numbers other than its learning rate, with their defaults; ``None`` for one that a file must give.
+"""
 
 
 OPTIMISER = Choice("optimiser", tuple(OPTIMISERS), "optimiser", required=True)
 OF_OPTIMISERS = ("beta1", "beta2", "epsilon", "decay", "weight_decay")
 STEPS = Whole("steps", 1, MAX_TRAINING_STEPS, required=True)
-# Its target is one loss, where that of a loss is one number or as many as the state has.
+# Its target is one loss; a loss's target has one number or a number for each state.
 TRAINING = Table(
     OPTIMISER, number_key("learning_rate", required=True), *map(number_key, OF_OPTIMISERS), STEPS, number_key("target"),
     number_key("rtol", required=True), number_key("atol", required=True),
@@ -63,7 +63,7 @@ def load_optimiser(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _numbers(reader: Reader, data: dict[str, Any], name: str) -> dict[str, float]:
-    """The optimiser's own numbers; those of other optimisers are refused."""
+    """The optimiser's own numbers; other optimisers' numbers are refused."""
     known = OPTIMISERS[name]
     for key in OF_OPTIMISERS:
         if key in data and key not in known:

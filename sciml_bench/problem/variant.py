@@ -1,9 +1,9 @@
 """Variants of a problem: its own file with one number changed, to see how cost grows with that number.
 
 A variant is a complete problem file, made from the text of the base file so that its comments and order are kept. It
-is loaded like any other. What belongs to the numbers of the base only is taken out: published digits, how it is
-trained, the hash of weights that are drawn again, and data of the loss where there would be none for other times or
-more trajectories; it is then that of a loss without data, in the base as well.
+is loaded like any other. Parts that only fit the base's numbers are removed: published digits, the training, the hash
+of weights that are drawn again, and data of the loss that do not exist for other times or more trajectories; the loss
+then has no data, in the base as well.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _KEYS = ("first", "last", "step")
 def respaced(problem: Problem, data: TOMLDocument, points: int) -> None:
     """Put ``points`` on every grid of a parsed problem file.
 
-    What is kept is the stretch that the points stand for: the period of a periodic grid, the distance of the walls
-    otherwise, which lie one step beyond the outermost points where values there are given (dirichlet) and half a step
-    beyond where slopes are zero (neumann).
+    The stretch of space is kept: the period of a periodic grid, otherwise the distance of the walls, which lie one
+    step beyond the outermost points if values there are given (dirichlet) and half a step beyond if slopes are zero
+    (neumann).
 
     Raises:
         UsageError: a grid's step is not the distance of its points, or its numbers come from a constant that
@@ -74,7 +74,7 @@ def _numbers(problem: Problem, grid: Grid, points: int) -> tuple[Node, Node, Nod
 def _follow(problem: Problem, data: TOMLDocument, texts: list[str], steps: dict[Node, Node]) -> None:
     """Let the constants that the grids had used follow: one that is a step becomes the new one.
 
-    Those that only the grids had used are taken out, since the loader refuses what is never used.
+    Names that only the grids used are removed, since the loader refuses unused names.
     """
     constants: Any = data.get("constants", {})
     for name in [name for name in constants if any(_holds(text, name) for text in texts)]:
@@ -93,7 +93,7 @@ def _follow(problem: Problem, data: TOMLDocument, texts: list[str], steps: dict[
 
 
 def _plain(text: str) -> Node | None:
-    """A number or a fraction of whole numbers; ``None`` for what is more than that."""
+    """A number or a fraction of whole numbers; ``None`` for other expressions."""
     return sympy.Rational(text) if re.fullmatch(r"-?\d+(\.\d+)?(/\d+)?", text) else None
 
 
@@ -123,7 +123,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Family:
-    """A base problem and its variants. ``files`` are what lies beside the base and is read with it: data, references.
+    """A base problem and its variants. ``files`` are the files read along with the base: data, references.
 
     ``files`` maps names to bytes; a reference is only there for a variant that is the base itself.
     """
@@ -147,8 +147,8 @@ def family(path: Path, over: str, values: Sequence[int], network: str = "") -> F
     """The variants of a problem file.
 
     ``over`` is ``batch`` (trajectories), ``width`` (of the hidden layers of a network), ``points`` (of every grid),
-    ``span`` (times the base's time span, with as many saved times) or ``parameters`` (theta's components, by the width
-    that comes nearest; without values those of the widths :data:`WIDTHS`).
+    ``span`` (times the base's time span, with as many saved times) or ``parameters`` (theta's components, by the
+    nearest width; without values, by the widths :data:`WIDTHS`).
 
     Raises:
         ProblemError: the base file is wrong.
@@ -167,7 +167,7 @@ def family(path: Path, over: str, values: Sequence[int], network: str = "") -> F
 
 @dataclass(frozen=True)
 class _Change:
-    """How one number is put into a file. ``present`` is the number that the base has."""
+    """The way one number is put into a file. ``present`` is the base's number."""
 
     kind: str
     noun: str
@@ -267,7 +267,7 @@ def _variant(base: Problem, text: str, change: _Change, value: int) -> Variant:
 def _put_batch(data: TOMLDocument, size: int) -> None:
     import tomlkit
 
-    # Trajectories that have data of their own are not drawn: they are the first rows.
+    # Trajectories with their own data are not drawn: they are the first rows.
     drawn = "data" not in data and not any("brownian" in path for path in data.get("control", {}).values())
     if "batch" not in data:
         if size == 1 and drawn:
@@ -298,7 +298,7 @@ def _table(data: TOMLDocument, name: str) -> Any:
 
 
 def _files(base: Problem, path: Path, variants: Sequence[Variant], change: _Change) -> dict[str, bytes]:
-    """The data beside the base; its reference, for the variant that is the base under another name."""
+    """The data files of the base; its reference, for the variant that is the base under another name."""
     found: dict[str, bytes] = {}
     if base.loss.data and not change.without_data:
         document = Document.read(path)

@@ -1,1 +1,1 @@
-"""What is measured, as data: tasks, outcomes, points, records, and the run folders that keep them."""
+"""Measurements as data: tasks, outcomes, points, records, and the run folders that keep them."""

@@ -1,8 +1,8 @@
 """Dataclasses to plain JSON values and back, by their type hints: a field that is stated is read and written.
 
-Decoding checks every value. Keys that a class does not have are ignored, fields that are missing take their default,
-and what does not fit is a :class:`DecodeError` that names its place. A reader is made once for each type and kept:
-reading records is most of what a large report takes.
+Decoding checks every value. Unknown keys are ignored, missing fields take their default, and a value that does not fit
+is a :class:`DecodeError` that names its place. A reader is made once for each type and kept: reading records takes
+most of the time of a large report.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from sciml_bench.record.decode_error import LARGEST_WHOLE, DecodeError, UnknownM
 T = TypeVar("T")
 
 Reader = Callable[[Any], Any]
-"""Takes a plain value, gives what it stands for; :class:`DecodeError` where it does not fit."""
+"""Decodes a plain value; raises :class:`DecodeError` if it does not fit."""
 
 
 def decode(kind: type[T], data: Any) -> T:
-    """The value of a type that plain JSON values stand for.
+    """Decode plain JSON values as a type.
 
     Types are dataclasses, typed dictionaries, enumerations, tuples, lists, dictionaries with text as keys, literals,
-    numbers, text, truths, ``Any``, and unions of those that JSON can tell apart. Numbers are finite.
+    numbers, text, truths, ``Any``, and unions of types that JSON distinguishes. Numbers are finite.
 
     Raises:
         DecodeError: a value is missing, or does not fit.
@@ -65,7 +65,7 @@ def encode_json(value: Any) -> str:
 
 
 def parse(text: str | bytes) -> Any:
-    """The plain values of JSON text. ``ValueError`` where it is none; JSON has no numbers that are not finite."""
+    """The plain values of JSON text. ``ValueError`` for other text; JSON only has finite numbers."""
     try:
         return _JSON.decode(text if isinstance(text, str) else text.decode())
     except RecursionError as error:
@@ -114,7 +114,7 @@ def _reader(kind: Any) -> Reader:
 
 
 def _json_kind(kind: Any) -> type:
-    """The type of the JSON values that stand for a type."""
+    """The type of the JSON values for a type."""
     if kind in _SIMPLE:
         return type(None) if kind is None else kind
     origin = get_origin(kind)
@@ -226,7 +226,7 @@ _KNOWN_OR_NOT = frozenset((int, float, type(None)))
 
 
 def _fits(kind: Any) -> Callable[[Collection[Any]], bool] | None:
-    """Return whether all values fit a kind; ``None`` where that cannot be seen without reading each."""
+    """Return a check whether all values fit a kind; ``None`` if each value must be read."""
     if kind is str:
         return lambda values: _TEXTS.issuperset(map(type, values))
     if kind is int:

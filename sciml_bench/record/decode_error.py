@@ -1,4 +1,4 @@
-"""What is said of a value that does not fit its place in a record."""
+"""The message for a value that does not fit its place in a record."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def unfit(expected: str, found: Any) -> DecodeError:
 
 
 def described(value: Any) -> str:
-    """What a value is, in words; of numbers the number."""
+    """A description of a value, in words; a number's is the number."""
     match value:
         case None:
             return "null"

@@ -1,4 +1,4 @@
-"""How processes ended: which endings are results, which need not be repeated, and which were not the solver's."""
+"""Endings of processes: the ones that are results, that need not be repeated, and that say nothing about the solver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RESULTS = frozenset(
 )
 
 EQUAL_ENDS = 2
-"""So many equal ends of a cell that measured nothing are enough, whatever they were."""
+"""This many equal ends of a cell that measured nothing are enough, whatever they were."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Nothing:
 
 
 def settled(found: Iterable[Nothing]) -> int | None:
-    """The block from which on a cell need not run again: what fails so is deterministic, and costs its time limit.
+    """The block from which on a cell need not run again: such a failure is deterministic, and costs its time limit.
 
     One failure of the solver is enough, of everything else two equal ones. A worker that was kept from its processors
     settles nothing. ``None`` while nothing is settled.

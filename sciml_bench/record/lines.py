@@ -58,7 +58,7 @@ def append_line(path: Path, line: str) -> None:
                 data = data[os.write(descriptor, data) :]
             os.fsync(descriptor)
         except OSError as error:
-            # Where even this fails, the half line stays, and the next resume cuts it off.
+            # If even this fails, the half line stays, and the next resume cuts it off.
             with suppress(OSError):
                 os.ftruncate(descriptor, size)
             raise store_error("append to", path, error) from error
@@ -67,7 +67,7 @@ def append_line(path: Path, line: str) -> None:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers from 1, one at a time; none when there is no file."""
+    """The lines of a file with their numbers from 1, one at a time; none if the file does not exist."""
     try:
         with path.open("rb") as file:
             yield from enumerate(file, start=1)
@@ -80,7 +80,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def mend_end(path: Path, is_whole: Callable[[bytes], bool]) -> bytes:
     """Make the file end with a newline after a crash in the middle of a last line.
 
-    The last line gets its newline when it ``is_whole`` but for that; otherwise it is cut off and returned.
+    The last line gets its newline if it ``is_whole`` without it; otherwise it is cut off and returned.
     """
     try:
         with path.open("r+b") as file:

@@ -1,8 +1,9 @@
-"""Records of earlier schemas, brought to the fields of the newest one. What was not measured then stays unknown.
+"""Records of earlier schemas, brought to the fields of the newest one. Measurements that did not exist then stay
+unknown.
 
 Schema 2 (from 1): cold and warm compile caches are distinguished, phases do not contain each other, and conditions,
-disturbances, energy and the attempt are recorded. All cells of schema 1 were cold and measured once; what frameworks
-did inside a first call was not told, so that call's phase is still whole.
+disturbances, energy and the attempt are recorded. All cells of schema 1 were cold and measured once; frameworks' work
+inside a first call was not reported, so that call's phase is still whole.
 
 Schema 3 (from 2): the error of a gradient is that of d loss / d log p with no component left out, and the worst
 component has a name. Before, points were accepted by the relative error of the raw gradient, now ``norm_error``; the

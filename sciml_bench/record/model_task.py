@@ -1,6 +1,6 @@
-"""What a worker is told of a model of the conventional track: its weights' places, its data set, and the truth.
+"""A task's entries on a model of the conventional track: its weights' places, its data set, and the truth.
 
-Plain data, like a task, of which it is a part.
+Plain data, part of a task.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ batch, and over positions or components."""
 
 @dataclass(frozen=True)
 class Slot:
-    """Where one array of weights stands: in the layer ``layer``, as ``role``, of the neutral ``shape``.
+    """The place of one array of weights: in the layer ``layer``, as ``role``, of the neutral ``shape``.
 
-    The flat theta holds the slots one after the other, each in C order. Neutral shapes are those of PyTorch: kernels of
+    The flat theta holds the slots one after the other, each in C order. Neutral shapes are PyTorch's: kernels of
     convolutions (outputs, inputs, height, width), of dense layers (outputs, inputs). ``flattened`` is the shape
-    (channels, height, width) of what was flattened into the inputs of a dense layer, empty where nothing was.
+    (channels, height, width) that was flattened into the inputs of a dense layer, empty without flattening.
     """
 
     layer: str
@@ -45,9 +45,9 @@ class DataSet:
     """A data set and its split, see ``models.samples``.
 
     ``kind`` is ``images``, ``text`` or ``synthetic``; ``path`` is empty for synthetic tensors, which are drawn from
-    ``seed``. ``input_shape`` is that of one sample: (channels, height, width), or (positions,) of whole numbers below
-    ``classes``.
-    ``held_out`` samples are kept from training; ``size`` counts all. ``scale`` divides the values of images.
+    ``seed``. ``input_shape`` is the shape of one sample: (channels, height, width), or (positions,) of whole numbers
+    below ``classes``. ``held_out`` samples are kept from training; ``size`` counts all. ``scale`` divides the values
+    of images.
     """
 
     name: str
@@ -69,11 +69,10 @@ class DataSet:
 class ModelTruth:
     """The truth about the first samples of the training part, in extended precision rounded to double.
 
-    ``kind`` is :data:`EXTENDED` or :data:`DOUBLE`.
-    ``outputs`` are those of the first few samples, (n_covered, n_outputs); ``losses`` of each sample, (n_samples,);
-    ``slopes`` the derivatives of each sample's loss along the directions of ``direction_seed``,
-    (n_directions, n_samples). A batch of b samples has the means over the first b. ``slope_digits`` says how far the
-    slopes can be trusted.
+    ``kind`` is :data:`EXTENDED` or :data:`DOUBLE`. ``outputs`` belong to the first few samples, (n_covered,
+    n_outputs); ``losses`` of each sample, (n_samples,); ``slopes`` the derivatives of each sample's loss along the
+    directions of ``direction_seed``, (n_directions, n_samples). A batch of b samples has the means over the first b.
+    ``slope_digits`` is the trust in the slopes.
     """
 
     kind: str
@@ -86,7 +85,7 @@ class ModelTruth:
 
 @dataclass(frozen=True)
 class ModelTask:
-    """What a task says of a model beside its source and its weights, which are ``Numbers.p``."""
+    """A task's entries on a model, other than its source and its weights, which are ``Numbers.p``."""
 
     slots: tuple[Slot, ...]
     data: DataSet
@@ -97,7 +96,7 @@ class ModelTask:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The held-out loss and accuracy after so many steps; ``accuracy`` is a share, ``None`` without labels."""
+    """The held-out loss and accuracy after ``step`` steps; ``accuracy`` is a share, ``None`` without labels."""
 
     step: int
     loss: float | None

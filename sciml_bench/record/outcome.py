@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """How a cell, or one tolerance point inside it, ended."""
+    """The outcome of a cell, or of one tolerance point inside it."""
 
     OK = "ok"
     UNSUPPORTED = "unsupported"
@@ -30,12 +30,11 @@ class Outcome(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What happened, in words."""
         return _SENTENCES[self]
 
     @property
     def cure(self) -> str:
-        """What the user can do about it; empty when there is nothing to do."""
+        """The user's remedy; empty if there is none."""
         return _CURES.get(self, "")
 
 
@@ -71,7 +70,7 @@ _CURES = {
 class SolverFailure(Exception):
     """Raised by an adapter's program when the library says, or shows, that a solve failed.
 
-    ``trajectories`` tells of a batch which of them did.
+    ``trajectories`` lists the failed ones of a batch.
     """
 
     def __init__(self, outcome: Outcome, message: str, trajectories: Trajectories | None = None):

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypedDict
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import GRADIENT, SOLVE, Point
 
-# What became of each trajectory of a batch.
+# The outcome of each trajectory of a batch.
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Trajectories:
     """Steps and outcome of each of ``size`` trajectories, in their order.
 
     With ``shared_steps`` the library integrates them as one large system: they take the same steps, and fail together,
-    so that none has an outcome of its own. ``n_steps`` then holds that one number, else one for each trajectory; it is
-    empty where the library does not count. ``failed`` holds index and outcome of those that failed.
+    so that none has a separate outcome. ``n_steps`` then holds that one number, otherwise one for each trajectory; it
+    is empty if the library does not count. ``failed`` holds index and outcome of the failed ones.
     """
 
     size: int
@@ -73,13 +73,13 @@ Drifts = dict[str, dict[str, float | None]]
 class Half:
     """The solves, or the gradients, of one point.
 
-    ``outcome`` is ``None`` for a half that was never tried: while the worker runs, or as its task does not ask for it.
+    ``outcome`` is ``None`` for a half that was never tried: while the worker runs, or because its task leaves it out.
     Samples are nanoseconds, one number per call: ``first_ns`` the scored call at the unperturbed theta, ``ns`` the
     steady loop. ``steady`` says whether that loop had settled, and from which call on (see ``measure.steady``);
-    ``None`` for a loop that is too short to judge. ``inside`` holds what the framework timed of each of its calls
-    behind a bridge (see ``adapters.base``), a list for each of its names; ``None`` for a framework that Python calls
-    directly. ``statistics`` are the solver's own counts in the scored call, ``scores`` its errors. ``working_bytes`` is
-    what one warm call holds at its peak beyond what the worker held before it, ``None`` where the system cannot tell.
+    ``None`` for a loop that is too short to judge. ``inside`` holds the framework's own times of each call behind a
+    bridge (see ``adapters.base``), a list for each name; ``None`` for a framework that Python calls directly.
+    ``statistics`` are the solver's own counts in the scored call, ``scores`` its errors. ``working_bytes`` is the peak
+    memory of one warm call beyond what the worker held before it, ``None`` if the system does not report it.
     """
 
     outcome: Outcome | None = None
@@ -123,9 +123,9 @@ class Half:
 
 @dataclass(frozen=True)
 class SolveHalf(Half):
-    """The solves of a point. ``end_state`` is that of the scored call, its first components where it is long;
-    ``state_size`` says how many it has. ``trajectories`` are those of a batch, ``invariants`` how well the solve kept
-    what the exact one keeps.
+    """The solves of a point. ``end_state`` is the final state of the scored call, its first components if it is long;
+    ``state_size`` is its number of components. ``trajectories`` belong to a batch, ``invariants`` are the drifts
+    from the exact solution's invariants.
     """
 
     end_state: tuple[float | None, ...] = ()
@@ -136,9 +136,9 @@ class SolveHalf(Half):
 
 @dataclass(frozen=True)
 class GradientHalf(Half):
-    """The gradients of a point. ``loss`` and ``values`` are those of the scored call, the first components where the
-    gradient is long; ``size`` says how many it has. ``slopes`` are the products of a model's whole gradient with the
-    directions of its truth.
+    """The gradients of a point. ``loss`` and ``values`` belong to the scored call, the first components if the
+    gradient is long; ``size`` is its number of components. ``slopes`` are the products of a model's whole gradient
+    with the directions of its truth.
     """
 
     loss: float | None = None
@@ -151,9 +151,9 @@ class GradientHalf(Half):
 class PointResult:
     """One tolerance point, measured.
 
-    ``outcome`` is that of the solves unless that is ok, else that of the gradients; ``phase`` and ``message`` belong to
-    it. ``memory_growth_bytes`` is the worker's growth over the steady loops of both. ``truncated`` is true if a loop
-    was cut by the time limit before its minimum count. ``batch`` is that of a model of the conventional track.
+    ``outcome`` is the solves' unless that is ok, otherwise the gradients'; ``phase`` and ``message`` belong to it.
+    ``memory_growth_bytes`` is the worker's growth over the steady loops of both. ``truncated`` is true if a loop was
+    cut by the time limit before its minimum count. ``batch`` belongs to a model of the conventional track.
     """
 
     rtol: float
@@ -189,9 +189,9 @@ class PointResult:
     def ended_by(
         self, outcome: Outcome, phase: str | None, message: str, calls: Sequence[str] = (SOLVE, GRADIENT)
     ) -> PointResult:
-        """This point, when the worker was ended before the point was complete: what was finished stays.
+        """This point, if the worker was ended before the point was complete: finished parts stay.
 
-        ``calls`` are the kinds of calls that were asked for: another one has no say.
+        ``calls`` are the requested kinds of calls: only they count.
         """
         solve = self.solve.outcome or outcome
         gradient = self.gradient.outcome or outcome
@@ -215,7 +215,7 @@ def finite(value: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-# What became of one solve for a perturbed theta.
+# The outcome of one solve for a perturbed theta.
 
 PHASE = "stability"
 WRONG_FACTOR = 1000.0

@@ -1,4 +1,4 @@
-"""What a probe finds of a problem: whether an explicit method gets to its end with less work than an implicit one.
+"""The result of a problem's probe: whether an explicit method finishes with less work than an implicit one.
 
 Whether a problem is stiff depends on its tolerances, its time span and what an implicit step costs, so a label cannot
 say it. Work is counted in evaluations of the right-hand side, never in time: the same problem gives the same finding on
@@ -15,7 +15,7 @@ RTOL = 1e-6
 
 
 def factor(n_states: int) -> float:
-    """With up to so many times the evaluations of an implicit method an explicit one is the faster.
+    """An explicit method is the faster one up to this multiple of an implicit method's evaluations.
 
     An implicit step costs more than its evaluations: a Jacobian, a factorisation, and solves with it. With few states
     that is a constant; beyond some fifty the factorisation rules, whose cost over that of an evaluation grows with the
@@ -39,11 +39,12 @@ def factor(n_states: int) -> float:
 
 @dataclass(frozen=True)
 class Probed:
-    """Evaluations of an explicit method (RK45) and of an implicit one (Radau, those of its Jacobians left out).
+    """Evaluations of an explicit method (RK45) and of an implicit one (Radau, without the evaluations for its
+    Jacobians).
 
-    ``explicit`` is ``None`` where it did not get to the end within ``limit`` evaluations, ``implicit`` where it took
-    too many, or the problem is too large for dense Jacobians. ``suits_explicit`` says whether an explicit method gets
-    to the end within ``factor`` times the work of the implicit one; it is ``None`` where that was not decided.
+    ``explicit`` is ``None`` if it did not get to the end within ``limit`` evaluations, ``implicit`` if it took too
+    many, or the problem is too large for dense Jacobians. ``suits_explicit`` says whether an explicit method gets to
+    the end within ``factor`` times the work of the implicit one; it is ``None`` if that was not decided.
     """
 
     explicit: int | None

@@ -1,7 +1,7 @@
-"""What is known of a worker's process as a whole: what it said itself, and what its engine saw from outside.
+"""Facts about a worker's process as a whole: from itself, and from its engine outside.
 
-A record has all of these as fields of its own. A new one is stated here and set where it is measured: the worker's in
-``measure/worker.py``, the engine's in ``engine/cell_session.py``; nothing between passes it on by name.
+A record has all of these as separate fields. A new one is stated here and set where it is measured: the worker's in
+``measure/worker.py``, the engine's in ``engine/cell_session.py``; nothing between them handles it by name.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ STARTUP = ("spawn", "interpreter", "import")
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerFacts:
-    """What a worker says of its process at its end: its largest resident memory, the threads and processors that it
-    has, the versions of what it loaded, and how often a compiler found code in its cache."""
+    """A worker's report on its process at its end: largest resident memory, threads and processors, versions of loaded
+    packages, and compiler cache hits.
+    """
 
     peak_rss_bytes: int
     threads: dict[str, str]
@@ -26,7 +27,7 @@ class WorkerFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class HostObservations:
-    """What the engine saw of a worker.
+    """The engine's observations of a worker.
 
     ``wall_s`` is how long the process lived, ``waited_s`` how much of that it waited while others of its group had
     their turn. ``compile_cache_files`` are counted ``before`` and ``after``. ``conditions`` are those ``before`` and

@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a record stands in its run: what the plan knows of it.
+    """The place of a record in its run, by the plan.
 
     ``cell_id`` names the cell with its problem's content and emitted source; ``order`` is its place in the block.
     ``smoke_only`` marks a profile whose times must not be compared. ``attempt`` is 1 for the one repetition of a group
@@ -45,13 +45,13 @@ class Placement:
 class Measurement(WorkerFacts, HostObservations):
     """One cell, measured once.
 
-    ``outcome`` is ok when at least one point is; ``phase`` and ``message`` then tell what ended the worker early, if
-    anything did. Every point of the task is in ``points``, in order.
+    ``outcome`` is ok if at least one point is; ``phase`` and ``message`` then say why the worker ended early, if it
+    did. Every point of the task is in ``points``, in order.
 
-    ``phases_ns`` has one sum per kind of phase, none of which contains another: what the framework says that it traced,
-    lowered and compiled inside a call is taken out of that call's phase and kept separately, and by the framework's own
-    names in ``framework_phases_ns``. ``time_to_first_gradient_ns`` counts to the end of the first gradient call, from
-    the start of the process and from the built program, and is empty when there was no first gradient.
+    ``phases_ns`` has one sum per kind of phase, none of which contains another: the framework's tracing, lowering and
+    compiling inside a call is taken out of that call's phase and kept separately, and by the framework's own names in
+    ``framework_phases_ns``. ``time_to_first_gradient_ns`` counts to the end of the first gradient call, from the start
+    of the process and from the built program, and is empty without a first gradient.
 
     ``fill_s`` is how long another worker took to fill the caches. ``noisy`` are the reasons why the conditions count as
     disturbed. ``energy`` has joules and window, or ``not_measurable`` with the reason; ``None`` when the worker did not
@@ -77,9 +77,9 @@ class Measurement(WorkerFacts, HostObservations):
 class Record(Measurement, Placement):
     """One cell, measured once by one worker, at its place in a run. Attribute names are the keys in the file.
 
-    ``host`` is empty on the machine that the run was made on. A machine that carried a unit out for it is named by a
-    pseudonym that holds within one plan, see :func:`sciml_bench.host.machine.pseudonym`.
-    ``schema`` is the one that the record was first written in; the other fields are those of the newest.
+    ``host`` is empty on the machine that the run was made on. A machine that ran a unit for it has a pseudonym that is
+    valid within one plan, see :func:`sciml_bench.host.machine.pseudonym`. ``schema`` is the one that the record was
+    first written in; the other fields are the newest schema's.
     """
 
     record_id: str
@@ -94,7 +94,6 @@ class Record(Measurement, Placement):
 
     @property
     def placement(self) -> Placement:
-        """Where it stands in its run."""
         return Placement(**{name: getattr(self, name) for name in Placement.__dataclass_fields__})
 
     @property
@@ -122,7 +121,7 @@ class Record(Measurement, Placement):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values in the newest schema, which comes first; of an older record the file says from which."""
+        """Plain JSON values in the newest schema, which comes first; an older record also names its first schema."""
         data = {"schema": SCHEMA} | encode(self)
         return data | stamp(self.schema)
 
@@ -132,12 +131,12 @@ class Record(Measurement, Placement):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Record:
-        """The record that plain JSON values of any known schema stand for. ``ValueError`` if there is none."""
+        """The record in plain JSON values of any known schema. ``ValueError`` if there is none."""
         return decode(cls, migrated(data))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Record:
-        """Inverse of :meth:`to_json`. ``ValueError`` when the text is no record."""
+        """Inverse of :meth:`to_json`. ``ValueError`` if the text is not a record."""
         data = parse(text)
         if not isinstance(data, dict):
             raise ValueError("not a record: not a JSON object")
@@ -147,7 +146,7 @@ class Record(Measurement, Placement):
 def read_records(path: Path, on_damage: Callable[[DamagedLine], None] | None = None) -> Iterator[Record]:
     """The records of a file, one at a time, whatever its size.
 
-    A line that is truncated or corrupted is told to ``on_damage``, or logged as a warning, and the rest is read.
+    A truncated or corrupted line is passed to ``on_damage``, or logged as a warning, and the rest is read.
     """
     for number, line in numbered_lines(path):
         try:
@@ -165,8 +164,7 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# Which record counts where a cell was measured more than once in a block. One rule, fixed before anything is
-# measured.
+# The record that counts if a cell was measured more than once in a block. One rule, fixed before anything is measured.
 
 
 def supersedes(later_attempt: int, earlier_attempt: int) -> bool:

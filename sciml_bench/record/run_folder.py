@@ -48,9 +48,9 @@ class Run:
     ) -> Run:
         """A new folder ``parent/2026-11-21T10-31-05_name`` with plan and environment, and no records yet.
 
-        ``name`` says what is run, for example suite and profile; the time is local. A name that is taken gets a
-        number. A plan that depends on the folder is made from it, and may leave files of its own there. The plan is
-        written last: a folder without one is not a run.
+        ``name`` describes the run, for example suite and profile; the time is local. A name that is taken gets a
+        number. A plan that depends on the folder is made from it, and may leave files there. The plan is written last:
+        a folder without one is not a run.
         """
         now = now or datetime.datetime.now()
         folder = _new_folder(parent, f"{now:%Y-%m-%dT%H-%M-%S}_{name}")
@@ -110,7 +110,7 @@ class Run:
 
     @cached_property
     def environments(self) -> Mapping[str, Mapping[str, Any]]:
-        """By hash, its own environment and those of all machines that carried units out for it.
+        """By hash, its environment and the environments of all machines that ran units for it.
 
         Raises:
             StoreError: a file cannot be read, or is not what its name says.
@@ -124,7 +124,7 @@ class Run:
         return found
 
     def keep_environment(self, facts: Mapping[str, Any]) -> None:
-        """Keep the environment of another machine beside the run's own. :class:`StoreError` when that fails."""
+        """Keep the environment of another machine next to the run's. :class:`StoreError` if that fails."""
         name = environment_hash(dict(facts))
         folder = self.folder / ENVIRONMENTS
         if name in self.environments:
@@ -141,11 +141,11 @@ class Run:
         append_line(self.records_path, record.to_json())
 
     def records(self, on_damage: Callable[[DamagedLine], None] | None = None) -> Iterator[Record]:
-        """All records, one at a time; damaged lines are told or logged, and the rest is read."""
+        """All records, one at a time; damaged lines are passed on or logged, and the rest is read."""
         return read_records(self.records_path, on_damage)
 
     def done(self, *, redo_failed: bool = False) -> set[tuple[str, int]]:
-        """The (cell_id, block) pairs that need not be measured again; with ``redo_failed`` only those that are ok."""
+        """The (cell_id, block) pairs that need not be measured again; with ``redo_failed`` only pairs that are ok."""
         done: set[tuple[str, int]] = set()
         for _, line in numbered_lines(self.records_path):
             try:
@@ -208,9 +208,9 @@ def environment_hash(facts: dict[str, Any]) -> str:
 
 
 def runs_in(folder: Path) -> Iterator[Run]:
-    """The runs below a folder, newest first; what is no run is passed over.
+    """The runs below a folder, newest first; other folders are skipped.
 
-    Runs carry their date as name; those that were kept under a name of their own come last.
+    Runs are named by date; renamed ones come last.
     """
     if not folder.is_dir():
         return

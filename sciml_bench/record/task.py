@@ -39,8 +39,9 @@ CALLS = (GRADIENT, SOLVE)
 
 
 DEFAULT_SAVING, LANDING = "default", "landing"
-"""How a solver gets its values at the saved times: as it does by default (adaptive methods step over them and
-interpolate, the grids of fixed steps contain them), or with steps that end at every one of them."""
+"""The ways in which a solver gets its values at the saved times: its default (adaptive methods step over them and
+interpolate, the grids of fixed steps contain them), or steps that end at every one of them.
+"""
 
 USUAL = ("float64", "cpu", DEFAULT_SAVING)
 """The precision, the device and the way of saving that go without saying."""
@@ -112,7 +113,7 @@ class Cell:
 class Point:
     """One tolerance inside a cell. The absolute tolerance of component i is ``atol * atol_scale[i]``.
 
-    A point of a model of the conventional track is a batch of so many samples; it has no tolerances, which are 0 then.
+    A point of a model of the conventional track is a batch of ``batch`` samples; its tolerances are 0.
     """
 
     rtol: float
@@ -169,9 +170,9 @@ class Reference:
     A component of the solution is ``None`` if it is not known: published tables often list a few of many.
 
     ``kind`` is ``certified``, ``exact``, ``published`` or ``double`` (a tight double-precision solve).
-    ``solution_digits`` and ``gradient_digits`` say how far each component can be trusted; a component of the gradient
-    with 0 digits is not certified. ``loss`` is what the gradient is the derivative of, where it is known.
-    ``rows`` are the saved times it covers, as indices into ``Numbers.save_times``.
+    ``solution_digits`` and ``gradient_digits`` are the trust in each component; a component of the gradient with 0
+    digits is not certified. ``loss`` is the value of the differentiated loss, if known. ``rows`` are the saved times
+    it covers, as indices into ``Numbers.save_times``.
     """
 
     kind: str
@@ -193,7 +194,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How often each call is repeated. A steady loop ends when both its minimum count and its time are reached.
+    """Repetitions of each call. A steady loop ends when both its minimum count and its time are reached.
 
     A warm-up loop makes ``warm_up_calls`` calls, then more until they have settled, for at most ``warm_up_s`` in all
     loops of the process together; with 0 seconds it makes no more.
@@ -212,10 +213,10 @@ _NOT_OF_THE_CURVE = ("steps", "target", "every", "accuracy")
 
 @dataclass(frozen=True)
 class Training:
-    """How theta is trained: the optimiser with its numbers, how many steps, and the tolerances of the solves.
+    """The training of theta: the optimiser with its numbers, the number of steps, and the tolerances of the solves.
 
-    Each step takes the loss and its gradient g at theta, on all data, and updates every component alike. With t counted
-    from 1, running means m and v that start at 0, and divisions and roots taken component by component:
+    Each step takes the loss and its gradient g at theta, on all data, and updates every component in the same way.
+    With t counted from 1, running means m and v that start at 0, and divisions and roots taken component by component:
 
     - ``adam``: m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g²,
       theta -= learning_rate m̂ / (√v̂ + epsilon) with m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t)
@@ -225,7 +226,7 @@ class Training:
     - ``rmsprop``: v = decay v + (1 - decay) g², theta -= learning_rate g / (√v + epsilon), without momentum;
     - ``sgd``: theta -= learning_rate g.
 
-    Numbers that an optimiser does not have are ``None``. ``target`` is the loss whose time-to is told.
+    Numbers that an optimiser does not have are ``None``. ``target`` is the loss whose time-to is reported.
 
     A model of the conventional track takes the loss of each step on ``batch`` samples, drawn without replacement from
     ``batch_seed`` in epochs. Every ``every`` steps it is evaluated on the held-out samples; ``target`` is then a loss
@@ -250,7 +251,7 @@ class Training:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of what decides the curve of losses: all but how far it is followed and which loss is asked for."""
+        """SHA-256 of everything that decides the curve of losses: all but its length and the target."""
         curve = {key: value for key, value in dataclasses.asdict(self).items() if key not in _NOT_OF_THE_CURVE}
         # Trainings without batches keep the hash that they had before there were any.
         curve = {key: value for key, value in curve.items() if value is not None or not key.startswith("batch")}
@@ -273,12 +274,12 @@ class Training:
 class Task:
     """Everything one worker needs to measure one cell once.
 
-    ``draws`` are solved once at every point, in at most ``stability_s`` seconds, to see how dependable the solver is.
+    ``draws`` are solved once at every point, in at most ``stability_s`` seconds, to measure the solver's reliability.
     ``unresolved`` says why double precision cannot evaluate the equations, so that no gradient in it can be checked.
     With ``training``, theta is trained after the points. ``learning`` is there for models of the conventional track.
-    ``invariants`` is the NumPy source of what the exact solution keeps, see ``measure.invariants``. ``calls`` are the
-    kinds of calls that are measured: a cell of which only the solves are wanted never takes a gradient. ``theta`` names
-    and measures the components that gradients have.
+    ``invariants`` is the NumPy source of the exact solution's invariants, see ``measure.invariants``. ``calls`` are
+    the kinds of calls that are measured: without gradients among them, none is taken. ``theta`` names and measures the
+    components of gradients.
     """
 
     cell: Cell
@@ -324,7 +325,7 @@ class Task:
         return decode_json(cls, text)
 
 
-# What gradients are taken with respect to: the names of its components, their sizes, and which are weights.
+# The differentiated quantities: names of the components, their sizes, and which are weights.
 
 
 @dataclass(frozen=True)
@@ -340,9 +341,9 @@ class Block:
 class Theta:
     """The components of theta, in order, as gradients are scored by.
 
-    ``labels`` name them. ``sizes`` are what each is measured in: of a parameter or an initial value its magnitude, or
-    its declared scale where it is zero; of a network's weight the root mean square of all weights of the network.
-    ``blocks`` are the weights of networks, layer by layer; components in no block are parameters or initial values.
+    ``labels`` name them. ``sizes`` are their units: for a parameter or an initial value its magnitude, or its declared
+    scale if it is zero; for a network's weight the root mean square of all weights of the network. ``blocks`` are the
+    weights of networks, layer by layer; components in no block are parameters or initial values.
     """
 
     labels: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What became of a training: its loss and time, step by step, how it ended, and where theta was then."""
+"""The result of a training: its loss and time, step by step, its end, and the final theta."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ MAX_STORED_THETA = 2000
 
 @dataclass(frozen=True)
 class Trained:
-    """One training. ``settings`` says what was wanted; with outcome ok all ``settings.steps`` were taken.
+    """One training. ``settings`` are the requested ones; with outcome ok all ``settings.steps`` were taken.
 
     ``losses`` holds the loss at the theta that each step started from, ``None`` if it is not finite, ``step_ns`` how
     long the step took; the first one compiles. A training that diverged, or that ran into its time limit, keeps the
-    curve up to there; ``phase`` and ``message`` then tell of its end. ``build_ns`` is how long it took to make the
-    optimiser; the framework's library for it is imported then. ``theta`` is that after the last step, its leading
-    components where it is long; ``theta_size`` says how many it has, 0 where the last step failed or was not seen.
-    ``evaluations`` are those of a model on held-out samples, in order of their steps.
+    curve up to there; ``phase`` and ``message`` then describe its end. ``build_ns`` is the time to make the optimiser;
+    the framework's library for it is imported then. ``theta`` is the theta after the last step, its leading components
+    if it is long; ``theta_size`` is its number of components, 0 if the last step failed or was not seen.
+    ``evaluations`` are a model's on held-out samples, in order of their steps.
     """
 
     settings: Training
@@ -52,12 +52,12 @@ class Trained:
 
     @property
     def ended_ns(self) -> tuple[int, ...]:
-        """When each step had ended, counted from the start of the first, the time between steps left out."""
+        """The end of each step, counted from the start of the first, without the time between steps."""
         return tuple(accumulate(self.step_ns))
 
     @property
     def target_step(self) -> int | None:
-        """The first step, counted from 0, whose loss is no larger than the target; ``None`` when there is none.
+        """The first step, counted from 0, whose loss is no larger than the target; ``None`` if there is none.
 
         Of a model, the step after which the held-out samples were first seen to reach the target.
         """

@@ -1,4 +1,4 @@
-"""``python -m sciml_bench.reference PROBLEM_FILE OUTPUT LIMIT_S``: certify one problem in a process of its own."""
+"""``python -m sciml_bench.reference PROBLEM_FILE OUTPUT LIMIT_S``: certify one problem in a separate process."""
 
 from __future__ import annotations
 

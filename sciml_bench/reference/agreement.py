@@ -1,4 +1,4 @@
-"""How many digits two computations of a problem have in common: of solutions, gradients, directional derivatives."""
+"""The digits that two computations of a problem have in common: of solutions, gradients, directional derivatives."""
 
 from __future__ import annotations
 
@@ -59,8 +59,9 @@ def directional_digits(case: Case, direction: Direction, value: arb, gradient: S
 def slope_digits(case: Case, rows: Sequence[Sequence[arb]], largest: Sequence[float] | FloatArray) -> float:
     """Digits of the loss's own derivatives that stay where the solution (n_times, n_states) moves in its last digits.
 
-    At the minimum of a loss all residuals are rounding, and so is the gradient, whose two computations may round alike:
-    how well they agree then says nothing. ``largest`` are the magnitudes of the components along the solution.
+    At the minimum of a loss all residuals are rounding, and so is the gradient, whose two computations may round in
+    the same way: their agreement then says nothing. ``largest`` are the magnitudes of the components along the
+    solution.
     """
     start, last = case.start, len(rows) - 1
     if case.objective.direct(rows, start.p) is not None:

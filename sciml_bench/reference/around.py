@@ -1,4 +1,4 @@
-"""What is computed around the solve of one trajectory, on balls: its initial state, and what the loss looks at."""
+"""Computations around the solve of one trajectory, on balls: its initial state, and its observed values."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sciml_bench.reference.dynamics import Dynamics, Segment
 class Around:
     """The functions of a problem's parameters, of the data of its one trajectory, and of its states.
 
-    All take the parameters alone; derivatives are with respect to them. The emitted functions are those of every
-    trajectory, see :meth:`of`.
+    All take the parameters alone; derivatives are with respect to them. The emitted functions serve every trajectory,
+    see :meth:`of`.
     """
 
     def __init__(self, problem: Problem):
@@ -42,7 +42,7 @@ class Around:
         return self._start.value((), self._with_data(p))[: self._n_states]
 
     def penalty(self, p: Sequence[arb]) -> arb:
-        """What the loss has besides; 0 if there is none."""
+        """The penalty in the loss; 0 if there is none."""
         found = self._start.value((), self._with_data(p))
         return found[self._n_states] if len(found) > self._n_states else arb(0)
 
@@ -53,7 +53,7 @@ class Around:
         return self._start.pull((), self._with_data(p), seeds)[1][: len(p)]
 
     def observed(self, y: Sequence[arb], p: Sequence[arb]) -> list[arb]:
-        """What the loss looks at in a state."""
+        """The observed values in a state."""
         return list(y) if self._observed is None else self._observed.value(y, p)
 
     def pull_observed(self, y: Sequence[arb], p: Sequence[arb], v: Sequence[arb]) -> tuple[list[arb], list[arb] | None]:

@@ -1,8 +1,8 @@
 """Looks for equations that double precision cannot evaluate: solvers that agree on them agree on nothing.
 
-The right-hand side is evaluated at states of a solution in double precision and in 128 bits. What rounding of states
-and parameters explains is no fault of a formula: it is bounded by the first derivatives. A formula such as
-1 - cos(e*x) with a tiny e loses more, and all solvers in double precision then solve the same other equation.
+The right-hand side is evaluated at states of a solution in double precision and in 128 bits. The effect of rounding
+states and parameters is not the formula's fault: the first derivatives bound it. A formula such as 1 - cos(e*x) with a
+tiny e loses more, and all solvers in double precision then solve the same other equation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_STATES = 200
 """Larger systems are not looked at: each suspicious component costs one pullback."""
 _BITS, _SAMPLES = 128, 8
 _HALF = 1e-8
-# What an error of the right-hand side moves a component by over the whole span, relative to its size, to count.
+# An error of the right-hand side counts if it moves a component by this much over the whole span, relative to its size.
 _MATTERS = 1e-9
 
 

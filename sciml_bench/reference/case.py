@@ -33,7 +33,7 @@ from sciml_bench.reference.watch import ReferenceFailure
 class ObservedLoss:
     """The loss of a problem, see :class:`~sciml_bench.problem.model.Loss`; numbers are doubles, as adapters have them.
 
-    ``targets`` are flat, those of one saved time after those of another, where the trajectory has some of its own.
+    ``targets`` are flat, saved time by saved time, if the trajectory has its own.
     """
 
     loss: Loss
@@ -89,7 +89,7 @@ class ObservedLoss:
         return sum((phi(self.loss.kind, residual) for residual in self._residuals(seen, k, last)), arb(0))
 
     def _seed(self, row: Sequence[arb], k: int, last: int, p: Sequence[arb]) -> list[arb]:
-        """Derivative with respect to what is seen at one saved time."""
+        """Derivative with respect to the observed values at one saved time."""
         seen, weight = self.around.observed(row, p), arb(self.loss.weight)
         if self.loss.kind == "cross_entropy":
             powers = [score.exp() for score in seen]
@@ -110,7 +110,7 @@ _START_BITS = 512
 
 
 class Case:
-    """A problem's dynamics, its numbers at any precision, and what is known about it in closed form."""
+    """A problem's dynamics, its numbers at any precision, and its closed forms."""
 
     def __init__(self, problem: Problem, like: Case | None = None):
         """Emit the problem for the engine; ``like`` is a case of another trajectory of the same problem.
@@ -125,7 +125,7 @@ class Case:
             )
         self.problem = problem
         self.around: Around | None = None
-        # A path through data stands in the equation itself, which is then another for each trajectory.
+        # A path through data is part of the equation itself, which then differs for each trajectory.
         if like is not None and not problem.controls:
             self.system, self.dynamics = like.system, like.dynamics
             self.around = None if like.around is None else like.around.of(problem)
@@ -172,7 +172,7 @@ class Case:
     def smallest(self) -> float:
         """The fraction of its declared scale below which a component counts as zero.
 
-        In large systems fronts run into regions where a field is zero but for rounding.
+        In large systems fronts run into regions where a field is zero except for rounding.
         """
         return 1e-32 if self.problem.n_states <= LARGE else 1e-20
 

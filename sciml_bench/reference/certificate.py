@@ -1,4 +1,4 @@
-"""Certified references: what two methods of different families agree on, and what the engine knows of it besides.
+"""Certified references: the agreement of two methods of different families, and the engine's own checks.
 
 The engine solves every problem twice, with different stage counts, arithmetic and meshes; the digits of a certificate
 are those that both runs have in common at every saved time. One run looks for what might happen between its stages, the
@@ -77,8 +77,8 @@ class Certified:
     """A certified solution and gradient.
 
     ``rows`` (n_times, n_states) with ``row_digits`` of the same shape; ``gradient`` (n_theta,) with
-    ``gradient_digits``. Components whose magnitude is below ``negligible`` are zero; so are those of the gradient below
-    ``gradient_negligible`` (n_theta,), which is 0 where that says nothing. ``evidence`` says what was compared,
+    ``gradient_digits``. Components whose magnitude is below ``negligible`` are zero; so are components of the gradient
+    below ``gradient_negligible`` (n_theta,), which is 0 if that says nothing. ``evidence`` lists the comparisons,
     ``seconds`` the processor time it took.
     """
 
@@ -146,7 +146,8 @@ def certify(
         missing = SOLUTION_DIGITS + _MARGIN - float(digits.min())
         parted += missing > 0
         if missing <= 0 and gradients and attempt == parted:
-            # A component that cancels never has digits: one more attempt is enough to tell it from one that is hard.
+            # A component that cancels never has digits: one more attempt is enough to distinguish it from a difficult
+            # one.
             missing = followed = GRADIENT_DIGITS + _MARGIN - _least_gradient_digits(case, a, b)
         else:
             followed = SOLUTION_DIGITS + _MARGIN - _followed_digits(case, b, digits)
@@ -173,7 +174,7 @@ def _smallest(case: Case, finest: Computation) -> float:
 
 
 def opening_settings(case: Case) -> tuple[Settings, Settings]:
-    """The first pair of settings, in different arithmetic too, so that nothing is rounded alike.
+    """The first pair of settings, in different arithmetic too, so that rounding differs everywhere.
 
     Components of a field are followed to their common size.
     """
@@ -188,7 +189,7 @@ def opening_settings(case: Case) -> tuple[Settings, Settings]:
 def _tightened(settings: Settings, missing: float, followed: float, parted: int) -> Settings:
     """Settings for more digits: the tail of a step's polynomial buys a little more than its own size.
 
-    ``followed`` of those that are missing are of values above the floor; the others are had by lowering it.
+    ``followed`` of the missing digits belong to values above the floor; a lower floor gives the others.
     """
     negligible = _NEGLIGIBLE[min(parted, len(_NEGLIGIBLE) - 1)]
     return replace(
@@ -229,7 +230,7 @@ def _adjoint_digits(case: Case, a: Computation, b: Computation) -> FloatArray:
 
 
 def _least_gradient_digits(case: Case, a: Computation, b: Computation) -> float:
-    """The fewest digits of a component by the adjoint on both meshes; what is as small as rounding does not count."""
+    """The fewest digits of a component by the adjoint on both meshes; components as small as rounding do not count."""
     digits, loss = _adjoint_digits(case, a, b), abs(b.derivatives.value)
     with precision(COMPARE_BITS):
         pairs = zip(theta_part(case, a.derivatives), theta_part(case, b.derivatives), case.theta_sizes, strict=True)
@@ -310,7 +311,7 @@ def _known(case: Case, rows: list[list[arb]], negligible: FloatArray) -> dict[st
 def _certified_gradient(
     case: Case, a: Computation, b: Computation, watch: Watch, every_component: bool
 ) -> tuple[_Gradient, dict[str, object]]:
-    """Central differences on the second mesh against the adjoint on the first, each component by itself."""
+    """Central differences on the second mesh against the adjoint on the first, component by component."""
     adjoint_digits = _adjoint_digits(case, a, b)
     fine = list(theta_part(case, b.derivatives))
     units = case.unit_directions() if every_component else []
@@ -329,7 +330,7 @@ def _certified_gradient(
         for i, along in zip(chosen, found, strict=False):
             value = along.value / case.theta_sizes[i]
             largest[i] = max(largest[i], abs(value))
-            # What both hold to be zero is zero only if nothing was lost on the way.
+            # A component that is zero in both is zero only if nothing was lost on the way.
             none = coarse[i] == 0 and value == 0
             matching = adjoint_digits[i] if none else float(gradient_digits([coarse[i]], [value])[0])
             if matching >= GRADIENT_DIGITS:
@@ -361,7 +362,7 @@ def _certified_gradient(
         determined = slope_digits(case, b.trajectory.saved, b.trajectory.largest)
         digits = _or_none(digits) if determined >= GRADIENT_DIGITS else np.zeros_like(digits)
         rounding = np.array([float(ROUNDING * abs(loss) / size) for size in case.theta_sizes])
-        # One that is exactly zero on both meshes and has no digits is what was lost on the way.
+        # A component that is exactly zero on both meshes and has no digits was lost on the way.
         zero = (digits == 0) & [bool(0 < one <= least) for one, least in zip(largest, rounding, strict=True)]
         fine = [arb(0) if none else value for none, value in zip(zero, fine, strict=True)]
         digits, negligible = np.where(zero, FULLY - _CLAIMED_LESS, digits), np.where(zero, rounding, 0.0)
@@ -379,7 +380,7 @@ def _or_none(digits: FloatArray) -> FloatArray:
 
 
 def _extremes(case: Case, gradient_values: Sequence[arb]) -> list[int]:
-    """The components of the largest and of the smallest derivatives, relative to the size of what they are taken by."""
+    """The components with the largest and the smallest derivatives, relative to the size of their parameters."""
     sizes = [float(abs(g) * size) for g, size in zip(gradient_values, case.theta_sizes, strict=True)]
     order = [i for i in np.argsort(sizes).tolist() if sizes[i] > 0]
     return sorted({*order[:EXTREMES], *order[-EXTREMES:]})

@@ -1,5 +1,5 @@
-"""What a problem is like, from looking at it for a second or two in double precision: size and structure of its
-Jacobian, stiffness along the solution, and how much a perturbation grows.
+"""The character of a problem, from a second or two in double precision: size and structure of its Jacobian, stiffness
+along the solution, and the growth of a perturbation.
 
 Work is limited by counts of evaluations, never by time: every machine finds the same.
 """
@@ -51,11 +51,12 @@ _DIGITS = 15.95
 class Character:
     """What was seen. What could not be found is ``None``.
 
-    ``nonzeros`` of the Jacobian are those seen anywhere along the solution; ``band`` is how many diagonals below or
-    above the main one they need, in the best order found. ``stiffness`` is the largest |λ| of an eigenvalue of negative
-    real part along the solution, as far as it could be followed, times the length of the time span. ``growth`` is the
-    largest factor by which a small perturbation of the initial state has grown at any time, each component in units of
-    its own size. ``undefined`` are the states whose derivative is not finite at the start, ``cause`` says by what.
+    ``nonzeros`` of the Jacobian are counted anywhere along the solution; ``band`` is the number of diagonals that they
+    need below or above the main one, in the best order found. ``stiffness`` is the largest |λ| of an eigenvalue of
+    negative real part along the solution, up to where it could be followed, times the length of the time span.
+    ``growth`` is the largest factor by which a small perturbation of the initial state has grown at any time, each
+    component relative to its size. ``undefined`` are the states whose derivative is not finite at the start, ``cause``
+    names the reason.
     """
 
     n_states: int
@@ -77,7 +78,7 @@ class Character:
 
     @property
     def lines(self) -> Iterator[str]:
-        """What was seen, in two lines: the size of the problem, and what it asks of a solver; first what is broken."""
+        """The observations, in two lines: the size of the problem, and its demands on a solver; first errors."""
         if self.undefined:
             shown = ", ".join(self.undefined[:_FEW_NAMED]) + (", …" if len(self.undefined) > _FEW_NAMED else "")
             yield (f"NOT DEFINED at the start: the derivative of {shown} is not finite there; {self.cause or _LOOK}")
@@ -105,7 +106,7 @@ _LOOK = "look for 0/0 and for log or sqrt of a negative number, and write a limi
 
 
 def _cause(problem: Problem) -> str:
-    """Which definition has no finite value at the start, and what to write; empty where none is found."""
+    """The definition that has no finite value at the start, and the fix; empty if none is found."""
     values: dict[Any, Any] = {symbol("t"): problem.t0}
     for quantity in (*problem.parameters, *problem.states):
         numbers = quantity.values if isinstance(quantity, Parameter) else quantity.initial
@@ -133,7 +134,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def character(problem: Problem) -> Character:
-    """Look at a problem; of a batch at its first trajectory. What a strange equation does in doubles is no error."""
+    """Look at a problem; for a batch at its first trajectory. Strange equations in doubles are not an error."""
     numbers = problem.numbers()
     nonzeros = band = stiffness = growth = None
     found: tuple[Span, ...] | None = None
@@ -158,7 +159,7 @@ def character(problem: Problem) -> Character:
                 nonzeros, band = _structure(matrices)
                 stiffness = _stiffness(matrices) * float(numbers.t1 - numbers.t0)
     except Exception:
-        # Whatever a strange equation does in doubles, what was found until then is told.
+        # Whatever a strange equation does in doubles, earlier observations are kept.
         pass
     return Character(
         n_states=problem.n_states,
@@ -201,7 +202,7 @@ def _followed(found: Sequence[Span], n: int, method: Any, most_numbers: int) -> 
             solver.step()
             if work + solver.nfev > most or not np.all(np.isfinite(solver.y)):
                 return *_tables(times, kept, n), False
-            # One state from each stretch of a uniform grid, and those of the fast start.
+            # One state from each stretch of a uniform grid, and the states of the fast start.
             if len(times) < _STATES // 2 or np.any((grid > before) & (grid <= solver.t)):
                 times.append(float(solver.t))
                 kept.append(solver.y.copy())

@@ -138,7 +138,7 @@ _SEVERAL = 10.0
 
 @dataclass(frozen=True)
 class Check:
-    """What a check found: ``complaints`` is empty when it passed."""
+    """The result of a check: ``complaints`` is empty if it passed."""
 
     solution_digits: float
     gradient_digits: float | None
@@ -222,7 +222,7 @@ def _solution_complaints(stored: StoredReference, digits: FloatArray, part: slic
 
 
 def _gradient_complaints(stored: StoredReference, gradients: Sequence[Sequence[arb]]) -> tuple[float, list[str]]:
-    """The stored gradient against the sum of those of all trajectories; uncertified components are left out."""
+    """The stored gradient against the sum over all trajectories; uncertified components are left out."""
     with precision(COMPARE_BITS):
         again = [sum(column, arb(0)).mid() for column in zip(*gradients, strict=True)]
         matching = gradient_digits(again, [arb(value) for value in stored.gradient])

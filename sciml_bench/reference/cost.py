@@ -1,7 +1,7 @@
-"""What a certified reference would cost, before it is computed: operations that are counted, not seconds measured.
+"""The cost of a certified reference, before it is computed: counted operations, not measured seconds.
 
-The kind of truth that a problem gets hangs on this, so it must not hang on how busy a machine is. Counts become seconds
-by fixed rates, those of one core of 2023.
+The kind of truth of a problem depends on this, so it must not depend on the load of a machine. Counts become seconds
+by fixed rates, from one core of 2023.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ _SWEEPS_PER_DIRECTION = 2.5
 def estimate_s(case: Case) -> float:
     """Seconds that a certified reference would take, right to a factor of some three; the same whatever the load.
 
-    A pilot solution in double precision says how many steps there are. Infinite where it would take too many
-    evaluations itself.
+    A pilot solution in double precision gives the number of steps. Infinite if that alone takes too many evaluations.
 
     Raises:
         ReferenceFailure: the pilot solution fails.

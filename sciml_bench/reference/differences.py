@@ -1,10 +1,10 @@
 """High-precision central differences on the mesh of a computed trajectory.
 
 Every perturbed trajectory takes exactly the steps of the unperturbed one, so step-size control adds no noise; the
-differences are then those of a smooth function, and with 57-digit arithmetic nothing is lost to cancellation. A
-perturbation of 1e-13 leaves an error near its square. That it does is measured once for all directions: the derivative
-along one more direction, the sum of all of them with random signs, is taken with twice the perturbation and must be the
-sum of theirs.
+function that is differenced is then smooth, and with 57-digit arithmetic nothing is lost to cancellation. A
+perturbation of 1e-13 leaves an error near its square. This is checked once for all directions: the derivative along
+one more direction, the sum of all of them with random signs, is taken with twice the perturbation and must be the sum
+of theirs.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ class Mesh:
     """The steps of a trajectory, at a higher precision."""
 
     def __init__(self, dynamics: Dynamics, trajectory: Trajectory, start: Start, bits: int, perturbation: float):
-        """Take a trajectory whose steps were kept; ``perturbation`` is how large that of the paths is about."""
+        """Take a trajectory whose steps were kept; ``perturbation`` is the approximate size of the paths'
+        perturbations.
+        """
         self._tableau = radau(trajectory.settings.stages, bits)
         # The trajectory's own segments, at the higher precision.
         originals: list[object] = []
@@ -102,7 +104,7 @@ class Mesh:
                 v = [[float((a + b) / 2 - c) for a, b, c in zip(x.y, y.y, step.y, strict=True)] for x, y in part]
                 even = tangent.second(odd, u, q, np.array(v))
             repeated |= _Stretch(base, part, odd, even, tangent.sizes(u + odd.w)).take()
-        # Where one sweep did not do, the next steps start from better guesses.
+        # If one sweep was not enough, the next steps start from better guesses.
         self._curved |= repeated
         if step.saved is not None:
             for path in (path for pair in pairs for path in pair):
@@ -186,7 +188,7 @@ class _Stretch:
         worst = int(np.argmax(found))
         again = self._correct(corrections, [worst])[0]
         contractions = np.full(len(every), _contraction(found[worst], again))
-        # It is the perturbation's own size, where that is more than rounding.
+        # It is the perturbation's own size, if that is more than rounding.
         contractions *= np.maximum(1.0, self._sizes / max(self._sizes[worst], _RESOLVED))
         full = [k for k in every if not found[k] <= _SMALL * max(self._sizes[k], _RESOLVED)]
         found[worst] = again
@@ -203,7 +205,7 @@ class _Stretch:
         return bool(repeated or full)
 
     def _correct(self, corrections: FloatArray, chosen: Sequence[int]) -> FloatArray:
-        """Add a correction of Newton's method to those of the chosen paths; the size of each."""
+        """Add a correction of Newton's method to the corrections of the chosen paths; returns the size of each."""
         base = self._base
         (s, n), rhs = base.shape, base.place.segment.rhs
         excess = np.empty((len(chosen), s, n))
@@ -241,7 +243,7 @@ class _Stretch:
 
 
 def _contraction(before: float, after: float) -> float:
-    """The factor by which the next correction is expected to be smaller, at least that of doubles' own rounding."""
+    """The factor by which the next correction is expected to be smaller, at least the rounding of doubles."""
     return max(_CAUTION * after / before if before > 0 else 0.0, 1e-15)
 
 
@@ -264,7 +266,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Difference:
-    """A directional derivative, and the digits to which those of all directions together obey another perturbation."""
+    """A directional derivative, and the digits of all directions together with another perturbation."""
 
     direction: Direction
     value: arb

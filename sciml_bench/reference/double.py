@@ -1,9 +1,9 @@
-"""A tight double-precision solution: what is left when no certified reference is affordable, and marked as such.
+"""A tight double-precision solution: the substitute if no certified reference is affordable, marked as such.
 
-Two integrations at different tolerances, by DOP853 where explicit steps work and by SciPy's Radau where they do not.
-The digits are those that both have in common, with another family of methods too, and with a run whose steps are so
-short, and that starts again wherever the right-hand side changes suddenly with time, that it sees what steps of any
-length may pass over.
+Two integrations at different tolerances, by DOP853 if explicit steps work and by SciPy's Radau otherwise. The digits
+are the common ones of both, with another family of methods too, and with a run whose steps are so short, and that
+starts again wherever the right-hand side changes suddenly with time, that it sees events that steps of any length may
+pass over.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def double_solution(problem: Problem, limit_s: float) -> DoubleSolution:
     began = time.process_time()
     failure = None
     for method in ("DOP853", "Radau"):
-        # Explicit steps are cheap where they work at all; a stiff problem is given up after a tenth of the time.
+        # Explicit steps are cheap if they work at all; a stiff problem is given up after a tenth of the time.
         share = (0.1 if method == "DOP853" else 1.0) * (began + limit_s - time.process_time())
         until = time.process_time() + share
         try:
@@ -113,7 +113,7 @@ def _digits(one: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def depends_on_time(problem: Problem) -> bool:
-    """Return whether the time stands in the right-hand side."""
+    """Return whether the right-hand side contains the time."""
     if problem.controls:
         return True
     system = scalarise(problem)
@@ -136,7 +136,7 @@ def sudden_changes(problem: Problem, functions: dict[str, Callable[..., FloatArr
     with np.errstate(all="ignore"):
         for k, (early, late) in enumerate(itertools.pairwise(times)):
             y = states[places[k]]
-            # The same state at both times: what differs is due to the time.
+            # The same state at both times: a difference is due to the time.
             changes[k] = np.abs(functions["rhs"](late, y, *arguments) - functions["rhs"](early, y, *arguments))
         changes[~np.isfinite(changes)] = 0.0
         shares = np.max(np.nan_to_num(changes / changes.sum(axis=0)), axis=1)
@@ -145,14 +145,14 @@ def sudden_changes(problem: Problem, functions: dict[str, Callable[..., FloatArr
 
 
 def emitted_numpy(problem: Problem, *, as_written: bool = False) -> dict[str, Callable[..., FloatArray]]:
-    """The emitted NumPy functions of a problem; unless ``as_written``, defined where it is 0/0 at a single point."""
+    """The emitted NumPy functions of a problem; unless ``as_written``, continued to single points where it is 0/0."""
     if problem.controls:
         return _driven(problem)
     namespace: dict[str, Callable[..., FloatArray]] = {}
     text = source(problem if as_written else filled(problem), "numpy")
     exec(compile(text, "<emitted NumPy source>", "exec"), namespace)
     emitted = namespace["rhs"]
-    # That of a scalar problem returns a tuple.
+    # A scalar problem's returns a tuple.
     return namespace | {"rhs": lambda *arguments: np.array(emitted(*arguments))}
 
 
@@ -174,7 +174,7 @@ def _driven(problem: Problem) -> dict[str, Callable[..., Any]]:
 
 
 def _start(problem: Problem, functions: dict[str, Callable[..., FloatArray]]) -> tuple[FloatArray, Sequence[Any]]:
-    """The initial state, and what the right-hand side takes besides time and state."""
+    """The initial state, and the further arguments of the right-hand side after time and state."""
     numbers = problem.numbers()
     arguments: Any = functions["arguments"](np.array(numbers.p)) if problem.networks else (np.array(numbers.p),)
     if not problem.latent:

@@ -130,7 +130,7 @@ class Dynamics:
     def segments(self) -> tuple[Segment, ...]:
         """The segments, with their constants at the current precision.
 
-        Conditions that depend on the state must stay as they are from one end of the time span to the other: where one
+        Conditions that depend on the state must stay the same from one end of the time span to the other: if one
         changes, a step fails.
         """
         sides = Sides(self.unsettled)
@@ -141,7 +141,9 @@ class Dynamics:
         return tuple(_doubles(source)["rhs"] for source in self.sources)
 
     def in_complex(self) -> tuple[ComplexFunction, ...]:
-        """The right-hand sides of the segments on complex arrays; what is not analytic follows the real parts."""
+        """The right-hand sides of the segments on complex arrays; functions that are not analytic follow the real
+        parts.
+        """
         return tuple(
             compiled(source, _COMPLEX | {name: to_double(value) for name, value in source.constants.items()})["rhs"]
             for source in self.sources

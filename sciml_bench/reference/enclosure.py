@@ -8,8 +8,7 @@ initial value problems for ordinary differential equations, Applied Mathematics 
 coordinates are made orthogonal after each step, so that a turning set is not boxed in again each time (R. J. Lohner,
 Computation of guaranteed enclosures for the solutions of ordinary initial and boundary value problems, 1992).
 
-What is returned holds for the emitted equations as they stand, with the numbers of the problem as exact as the file
-gives them.
+The result holds for the emitted equations as written, with the numbers of the problem as exact as the file gives them.
 """
 
 from __future__ import annotations
@@ -199,7 +198,7 @@ class _March:
     def _remainder(
         self, field: TaylorField, series: list[list[arb]], h: arb, allowed: FloatArray
     ) -> tuple[list[arb] | None, float]:
-        """h^K y_K over the tube, if that proves that the solution stays in it; its size relative to what is allowed."""
+        """h^K y_K over the tube, if that proves that the solution stays in it; its size relative to the allowed one."""
         order, end = self.order, h.upper()
         with precision(_TUBE_BITS):
             powers, ranges = [arb(1)], [arb(1)]
@@ -218,7 +217,7 @@ class _March:
             if not all(value.is_finite() for row in over_tube for value in row):
                 return None, math.inf
             last = [row[order] for row in over_tube]
-            # What is added at a time s of the step lies in [0, h^K] y_K, and so within the margin of the tube.
+            # The addition at a time s of the step lies in [0, h^K] y_K, and so within the margin of the tube.
             bounds = [abs(value * powers[order]).upper() for value in last]
             excess = max(float(bound / arb(float(margin))) for bound, margin in zip(bounds, allowed, strict=True))
             if all(bound < float(margin) for bound, margin in zip(bounds, allowed, strict=True)):

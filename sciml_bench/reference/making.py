@@ -18,7 +18,7 @@ from sciml_bench.reference.proof import MOST_S
 from sciml_bench.reference.store import StoredReference, stored_reference
 from sciml_bench.reference.watch import LimitReached, ReferenceFailure, Say
 
-# References of batches: every trajectory certified by itself, the gradients added up.
+# References of batches: every trajectory certified separately, the gradients added up.
 
 _BITS = 256
 _MOST_DIGITS = 32.0
@@ -80,7 +80,7 @@ def _together(parts: Sequence[Certified]) -> Certified:
 
 
 def _weakest(parts: Sequence[Certified]) -> dict[str, object]:
-    """What can be said of all trajectories alike: that all are enclosed, or what says least."""
+    """The statement that holds for all trajectories: that all are enclosed, or the weakest one."""
     agreeing = [part.evidence for part in parts if part.evidence["proof"] != ENCLOSED]
     chosen = min(agreeing or [part.evidence for part in parts], key=_second_digits)
     return {key: chosen[key] for key in ("proof", "second_method")}

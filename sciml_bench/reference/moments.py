@@ -1,7 +1,7 @@
 """Moments of exp(s x), cos(s x) and sin(s x) over 0 ≤ s ≤ 1 on balls, disks, power series and arrays of numbers.
 
-That of exp(s x) with n factors s is 1F1(n + 1; n + 2; x)/(n + 1) (DLMF 13.4.1); those of cosine and sine are its parts
-at an imaginary argument.
+The moment of exp(s x) with n factors s is 1F1(n + 1; n + 2; x)/(n + 1) (DLMF 13.4.1); cosine's and sine's are its
+parts at an imaginary argument.
 """
 
 from __future__ import annotations

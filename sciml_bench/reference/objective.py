@@ -1,4 +1,4 @@
-"""What is differentiated: the problem's loss, or one component of the solution at one saved time."""
+"""The differentiated quantity: the problem's loss, or one component of the solution at one saved time."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Objective(Protocol):
         ...
 
     def slope(self, row: Sequence[arb], k: int, last: int, p: Sequence[arb] = ()) -> list[arb] | None:
-        """The derivative with respect to the state at saved time k of 0 … last, or ``None`` where it is zero."""
+        """The derivative with respect to the state at saved time k of 0 … last, or ``None`` if it is zero."""
         ...
 
     def direct(self, rows: Rows, p: Sequence[arb]) -> list[arb] | None:
-        """The derivative with respect to the parameters while the states stay, or ``None`` where it is zero."""
+        """The derivative with respect to the parameters for fixed states, or ``None`` if it is zero."""
         ...
 
 
 def phi(kind: str, residual: arb) -> arb:
-    """What a kind of loss sums up."""
+    """The summed function of a kind of loss."""
     match kind:
         case "sum_of_squares":
             return residual**2
@@ -52,7 +52,7 @@ def phi_slope(kind: str, residual: arb) -> arb:
 
 
 def factors(loss: Loss, k: int) -> list[arb]:
-    """What the differences from the targets at saved time k are multiplied by: weights over scales."""
+    """The factors of the differences from the targets at saved time k: weights over scales."""
     return [arb(weight) / arb(scale) for weight, scale in zip(loss.weights_at(k), loss.scale, strict=True)]
 
 

@@ -1,8 +1,8 @@
 """The truth for perturbed parameters, on which the stability of solvers is tried.
 
 Each parameter is multiplied by 2**u, u uniform on [-1, 1), which is log-uniform within a factor of two. Two runs of
-the reference engine with different stages, meshes and arithmetic make the truth: its digits are those that both have in
-common, and where these are few it is none.
+the reference engine with different stages, meshes and arithmetic make the truth: its digits are the common ones, and
+if these are few it is discarded.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ _LARGEST_FACTOR_LOG2 = 1.0
 
 
 def draws(problem: Problem, count: int, seed: int, limit_s: float, announce: Callable[[str], object]) -> list[Draw]:
-    """Up to ``count`` perturbed parameter vectors with their solutions; none where there are no parameters, or a batch.
+    """Up to ``count`` perturbed parameter vectors with their solutions; empty for a problem without parameters, or a
+    batch.
 
-    A draw whose solution the engine cannot follow, or that its two runs do not agree on, is left out. So are those that
-    are still to come when ``limit_s`` seconds of processor time have passed; both are announced.
+    A draw whose solution the engine cannot follow, or on which its two runs disagree, is left out. Draws after
+    ``limit_s`` seconds of processor time are left out too; both are announced.
     """
     if problem.wrt != "parameters" or problem.batch.size > 1:
         return []

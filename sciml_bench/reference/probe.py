@@ -1,7 +1,7 @@
 """Probes a problem: RK45 and Radau or BDF of SciPy at one tolerance, limited by counts of evaluations.
 
-Findings for the catalog are kept in ``probes.json`` beside it, by the hash of the mathematics; those of other problems
-in the user's cache. ``python -m sciml_bench.reference.probe`` writes the catalog's again.
+Findings for the catalog are kept in ``probes.json`` next to it, by the hash of the mathematics; findings for other
+problems in the user's cache. ``python -m sciml_bench.reference.probe`` writes the catalog's again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NAMES = ("explicit", "implicit", "limit", "suits_explicit")
 
 
 def probed(problem: Problem, first: tuple[Span, ...] | None = None) -> Probed | None:
-    """Return what is known of a problem, or is found now and kept; ``None`` if it has nothing to probe.
+    """Return the known findings of a problem, or find and keep them; ``None`` if it has nothing to probe.
 
     ``first`` are the spans of its first trajectory, if they are at hand.
 
@@ -57,7 +57,7 @@ def probed(problem: Problem, first: tuple[Span, ...] | None = None) -> Probed | 
 
 
 def probe(problem: Problem, first: tuple[Span, ...] | None = None) -> Probed:
-    """Count the work of both methods; nothing is decided where the equation cannot be evaluated by itself."""
+    """Count the work of both methods; nothing is decided if the equation cannot be evaluated separately."""
     # Imported when something is probed: most plans find all that they need in the file.
     import numpy as np
 
@@ -146,8 +146,9 @@ def _differenced(span: Span, y: Any) -> Any:
 
 class Span(NamedTuple):
     """A stretch between breakpoints: the right-hand side of t and y, its ends, and of the whole problem the initial
-    state and the absolute tolerances. ``jacobian`` is (n_states, n_states), full or sparse; ``None`` where none is
-    emitted."""
+    state and the absolute tolerances. ``jacobian`` is (n_states, n_states), full or sparse; ``None`` if it is not
+    emitted.
+    """
 
     rhs: Callable[..., Any]
     jacobian: Callable[..., Any] | None
@@ -190,7 +191,7 @@ def spans(problem: Problem) -> Iterator[Span]:
 
 
 def _work(method: Any, found: tuple[Span, ...], most: int, *, jacobian: bool = False) -> int | None:
-    """Evaluations of a method from the first to the last end; ``None`` where it fails or takes more than ``most``."""
+    """Evaluations of a method from the first to the last end; ``None`` if it fails or takes more than ``most``."""
     import numpy as np
 
     y, work = found[0].start_state, 0
@@ -247,7 +248,7 @@ def _keep(path: Path, found: Probed | None) -> None:
 
 
 def renew() -> None:
-    """Probe every differential equation of the catalog, and write the file beside it."""
+    """Probe every differential equation of the catalog, and write the file next to it."""
     lines: list[str] = []
     for name in catalog.equation_names():
         problem = catalog.load(name)

@@ -1,4 +1,4 @@
-"""Which solutions are proved by an enclosure, at what cost, and to how many digits.
+"""Proofs of solutions by an enclosure: for which ones, at what cost, and to how many digits.
 
 What an enclosure would cost is counted, so that the kind of a proof never hangs on how busy a machine is: its steps are
 bounded by the fastest rate along the solution, which only small problems that are hardly stiff can afford.
@@ -48,7 +48,7 @@ class Proof:
 
 
 def prove(case: Case, trajectory: Trajectory, negligible: FloatArray, most_s: float, watch: Watch) -> Proof | None:
-    """Prove the engine's states at the saved times; nothing where that cannot be done, or not at this cost.
+    """Prove the engine's states at the saved times; ``None`` if that is impossible, or too expensive.
 
     Args:
         case: the problem.
@@ -75,7 +75,7 @@ def prove(case: Case, trajectory: Trajectory, negligible: FloatArray, most_s: fl
             return None
         proof = Proof(found, proved_digits(found.saved, trajectory.saved, negligible))
         widths = proved_digits(found.saved, [[value.mid() for value in row] for row in found.saved], negligible)
-        # What is known this well and yet differs is for the caller to see.
+        # Values that are known this well and yet differ are left to the caller.
         if proof.digits.min() >= PROVED_DIGITS or widths.min() >= PROVED_DIGITS + _BEYOND:
             return proof
         missing = PROVED_DIGITS - float(widths.min()) + _BEYOND
@@ -90,7 +90,7 @@ def predicted_steps(case: Case, trajectory: Trajectory) -> float:
     times = np.array([to_double(case.problem.t0), *trajectory.mesh])
     lengths, total = np.diff(times), _PER_STEP * len(trajectory.mesh)
     ends = np.array([to_double(end) for end in dynamics.ends])
-    # The state at the end of a step stands for the step; the segment is that of its middle.
+    # The state at the end of a step represents the step; the segment is the one at its middle.
     number = np.minimum(np.searchsorted(ends, times[:-1] + lengths / 2), len(ends) - 1)
     for index, segment in enumerate(dynamics.segments()):
         inside = number == index
@@ -110,7 +110,7 @@ def predicted_steps(case: Case, trajectory: Trajectory) -> float:
 def proved_digits(
     enclosed: Sequence[Sequence[arb]], rows: Sequence[Sequence[arb]], negligible: FloatArray
 ) -> FloatArray:
-    """Digits to which each value is sure, (n_times, n_states); what is proved to be negligible is fully known."""
+    """Digits to which each value is sure, (n_times, n_states); values proved to be negligible are fully known."""
     digits = np.empty((len(rows), len(negligible)))
     with precision(COMPARE_BITS):
         for k, (balls, row) in enumerate(zip(enclosed, rows, strict=True)):

@@ -40,13 +40,13 @@ _SHAKE = 1e-3
 
 @dataclass(frozen=True)
 class Settings:
-    """How one computation is made: ``digits`` of the arithmetic and the ``tail`` that a step may leave.
+    """The settings of one computation: ``digits`` of the arithmetic and the ``tail`` that a step may leave.
 
-    The tail is relative to the size of each component over the step, or to ``floor`` times its declared size where
-    that is larger; components are followed relative to themselves down to ``negligible`` times the largest value that
-    they have had. Below both, an error may be as large as the component. With ``shaken`` it is made so: after each step
-    such a component moves by what the tail allows, to either side, so that two runs part where it matters later.
-    ``resolved`` holds every step against :mod:`sciml_bench.reference.resolution`.
+    The tail is relative to the size of each component over the step, or to ``floor`` times its declared size if that
+    is larger; components are followed relatively down to ``negligible`` times the largest value that they have had.
+    Below both, an error may be as large as the component. With ``shaken`` it is made so: after each step such a
+    component moves by the allowed tail, to either side, so that two runs part where it matters later. ``resolved``
+    checks every step by :mod:`sciml_bench.reference.resolution`.
     """
 
     stages: int
@@ -97,7 +97,7 @@ class Step:
 @dataclass
 class Trajectory:
     """A computed solution: states at the saved times, the times stepped on with the states there in double precision,
-    and the steps where they were asked for.
+    and the steps if requested.
     """
 
     settings: Settings
@@ -284,7 +284,7 @@ class _March:
         return np.maximum(self.settings.negligible * self.largest, self.settings.floor * self.start.scale)
 
     def _shaken(self, end: list[arb], stages: Stages, scale: FloatArray) -> list[arb]:
-        """The state with those components moved that are below what is followed.
+        """The state with the components moved that are too small to be followed.
 
         A component that is zero and whose slope is zero stays: nothing says that it is anything else.
         """
@@ -328,7 +328,7 @@ def stops(
 ) -> list[tuple[arb, int | None, bool]]:
     """Times to step on exactly: (time, index of the saved time or None, whether a segment ends there).
 
-    ``ends`` are the ends of the segments; the last is that of the time span; ``number`` makes a time a ball.
+    ``ends`` are the ends of the segments; the last is the end of the time span; ``number`` makes a time a ball.
 
     Raises:
         ReferenceFailure: two saved times are the same double, with which everything else computes.

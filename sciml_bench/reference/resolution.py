@@ -1,11 +1,11 @@
-"""Whether a step has seen all that its right-hand side does between its stages.
+"""Detection of changes in the right-hand side between the stages of a step.
 
-A pulse that is narrow against the distance of the stages leaves no trace in their values. It does in the complex plane:
-a function that is smooth over an interval stays of moderate size in a disk around it, one with a narrow feature does
-not (it has a pole there, or grows like exp(r²/w²)). So the right-hand side is evaluated on disks around pieces of the
-step, in complex ball arithmetic, along the step's polynomial. A piece is smooth where the enclosure over it shrinks
-with the piece as that of a polynomial would; other pieces are halved. At smooth pieces the slope of the polynomial must
-be the right-hand side, to what the step leaves.
+A pulse that is narrow against the distance of the stages leaves no trace in their values. It does in the complex
+plane: a function that is smooth over an interval stays of moderate size in a disk around it, one with a narrow feature
+does not (it has a pole there, or grows like exp(r²/w²)). So the right-hand side is evaluated on disks around pieces of
+the step, in complex ball arithmetic, along the step's polynomial. A piece is smooth if the enclosure over it shrinks
+with the piece as a polynomial's would; other pieces are halved. At smooth pieces the slope of the polynomial must be
+the right-hand side, within the step's tail.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Resolution:
         scale: FloatArray,
         tail: float,
     ) -> float | None:
-        """Where in a step (0 … 1) its polynomial misses the right-hand side; ``None`` where it follows it.
+        """The first place in a step (0 … 1) at which its polynomial misses the right-hand side; ``None`` if it follows
+        it.
 
         Args:
             place: the step.
@@ -104,7 +105,7 @@ class _Step:
         self.allowed = _DEFECT * tail * (scale / self.h + np.max(rate, axis=1))
 
     def search(self) -> float | None:
-        """Pieces from the first to the last, so that what is found first is nearest to the start."""
+        """Pieces from the first to the last, so that the first finding is nearest to the start."""
         if not (np.all(np.isfinite(self.speed)) and np.all(np.isfinite(self.allowed))):
             return 0.5
         waiting = [(0, 0)]

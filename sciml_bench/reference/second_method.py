@@ -41,7 +41,7 @@ _MOST_DOUBLE_DIGITS = 14.0
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What the second method was and the digits that it has in common with the engine, (n_states,).
+    """The second method and its common digits with the engine, (n_states,).
 
     ``proved`` holds the digits of a proof if there is one, (n_times, n_states).
     """
@@ -110,7 +110,7 @@ def _enclosed(proof: Proof) -> Confirmation:
 def _by_taylor(
     case: Case, trajectory: Trajectory, negligible: FloatArray, watch: Watch
 ) -> tuple[Confirmation | None, str]:
-    """The Taylor method against the engine; nothing, with the reason, where it cannot follow the solution."""
+    """The Taylor method against the engine; ``None``, with the reason, if it cannot follow the solution."""
     last: Witness | None = None
     reason = ""
     for care in _CARES:
@@ -179,7 +179,7 @@ def _in_doubles(case: Case, rows: Sequence[Sequence[arb]], negligible: FloatArra
 
 
 def _sizes(case: Case, truth: FloatArray, negligible: FloatArray) -> FloatArray:
-    """What the digits of a component are relative to, (n_states,)."""
+    """The sizes that the digits of a component are relative to, (n_states,)."""
     size = np.max(np.abs(truth), axis=0)
     if case.problem.n_states > LARGE:
         first = 0

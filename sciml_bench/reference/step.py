@@ -105,7 +105,7 @@ class _Sparse:
     def __init__(self, tableau: Tableau, h: float, entries: FloatArray, segment: Segment, n: int):
         s = tableau.stages
         self._shape = (s, n)
-        # Component by component inside, so that the bandwidth is that of the Jacobian times the stages.
+        # Component by component inside, so that the bandwidth is the Jacobian's times the stages.
         i, j = np.meshgrid(np.arange(s), np.arange(s), indexing="ij")
         rows = segment.rows[:, None, None] * s + i
         columns = segment.columns[:, None, None] * s + j
@@ -152,7 +152,7 @@ class _Krylov:
         matrix = _Operator(s * n, lambda x: self._product(x, transposed))
         preconditioner = _Operator(s * n, lambda x: self._approximate(x, transposed))
         x, _ = gmres(matrix, b / size, rtol=_KRYLOV_TOLERANCE, restart=_KRYLOV_SPACE, maxiter=1, M=preconditioner)
-        # Newton's method and iterative refinement correct what is left, or see that it does not converge.
+        # Newton's method and iterative refinement correct the rest, or see that it does not converge.
         return x * size
 
     def solve_many(self, b: FloatArray) -> FloatArray:
@@ -236,7 +236,7 @@ class Stages:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a step is taken: its segment, start, length and stage times."""
+    """The place of a step: its segment, start, length and stage times."""
 
     segment: Segment
     t: arb
@@ -301,8 +301,8 @@ def solve_stages(
         size = float(np.max(np.abs(correction)))
         contraction = size / previous if previous < np.inf else 1.0
         if size < ROUNDING and contraction > _STALLED and iteration > 1:
-            # What is left is rounding; whether it matters is for the certificate to say. A first correction that is
-            # small says nothing: a perturbed trajectory starts from a good guess, and is to be solved much better.
+            # The rest is rounding; the certificate decides whether it matters. A small first correction says nothing: a
+            # perturbed trajectory starts from a good guess, and is to be solved much better.
             return Stages(z, f, iteration)
         if not np.isfinite(size) or (size > 2 * previous and iteration > 4) or size > 1e6:
             raise StepFailure("the Newton iteration diverges")

@@ -1,7 +1,6 @@
-"""Reference files: ``NAME.reference.json`` beside the problem's file, decimal strings with a certificate.
+"""Reference files: ``NAME.reference.json`` next to the problem's file, decimal strings with a certificate.
 
-A file belongs to one specification (by hash) and carries a checksum of its own content; a file that is stale or has
-been changed by hand is refused loudly.
+A file belongs to one specification (by hash) and carries a checksum of its content; a stale or edited file is refused.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ _CHECKSUM = "content_sha256"
 class StoredReference:
     """A reference as it is kept.
 
-    ``solution`` (saved times × states) and ``gradient`` (theta) are decimal strings; ``"0"`` stands for a magnitude
-    below ``negligible`` of that component, or its ``gradient_negligible`` (none of them where the list is empty).
-    ``solution_digits`` per component hold at every saved time.
+    ``solution`` (saved times × states) and ``gradient`` (theta) are decimal strings; ``"0"`` means a magnitude below
+    ``negligible`` of that component, or its ``gradient_negligible`` (unless the list is empty). ``solution_digits``
+    per component hold at every saved time.
     """
 
     schema: int
@@ -106,19 +105,19 @@ def _claimed(digits: float) -> float:
 
 
 def reference_path(problem: Problem) -> Path:
-    """Where the reference of a problem is kept: beside its file."""
+    """Path of a problem's reference, next to its file."""
     path = Path(problem.path)
     return path.with_name(f"{path.stem}.reference.json")
 
 
 def cache_path(problem: Problem) -> Path:
-    """Where a reference is kept when the folder of the problem's file cannot be written to."""
+    """Path of a reference if the folder of the problem's file is read-only."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "sciml-bench" / "references" / f"{problem.name}-{problem.spec_hash[:12]}.reference.json"
 
 
 def find(problem: Problem) -> StoredReference | None:
-    """The stored reference of a problem, beside its file or in the cache; ``None`` if there is none.
+    """The stored reference of a problem, next to its file or in the cache; ``None`` if there is none.
 
     Raises:
         StoreError: there is one, but it is stale, changed or unreadable.
@@ -174,7 +173,7 @@ def write(reference: StoredReference, path: Path) -> Path:
 
 
 def keep(reference: StoredReference, problem: Problem) -> Path:
-    """Write a reference beside its problem or, where that folder cannot be written to, in the cache."""
+    """Write a reference next to its problem or, if that folder is read-only, in the cache."""
     try:
         return write(reference, reference_path(problem))
     except StoreError:

@@ -21,7 +21,7 @@ _GUARD_BITS = 64
 
 @dataclass(frozen=True)
 class Tableau:
-    """``nodes`` c in (0, 1] and the matrix ``a`` at the precision asked for, and in double precision.
+    """``nodes`` c in (0, 1] and the matrix ``a`` at the requested precision, and in double precision.
 
     ``tail`` (1 × s) gives from stage derivatives the highest Legendre coefficient of the step's polynomial, divided
     by h; ``legendre_d`` (s × s) gives from stage increments all its coefficients 1 … s in double precision.
@@ -37,7 +37,7 @@ class Tableau:
     legendre_d: NDArray[np.float64]
 
     def extrapolation(self, ratio: float, degree: int) -> NDArray[np.float64]:
-        """Matrix (s × s) from a step's stage increments to guesses for those of the next, ``ratio`` times as long.
+        """Matrix (s × s) from a step's stage increments to guesses for the next step's, ``ratio`` times as long.
 
         Only Legendre coefficients up to ``degree`` are used: beyond the step they grow, and the high ones are noise.
         """

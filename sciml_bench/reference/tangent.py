@@ -49,7 +49,7 @@ class Tangent:
     ):
         """Take a step's stage times (s,), stage states (s, n), parameters, h A (s, s) and sizes of components (n,).
 
-        ``perturbation`` is about how large u and q are at first, relative to what they perturb.
+        ``perturbation`` is the approximate initial size of u and q, relative to the perturbed values.
         """
         self._rhs, self._times, self._states, self._p = rhs, times[:, None], states, p
         self._h_a, self._scale, self._matrix, self._perturbation = h_a, scale, matrix, perturbation
@@ -60,7 +60,7 @@ class Tangent:
         return self._settled(self._change(still + u, q), u, q)
 
     def second(self, first: Change, u: FloatArray, q: FloatArray, v: FloatArray) -> Change:
-        """The second order, where v (directions, n) is what the start is off besides, to second order."""
+        """The second order; v (directions, n) is the further perturbation of the start, to second order."""
         moved = u + first.w
         # The parameters move as well: by their perturbation, however little the states are moved by it.
         width = (_CURVED / np.maximum(self.sizes(moved), self._perturbation))[:, None]

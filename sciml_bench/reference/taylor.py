@@ -25,7 +25,7 @@ _NOT_A_NUMBER = arb("nan")
 
 
 class NoSeries(ArithmeticError):
-    """The right-hand side has no power series at a state, or none can be told from a ball of states."""
+    """The right-hand side has no power series at a state, or a ball of states does not determine it."""
 
 
 class TaylorField:
@@ -108,7 +108,7 @@ def _length(terms: int) -> Iterator[None]:
 
 
 def _coefficient(value: Any, k: int) -> arb:
-    """The coefficient k of a result; what does not depend on time or state is a plain number.
+    """The coefficient k of a result; a result that does not depend on time or state is a plain number.
 
     Where the value itself is unknown, all of its series is: products of it may be shorter than the series.
     """

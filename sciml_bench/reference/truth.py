@@ -39,9 +39,9 @@ def _to_stderr(line: str) -> None:
 def truth(problem: Problem, affordable_s: float = AFFORDABLE_S, announce: Announce = _to_stderr) -> Reference | None:
     """The truth of a problem: certified, exact, published or a tight double-precision solution, in this order.
 
-    A certified reference is read from its file. Where there is none, it is computed if its counted work is that of at
-    most ``affordable_s`` seconds (0: never), and kept; the count is announced before it starts. Neither the count nor
-    the limits, which are of processor time, hang on what else the machine does.
+    A certified reference is read from its file. A missing one is computed if its counted work takes at most
+    ``affordable_s`` seconds (0: never), and kept; the count is announced before it starts. Neither the count nor the
+    limits, which are of processor time, depend on other work on the machine.
 
     Raises:
         StoreError: there is a reference file, but it is stale or was changed.

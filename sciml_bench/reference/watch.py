@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sciml_bench.errors import SciMLBenchError
 
-# Why a reference could not be computed.
+# Reasons why a reference could not be computed.
 
 
 class ReferenceFailure(SciMLBenchError):

@@ -6,8 +6,8 @@ the solution through either end, j = 0 … q on the left and 0 … p on the righ
 Differential Equations I, section II.13, and II, section IV.3). It shares the emitted equations with the engine, and no
 stage, mesh, step rule or linear algebra.
 
-The equations of a step have other solutions beside the right one, closer the higher q is. So each step climbs a ladder
-of pairs (p, q), from the solution of one to that of the next, and is taken only where the rungs converge.
+The equations of a step have other solutions near the right one, closer the higher q is. So each step climbs a ladder
+of pairs (p, q), from one solution to the next, and is taken only if the rungs converge.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ _UNKNOWN_SIZE = 1e-8
 @dataclass(frozen=True)
 class Care:
     """How carefully a solution is followed: the ``tolerance`` of a step, relative to the size of each component; how
-    much closer each rung must be to the next than the last one was; and the precision beyond what a step needs."""
+    much closer each rung must be to the next than the last one was; and the precision beyond what a step needs.
+    """
 
     tolerance: float = 3e-19
     converging: float = 0.3
@@ -196,7 +197,7 @@ class _March:
         for p, q in LADDER:
             known = [_dot(_right(p, q), [c * w for c, w in zip(row, powers, strict=False)]) for row in series]
             before = state
-            # What is left of a rung counts against its distance to the next.
+            # The rest of a rung counts against its distance to the next.
             goal = self.goal if q == _TOP or not math.isfinite(gap) else max(self.goal, _RUNG * gap)
             state = self._solve(field, self.t + h, state, known, _left(p, q), powers, floor, goal)
             if q == LADDER[0][1]:
@@ -221,7 +222,7 @@ class _March:
         floor: FloatArray,
         goal: float,
     ) -> list[arb]:
-        """The state whose Taylor coefficients, weighed, sum up to what is known: by Newton's method."""
+        """The state whose weighed Taylor coefficients sum up to the known values: by Newton's method."""
         state, n, q = guess, len(guess), len(weights) - 1
         scaled = [(a * w).mid() for a, w in zip(weights, powers, strict=False)]
         previous, inverse = math.inf, arb_mat(n, n)
@@ -239,7 +240,7 @@ class _March:
             state = [(a - b).mid() for a, b in zip(state, corrections, strict=True)]
             if not np.isfinite(change) or change > 1e6:
                 raise _NotTaken
-            # Newton's method squares what is left; what a rung misses of its own equations, the next one shows.
+            # Newton's method squares the rest; the next rung shows where one misses its own equations.
             if change <= goal or (previous < math.inf and change * (change / previous) ** 2 <= goal):
                 return state
             previous = change

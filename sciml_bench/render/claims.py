@@ -27,7 +27,7 @@ def claimed_text(claim: Claim) -> str:
 
 
 def quantity_text(claim: Claim) -> str:
-    """What is claimed, in words."""
+    """The claimed quantity, in words."""
     name = claim.figure.quantity.replace("_", " ")
     return f"{name} against later ones" if claim.figure.against_later else name
 
@@ -56,7 +56,7 @@ def row(judged: Judged) -> tuple[str, ...]:
 
 
 def conditions_text(claim: Claim) -> str:
-    """What the measurement as published may be called, and how many of the conditions differ or are unknown."""
+    """The name of the measurement as published, and how many of the conditions differ or are unknown."""
     conditions = claim.conditions
     if conditions.marked(Mark.NOT_MEASURED):
         return "not measured"
@@ -73,7 +73,7 @@ def distance_text(claim: Claim) -> str:
 
 
 def remarks(judged: Judged) -> tuple[str, ...]:
-    """Return why the rulings are what they are; one sentence where both settings share it."""
+    """Return the reasons of the rulings; one sentence if both settings share it."""
     published, fair = (_reason(judged.findings[name]) for name in ("published", "fair"))
     if published == fair:
         return (published,)
@@ -86,14 +86,14 @@ def _reason(finding: Finding) -> str:
 
 
 def disturbance(finding: Finding) -> str:
-    """What is to be said of disturbed processes; empty where there were none."""
+    """The remark on disturbed processes; empty without any."""
     if not finding.disturbed:
         return ""
     return f"; {finding.disturbed} of {finding.processes} processes were disturbed by other work on the machine"
 
 
 def range_text(judged: Judged, setting: str) -> str:
-    """The ratio of a setting; over several digits its ends; of two that may be alike, who is ahead."""
+    """The ratio of a setting; over several digits its ends; for a claim of equal speed, the one ahead."""
     curve = judged.curves.get(setting, {})
     ratios = [finding.ratio for finding in curve.values() if finding.ratio is not None]
     whole = judged.findings[setting].ratio
@@ -105,7 +105,7 @@ def range_text(judged: Judged, setting: str) -> str:
 
 
 def _ahead(claim: Claim, setting: str, ratios: Sequence[Ratio | None]) -> str:
-    """Which of two sides that are claimed to be alike is ahead throughout; empty for all else."""
+    """The side that is always ahead in a claim of equal speed; empty for other claims."""
     known = [ratio for ratio in ratios if ratio is not None]
     if claim.figure.within is None or not known:
         return ""
@@ -218,7 +218,7 @@ def latex(found: Sequence[Judged]) -> str:
 
 
 def table(found: Sequence[Judged]) -> str:
-    """The table as CSV: numbers by themselves, and the sources."""
+    """The table as CSV: separate numbers, and the sources."""
     rows: list[list[str]] = [list(_CSV_COLUMNS)]
     for item in found:
         published, fair = (_numbers(item.findings[name]) for name in ("published", "fair"))
@@ -259,7 +259,7 @@ def _numbers(finding: Finding) -> list[str]:
 
 
 def source(claim: Claim) -> str:
-    """Where the figure was read, in one line."""
+    """The source of the figure, in one line."""
     return f"{claim.origin.citation}, {claim.origin.url} ({claim.origin.version}, read {claim.origin.read.isoformat()})"
 
 

@@ -1,4 +1,4 @@
-"""A comparison as plain JSON values, unrounded; what is infinite or unknown is ``null``."""
+"""A comparison as plain JSON values, unrounded; infinite or unknown values are ``null``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HEADINGS = ["base cell", "new cell", "quantity", "at", "base", "new", "ratio", "
 
 
 def head(comparison: Comparison, width: int) -> Iterator[str]:
-    """What was compared, what failed, what changed, and the verdicts in numbers."""
+    """The head of a comparison: its subject, failures, changes, and the verdicts in numbers."""
     if comparison.between_runs:
         yield f"BASE  {comparison.base}"
         yield f"NEW   {comparison.new}"
@@ -98,7 +98,7 @@ def plain(comparison: Comparison) -> list[list[str]]:
 
 
 def tail(comparison: Comparison) -> Iterator[str]:
-    """What follows a plain table."""
+    """The lines after a plain table."""
     yield from _tail(comparison, 10_000)
 
 

@@ -1,4 +1,4 @@
-"""Findings for people: what disturbs with its reason and cure, and what is fine in few words."""
+"""Findings for people: disturbances with reason and fix, and a short list of the rest."""
 
 from __future__ import annotations
 

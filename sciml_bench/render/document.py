@@ -60,7 +60,7 @@ def run_document(analysis: Analysis) -> dict[str, Any]:
 
 
 def _model(summary: RunSummary, name: str) -> dict[str, Any]:
-    """What is told of a model of the conventional track besides; nothing of an equation."""
+    """Further facts of a model of the conventional track; empty for an equation."""
     problem = next((entry for entry in summary.plan["problems"] if entry["name"] == name), {})
     return {"model": model_document(problem, model_table(name, summary.of_problem(name)))} if is_model(problem) else {}
 
@@ -83,7 +83,7 @@ def _table(ranked: RankedTable) -> dict[str, Any]:
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
-    """What was found of a problem: sentences, rankings of all of its cells, and the cheapest."""
+    """The answer for a problem: sentences, rankings of all of its cells, and the cheapest."""
     return {
         "sentences": list(answer.sentences),
         **_rankings(answer.rankings),

@@ -28,7 +28,7 @@ _ESCAPES = {
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, r"\textmu s"), (1e-9, "ns"))
 _MIB = 2.0**20
 
-# A page of text holds so many columns of numbers; ``only`` takes them from the table of the report.
+# A page of text holds this many columns of numbers; ``only`` takes them from the table of the report.
 _HEADINGS = ("1st gradient", "solve", "gradient", "gradient error", "memory", "cost of 10⁶ gradients")
 _LONGEST_NOTE = 400
 _READING = (
@@ -78,7 +78,7 @@ def table_lines(caption: str, table: Table) -> Iterator[str]:
 
 
 def _column(column: Column, entries: Sequence[Entry]) -> tuple[str, list[str]]:
-    """The heading of a column of numbers, and what stands below it."""
+    """The heading of a column of numbers, and the texts below it."""
     heading = escaped(column.text)
     match column.unit:
         case Unit.SECONDS:
@@ -101,7 +101,7 @@ def _number(entry: Entry, scale: float) -> str:
 
 
 def _scale(seconds: Sequence[float | None]) -> tuple[float, str]:
-    """One unit for a column: that of the middle of the smallest and the largest."""
+    """One unit for a column: the one of the geometric middle of the smallest and the largest."""
     known = [value for value in seconds if value is not None and value > 0]
     middle = math.sqrt(min(known, default=1.0) * max(known, default=1.0))
     return next(((scale, unit) for scale, unit in _UNITS if middle >= 0.9995 * scale), _UNITS[-1])

@@ -10,10 +10,10 @@ from sciml_bench.analysis.table import Table
 from sciml_bench.analysis.tables.cells import paper_tables
 from sciml_bench.charts.chart import clean
 
-# Brackets and hyphens inside a line are no markup once what they would belong to is escaped.
+# Brackets and hyphens inside a line are not markup once their partners are escaped.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&]|^[-+])")
 
-# GitHub shows a table of so many columns without scrolling; ``only`` takes them from the table of the report.
+# GitHub shows a table of this many columns without scrolling; ``only`` takes them from the table of the report.
 _HEADINGS = (
     "1st gradient", "solve", "gradient", "scd", "gradient error", "memory", "cost of 10⁶ gradients", "verdict",
 )  # fmt: skip
@@ -40,7 +40,7 @@ def table_lines(heading: str, table: Table) -> Iterator[str]:
     yield f"| {' | '.join(escaped(column.text) for column in table.columns)} |"
     yield f"|{'|'.join('--:' if column.number else '---' for column in table.columns)}|"
     for row in table.rows:
-        # Why a number is missing is too long for a column of numbers.
+        # The reason of a missing number is too long for a column of numbers.
         texts = (f"{entry.text} ({entry.below})" if entry.below else entry.text for entry in row)
         yield f"| {' | '.join(map(escaped, texts))} |"
     yield ""

@@ -62,7 +62,7 @@ def recommendation_document(found: Recommendation, folders: Sequence[str]) -> di
 
 
 def advised_document(found: Recommendation) -> dict[str, Any]:
-    """What is recommended as JSON values, with numbers unrounded; times in seconds."""
+    """The recommendation as JSON values, with numbers unrounded; times in seconds."""
     return {
         "problem": found.problem,
         "call": found.advised.call,

@@ -27,7 +27,7 @@ from sciml_bench.errors import StoreError
 from sciml_bench.record.run_folder import Run
 from sciml_bench.stats.shares import Proportion
 
-# From this share of disturbed processes on, the figures are those of a busy machine.
+# From this share of disturbed processes on, the figures describe a busy machine.
 _MANY_NOISY = 0.25
 
 _DOUBTS = {
@@ -41,7 +41,7 @@ _DOUBTS = {
 
 
 def selftest_line(run: Run) -> str:
-    """One line: what the harness is worth on the machine of this run, by the newest self-test beside it."""
+    """One line: the quality of the harness on the machine of this run, by the newest self-test next to it."""
     return head(newest(run.folder.parent), _environment(run), datetime.datetime.now(datetime.UTC))
 
 

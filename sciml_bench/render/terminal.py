@@ -79,7 +79,7 @@ def print_run(analysis: Analysis, console: Console, *, full: bool = True) -> Non
 
 
 def print_answers(analysis: Analysis, console: Console) -> None:
-    """Print the answer of each problem, at the end, where it is seen first."""
+    """Print the answer of each problem, at the end, the most visible place."""
     for problem in analysis.problems:
         sentences = list(problem.sentences)
         if sentences:
@@ -253,7 +253,7 @@ def _narrow(table: Table, places: Sequence[int], widest_name: int | None) -> Gri
 
 
 def _two_lines(entry: Entry) -> str:
-    """A text and what is below it; reasons are too long for a column."""
+    """A text and the text below it; reasons are too long for a column."""
     return "\n".join([entry.text, *_below(entry)])
 
 
@@ -315,7 +315,7 @@ def _print_stacks(cells: Sequence[CellSummary], console: Console) -> None:
 
 
 def print_lines(lines: Iterable[str], console: Console) -> None:
-    """Print lines of text; those that a terminal cannot hold are wrapped at words, and indented below themselves."""
+    """Print lines of text; lines that a terminal cannot hold are wrapped at words, and their continuations indented."""
     for line in lines:
         indent = line[: len(line) - len(line.lstrip())]
         for part in wrapped(line.strip(), console.width, indent) if console.is_terminal else [line]:

@@ -1,4 +1,4 @@
-"""A verdict for people: what is broken, by rule, and what to do; nothing reassuring after an error."""
+"""A verdict for people: violations, by rule, and how to fix them; nothing reassuring after an error."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from sciml_bench.verify.evidence import Severity, edition
 from sciml_bench.verify.verify import Breach, Verification
 
-# Of each rule so many places are named; --json and --all name all.
+# Each rule lists this many places; --json and --all name all.
 MOST_NAMED = 5
 
 
 def lines(verification: Verification, everything: bool = False) -> Iterator[str]:
-    """The lines to print. With ``everything`` each record has a line, and each breach is named."""
+    """The lines to print. With ``everything`` each record has a line, and each violation is named."""
     if everything:
         for item in verification.judged:
             block = "" if item.block is None else f"  block {item.block}"

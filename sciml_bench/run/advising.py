@@ -37,14 +37,14 @@ _LADDER = (30.0, 1.0, 1 / 30, 1e-3)
 """Tolerances at which a way is looked at, in units of the asked accuracy."""
 
 TRAINING = "training"
-"""What can be asked for besides gradients and solves."""
+"""The requests other than gradients and solves."""
 
 
 class Listener:
-    """What follows advice while it is found; every method may do nothing."""
+    """Follows advice while it is found; every method may do nothing."""
 
     def began(self, stage: str, ways: int, folder: Path) -> None:
-        """A stage begins, with so many ways, in a run's folder."""
+        """A stage begins, with this many ways, in a run's folder."""
 
     def looked(self, cell: Cell, found: CallCost, place: int, total: int) -> None:
         """A way was looked at."""
@@ -58,7 +58,7 @@ class Listener:
 
 @dataclass(frozen=True)
 class Found:
-    """The answer, and the folders of the runs that it was made of: that of the race last, if there was one."""
+    """The answer, and the folders of its runs: the race's last, if there was one."""
 
     recommendation: Recommendation
     runs: tuple[Run, ...]
@@ -103,7 +103,7 @@ class Asked:
         out: Path = Path("results"),
         command: str = "",
     ) -> Asked:
-        """A question about a problem of the catalog, or a problem file; names may be those of frameworks.
+        """A question about a problem of the catalog, or a problem file; names may be names of frameworks.
 
         A ``call`` of :data:`TRAINING` asks for as many gradients as a training of the problem has steps.
 
@@ -123,7 +123,7 @@ class Asked:
 
     @property
     def doubts(self) -> Iterator[str]:
-        """What looking at the problem shows, and whether double precision can have the asked accuracy of it."""
+        """Observations about the problem, and whether double precision can have the requested accuracy."""
         from sciml_bench.reference.character import character
 
         found = character(self.entry.problem)
@@ -139,7 +139,7 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
     """Look at all ways of a problem, let the best compete, and say what to take.
 
     Raises:
-        UsageError: nothing that is asked for can run here.
+        UsageError: nothing in the request can run here.
         ProblemError: the problem file is wrong.
         StoreError: the folder cannot be written.
     """

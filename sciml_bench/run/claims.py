@@ -1,4 +1,4 @@
-"""Runs claims: the cells of both settings of each; those that share cells have a run in common."""
+"""Runs claims: the cells of both settings of each; claims that share cells have a run in common."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# How long a command may take.
+# The time budget of a command.
 
-# What is measured last has to be judged, too.
+# The last measurement has to be judged, too.
 _JUDGING_S = 10.0
 
 
 class Budget:
-    """The minutes that a command may take, from its start; ``None`` is no limit.
+    """The minutes that a command may take, from its start; ``None`` for no limit.
 
-    Estimates are rough. So that a command ends in time, what is begun late must fit even if its estimate is as wrong as
-    the worst so far.
+    Estimates are rough. So that a command ends in time, late work must fit even if its estimate is as wrong as the
+    worst so far.
     """
 
     def __init__(self, minutes: float | None):
@@ -55,18 +55,18 @@ class Budget:
 
     @contextmanager
     def spent(self, cost_s: float) -> Iterator[None]:
-        """Watch what is estimated to take so long, to learn how wrong estimates are here."""
+        """Compare an estimate with the time that the block takes, to learn how wrong estimates are here."""
         began = time.monotonic()
         yield
         if cost_s > 0:
             self._slowest = max(self._slowest, (time.monotonic() - began) / cost_s)
 
     def fits(self, cost_s: float) -> bool:
-        """Return whether what is estimated to take so long can be begun."""
+        """Return whether work with this estimate can be begun."""
         return cost_s * self._slowest <= self.left_s
 
     def refusal(self, cost_s: float) -> str:
-        """Return why what takes so long is left out."""
+        """Return why work with this estimate is left out."""
         return f"left out to stay within {self.minutes:g} minutes (--minutes): it takes about {cost_s / 60:.1f} min"
 
 
@@ -101,7 +101,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Series:
-    """What became of the claims that were chosen: their runs, and those for which no time was left."""
+    """The results of the chosen claims: their runs, and the claims for which no time was left."""
 
     runs: tuple[Run, ...]
     left_out: tuple[LeftOut, ...] = ()
@@ -139,10 +139,11 @@ def choose(
 def _fitting(
     claims: Sequence[Claim], costs: Mapping[str, float], options: Mapping[str, Any], budget: Budget
 ) -> tuple[tuple[Group, ...], dict[str, str]]:
-    """What fits into the budget, as runs, and why the others do not; ``costs`` are those of each claim alone.
+    """The claims that fit into the budget, as runs, and the reasons for the others; ``costs`` are the claims' separate
+    costs.
 
-    Those that cost least come into it first, so that as many as can be are measured; a claim costs what it adds to the
-    run that it shares with others.
+    The cheapest come first, so that as many as possible are measured; a claim's cost is its addition to the run that
+    it shares with others.
     """
     from sciml_bench.claims.collection import together
     from sciml_bench.plan.profiles import profile_named
@@ -220,9 +221,9 @@ def measure(
     budget: Budget,
     carry_out: Callable[[Group, Session], bool],
 ) -> Series:
-    """Run the claims one after the other, those that can be expected to end within the budget.
+    """Run the claims one after the other if they can be expected to end within the budget.
 
-    ``carry_out`` measures what is left of a session and says whether it did all of it.
+    ``carry_out`` measures the rest of a session and says whether it did all of it.
     """
     runs: list[Run] = []
     left_out: list[LeftOut] = []
@@ -245,7 +246,7 @@ def measure(
 
 
 def interrupted_series(groups: Sequence[Group], options: Mapping[str, Any]) -> dict[str, Run]:
-    """Finished runs by the names of their groups, where the same command was interrupted in a later one and goes on.
+    """Finished runs by the names of their groups, if the same command was interrupted in a later one and continues.
 
     Only those before the interrupted one count: whoever runs a finished series again wants it measured again.
     """
@@ -267,7 +268,7 @@ def claims_of(run: Run) -> tuple[Tested, ...]:
     """The claims of a run, and which of their settings it measured as they are no longer.
 
     Raises:
-        UsageError: it is no run of a claim.
+        UsageError: it is not a run of a claim.
         ProblemError: the file of a claim is wrong.
     """
     from sciml_bench.claims.collection import of_run

@@ -29,13 +29,13 @@ class Step:
 
 
 class Watcher(Protocol):
-    """What follows a run. Workers of a group take turns: ``started`` is called whenever another one goes on."""
+    """Follows a run. Workers of a group take turns: ``started`` is called whenever another one continues."""
 
     def started(self, step: Step) -> None:
-        """A worker starts, or goes on."""
+        """A worker starts, or continues."""
 
     def event(self, event: Event) -> None:
-        """The worker at hand told an event."""
+        """The current worker reported an event."""
 
     def finished(self, step: Step, record: Record) -> None:
         """A process was measured; its record is on the disk."""
@@ -56,8 +56,9 @@ class Silent:
 
 @dataclass
 class Rest:
-    """What is left when a plan was carried out: units that an engine ``lost``, with the reasons, files of units that
-    were ``handed_over``, and groups that this machine has ``begun`` and must finish, as ``block-problem``."""
+    """The rest of a plan after its execution: units that an engine ``lost``, with the reasons, files of units that
+    were ``handed_over``, and groups that this machine has ``begun`` and must finish, as ``block-problem``.
+    """
 
     lost: dict[str, str] = field(default_factory=dict[str, str])
     handed_over: list[Path] = field(default_factory=list[Path])
@@ -68,9 +69,9 @@ class Rest:
 
 
 def execute(plan: Plan, run: Run, watcher: Watcher | None = None, engine: Engine | None = None) -> Rest:
-    """Carry out what is left of a plan, and after each group of cells that was disturbed the whole group once more.
+    """Measure the rest of a plan, and repeat each disturbed group of cells once.
 
-    Returns what is left of it then. ``KeyboardInterrupt`` leaves a valid run that can be resumed.
+    Returns the remaining rest. ``KeyboardInterrupt`` leaves a valid run that can be resumed.
     """
     with engine or LocalEngine(run.environment_hash) as chosen:
         return _Execution(plan, run, watcher or Silent(), chosen).carry_out()
@@ -114,7 +115,7 @@ class _Execution:
         while waiting or running:
             while waiting and len(running) < self._engine.room:
                 group = waiting.pop(0)
-                # What earlier blocks showed may have settled all of it.
+                # Earlier blocks may have settled all of it.
                 if not (left := self._left(group)):
                     continue
                 unit = unit_of(self._plan, left)

@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes on: one line for each process that was measured."""
+"""The display of a run in progress: one line for each measured process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Finished:
     record: Record
 
     def __str__(self) -> str:
-        """Place, outcome, label, what it took, and its best gradient or its failure.
+        """Place, outcome, label, duration, and its best gradient or its failure.
 
         It also says whether the process was disturbed, and whether it is the repetition of one that was.
         """

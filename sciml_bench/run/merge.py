@@ -31,8 +31,9 @@ _MAY_DIFFER = ("installed_hash", "lock_hashes.constraints.txt", "thread_settings
 
 @dataclass(frozen=True)
 class Merged:
-    """What became of shards: which units were added to the run, with so many records, which were there already, and
-    which of the ``units`` that the run handed over are ``missing``."""
+    """The result of merging shards: the units added to the run with their numbers of records, the units already there,
+    and the ``missing`` ones of the ``units`` that the run handed over.
+    """
 
     added: tuple[Unit, ...]
     known: tuple[Unit, ...]
@@ -42,7 +43,7 @@ class Merged:
 
 
 def shards_in(folders: Sequence[Path]) -> Iterator[Path]:
-    """The folders themselves, or what shards are in them where they are none."""
+    """The folders themselves if they are shards, otherwise the shards in them."""
     for folder in folders:
         inside = sorted(path.parent for path in folder.glob(f"*/{UNIT}")) if not (folder / UNIT).is_file() else []
         yield from inside or [folder]
@@ -51,7 +52,7 @@ def shards_in(folders: Sequence[Path]) -> Iterator[Path]:
 def merge(run: Run, folders: Sequence[Path]) -> Merged:
     """Append the records of shards to the run that their units are of, and keep the environments of their machines.
 
-    A shard that is in the run already is passed over; one of which a crash left a part there is completed.
+    A shard that is in the run already is skipped; one that a crash left incomplete is completed.
 
     Raises:
         StoreError: a shard is not whole, of another plan or of a unit that was changed, holds what its unit does not,
@@ -127,7 +128,7 @@ def _check_unit(run: Run, shard: Shard) -> None:
 def _check_software(run: Run, shard: Shard) -> None:
     """Check that the same versions measured it: other versions make another run."""
     mine, theirs = dict(_software(run.environment)), dict(_software(shard.environment))
-    # What only one of the machines has, the plan does not need: a cell whose framework is missing fails by name.
+    # The plan does not need a framework of only one machine: a cell without its framework fails by name.
     different = [
         f"{name} {theirs[name]}, the run's is {mine[name]}"
         for name in mine.keys() & theirs.keys()
@@ -149,7 +150,7 @@ def _software(environment: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _checked_records(shard: Shard) -> list[Record]:
-    """Its records, each of which is a process of the unit on the shard's machine."""
+    """Its records, each a process of the unit on the shard's machine."""
     jobs = {job.key: job for job in shard.unit.jobs}
     environment = environment_hash(dict(shard.environment))
     records = shard.records()
@@ -177,5 +178,5 @@ def _checked_records(shard: Shard) -> list[Record]:
 
 
 def _placed(of: Any) -> tuple[Any, ...]:
-    """A place but for the attempt."""
+    """A place without the attempt."""
     return of.block, of.order, of.division, of.profile, of.smoke_only, of.spec_hash

@@ -1,4 +1,4 @@
-"""From what is asked for to a plan, with what earlier runs tell of its cost."""
+"""Plans from selections, with costs known from earlier runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def planned(
     sweep: Sweep | None = None,
     claimed: Claimed | None = None,
 ) -> Plan:
-    """The plan of a selection and problem files; costs are those of the newest run of the profile below ``out``.
+    """The plan of a selection and problem files, with costs from the newest run of the profile below ``out``.
 
     ``rtols`` take the place of the profile's ladder. ``memory_limit`` is in bytes.
 
@@ -79,7 +79,7 @@ def _check_tracks(plan: Plan, selection: Selection) -> None:
 
 
 def _check_installed(plan: Plan) -> None:
-    """Where all that is left of the user's choice lacks its framework, say what to install."""
+    """If no framework of the user's choice is installed, say what to install."""
     refused = {item.cell.adapter for item in plan.skipped if item.outcome is Outcome.UNSUPPORTED}
     lacking = {name: found for name in sorted(refused) if (found := missing(plan.adapters[name]))}
     if not plan.planned and refused and refused == set(lacking):

@@ -20,7 +20,7 @@ DECIDED, STARVED = "decided", "other work kept a process from its processor"
 class RacingEngine(OneByOne):
     """Has another engine carry out each block, for the ways that are still in the race alone, until it is decided.
 
-    ``told`` is called after each block with its number and who left in it.
+    ``told`` is called after each block with its number and the ways that left in it.
     """
 
     name = "race"
@@ -38,7 +38,7 @@ class RacingEngine(OneByOne):
 
     def carry_out(self, unit: Unit, on: OnHappening) -> None:
         whole, unit = unit, replace(unit, jobs=tuple(job for job in unit.jobs if job.task.cell in self._race.running))
-        # One way alone runs once, too: what is told of it comes from a process of its own.
+        # A lone way runs once, too: its figures then come from a separate process.
         if (self._race.standing.decided and self._race.tried) or not unit.jobs:
             on(Ended(whole, DECIDED))
             return
@@ -58,7 +58,7 @@ class RacingEngine(OneByOne):
         self._inner.submit(unit)
         self._inner.wait(pass_on)
         if any(map(is_starved, records)):
-            # A race goes on with its next block instead of repeating this one.
+            # A race continues with its next block instead of repeating this one.
             lost = lost or STARVED
         if records:
             self._told(unit.block, self._race.keep(unit.block, block_costs(records, self._advised)))

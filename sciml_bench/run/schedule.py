@@ -1,8 +1,8 @@
-"""Which processes of a run are left, and which groups of cells must be measured once more.
+"""The remaining processes of a run, and the groups of cells that must be measured once more.
 
-A group is the cells of one problem in one block: they run next to each other in time, because they are compared. Where
-one of them was disturbed, all that gave something are measured once more, right after the group, if the profile says
-so. What the records say decides, so that a resumed run goes on as it would have.
+A group is the cells of one problem in one block: they run next to each other in time, because they are compared. If
+one of them was disturbed, all with a result are measured once more, right after the group, if the profile says so. The
+records decide, so that a resumed run continues in the same way.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sciml_bench.record.record import Placement, Record
 from sciml_bench.record.run_folder import Run
 
 AGAIN = 1
-"""The attempt that a group's repetition is; there is no second one."""
+"""The attempt of a group's repetition; there is no second one."""
 
 Key = tuple[str, int]
 """A process: cell_id and block."""
@@ -27,10 +27,10 @@ Key = tuple[str, int]
 
 @dataclass
 class History:
-    """What records say of each process.
+    """The records of each process.
 
-    ``nothing`` has the processes of a cell that measured nothing, ``starved`` those that other work kept from their
-    processors.
+    ``nothing`` has the processes of a cell that measured nothing, ``starved`` the processes that other work kept from
+    their processors.
     """
 
     attempts: dict[Key, set[int]] = field(default_factory=dict[Key, set[int]])
@@ -61,7 +61,7 @@ class History:
         if not measured and record.outcome is not Outcome.OK:
             end = Nothing(record.block, record.outcome, bool(record.noisy))
             self.nothing.setdefault(record.cell_id, []).append(end)
-        # A time limit that was passed beside other work is no result yet.
+        # A time limit that was passed next to other work is not a result yet.
         doubtful = record.outcome not in RESULTS or (record.outcome is Outcome.TIMEOUT and bool(record.noisy))
         if record.attempt < AGAIN and (measured or starved or doubtful):
             self.useful.add(key)
@@ -71,11 +71,11 @@ class History:
                 self.starved.add(key)
 
     def left_of(self, group: Sequence[Placement], *, rerun_noisy: bool) -> list[Placement]:
-        """The processes of a group that run next: those that are left, and after them its repetition.
+        """The processes of a group that run next: the remaining ones, then its repetition.
 
         A cell that failed in a way that is settled, see :func:`settled`, is not run again in later blocks: it would
-        fail alike, at the price of its time limit. One whose solves are good is. A group in which other work kept a
-        worker from its processors is repeated whatever ``rerun_noisy`` says.
+        fail in the same way, at the price of its time limit. One with good solves is. A group in which other work kept
+        a worker from its processors is always repeated, whatever ``rerun_noisy`` says.
         """
         keys = [(place.cell_id, place.block) for place in group]
         first = [
@@ -109,7 +109,7 @@ def groups(plan: Plan) -> Iterator[list[Placement]]:
 
 
 def placement(plan: Plan, slot: Slot) -> Placement:
-    """What the plan knows of a process."""
+    """The plan's facts about a process."""
     planned = plan.planned[slot.index]
     return Placement(
         cell_id=plan.cell_ids[slot.index],

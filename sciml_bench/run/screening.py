@@ -24,32 +24,32 @@ OUT_OF_TIME = "time was up before all ways were tried"
 SETTLED = "the last ways that were looked at all cost far more than the best one"
 
 _IN_A_ROW = 12
-"""After so many ways in a row that cost more than :data:`NEAR` times the best, looking ends."""
+"""Screening ends after this many ways in a row that cost more than :data:`NEAR` times the best."""
 
 _UNSEEN = 0.5
 """The turn at which the first way of a library that was not tried yet comes at the latest."""
 
 _OF_METHOD = (Outcome.MAX_STEPS.value, Outcome.STEP_UNDERFLOW.value)
 _OF_MODE = (Outcome.TIMEOUT.value, Outcome.BUILD_ERROR.value)
-"""Failures that other kinds of gradient share: those of a method, and those of it in a mode."""
+"""Failures that other kinds of gradient share: for all modes of the method, or for one mode."""
 
 _FAILED = 2.0
 """The decades by which the other kinds of gradient of a method that failed fall back."""
 
 _LEAST_LIMIT_S = 4.0
-"""A phase may take so long whatever the best way takes: the machine may have been busy elsewhere."""
+"""A phase may always take this long, whatever the best way takes: the machine may have been busy."""
 
 Workers = Callable[[Limits], SharedWorker]
 
 
 class Order:
-    """Which way is looked at next, as far as is known by then.
+    """The next way to screen, by the results so far.
 
-    ``turns`` says how early each way is to be tried, lower ones first, in decades of what it is expected to cost. A
-    library falls back by a decade for every factor of ten that its best way so far costs over the best of all, and a
-    method that got nowhere by two, since what integrates the equations is the same for all kinds of gradient, one that
-    took too long by two in that mode. For a gradient that failed another kind is the fix. Every library has an early
-    turn once. In those that were ``named`` looking goes on until something works.
+    ``turns`` says how early each way is to be tried, lower ones first, in decades of its expected cost. A library
+    falls back by a decade for every factor of ten that its best way so far costs over the best of all, and a method
+    that got nowhere by two, since all kinds of gradient share the integrator, one that took too long by two in that
+    mode. For a gradient that failed another kind is the fix. Every library has an early turn once. In ``named``
+    libraries screening continues until something works.
     """
 
     def __init__(self, advised: Advised, turns: Mapping[Cell, float], named: Collection[str] = ()):
@@ -79,7 +79,7 @@ class Order:
         return min(left, key=turn)
 
     def _behind(self, cell: Cell) -> float:
-        """The decades by which a way falls back for what is known of its library and its method."""
+        """The decades by which a way falls back because of results for its library and its method."""
         keys = {(cell.adapter, cell.method), (cell.adapter, cell.method, cell.mode)}
         failed = _FAILED if keys & self._failed else 0.0
         if cell.adapter not in self._totals:
@@ -87,7 +87,7 @@ class Order:
         return failed + math.log10(self._totals[cell.adapter] / min(self._totals.values()))
 
     def limit_s(self, most_s: float) -> float:
-        """What a phase may take: far more than the best way takes for all calls leads nowhere."""
+        """The time limit of a phase: far more than the best way takes for all calls is too long."""
         best_s = min(self._totals.values(), default=math.inf)
         return round(min(most_s, max(_LEAST_LIMIT_S, NEAR * best_s)), 1)
 
@@ -110,7 +110,7 @@ class ScreeningEngine(OneByOne):
     """Carries out a unit in shared processes, in the order of ``turns``, until that is settled or ``until_s`` is up.
 
     A way that takes longer to its first call than the best one for all calls, with a margin, is ended. ``told`` is
-    called with each way and its cost. A way that must be ``alone`` has a process of its own.
+    called with each way and its cost. A way that must be ``alone`` has a separate process.
     """
 
     name = "screen"

@@ -44,7 +44,7 @@ class Workload:
 
 @dataclass
 class Measured:
-    """What was measured so far: seconds by series, role and block, and how many processes there were."""
+    """The measurements so far: seconds by series, role and block, and the number of processes."""
 
     times: dict[str, dict[str, dict[int, float | None]]] = field(
         default_factory=dict[str, dict[str, dict[int, float | None]]]
@@ -89,7 +89,7 @@ def measure(
 ) -> None:
     """Measure block after block until the time is over; a block that would not fit any more is not begun.
 
-    ``tell`` is called after each block with what there is and the share of the time that is used up.
+    ``tell`` is called after each block with the measurements and the share of the time that is used up.
     """
     start_s = time.monotonic()
     longest_s = 0.0
@@ -113,7 +113,7 @@ class _Block:
     seed: int
 
     def task(self, role: str) -> Task:
-        """What the worker of a role is told; all roles of a block see the same inputs."""
+        """The task of a role's worker; all roles of a block see the same inputs."""
         task = self.workload.task
         options = {"program": task.program, "slow_down": self.workload.slow_downs.get(role, 0.0)}
         inputs = random.Random(f"selftest/{self.seed}/inputs/{self.number}").getrandbits(32)

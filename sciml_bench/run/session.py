@@ -1,4 +1,4 @@
-"""A session: a plan and the run that it is carried out in, which is new or goes on."""
+"""A session: a plan and its run, which is new or resumed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sciml_bench.run.planning import newest_runs
 from sciml_bench.run.schedule import remaining
 
 PROBLEMS = "problems"
-"""Where a run keeps the problem files that were made for it."""
+"""The folder of problem files that were made for a run."""
 
 WriteFiles = Callable[[Path], None]
 """Puts the files that a plan was made of into the folder of a new run; problem files into ``PROBLEMS`` there."""
@@ -53,7 +53,7 @@ class Session:
         )
 
     def carry_out(self, watcher: Watcher | None = None, engine: Engine | None = None) -> bool:
-        """Measure what is left; whether all of it was measured. An interruption leaves a run that can be resumed."""
+        """Measure the rest; returns whether all of it was measured. An interrupted run can be resumed."""
         try:
             with terminable():
                 self.rest = execute(self.plan, self.run, watcher, engine)
@@ -67,8 +67,8 @@ def open_session(
 ) -> Session:
     """The session of a plan: in the newest unfinished run of the same plan below ``out``, or in a new one.
 
-    ``resume`` asks for the one (``True``) or the other (``False``); ``None`` takes an unfinished run where there is
-    one. ``command`` is kept in the plan: what made the run. With ``write`` the problem files are those that it puts
+    ``resume`` requests the one (``True``) or the other (``False``); ``None`` takes an unfinished run if there is one.
+    ``command`` is kept in the plan: the command of the run. With ``write`` the problem files are the ones that it puts
     into the folder, and the plan is the same one with its files there.
 
     Raises:
@@ -107,7 +107,7 @@ def locks_of(adapters: Iterable[Adapter]) -> dict[str, str]:
 
 
 def unfinished(plan: Plan, folder: Path, environment: str) -> tuple[Run | None, str]:
-    """The newest run of this plan that is not finished, and why there is none where one was near."""
+    """The newest run of this plan that is not finished, or the reason why a similar one does not fit."""
     reason = ""
     for run in newest_runs(folder):
         if hash_of(run) != plan.hash:
@@ -122,7 +122,7 @@ def unfinished(plan: Plan, folder: Path, environment: str) -> tuple[Run | None, 
 
 
 def hash_of(run: Run) -> str | None:
-    """The hash of a run's plan; ``None`` where it cannot be read."""
+    """The hash of a run's plan; ``None`` if it cannot be read."""
     try:
         return run.plan.get("hash")
     except StoreError:

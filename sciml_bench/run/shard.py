@@ -1,4 +1,4 @@
-"""A shard: what a unit left where it was carried out, as a folder that travels to the run that the unit is of.
+"""A shard: the results of a unit on its machine, as a folder that travels to the unit's run.
 
 It holds the unit, the environment of its machine, the records, and at the end how it ended, with the hash of the
 records: a copy that is not whole shows.
@@ -103,7 +103,7 @@ class Shard:
 
     @cached_property
     def end(self) -> End:
-        """Return how it ended. :class:`StoreError` where that cannot be read."""
+        """Return its end. :class:`StoreError` if that cannot be read."""
         path = self.folder / END
         try:
             return decode_json(End, path.read_bytes())
@@ -138,7 +138,7 @@ OnMeasured = Callable[[int, int, Record], None]
 
 
 def carry_out(shard: Shard, host: str, on_measured: OnMeasured | None = None) -> None:
-    """Measure what is left of a shard's unit here, then what was disturbed once more if the unit asks for it.
+    """Measure the rest of a shard's unit here, then repeat disturbed groups if the unit asks for it.
 
     ``host`` is the pseudonym of this machine. An interruption leaves a shard that the same call finishes.
 

@@ -1,4 +1,4 @@
-"""A run within a time: blocks of cells that would not end in time are not begun, and the same command goes on later."""
+"""A run within a time: blocks that would not end in time are not begun, and the same command continues later."""
 
 from __future__ import annotations
 

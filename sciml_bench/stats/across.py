@@ -1,4 +1,4 @@
-"""Across problems: a mean of ratios for those that both sides solved, and profiles that count failures as failures."""
+"""Across problems: a mean of ratios where both sides solved a problem, and profiles that count failures."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def geometric_mean(ratios: Iterable[float | None], confidence: float = 0.95) -> 
 
     Fleming & Wallace 1986 (Communications of the ACM 29, 218–221). The interval is Student's, of the mean log ratio:
     it says how far the mean would move with other problems *like these*, not how well each ratio is known. One ratio
-    has none: (0, ∞). Hoefler & Belli 2015 (rule 4) ask to summarise costs rather than ratios wherever costs add up;
-    times of different problems do not. ``None`` stands for a problem without a ratio. It is counted, because a mean
-    hides failures: show a profile beside it.
+    gives (0, ∞). Hoefler & Belli 2015 (rule 4) ask to summarise costs rather than ratios wherever costs add up; times
+    of different problems do not. ``None`` marks a problem without a ratio. It is counted, because a mean hides
+    failures: show a profile next to it.
 
     Raises:
         ValueError: there is no ratio at all, or one is not positive and finite.

@@ -1,4 +1,4 @@
-"""The check beside the t interval: resample what was resampled in reality, blocks first, then iterations.
+"""The check next to the t interval: resample in the order of the real sampling, blocks first, then iterations.
 
 The interval needs no normal distribution, and it falls apart visibly where a few odd processes carry a result.
 """
@@ -22,7 +22,7 @@ from sciml_bench.stats.student import check_confidence, critical_t
 # Problems drawn again: how far a mean over the problems of a run would move with other ones like these.
 
 FEWEST = 5
-"""From so many problems on they can be resampled."""
+"""Resampling needs this many problems."""
 
 _RESAMPLES = 10_000
 
@@ -50,7 +50,7 @@ def resampled_mean(ratios: Sequence[float], confidence: float = 0.95, seed: int 
 
 @lru_cache(maxsize=8)
 def _problem_draws(n: int, seed: int) -> Any:
-    """Which problems each resample draws (resamples × n). NumPy is imported only where something is resampled."""
+    """The problems that each resample draws (resamples × n). NumPy is imported only if something is resampled."""
     numpy: Any = import_module("numpy")
     return numpy.random.default_rng(seed).integers(n, size=(_RESAMPLES, n))
 
@@ -94,8 +94,8 @@ def hierarchical_ratio(
     *Iterations.* A resampled median is an order statistic of ranks drawn at random, whose law is known exactly (Efron
     1979, "Bootstrap methods", Annals of Statistics 7, 1–26, §3). So no iterations are drawn: each block is replaced by
     256 equally likely values from the law of its resampled ratio, and one of them is drawn. This takes iterations as
-    independent of each other. Where neighbours are alike their part is understated, but not that of the blocks, which
-    is what decides.
+    independent of each other. If neighbours are correlated their part is understated, but not the blocks' part, which
+    decides.
 
     *Interval.* Percentiles, expanded so that for few blocks the level is right when log ratios are normal: the tail
     is Φ(−√(n/(n−1))·t) rather than α/2 (the expanded percentile interval of Hesterberg 2015, "What teachers should
@@ -133,7 +133,7 @@ def _ordered(process: Sequence[float], side: str) -> Floats:
     if not times.size:
         raise ValueError(f"a process of the {side} side has no iterations")
     times.sort()
-    # What is not a number comes last.
+    # NaN comes last.
     first, last = times.item(0), times.item(-1)
     if not (first > 0 and math.isfinite(last)):
         raise ValueError(f"a ratio needs positive finite times, the {side} side has {first!r} to {last!r}")
@@ -181,7 +181,7 @@ def _rank(uniform: Floats, count: int) -> Indices:
 
 @lru_cache(maxsize=8)
 def _draws(n: int, resamples: int, seed: int) -> Indices:
-    """Where resamples read the table of n × strata values (n × resamples): a block each, a stratum of it each."""
+    """The reads of resamples in the table of n × strata values (n × resamples): a block each, a stratum of it each."""
     random = np.random.default_rng(seed)
     blocks, strata = random.integers((n, _STRATA), size=(n, resamples, 2), dtype=np.intp).transpose(2, 0, 1)
     return blocks * _STRATA + strata

@@ -13,7 +13,7 @@ from sciml_bench.stats.ratio import Ratio
 
 Key = TypeVar("Key", bound=Hashable)
 
-# A range is looked for among so many numbers; the first gradient does not count in the last of them.
+# The range is searched among this many numbers; the first gradient does not count in the last of them.
 _DECADES, _PER_DECADE = 12, 4
 
 
@@ -67,8 +67,8 @@ def even_range(ratio_at: Callable[[int], Ratio | None]) -> tuple[float, float] |
     ``ratio_at`` gives the ratio of the totals of two sides for a number of gradients. The range is made of all numbers
     whose ratio has 1 in its interval, so it holds the true break-even with the confidence of the interval, at any
     number of blocks: a test inverted, as by Fieller (1954, J. R. Stat. Soc. B 16, 175–185). A quotient of two
-    differences has no mean, and no standard error to take an interval from. ``high`` is ∞ where it may never come,
-    ``low`` 1 where it may be there from the start; the numbers in between need not all be open.
+    differences has no mean, and no standard error to take an interval from. ``high`` is ∞ if it may never come,
+    ``low`` is 1 if it may be there from the start; the numbers in between need not all be open.
     """
     numbers = sorted({round(10 ** (place / _PER_DECADE)) for place in range(_DECADES * _PER_DECADE + 1)})
     signs = [_sign(ratio_at(number)) for number in numbers]
@@ -91,7 +91,7 @@ def even_range(ratio_at: Callable[[int], Ratio | None]) -> tuple[float, float] |
 
 
 def _sign(ratio: Ratio | None) -> int:
-    """-1 or 1 where the interval lies below or above 1, else 0."""
+    """-1 or 1 if the interval lies below or above 1, otherwise 0."""
     if ratio is None or ratio.n < 2:
         return 0
     return -1 if ratio.high < 1 else 1 if ratio.low > 1 else 0

@@ -1,4 +1,4 @@
-"""What a table prints of one cell: the median over its processes, with an interval, and how the times vary."""
+"""A table's numbers of one cell: the median over its processes, with an interval, and the variation of the times."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def t_interval(values: Sequence[float], confidence: float) -> tuple[float, float
 
 
 def exp(value: float) -> float:
-    """e to the power of ``value``, ∞ where that overflows: the interval of two wild processes reaches that far."""
+    """e to the power of ``value``, ∞ if that overflows: the interval of two wild processes reaches that far."""
     try:
         return math.exp(value)
     except OverflowError:
@@ -138,7 +138,7 @@ def spread(values: Iterable[float | None]) -> Spread | None:
 
 
 class Method(StrEnum):
-    """Where the interval of a median comes from."""
+    """The source of a median's interval."""
 
     ORDER = "order statistics"
     T = "t on log medians"
@@ -149,10 +149,10 @@ class Method(StrEnum):
 class Centre:
     """The time of one cell over ``n`` processes, in the unit of the input.
 
-    ``median`` is that of the per-process medians and [low, high] its interval, by ``method``. ``variation_between``
-    is the coefficient of variation of the per-process medians, ``variation_within`` that of the iterations inside a
-    process (root mean square over the processes, weighted by their degrees of freedom); ``None`` where there are too
-    few of either.
+    ``median`` is the median of the per-process medians and [low, high] its interval, by ``method``.
+    ``variation_between`` is the coefficient of variation of the per-process medians, ``variation_within`` the
+    iterations' inside a process (root mean square over the processes, weighted by their degrees of freedom); ``None``
+    if there are too few of either.
     """
 
     n: int
@@ -170,12 +170,12 @@ class Centre:
 def centre(processes: Iterable[Iterations | None], confidence: float = 0.95) -> Centre | None:
     """Summarise the processes of one cell; those without a number (``None``) are left out.
 
-    The interval is distribution-free wherever the number of processes allows one: the ranks come from the binomial
-    distribution (Le Boudec 2010, *Performance Evaluation of Computer and Communication Systems*, theorem 2.1; asked
-    for by Hoefler & Belli 2015, "Scientific benchmarking of parallel computing systems", rules 5 and 6), so its level
-    is at least the nominal one for every distribution. At 95 % that takes 6 processes. With 2 to 5 it is a t interval
-    of the mean of the log medians, which takes these logs as normal. One process has none: (0, ∞). Returns ``None``
-    when no process has a number.
+    The interval is distribution-free if the number of processes allows one: the ranks come from the binomial
+    distribution (Le Boudec 2010, *Performance Evaluation of Computer and Communication Systems*, theorem 2.1;
+    recommended by Hoefler & Belli 2015, "Scientific benchmarking of parallel computing systems", rules 5 and 6), so
+    its level is at least the nominal one for every distribution. At 95 % that takes 6 processes. With 2 to 5 it is a t
+    interval of the mean of the log medians, which takes these logs as normal. One process gives (0, ∞). Returns
+    ``None`` if no process has a number.
 
     Raises:
         ValueError: ``confidence`` is not between 0 and 1.
@@ -213,7 +213,7 @@ def _interval(medians: Sequence[float], confidence: float) -> tuple[float, float
 
 @lru_cache(maxsize=4096)
 def _rank(n: int, confidence: float) -> int:
-    """The largest r for which [r-th smallest, r-th largest] of n holds the median with ``confidence``; 0 if none."""
+    """The largest r for which [r-th smallest, r-th largest] of n holds the median with ``confidence``, or 0."""
     allowed = (1 - Fraction(confidence)) / 2 * 2**n
     outside = rank = 0
     while 2 * rank < n and (outside := outside + math.comb(n, rank)) <= allowed:

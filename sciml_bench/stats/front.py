@@ -27,7 +27,7 @@ class WorkPoint:
 class Reading:
     """A time at equal accuracy, or the reason why there is none.
 
-    ``at_most`` marks an upper bound: the fastest point measured is already more accurate than asked for, and a looser
+    ``at_most`` marks an upper bound: the fastest measured point is already more accurate than requested, and a looser
     tolerance was not measured.
     """
 
@@ -92,12 +92,12 @@ def common_target(fronts: Iterable[Sequence[WorkPoint]], step: float = 0.5) -> f
     return max((k * step for k in range(first, last + 1)), key=lambda target: (score(target), target))
 
 
-# What a time at equal accuracy owes to the tolerances that happened to be measured.
+# The error of a time at equal accuracy that is due to the choice of measured tolerances.
 
 PRIOR_SD = 0.045
 """The scatter of log time about a smooth front where a front is too short to show its own."""
 PRIOR_DF = 3.0
-"""So many points is that worth: a front's own scatter counts beside it."""
+"""Weight of the prior, in points, next to the front's own scatter."""
 
 EQUAL_DIGITS = 0.02
 """Fronts whose points lie as close to each other make the same steps: their scatter is one, and no part of a ratio."""
@@ -107,7 +107,7 @@ EQUAL_DIGITS = 0.02
 class AxisError:
     """The standard deviation of log time that reading it off a front has, with its degrees of freedom.
 
-    ``digits`` are those of the points that the time is read between.
+    ``digits`` belong to the points that the time is read between.
     """
 
     sd: float
@@ -118,8 +118,8 @@ class AxisError:
 def axis_error(points: Iterable[WorkPoint], digits: float) -> AxisError | None:
     """The error of the time at ``digits``; ``None`` where the front cannot be read there.
 
-    Of points on a smooth front third differences vanish, whatever its slope and bend, so that what they show is
-    scatter. It is pooled with :data:`PRIOR_SD`, which a front of three points or fewer has alone.
+    Of points on a smooth front third differences vanish, whatever its slope and bend, so that they only show scatter.
+    It is pooled with :data:`PRIOR_SD`, the only source for a front of at most three points.
     """
     front = pareto_front(points)
     if not front or digits > front[-1].digits:
@@ -129,7 +129,7 @@ def axis_error(points: Iterable[WorkPoint], digits: float) -> AxisError | None:
     variance = (PRIOR_DF * PRIOR_SD**2 + math.fsum(contrast**2 for contrast in found)) / df
     right = next(place for place, point in enumerate(front) if digits <= point.digits)
     if right == 0:
-        # The loosest point, by itself.
+        # The loosest point, alone.
         return AxisError(math.sqrt(variance), df, (front[0].digits,))
     low, high = front[right - 1].digits, front[right].digits
     share = (digits - low) / (high - low)
@@ -154,7 +154,7 @@ def relative(
 ) -> tuple[float, float]:
     """The standard deviation of the log ratio and its degrees of freedom (Satterthwaite 1946).
 
-    ``shares`` are those of the times in what is compared, where that is a sum with something else.
+    ``shares`` are the shares of the times in the compared numbers, if these are sums with other times.
     """
     if base is None or new is None or _same_steps(base, new):
         return 0.0, math.inf
@@ -178,10 +178,10 @@ def _contrasts(front: Sequence[WorkPoint]) -> list[float]:
 
 
 def _squared_bend(front: Sequence[WorkPoint], right: int, variance: float) -> float:
-    """The square of the second divided difference about the points ``right`` - 1 and ``right``; 0 where there are two.
+    """The square of the second divided difference about the points ``right`` - 1 and ``right``; 0 if there are two.
 
-    Scatter bends a front too, most where points lie close together. That part is taken off: what is left is 0 where
-    the bend is no more than scatter makes.
+    Scatter bends a front too, most where points lie close together. That part is subtracted: the rest is 0 if scatter
+    explains the bend.
     """
     starts = [start for start in (right - 2, right - 1) if 0 <= start <= len(front) - 3]
     found = [_divided(front[start : start + 3]) for start in starts]

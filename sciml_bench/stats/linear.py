@@ -72,8 +72,8 @@ def fit(values: Sequence[float], x: Sequence[float]) -> Line:
 
 
 def level(values: Sequence[float], rho: float | None = None) -> Effect:
-    """The mean of ``values``, which are in order of time; ``rho`` is their autocorrelation where it is known better
-    than from these values.
+    """The mean of ``values``, which are in order of time; ``rho`` is their autocorrelation, if it is known better than
+    from these values.
 
     Raises:
         ValueError: there are fewer than 2 values.
@@ -89,6 +89,6 @@ def level(values: Sequence[float], rho: float | None = None) -> Effect:
 
 
 def coefficient(residuals: Sequence[float]) -> float:
-    """The autocorrelation of neighbouring residuals, 0 to 0.95, without a margin; 0 where it cannot be told."""
+    """The autocorrelation of neighbouring residuals, 0 to 0.95, without a margin; 0 if it cannot be estimated."""
     found = serial.autocorrelation(residuals)
     return 0.0 if found is None else serial.capped(serial.unbiased(found, len(residuals)))

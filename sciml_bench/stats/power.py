@@ -1,4 +1,4 @@
-"""What a number of processes can find: the smallest change, and how many processes a change needs."""
+"""The resolution of a number of processes: the smallest change, and how many processes a change needs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def smallest_change(sd_log: float, n: int, power: float = 0.8, level: float = 0.
     """The smallest slowdown (0.05 is 5 %) that n block pairs find at ``level`` with ``power``; ∞ for fewer than two.
 
     The two-sided paired t test of log ratios, by the noncentral t distribution (Cohen 1988, *Statistical Power
-    Analysis*, chapter 2). ``sd_log`` is that of :class:`sciml_bench.stats.ratio.Ratio`: of the log ratio of one pair,
-    which is √2 times the spread of one side where blocks have no drift to take out. This is the test alone; a verdict
-    also asks for an estimate outside the band.
+    Analysis*, chapter 2). ``sd_log`` is the one of :class:`sciml_bench.stats.ratio.Ratio`: of the log ratio of one
+    pair, which is √2 times the spread of one side if blocks have no drift to remove. This is only the test; a verdict
+    also needs an estimate outside the band.
 
     Raises:
         ValueError: ``sd_log`` is not positive, or ``power`` or ``level`` is not a share with ``level`` < ``power``.
@@ -66,7 +66,7 @@ def _outside(edge: float, shift: float) -> float:
 @lru_cache(maxsize=256)
 def _spreads(df: int) -> tuple[tuple[float, float], ...]:
     """Nodes and weights of estimated over true standard deviation: √(χ²/df), by Gauss–Legendre quadrature."""
-    # NumPy is not imported for those who do not ask for power.
+    # NumPy is only imported for users of power.
     import numpy as np
     from numpy.polynomial.legendre import leggauss
 

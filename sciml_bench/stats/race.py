@@ -1,17 +1,17 @@
 """A race: candidates leave as soon as they are beaten, until one is left or the rest cannot be distinguished.
 
 After every block each pair of candidates is compared with each other by the evidence of the blocks that both took part
-in (:mod:`sciml_bench.stats.sequential`). Whoever is beaten by another one leaves. There is no schedule of looks and no
-number of blocks to fix beforehand: evidence may be looked at at any time, and whether a candidate goes on may depend on
-all that was seen.
+in (:mod:`sciml_bench.stats.sequential`). A beaten candidate leaves. There is no schedule of looks and no number of
+blocks to fix beforehand: evidence may be looked at at any time, and whether a candidate continues may depend on all
+that was seen.
 
 **What is promised**, at an error rate α over k candidates, of which each comparison gets α / (k − 1):
 
 - the best candidate leaves with a probability of at most α: k − 1 others can beat it;
-- where all are alike, a winner is named with a probability of at most α: that takes k − 1 candidates that leave, of
+- if all are equal, a winner is named with a probability of at most α: that takes k − 1 candidates that leave, of
   k (k − 1) / 2 pairs, by Markov's inequality at most α k / (2 (k − 1)).
 
-Candidates count from the start, also those that are tried late or never.
+Candidates count from the start, also late or untried ones.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BAND = 0.05
 
 @dataclass(frozen=True)
 class Beaten(Generic[Key]):
-    """Why a candidate left: who beat it after how many common blocks, or that it ``failed`` in a block."""
+    """The reason why a candidate left: its rival and their common blocks, or that it ``failed`` in a block."""
 
     block: int
     by: Key | None = None
@@ -46,7 +46,7 @@ class Beaten(Generic[Key]):
 
 @dataclass(frozen=True)
 class Standing(Generic[Key]):
-    """How a race stands: who ``leads``, who is ``even`` with it, cheapest first, and whether that is ``decided``.
+    """The standing of a race: who ``leads``, who is ``even`` with it, cheapest first, and whether that is ``decided``.
 
     It is decided when nobody is even with the leader, or all who are certainly cost the same.
     """
@@ -138,16 +138,16 @@ class Race(Generic[Key]):
         return [b[block] - a[block] for block in sorted(a.keys() & b.keys())]
 
     def ratio_interval(self, base: Key, other: Key, error: float | None = None) -> tuple[float, float]:
-        """Cost of ``other`` over that of ``base``, as [low, high]; it may be looked at at any time.
+        """Cost of ``other`` over the cost of ``base``, as [low, high]; valid at any time.
 
-        ``error`` is that of this interval alone, the rate of one comparison if it is not given.
+        ``error`` is this interval's own error rate; by default, the rate of one comparison.
         """
         low, high = interval(self.differences(base, other), self.pair_rate if error is None else error)
         return math.exp(low), math.exp(high)
 
     @property
     def standing(self) -> Standing[Key]:
-        """Who leads, and whether the race is decided."""
+        """The leader, and whether the race is decided."""
         order = self._by_cost(key for key in self.running if key in self._costs)
         if not order:
             return Standing(None, (), decided=not self.running)

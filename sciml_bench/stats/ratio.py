@@ -49,7 +49,7 @@ class Ratio:
 
     @property
     def error(self) -> float | None:
-        """The standard error of log(estimate) with all its parts; ``None`` where it is unknown."""
+        """The standard error of log(estimate) with all its parts; ``None`` if it is unknown."""
         if self.sd_log is None or self.df is None or not 0 < self.low <= self.estimate <= self.high < math.inf:
             return None
         return (math.log(self.high) - math.log(self.estimate)) / critical_t(self.confidence, self.df)
@@ -94,7 +94,7 @@ def paired_ratio(
     are). The level holds at every n where the logs are close to normal. Few blocks with a long tail make it cautious,
     not bold: an outlying block widens the interval more than it moves the estimate.
 
-    The pairs are in the order of time unless ``ordered`` is false; then nothing is said of how alike neighbours are.
+    The pairs are in the order of time unless ``ordered`` is false; then the correlation of neighbours is not reported.
 
     Raises:
         ValueError: the sides differ in length or are empty, or a time is not positive and finite.
@@ -138,8 +138,8 @@ def unpaired_ratio(base: Sequence[float], new: Sequence[float], confidence: floa
 
 
 def with_fixed(ratio: Ratio, sd: float, df: float) -> Ratio:
-    """The same ratio where it also has an error that is the same in every process, such as that of reading times off
-    between tolerances: ``sd`` in logs, known with ``df`` degrees of freedom (∞: exactly).
+    """The ratio with an additional error that is the same in every process, such as that of reading times off between
+    tolerances: ``sd`` in logs, known with ``df`` degrees of freedom (∞: exactly).
 
     The degrees of freedom of the sum are Satterthwaite's (1946, Biometrics Bulletin 2, 110–114). Few processes gain by
     them, more than a small ``sd`` costs; the interval is never narrower for it, nor p smaller.

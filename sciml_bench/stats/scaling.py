@@ -1,8 +1,8 @@
-"""How a time grows with a size: the exponent of a power law with its interval, and where two of them cross.
+"""The growth of a time with a size: the exponent of a power law with its interval, and crossings of two of them.
 
-Sizes and times are compared in logarithms. A process block is the unit of replication: each block gives an exponent
-of its own, by least squares over its sizes, and the interval is Student's t over blocks, which takes what all sizes
-of a block share (a busy host) out of it. What was measured at several sizes in one block is thereby paired.
+Sizes and times are compared in logarithms. A process block is the unit of replication: each block gives a separate
+exponent, by least squares over its sizes, and the interval is Student's t over blocks, which removes effects that all
+sizes of a block share (a busy host). Measurements of one block at several sizes are thereby paired.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Power:
     [``low``, ``high``] is the interval at ``confidence``; both are ``None`` for a single block. ``local`` are the
     slopes between neighbouring sizes. ``bend_p`` is the two-sided probability of a quadratic term this large in a
     straight line, ``None`` for a single block. ``curved`` says that one exponent does not describe the data: slopes
-    differ by more than matters and, where there are blocks to tell by, more than by chance.
+    differ by more than matters and, with several blocks, by more than chance.
     """
 
     exponent: float
@@ -101,7 +101,7 @@ def power(sizes: Sequence[float], blocks: Blocks, confidence: float = 0.95) -> P
 
 
 def crossings(sizes: Sequence[float], first: Blocks, second: Blocks, confidence: float = 0.95) -> list[Crossing]:
-    """Where two cells measured in the same blocks change places, smallest size first; empty where they never do.
+    """The sizes at which two cells measured in the same blocks change places, smallest first; empty if they never do.
 
     Nothing is extrapolated: what lies outside the sizes is not known.
 
@@ -184,7 +184,7 @@ def _sign_known(differences: Sequence[float]) -> bool:
 
 
 def _roots(x: Sequence[float], d: Sequence[float]) -> list[tuple[float, bool]]:
-    """Where a piecewise linear curve changes its sign, and whether it is negative before."""
+    """The sign changes of a piecewise linear curve, and whether it is negative before each."""
     found: list[tuple[float, bool]] = []
     last: tuple[float, float] | None = None
     for at, value in zip(x, d, strict=True):

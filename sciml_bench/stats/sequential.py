@@ -1,9 +1,9 @@
 """Evidence that one side is faster, which may be looked at after every block: e-values of paired log ratios.
 
 An e-value is a bet against "there is no difference" that is fair if there is none. Its expectation is then at most 1
-at every moment, and the probability that it *ever* reaches 1/α is at most α (Ville's inequality), however often one
-looks and whatever one does next because of it. Student's t has no such guarantee: looking after each block at a level
-of 5 % finds a difference between a program and itself in about 25 % of trials after 20 blocks.
+at every moment, and the probability that it *ever* reaches 1/α is at most α (Ville's inequality), however often and
+for whatever reason one looks. Student's t has no such guarantee: looking after each block at a level of 5 % finds a
+difference between a program and itself in about 25 % of trials after 20 blocks.
 
 Two bets are held at once, with half of the stake each:
 
@@ -40,16 +40,16 @@ ALONE = 10.0
 """The factor from which on a single block is evidence."""
 
 SOON, PLAIN = FEWEST, 2.0
-"""Before so many blocks only a factor of so much is evidence."""
+"""Before this many blocks only such a factor is evidence."""
 
 DRIFT = 1.5
-"""A factor of so much is never put down to slow drifts."""
+"""A factor this large is never attributed to slow drifts."""
 
 _SERIAL_MARGIN = 0.7
 """Standard errors that are added to an autocorrelation."""
 
 _OWN = 2.0
-"""So many standard deviations of a pair's own blocks are its scatter, where that is more."""
+"""If this many standard deviations of a pair's own blocks are more, they are its scatter."""
 
 _KNOWN_PRIOR, _UNKNOWN_PRIOR = 10.0, 10.0
 """Variances of the mixtures over the difference, in units of the variance of a block."""
@@ -69,7 +69,7 @@ def log_evidence(differences: Sequence[float]) -> float:
 
 
 def interval(differences: Sequence[float], error_rate: float) -> tuple[float, float]:
-    """The means of log ratios against which there is no evidence at this error rate, as [low, high].
+    """The means of log ratios with no evidence against them at this error rate, as [low, high].
 
     A confidence sequence: with a probability of at least 1 − ``error_rate`` it holds the true mean after *every* block.
     One block bounds nothing: (−∞, ∞).
@@ -104,7 +104,7 @@ def _reach(differences: Sequence[float], mean: float, threshold: float, sign: fl
 
 
 def _widening(differences: Sequence[float]) -> float:
-    """By how much the mean of blocks scatters more than that of independent ones may."""
+    """The factor by which the mean of blocks scatters more than for independent blocks."""
     found = autocorrelation(differences)
     if found is None:
         return 1.0
@@ -139,7 +139,7 @@ def _unknown(differences: Sequence[float], widened: float = 1.0) -> float:
     n = max(2.0, len(differences) / widened**2)
     df, shrunk = n - 1, 1 + n * _UNKNOWN_PRIOR
     if not sd > 0:
-        # No scatter at all: t is infinite, or there is no difference.
+        # No scatter at all: t is infinite, or the difference is zero.
         return (df * math.log(shrunk) if mean else -math.log(shrunk)) / 2
     square = n * (mean / sd) ** 2 / df
     return (n * (math.log1p(square) - math.log1p(square / shrunk)) - math.log(shrunk)) / 2

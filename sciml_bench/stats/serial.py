@@ -1,8 +1,8 @@
 """Blocks that resemble their neighbours: what a slow drift of a difference takes from the proof of it.
 
-Student's t takes the blocks' log differences as independent. Where neighbours are alike it finds differences that are
-not there: with an autocorrelation of 0.5 in 20 to 25 % of trials, with 0.9 in 60 to 70 %. One short series hardly tells
-how large it is, but all series of a family together do, and what stays unknown is allowed for.
+Student's t takes the blocks' log differences as independent. If neighbours are correlated it finds false differences:
+with an autocorrelation of 0.5 in 20 to 25 % of trials, with 0.9 in 60 to 70 %. One short series hardly determines the
+coefficient, but all series of a family together do, with a margin for the remaining uncertainty.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from itertools import pairwise
 from sciml_bench.stats.centre import mean_and_sd
 
 FEWEST = 5
-"""Below this a series does not tell anything of its autocorrelation."""
+"""Shorter series do not determine an autocorrelation."""
 
 # Standard errors that are added to an estimate. By simulation, with MOST, winners are named in at most 5 % of trials of
 # a first-order autoregression with 0, 0.5 and 0.9, at 5, 10 and 20 blocks and 2 to 8 cells.
 _MARGIN = 1.1
 MOST = 0.7
-"""A larger coefficient cannot be told from one that leaves a single observation: then :data:`WORST` is allowed for."""
+"""A larger coefficient cannot be distinguished from one that leaves a single observation: then :data:`WORST` is used.
+"""
 WORST = 0.95
-# One of them by itself that is this many standard errors above what independence gives is taken as it is.
+# A series that is this many standard errors above independence keeps its own coefficient.
 _ODD = 1.64
 
 
@@ -39,7 +40,7 @@ def autocorrelation(values: Sequence[float]) -> float | None:
 
 
 def unbiased(found: float, n: int) -> float:
-    """The coefficient that gives such an autocorrelation of ``n`` values on average: −1/n is that of independent ones.
+    """The coefficient that gives such an autocorrelation of ``n`` values on average: −1/n belongs to independent ones.
 
     To first order (Kendall 1954, Biometrika 41, 403–404): E(r) = ρ − (1 + 4ρ)/n.
     """
@@ -54,9 +55,9 @@ def error(n: int) -> float:
 def allowed(found: Sequence[tuple[float, int]], independent: int) -> list[float]:
     """The coefficient, 0 to 0.95, that is allowed for in each of the series of a family.
 
-    ``found`` holds the autocorrelation of each and its number of blocks, ``independent`` how many of the series are
-    independent of each other: of the pairs among k cells, k − 1. The family's mean with a margin serves all; a series
-    that is by itself far above independence is given its own, where that is more.
+    ``found`` holds the autocorrelation of each and its number of blocks, ``independent`` the number of mutually
+    independent series: k − 1 for the pairs among k cells. The family's mean with a margin serves all; a series far
+    above independence keeps its own, if that is more.
     """
     if not found:
         return []
@@ -71,7 +72,7 @@ def central(found: Sequence[tuple[float, int]]) -> float:
 
 
 def margin(found: Sequence[tuple[float, int]], independent: int, n: int | None = None) -> float:
-    """What is added since the coefficient is not known better; ``n`` blocks in place of those that there are."""
+    """The margin for uncertainty of the coefficient; ``n`` blocks replace the actual number."""
     share = 1 / n if n else math.fsum(1 / each for _, each in found) / len(found)
     spread = error(n) if n else math.fsum(error(each) for _, each in found) / len(found)
     return _MARGIN * spread / math.sqrt(max(1, min(independent, len(found)))) / (1 - 4 * share)
@@ -92,5 +93,5 @@ def _own(found: float, n: int) -> float:
 
 
 def capped(coefficient: float) -> float:
-    """The coefficient that is allowed for: what cannot be told from a single observation is :data:`WORST`."""
+    """The coefficient to use: :data:`WORST` if it cannot be distinguished from a single observation."""
     return WORST if coefficient > MOST else max(0.0, coefficient)

@@ -1,4 +1,4 @@
-"""How dependable a solver is: right, honest about failing, or silently wrong."""
+"""The reliability of a solver: right, honest about failing, or silently wrong."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def share(count: int, total: int, confidence: float = 0.95) -> Proportion:
     The cases are taken as independent: shares of overlapping trials are known less well than this says.
 
     Raises:
-        ValueError: ``total`` is not positive, ``count`` is not within 0 … ``total``, or ``confidence`` is no share.
+        ValueError: ``total`` is not positive, ``count`` is not within 0 … ``total``, or ``confidence`` is not a share.
     """
     check_confidence(confidence)
     if total < 1 or not 0 <= count <= total:

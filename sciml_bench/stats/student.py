@@ -56,7 +56,7 @@ def critical_t(confidence: float, df: float) -> float:
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse what is not a share strictly between 0 and 1.
+    """Refuse numbers that are not strictly between 0 and 1.
 
     Raises:
         ValueError: it is not.

@@ -1,4 +1,4 @@
-"""How often the comparison rule speaks up, tried on measured processes: the statistics of a self-test."""
+"""The error rates of the comparison rule, on measured processes: the statistics of a self-test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sciml_bench.stats.student import critical_t
 
 @dataclass(frozen=True)
 class Trials:
-    """Of so many trials: ``significant`` had p below the level, ``winners`` also an estimate outside the band."""
+    """Of ``n`` trials: ``significant`` had p below the level, ``winners`` also an estimate outside the band."""
 
     significant: Proportion
     winners: Proportion

@@ -42,15 +42,15 @@ def adjusted(probabilities: Sequence[float]) -> tuple[float, ...]:
 
 Key = TypeVar("Key", bound=Hashable)
 
-# So few processes leave a 5 % change a coin toss, and the changes that they do find are overestimated.
+# With this few processes a 5 % change is a coin toss, and the changes that they do find are overestimated.
 FEW_PROCESSES = 5
 LEAST_RATIO_OF_FEW = 2.0
-# Beyond this, "more processes" is no advice.
+# Beyond this, "more processes" is not useful advice.
 MOST_PROCESSES = 10_000
 
 
 class Verdict(StrEnum):
-    """What a comparison says of the new side."""
+    """The verdict on the new side."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -59,7 +59,7 @@ class Verdict(StrEnum):
 
 
 class Held(StrEnum):
-    """Why a comparison is undecided though its p alone would name a winner."""
+    """The reason why a comparison is undecided though its p alone would name a winner."""
 
     FEW = "few processes"
     ALIKE = "neighbouring blocks are similar, or may be"
@@ -70,13 +70,13 @@ class Held(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and what it rests on.
+    """A verdict and its basis.
 
-    ``adjusted_p`` is p after Benjamini–Hochberg over the family, below a factor of 2 also after what neighbouring
-    blocks may have in common. ``more_processes`` is given for ``undecided`` only: how many more a side would decide,
-    with a probability of 80 %, if the ratio and its spread are as observed. ``None`` there means that this cannot be
-    told: a single process shows no spread, or the ratio lies so close to the edge of the band that more than 10 000
-    would be needed. ``held`` says why a winner that p alone would name is not named.
+    ``adjusted_p`` is p after Benjamini–Hochberg over the family, below a factor of 2 also corrected for correlated
+    neighbouring blocks. ``more_processes`` is only given for ``undecided``: the further processes per side that would
+    decide, with a probability of 80 %, if the ratio and its spread are as observed. ``None`` there means that this
+    cannot be estimated: a single process shows no spread, or the ratio lies so close to the edge of the band that more
+    than 10 000 would be needed. ``held`` says why a winner that p alone would name is not named.
     """
 
     verdict: Verdict
@@ -88,8 +88,9 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Rule:
-    """What judges a family: the band of equal ratios [1/(1 + band), 1 + band], the level, the power asked for, and
-    whether it is known how far runs differ."""
+    """The rule for a family: the band of equal ratios [1/(1 + band), 1 + band], the level, the power, and whether the
+    difference between runs is known.
+    """
 
     band: float = 0.05
     level: float = 0.05
@@ -130,9 +131,9 @@ def judge(
     family. The band is symmetric in logs, so that exchanging the sides exchanges faster and slower and changes nothing
     else.
 
-    Below a factor of 2, t is first divided by what the autocorrelation of neighbouring blocks may have added to it
-    (:mod:`sciml_bench.stats.serial`). That is read from all comparisons of the family together, of which
-    ``independent`` are independent of each other (all, if it is not given): alone, a few blocks do not tell.
+    Below a factor of 2, t is first divided by the possible effect of the autocorrelation of neighbouring blocks
+    (:mod:`sciml_bench.stats.serial`). That is estimated from all comparisons of the family together; ``independent``
+    of them are mutually independent (by default all): a few blocks alone do not determine it.
 
     ``more_processes`` is for the plan of a new run. Adding to the same one until something is decided finds more than
     there is: looking a second time after doubling raises 5 % of false positives to 8 % (Armitage, McPherson & Rowe
@@ -164,7 +165,7 @@ def processes_to_tell(ratio: Ratio, gap: float) -> int | None:
 
 
 def with_bound(judgement: Judgement, base_at_most: bool, new_at_most: bool) -> Judgement:
-    """Where a side is known from above only it may be faster still, so just one direction can be said."""
+    """A side that is an upper bound may be faster still, so only one direction can be judged."""
     if new_at_most:
         settled = judgement.verdict is Verdict.FASTER and not base_at_most
     else:
@@ -183,7 +184,9 @@ def without_winner(judgement: Judgement, held: Held) -> Judgement:
 
 @dataclass(frozen=True)
 class _Alike:
-    """What neighbouring blocks have in common in a family: by how much t is too large in each of its comparisons."""
+    """The correlation of neighbouring blocks in a family: the factor by which t is too large in each of its
+    comparisons.
+    """
 
     found: tuple[tuple[float, int], ...]
     independent: int
@@ -200,7 +203,7 @@ class _Alike:
         return cls(found, among, factors, tuple(item is not None for item in known))
 
     def planned(self, n: int) -> float:
-        """The factor for ``n`` blocks, if the coefficient is what it seems now."""
+        """The factor for ``n`` blocks, if the present coefficient is right."""
         if not self.found:
             return 1.0
         # The next run's estimate will lie above this one with the same probability as below; 1.5 leaves 80 % below.
@@ -239,7 +242,7 @@ def _judged(ratio: Ratio, proof: _Proof, rule: Rule, alike: _Alike) -> Judgement
 
 
 def _needs_p_alone(ratio: Ratio) -> bool:
-    """Return whether sides are so far apart that no drift of a machine that can be measured on makes it."""
+    """Return whether the sides differ too much for any drift of a usable machine."""
     return abs(math.log(ratio.estimate)) > math.log(LEAST_RATIO_OF_FEW)
 
 

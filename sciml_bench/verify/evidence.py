@@ -1,4 +1,4 @@
-"""What is judged: the lines of a run's file as they were read, and what its plan and environment say."""
+"""The evidence: the lines of a run's file as read, and its plan and environment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sciml_bench.record.task import CALLS, SOLVE, Cell
 
 
 class Severity(StrEnum):
-    """What a breach means: the record does not count, or its reader should know."""
+    """The consequence of a violation: the record does not count, or its reader should know."""
 
     INVALID = "invalid"
     WARNING = "warning"
@@ -33,7 +33,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: what it demands, and what to do where it is broken."""
+    """A rule: its requirement and how to fix a violation."""
 
     id: str
     title: str
@@ -63,8 +63,8 @@ def edition() -> Edition:
 class Line:
     """One line of ``records.jsonl``. ``number`` counts from 1.
 
-    ``record`` is ``None`` where the line cannot be read as one; ``refused`` then holds the id of the rule that it
-    breaks, and what was found.
+    ``record`` is ``None`` if the line cannot be read as one; ``refused`` then holds the id of the broken rule, and the
+    finding.
     """
 
     number: int
@@ -84,8 +84,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Intent:
-    """What the plan of a run promises, by their hashes the environments in which it was carried out, and the hashes of
-    the lock files that are kept with it."""
+    """The promises of a run's plan, the environments of its machines by hash, and the hashes of its lock files."""
 
     plan: Mapping[str, Any]
     environments: Mapping[str, Mapping[str, Any]]
@@ -98,7 +97,7 @@ class Intent:
         """The intent of a plan.
 
         Raises:
-            StoreError: the plan lacks what a plan of this version has.
+            StoreError: the plan is incomplete.
         """
         intent = cls(plan, environments, lock_hashes)
         try:
@@ -120,7 +119,7 @@ class Intent:
         return {entry["cell_id"]: entry for entry in self.plan["cells"]}
 
     def tolerances(self, label: str) -> tuple[tuple[float, float], ...]:
-        """The relative and absolute tolerances of a cell: the profile's ladder, or those of a claim that it tests."""
+        """The relative and absolute tolerances of a cell: the profile's ladder, or a claim's."""
         purpose = self.plan.get("claimed") or self.plan.get("advised") or {}
         own = purpose.get("points", {}).get(label)
         if own is not None:
@@ -128,7 +127,7 @@ class Intent:
         return tuple((rtol, rtol) for rtol in self.plan["profile"]["rtols"])
 
     def calls(self, record: Record) -> tuple[str, ...]:
-        """What the plan asks for of the cell of a record; plans of earlier versions tell only by the sensitivity."""
+        """The calls that the plan requests for the cell of a record; earlier plans only give the sensitivity."""
         told = self.cells.get(record.cell_id, {}).get("calls")
         if told is None:
             return (SOLVE,) if record.cell.sensitivity == INFERENCE else CALLS
@@ -141,7 +140,7 @@ class Intent:
 
     @cached_property
     def places(self) -> dict[tuple[str, int], tuple[int, Slot]]:
-        """Where each cell and block stands in the seeded order: its place in the whole run, and its slot."""
+        """The place of each cell and block in the seeded order: its place in the whole run, and its slot."""
         planned = [Planned(Cell(**item["cell"]), item["division"], item["group"]) for item in self.plan["cells"]]
         ids = [entry["cell_id"] for entry in self.plan["cells"]]
         order = blocks(planned, self.plan["profile"]["processes"], self.plan["settings"]["seed"])
@@ -149,7 +148,7 @@ class Intent:
 
 
 def read_lines(path: Path) -> Iterator[Line]:
-    """The lines of a file, one at a time; a line that is no record is told as such and the rest is read."""
+    """The lines of a file, one at a time; a line that is not a record is marked, and the rest is read."""
     for number, text in numbered_lines(path):
         yield _line(number, text)
 

@@ -15,7 +15,7 @@ from sciml_bench.record.record import Record
 # Errors travel through JSON as doubles, but another processor may round a sum's last digits differently.
 _TOLERANCE = 1e-2
 _GRANTED = 1.1
-# So far the slopes of a reference of a kind may be wrong if it is not at hand to say so.
+# The slopes of a reference of a kind may be this wrong if the reference is not available to say so.
 _UNKNOWN_SLOPES = {EXTENDED: 1e-9, DOUBLE: 1e-6}
 
 
@@ -36,7 +36,7 @@ def accuracy(record: Record) -> Iterator[str]:
 
 
 def scores(record: Record, truth: ModelTruth) -> Iterator[str]:
-    """Errors computed again from the stored output, loss and slopes are those of the record."""
+    """Errors computed again from the stored output, loss and slopes equal the record's."""
     for point in record.points:
         if point.solve.outcome is Outcome.OK:
             yield from _output(point, truth)

@@ -1,6 +1,6 @@
 """Checks of single records against what the plan and the environment promise.
 
-Each check yields what it found; nothing found is nothing broken.
+Each check yields its findings; without findings nothing is violated.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from sciml_bench.record.record import Record
 from sciml_bench.record.training import FIRST, MAX_STORED_THETA, STEPS, Trained
 from sciml_bench.verify.evidence import Intent
 
-# The check of a record's training: what was planned, whole, and ended as it says.
+# The check of a record's training: planned, whole, and consistent at its end.
 
 # These may be found out when every step was taken.
 _AFTER_ALL = (Outcome.OK, Outcome.RECOMPILED, Outcome.BUILD_ERROR, Outcome.CRASH, Outcome.NONFINITE, Outcome.DIVERGED)
 
 
 def training(record: Record, intent: Intent) -> Iterator[str]:
-    """The training is the plan's, every step has a loss and a time, and it ended where its outcome says."""
+    """The training is the plan's, every step has a loss and a time, and its end agrees with its outcome."""
     entry = intent.cells.get(record.cell_id)
     planned = None if entry is None else entry.get("training")
     found = record.training
@@ -66,7 +66,7 @@ def _end(found: Trained) -> Iterator[str]:
 
 
 def _whole(value: object) -> int:
-    """A whole number of nanoseconds; 0 for what is none."""
+    """A whole number of nanoseconds; 0 for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
@@ -77,7 +77,7 @@ _WARM_UP, _STEADY = "warm_up_ns", "ns"
 
 
 def outcome(record: Record, intent: Intent) -> Iterator[str]:
-    """Outcomes agree: a cell is ok when a point is, a point when both its halves are that were asked for."""
+    """Outcomes agree: a cell is ok if a point is, a point if both its requested halves are."""
     ok = [point for point in record.points if point.outcome is Outcome.OK]
     if record.points and (record.outcome is Outcome.OK) != bool(ok):
         yield f"the record is {record.outcome}, but {len(ok)} of its {len(record.points)} points are ok"
@@ -258,7 +258,7 @@ def pinned(record: Record, intent: Intent) -> Iterator[str]:
 
 
 def steady(record: Record, _intent: Intent) -> Iterator[str]:
-    """Where the steady part starts there is a sample."""
+    """The first steady call has a sample."""
     for point in record.points:
         for kind, half in point.halves.items():
             start, calls = half.counted_from, len(half.ns)
@@ -267,7 +267,7 @@ def steady(record: Record, _intent: Intent) -> Iterator[str]:
 
 
 def environment(record: Record, intent: Intent) -> Iterator[str]:
-    """The environment is the run's, or that of a machine that carried units out for it."""
+    """The environment is the run's, or belongs to a machine that ran units for it."""
     if record.environment_hash not in intent.environments:
         known = ", ".join(f"{name[:12]}…" for name in intent.environments)
         kept = "environment.json is" if len(intent.environments) == 1 else "the run has"
@@ -275,7 +275,7 @@ def environment(record: Record, intent: Intent) -> Iterator[str]:
 
 
 def versions(record: Record, intent: Intent) -> Iterator[str]:
-    """Versions read back are those of the environment; local labels such as ``+cpu`` are not told by all packages."""
+    """Versions read back equal the environment's; not all packages report local labels such as ``+cpu``."""
     installed = intent.environments.get(record.environment_hash, {}).get("packages", {})
     for name, version in record.versions.items():
         planned = installed.get(name)

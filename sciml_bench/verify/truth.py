@@ -1,4 +1,4 @@
-"""Checks of what was solved: scores against their bounds, and computed again from what the record keeps."""
+"""Checks of results: scores against their bounds, and recomputed from the record."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from sciml_bench.record.task import (
 from sciml_bench.verify import models as of_model
 from sciml_bench.verify.evidence import Intent
 
-# What this version knows of a problem: its numbers, its stored reference, and the source that is emitted for it.
+# This version's facts about a problem: its numbers, its stored reference, and the emitted source.
 
 
 @dataclass(frozen=True)
 class KnownProblem:
-    """A problem as it is today. ``reference`` is the one that is stored, exact or published; none is computed here.
+    """A problem in its present form. ``reference`` is the stored one, exact or published; none is computed here.
 
     ``theta`` names the components of gradients. A model has a ``model_truth`` instead. ``source_hash`` gives the hash
     of the source that is emitted for a cell, ``None`` if that is not known.
@@ -100,7 +100,7 @@ def _load(name: str, file: str | None, declared: Mapping[str, Declared]) -> Know
     return KnownProblem(problem.spec_hash, problem.numbers(), reference, model_truth, source_hash, theta)
 
 
-# The reference's own uncertainty is granted to a solver. Where the reference is not at hand, so much of the bound is.
+# A solver is granted the reference's own uncertainty; without the reference, this share of the bound.
 _GRANTED = 0.1
 
 # Scores travel through JSON as doubles, but another processor may round the last digits of a logarithm differently.
@@ -109,7 +109,7 @@ _ERROR_TOLERANCE = 1e-2
 
 
 def accuracy(record: Record, intent: Intent) -> Iterator[str]:
-    """Halves that are ok have scores within their bounds, where there is a reference."""
+    """Halves that are ok have scores within their bounds, if there is a reference."""
     if record.points and record.points[0].batch is not None:
         if record.reference_kind is not None:
             yield from of_model.accuracy(record)
@@ -141,7 +141,7 @@ def _checked(record: Record) -> Iterator[str]:
 
 
 def scores(record: Record, intent: Intent, known: KnownProblem) -> Iterator[str]:
-    """Scores computed again are those of the record, and within the bounds."""
+    """Recomputed scores equal the record's, and are within the bounds."""
     if known.model_truth is not None and record.reference_kind == known.model_truth.kind:
         yield from of_model.scores(record, known.model_truth)
     if known.reference is None or record.reference_kind != known.reference.kind:
@@ -155,7 +155,7 @@ def scores(record: Record, intent: Intent, known: KnownProblem) -> Iterator[str]
 
 
 def catalog(record: Record, _intent: Intent, known: KnownProblem) -> Iterator[str]:
-    """Problem and source are those of today."""
+    """Problem and source are unchanged."""
     if record.spec_hash != known.spec_hash:
         yield f"the problem has changed: {record.spec_hash[:12]}… then, {known.spec_hash[:12]}… now"
         return
@@ -248,7 +248,7 @@ def _gradient(point: PointResult, record: Record, known: KnownProblem) -> Iterat
     theta, precision = known.theta or Theta.unnamed(known.numbers.theta), record.cell.precision
     at = Point(point.rtol, point.atol)
     again, reason = gradient_scores(values, theta, reference, at, precision, GRADIENT_ERROR_BOUND)
-    # Records of earlier schemas have only the error of the raw gradient in common with those of today.
+    # Records of earlier schemas only share the error of the raw gradient with present ones.
     name = "norm_error" if record.schema < SCORED_BY_COMPONENT else "error"
     given, computed = ((scores or {}).get(name) for scores in (point.gradient.scores, again))
     # Near zero the sum of cancelled digits depends on the processor; a relative error of the error is enough.

@@ -1,4 +1,4 @@
-"""Judges a run: every record VALID or INVALID, each breach with its rule, and what could not be checked."""
+"""Judges a run: every record VALID or INVALID, each violation with its rule, and the impossible checks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Verification:
-    """A run, judged. ``unchecked`` counts records by the reason for which a rule could not be applied."""
+    """A run, judged. ``unchecked`` counts records by the reason why a rule could not be applied."""
 
     edition: str
     judged: tuple[Judged, ...]
@@ -85,7 +85,7 @@ class _Findings:
         self.breaches.append(Breach(edition().rules[rule], line, label, found))
 
     def look_at(self, line: Line) -> Record | None:
-        """Judge one line by itself; its record, where it is one."""
+        """Judge one line alone; its record, if it is one."""
         if line.refused is not None:
             self.lines.append((line.number, str(line.data.get("record_id", "")), line.label, None))
             self.add(line.refused[0], line.number, line.label, line.refused[1])
@@ -100,7 +100,7 @@ class _Findings:
                     self.add(rule, line.number, line.label, found)
             self._look_at_truth(line, record)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-            # Fields are read as they come: one of the wrong kind shows where it is used.
+            # Fields are read in order; a value of the wrong kind shows at its use.
             self.add("lines", line.number, line.label, f"a field has an impossible value: {error}")
             return None
         self.seen.append(seen)
@@ -144,7 +144,7 @@ def verify(
     files that it keeps.
 
     Raises:
-        StoreError: the plan lacks what a plan of this version has.
+        StoreError: the plan is incomplete.
     """
     findings = _Findings(Intent.of(plan, environments, lock_hashes or {}), known)
     # The sum needs outcomes only; points that are wrong must not stop it.

@@ -31,7 +31,7 @@ _TELLING_SAMPLES = 3
 
 @dataclass(frozen=True)
 class Seen:
-    """What is kept of a record: where it stands in the file and in the plan, and what tells copies apart."""
+    """The kept facts of a record: its place in the file and in the plan, and marks that reveal copies."""
 
     line: int
     record_id: str
@@ -79,7 +79,7 @@ class Seen:
 
     @property
     def group(self) -> tuple[str, int, int]:
-        """What cells share that are compared, and may take turns: problem, block and attempt."""
+        """The common properties of cells that are compared, and may take turns: problem, block and attempt."""
         return self.problem, self.block, self.attempt
 
     @property
@@ -89,7 +89,7 @@ class Seen:
 
 
 Found = Iterator[tuple[int | None, str]]
-"""Breaches: the line of the record that is to blame, or ``None`` for the run as a whole, and what was found."""
+"""Violations: the line of the faulty record, or ``None`` for the run as a whole, and the finding."""
 
 
 def plan(_seen: Sequence[Seen], intent: Intent) -> Found:
@@ -100,7 +100,7 @@ def plan(_seen: Sequence[Seen], intent: Intent) -> Found:
 
 
 def sequence(seen: Sequence[Seen], intent: Intent) -> Found:
-    """Records follow the seeded order; what is measured again may stand anywhere after its first time.
+    """Records follow the seeded order; repetitions may come anywhere after the first time.
 
     Units that other machines carried out may follow each other in any order. Inside each the order is the plan's, and
     all of it was measured on one machine. Ways that are only looked at, and not compared, have no order: the promising
@@ -159,7 +159,7 @@ def complete(seen: Sequence[Seen], intent: Intent) -> Found:
 
 
 def account(_seen: Sequence[Seen], intent: Intent) -> Found:
-    """Planned cells are distinct, skipped ones are distinct and have reasons, and none is both."""
+    """Planned cells are distinct, skipped ones are distinct and have reasons, and the two do not overlap."""
     planned = [entry["label"] for entry in intent.plan["cells"]]
     skipped = [label for entry in intent.plan["skipped"] for label in labels(entry["cells"])]
     for name, listed in (("planned", planned), ("skipped", skipped)):
@@ -192,7 +192,7 @@ def duplicates(seen: Sequence[Seen], _intent: Intent) -> Found:
 
 
 def rerun(seen: Sequence[Seen], intent: Intent) -> Found:
-    """Second attempts come after a noisy first one of their group, and none is missing where the profile asks."""
+    """Second attempts come after a noisy first one of their group, and are complete if the profile asks for them."""
     groups: dict[tuple[str, int], list[Seen]] = defaultdict(list)
     for item in seen:
         groups[item.problem, item.block].append(item)
@@ -236,7 +236,7 @@ def reference(seen: Sequence[Seen], _intent: Intent) -> Found:
 
 
 def clock(seen: Sequence[Seen], intent: Intent) -> Found:
-    """Starts are in order, and no process starts before the ones above it have ended, but for its own group.
+    """Starts are in order, and no process starts before the ones above it have ended, except within its group.
 
     Each machine has its own clock.
     """
@@ -245,7 +245,7 @@ def clock(seen: Sequence[Seen], intent: Intent) -> Found:
     for item in seen:
         by_host[item.host].append(item)
     for host, items in by_host.items():
-        # Units of another machine stand in the order in which they were merged.
+        # Units of another machine are in the order of merging.
         yield from _clock(sorted(items, key=_unit_start(items)) if host else items, shared)
 
 
@@ -287,7 +287,7 @@ def _clock(seen: Sequence[Seen], shared: bool) -> Found:
 
 
 def versions(_seen: Sequence[Seen], intent: Intent) -> Found:
-    """Lock files are those that the environments name; runs of earlier versions keep none of what lies in a project."""
+    """Lock files are the ones that the environments name; runs of earlier versions keep no files of a project."""
     for facts in intent.environments.values():
         named = facts.get("lock_hashes", {})
         for name, stated in named.items() if isinstance(named, Mapping) else ():
@@ -304,7 +304,7 @@ CHECKS = {
 
 
 def _digest(record: Record) -> str:
-    """What two records share only when one is a copy of the other; empty when there are too few samples to tell."""
+    """A fingerprint that two records share only if one is a copy of the other; empty if there are too few samples."""
     loops = [(point.solve.ns, point.gradient.ns) for point in record.points]
     if sum(len(samples) for pair in loops for samples in pair) < _TELLING_SAMPLES:
         return ""

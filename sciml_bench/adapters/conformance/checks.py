@@ -14,11 +14,11 @@ from sciml_bench.adapters.base import Gradient, Program, Solution
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import GRADIENT, SOLVE, Task
 
-# What one conformance check found.
+# Result of one conformance check.
 
 
 class Status(StrEnum):
-    """How a check ended. A cell that the adapter refuses, with a reason, is neither right nor wrong."""
+    """Outcome of a check. A cell that the adapter refuses, with a reason, is neither right nor wrong."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -27,7 +27,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One check of one cell; ``message`` says what was measured, or what is wrong."""
+    """One check of one cell; ``message`` gives the measured value, or the error."""
 
     cell: str
     name: str
@@ -49,7 +49,7 @@ FAILURES = (Outcome.MAX_STEPS, Outcome.STEP_UNDERFLOW, Outcome.NONFINITE)
 
 
 class CheckFailed(Exception):
-    """An adapter does not do what it must; the message says what it did."""
+    """Raised when an adapter fails a conformance check."""
 
 
 def perform(tasks: dict[str, Task], build: Build) -> Iterator[Result]:
@@ -75,7 +75,7 @@ def _result(name: str, run: Callable[[], str]) -> Result:
     except CheckFailed as error:
         return name, Status.FAILED, str(error)
     except SolverFailure as error:
-        # The build is asked for every check: a refusal at build time is a reason, not an error.
+        # Every check asks for a build: a refusal at build time is a reason, not an error.
         status = Status.REFUSED if error.outcome is Outcome.UNSUPPORTED else Status.FAILED
         return name, status, f"{error.outcome}: {error}"
     except Exception as error:

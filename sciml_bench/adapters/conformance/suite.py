@@ -19,7 +19,7 @@ from sciml_bench.adapters.registry import missing
 from sciml_bench.record.task import DEFAULT_SAVING, Cell, Numbers, Point, Reference, Sampling, Task
 
 TIMEOUT_S = 300.0
-#: Fixed-step methods get about so many steps a time span, whatever their order.
+#: Steps over the time span for fixed-step methods of any order, roughly.
 FIXED_STEPS = 400
 _PROBLEMS = {
     "nonstiff": problems.NONSTIFF,
@@ -31,7 +31,7 @@ _PROBLEMS = {
 
 @dataclass(frozen=True)
 class Case:
-    """One cell to check: its tasks by the name of what is checked on them, and why it cannot run, if so."""
+    """One cell to check: its tasks by the name of the checked quantity, and why it cannot run, if so."""
 
     cell: Cell
     tasks: dict[str, Task]

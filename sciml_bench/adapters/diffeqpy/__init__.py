@@ -15,7 +15,7 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# What diffeqpy can do. Imports nothing of it, nor of Julia.
+# Capabilities of diffeqpy, without importing it or Julia.
 
 PART = "diffeqpy"
 
@@ -32,8 +32,8 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
 def lacking(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return why diffeqpy cannot run here, with the fix; ``None`` when it can. Reads files only, starts nothing.
 
-    When it is imported, diffeqpy installs what it does not find: a Julia by that name, and packages that the project
-    does not name itself. Neither may happen in a worker.
+    On import, diffeqpy installs anything missing: a Julia by that name, and packages that the project does not name
+    itself. Neither may happen in a worker.
     """
     reason = installation.lacking(environment)
     found = None if reason else installation.found(environment)
@@ -49,7 +49,9 @@ def lacking(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What a worker's environment must hold: as for Julia, and Julia on ``PATH``, or diffeqpy installs another one."""
+    """Environment variables of a worker: as for Julia, and Julia on ``PATH``, because diffeqpy installs another one
+    otherwise.
+    """
     found = installation.found(environment)
     if found is None:
         return {}

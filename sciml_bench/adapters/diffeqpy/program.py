@@ -29,7 +29,7 @@ julia: Any = juliacall.__dict__["Main"]
 
 MAX_STEPS = 1_000_000
 
-# How each method is made with a Python function. The solver's dual numbers do not pass through functions of Python's
+# Methods by name, each made with a Python function. The solver's dual numbers do not pass through functions of Python's
 # module math, so that its Jacobians are finite differences, as of any function that only computes with numbers.
 METHODS: dict[str, Callable[[bool], Any]] = {
     "tsit5": lambda _python: ode.Tsit5(),
@@ -42,7 +42,7 @@ OUTCOMES = {
     "DtNaN": Outcome.NONFINITE,
     "Unstable": Outcome.NONFINITE,
 }
-"""What a return code of SciMLBase stands for; any other is a step that became too small."""
+"""The outcome of a return code of SciMLBase; any other code is a step that became too small."""
 
 _LONGEST_MESSAGE = 1500
 _NUMBERS = itertools.count()
@@ -58,7 +58,7 @@ class Inputs(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """Julia's solution of each segment up to the last one, or to the one that failed; what it raised, if it did."""
+    """Julia's solution of each segment up to the last one, or up to the failed one and its exception."""
 
     solutions: list[Any]
     raised: Exception | None
@@ -180,7 +180,7 @@ def _succeeded(solution: Any) -> bool:
 
 
 def _failure(error: Exception) -> Exception:
-    """What an exception in a solve stands for.
+    """The failure behind an exception in a solve.
 
     Where an array would hold an infinite number or none, Python's functions of numbers raise, and some of Julia's.
     """

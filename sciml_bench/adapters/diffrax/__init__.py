@@ -9,7 +9,7 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# What Diffrax can do. Imports nothing of JAX.
+# Capabilities of Diffrax, without importing JAX.
 
 EXPLICIT = (
     Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True, interpolant=4),
@@ -62,9 +62,9 @@ def recipes(facts: Facts) -> tuple[Recipe, ...]:
     "How to choose a solver": Tsit5 is "a good general-purpose solver", "if you need accurate solutions at tight
     tolerances then try Dopri8", "for stiff problems then try the Kvaerno3, Kvaerno4, Kvaerno5 family"; its author
     recommends Kvaerno5 for stiff problems in general. The page on adjoints recommends ForwardMode and, "for most
-    problems the preferred technique", RecursiveCheckpointAdjoint, and not BacksolveAdjoint and DirectAdjoint. "Your
-    entire computation should be wrapped in a single jax.jit": there is no other mode. Its table of solvers has ``Heun``
-    among those for equations with noise in the sense of Stratonovich.
+    problems the preferred technique", RecursiveCheckpointAdjoint, not BacksolveAdjoint and DirectAdjoint. "Your entire
+    computation should be wrapped in a single jax.jit": this is the only mode. Its table of solvers has ``Heun`` among
+    those for equations with noise in the sense of Stratonovich.
     """
     gradient = by_size(facts, "forward", "checkpointed")
     explicit, implicit = (Recipe(method, gradient, "compiled") for method in ("tsit5", "kvaerno5-chord"))

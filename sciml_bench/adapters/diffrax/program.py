@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-# Diffrax's guide to comparing it with others: run-time checks of arguments off. What they would check is checked
-# here, and a program with checks calls back into Python, which also keeps it out of JAX's compilation cache.
+# Diffrax's guide to comparing it with others: run-time checks of arguments off. Equivalent checks run here, and a
+# program with checks calls back into Python, which also keeps it out of JAX's compilation cache.
 os.environ.setdefault("EQX_ON_ERROR", "nan")
 
 import diffrax
@@ -29,15 +29,15 @@ from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task, Training
 
 N_REPORT = 3
-"""What Diffrax says of a solve: status, steps, accepted steps."""
+"""Diffrax's report of a solve: status, steps, accepted steps."""
 
 
 Arguments = tuple[Any, ...]
-"""What the right-hand side takes after t and y: the parameters, then each network as an Equinox module."""
+"""The arguments of the right-hand side after t and y: the parameters, then each network as an Equinox module."""
 
 
 class Values(NamedTuple):
-    """What one solve depends on, inside the compiled function, and what the loss has besides."""
+    """The inputs of one solve inside the compiled function, and further inputs of the loss."""
 
     y0: jax.Array
     p: jax.Array
@@ -149,7 +149,7 @@ class DiffraxProgram(Program):
         return values[: -reports.size], reports
 
     def _by_time(self, values: FloatArray) -> FloatArray:
-        """States at the saved times, those of all trajectories side by side, (n_times, batch * n_states)."""
+        """States at the saved times, with all trajectories side by side, (n_times, batch * n_states)."""
         numbers = self._numbers
         ys = values.reshape(numbers.batch, len(numbers.save_times), numbers.n_states)
         return ys.transpose(1, 0, 2).reshape(len(numbers.save_times), -1)
@@ -211,13 +211,13 @@ class DiffraxProgram(Program):
         return self._right_hand_side(t, z * self._scale, (named, *networks)) / self._scale
 
     def _solve(self, inputs: jax.Array) -> jax.Array:
-        # Without a gradient every adjoint is the same plain loop, but for DirectAdjoint, whose loop costs more.
+        # Without a gradient every adjoint is the same plain loop, except DirectAdjoint, whose loop costs more.
         values = self._values(inputs[:-2], inputs[-2:])
         solved = self._integrated(self._integrate, values, "checkpointed", solvers.MAX_STEPS)
         return jnp.concatenate([solved.ys.ravel(), solved.report.ravel()])
 
     def _gradient(self, inputs: jax.Array, most: int) -> jax.Array:
-        """The gradient, the loss and the report, with at most so many steps."""
+        """The gradient, the loss and the report, with at most ``most`` steps."""
         sensitivity = self._cell.sensitivity
         integrate = self._integrate_scaled if sensitivity == "backsolve" else self._integrate
 
@@ -251,13 +251,13 @@ class DiffraxProgram(Program):
         return y0.ravel(), jnp.sum(penalty)
 
     def _rhs_arguments(self, p: jax.Array) -> Arguments:
-        """What the right-hand side takes after t and y: the named parameters, and the networks that it uses."""
+        """The arguments of the right-hand side after t and y: the named parameters, and the networks that it uses."""
         named, *networks = self._arguments(p)
         used = getattr(self._source, "RHS_NETWORKS", range(len(networks)))
         return (named, *(networks[i] for i in used))
 
     def _integrated(self, integrate: Integrate, values: Values, sensitivity: str, most: int) -> Solved:
-        """One solve, or of a batch all of them in one loop, each with steps of its own."""
+        """One solve, or all solves of a batch in one loop, each with its own steps."""
         controls = getattr(self._source, "controls", None)
         given = self._given or ()
         if self._numbers.batch == 1:
@@ -265,7 +265,7 @@ class DiffraxProgram(Program):
             return integrate(values._replace(controls=driven_by), sensitivity, most)
         y0 = values.y0.reshape(self._numbers.batch, -1)
         if controls is not None:
-            # Each trajectory is driven by a path of its own.
+            # Each trajectory has its own driving path.
             def driven(start: jax.Array, *given: jax.Array) -> Solved:
                 return integrate(values._replace(y0=start, controls=controls(*given)), sensitivity, most)
 
@@ -289,9 +289,9 @@ class DiffraxProgram(Program):
     def _integrate_scaled(self, values: Values, sensitivity: str, most: int) -> Solved:
         """Integrate z = y / atol_scale, with parameters in units of their nominal size.
 
-        The state of the adjoint equation has y, its adjoint and the parameters' gradient as parts, for which the
-        controller takes one tolerance only. In scaled terms one is right: for y the problem's own, for the adjoints
-        that of the loss over a typical y, or a typical parameter.
+        The state of the adjoint equation has y, its adjoint and the parameters' gradient as parts, and the controller
+        takes only one tolerance for all of them. In scaled terms one is right: the problem's own for y, and for the
+        adjoints the tolerance for the loss over a typical y, or a typical parameter.
         """
         scaled = values._replace(y0=values.y0 / self._scale, p=values.p / self._p_scale)
         terms = diffrax.ODETerm(self._scaled_right_hand_side)
@@ -339,7 +339,7 @@ def _named(name: str, function: Callable[..., jax.Array]) -> Callable[..., jax.A
 
 
 def _statistics(reports: FloatArray) -> dict[str, float]:
-    """Counts of the one trajectory, or of a batch those of the one that takes most steps, and what the others take."""
+    """Counts of the trajectory, or for a batch of the one with the most steps, and the counts of the others."""
     n_steps, n_accepted = (int(number) for number in reports[int(np.argmax(reports[:, 1])), 1:])
     counts: dict[str, float] = {"n_steps": n_steps, "n_accepted": n_accepted, "n_rejected": n_steps - n_accepted}
     if len(reports) == 1:
@@ -348,7 +348,7 @@ def _statistics(reports: FloatArray) -> dict[str, float]:
 
 
 def _trajectories(reports: FloatArray) -> Trajectories | None:
-    """What became of each trajectory of a batch."""
+    """The outcome of each trajectory of a batch."""
     if len(reports) == 1:
         return None
     failed = tuple((int(index), outcome(int(reports[index, 0]))) for index in np.flatnonzero(reports[:, 0]))

@@ -15,7 +15,7 @@ _ADJOINTS = {
     "backsolve": "diffrax.BacksolveAdjoint()",
 }
 _MAX_STEPS, _KEPT_STEPS, _KEPT_NUMBERS = 2**16, 4096, 2**23
-"""Steps of a solve; those that are kept for a gradient, where so many numbers can be: see ``solvers.py``."""
+"""Steps of a solve; steps kept for a gradient if they hold at most this many numbers: see ``solvers.py``."""
 _ROOT_FINDERS = {"newton": "Newton", "chord": "Chord"}
 
 

@@ -32,7 +32,7 @@ from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import DEFAULT_SAVING, LANDING, Numbers
 
-# What Diffrax says when a solve fails, as typed outcomes.
+# Typed outcomes of failed solves in Diffrax.
 
 _KNOWN = (
     ("max_steps_reached", Outcome.MAX_STEPS, "the maximum number of steps was reached"),
@@ -64,12 +64,12 @@ def status(result: diffrax.RESULTS) -> jax.Array:
 
 
 def outcome(code: int) -> Outcome:
-    """The outcome that a status other than success stands for."""
+    """The outcome of a status other than success."""
     return _meaning(code)[0]
 
 
 def check(code: int, n_steps: int, n_failed: int = 1, trajectories: Trajectories | None = None) -> None:
-    """Raise the typed failure that a status stands for, of the first of so many failed trajectories of a batch."""
+    """Raise the typed failure of a status, for the first of ``n_failed`` failed trajectories of a batch."""
     if code == 0:
         return
     kind, reason = _meaning(code)
@@ -88,15 +88,15 @@ KEPT_STEPS = 4096
 """Diffrax's own bound. With as many checkpoints as steps nothing is solved twice, and nothing is decided about it: a
 gradient of Lotka-Volterra takes 1.2 ms in the place of 2.3, one of spiral-node 0.37 in the place of 0.64."""
 
-# What that may take: every checkpoint has about four vectors of the size of the state.
+# Memory for that: every checkpoint has about four vectors of the size of the state.
 _KEPT_BYTES = 2**28
 _BYTES_PER_STATE = 4 * 8
 
 # A loop that is differentiated directly costs time in proportion to its bound, so it keeps the library's default.
 MAX_STEPS_DISCRETE = 4096
 
-# A step that an implicit method's controller would make smaller than this part of the time span is a failed solve.
-# Below every sensible step, it ends at once what would else be tried up to the last step, at length. Explicit methods
+# A step that an implicit method's controller would make smaller than this part of the time span is a failed solve. It
+# lies below every sensible step, and ends early a solve that would go through all steps to no avail. Explicit methods
 # do without: their steps are cheap, and the check is not.
 SMALLEST_STEP = 1e-30
 
@@ -151,7 +151,7 @@ def step(method: str, numbers: Numbers, rtol: jax.Array) -> jax.Array | None:
 def controller(
     method: str, numbers: Numbers, rtol: jax.Array, atol: jax.Array, saving: str = DEFAULT_SAVING
 ) -> diffrax.AbstractStepSizeController:
-    """The step size controller; it steps to just before and goes on just after each breakpoint.
+    """The step size controller; it steps to just before each breakpoint and continues just after it.
 
     "Stepping exactly to certain times can be useful if you want to ensure that your solution is highly accurate at that
     exact time point -- by default Diffrax will adaptively step wherever it likes, and then interpolate": so its page on
@@ -194,7 +194,7 @@ def adjoint(sensitivity: str, most: int) -> tuple[diffrax.AbstractAdjoint, int]:
     raise ValueError(f"the diffrax adapter has no sensitivity '{sensitivity}'")
 
 
-# Gradients with a bound on the steps that holds for most problems, and with a larger one where it does not.
+# Gradients with a bound on the steps that holds for most problems, and a larger bound for the rest.
 
 Compiled = Callable[[jax.Array], jax.Array]
 
@@ -209,8 +209,8 @@ class Inputs(NamedTuple):
 class Gradients:
     """The compiled gradients of a program, that with the smallest bound first.
 
-    ``ran_out`` says whether an output is that of a solve which its bound ended. It is asked at the first call of each
-    tolerance; later calls are checked when they are read, since another theta may need more steps.
+    ``ran_out`` says whether the bound ended an output's solve. The first call at each tolerance asks it; later calls
+    are checked when they are read, since another theta may need more steps.
     """
 
     def __init__(self, compiled: Sequence[Compiled], ran_out: Callable[[jax.Array], bool]):
@@ -226,7 +226,7 @@ class Gradients:
         return output
 
     def complete(self, output: jax.Array) -> jax.Array:
-        """The output, or, where it is the last one and its bound ended the solve, that with the large bound."""
+        """The output; the output with the large bound, if it is the last one and its bound ended the solve."""
         if self._last is None or output is not self._last[1] or not self._ran_out(output):
             return output
         inputs, largest = self._last[0], self._compiled[-1]

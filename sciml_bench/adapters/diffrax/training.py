@@ -1,10 +1,10 @@
 """Training with Optax: the solve, its gradient and the step of the optimiser inside one ``jax.jit``.
 
-Theta is one flat array, as everywhere in this adapter: the optimisers treat every component alike, so that the numbers
-are those of a tree of modules, and a step has fewer arrays to pass in and out. Theta and the optimiser's state are
-donated: their memory becomes that of the new ones. Not while a step may have to be taken again: the gradient keeps
-every step of the solver, as far as its bound allows. Where a solve needs more, the step of the training is taken again,
-within its time, and all later ones are taken with the larger bound.
+Theta is one flat array, as everywhere in this adapter: the optimisers treat every component equally, so that the
+numbers equal those for a tree of modules, and a step has fewer arrays to pass in and out. Theta and the optimiser's
+state are donated: the new ones reuse their memory. Not while a step may have to be taken again: the gradient keeps
+every step of the solver, within its bound. If a solve needs more, the step of the training is taken again, within its
+time, and all later ones are taken with the larger bound.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Differentiate = Callable[[jax.Array], jax.Array]
 
 
 class DiffraxTrainer(Trainer):
-    """``inputs`` are those of a gradient at the first theta.
+    """``inputs`` are the inputs of a gradient at the first theta.
 
-    ``gradients`` are the same gradient with larger and larger bounds on the steps of the solver; ``ran_out`` says
-    whether an output is that of a solve which its bound ended, and ``read`` makes sense of an output.
+    ``gradients`` are the same gradient with growing bounds on the steps of the solver; ``ran_out`` says whether the
+    bound ended an output's solve, and ``read`` decodes an output.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How long JAX took to trace, to lower and to compile, and what it found compiled, from its own monitoring events."""
+"""Times that JAX took to trace, to lower and to compile, and cache hits, from its own monitoring events."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _CACHE_HIT = "/jax/compilation_cache/cache_hits"
 
 
 class CompileTimes:
-    """Collects the durations of the named outermost functions. What is compiled within a trace counts as tracing."""
+    """Collects the durations of the named outermost functions. Compilation within a trace counts as tracing."""
 
     def __init__(self, functions: Collection[str]):
         self.ns: dict[str, int] = {}
-        # The tracer reports a function's own name, the compiler that of the module made of it.
+        # The tracer reports a function's own name, the compiler the name of the module made of it.
         self._functions = {*functions, *(f"jit({name})" for name in functions)}
         jax.monitoring.register_event_duration_secs_listener(self._listen)
 
@@ -36,7 +36,7 @@ class CompileTimes:
 class CacheHits:
     """Counts programs that were found in the persistent compilation cache.
 
-    The duration of a compilation is also reported for those: it is then that of reading them.
+    The duration of a compilation is also reported for cache hits: it is then the time of reading them.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Optax's optimisers by their pinned formulas (see ``Training``).
 
 Optax's Adam adds ``eps`` to the root of the corrected v, and ``eps_root``, 0 by default, under it. Its RMSprop adds
-``eps`` under the root unless told otherwise.
+``eps`` under the root by default.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Batch(NamedTuple):
 class JaxProgram(ModelProgram):
     """The arrays of the module are arguments of the compiled functions, its structure is not.
 
-    In bfloat16 the weights stay in single precision and are cast, with the inputs, where they are used.
+    In bfloat16 the weights stay in single precision and are cast, with the inputs, at each use.
     """
 
     def __init__(self, task: Task):

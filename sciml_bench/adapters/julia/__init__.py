@@ -13,7 +13,7 @@ from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.recipes import by_size, by_work, distinct, other_kind
 from sciml_bench.record.task import LANDING, Cell
 
-# What the Julia side can do. Imports nothing of Julia.
+# Capabilities of the Julia side, without importing Julia.
 
 ADJOINTS = ("interpolating", "gauss", "quadrature", "backsolve")
 PRODUCTS = ("reversediff", "enzyme", "zygote")
@@ -55,18 +55,18 @@ def _parts(cell: Cell) -> Iterator[str]:
 
 
 _SMALL = 50
-"""Up to so many states a Rosenbrock method, beyond them one of many steps: SciML's guide says "small" and "large"."""
+"""Rosenbrock methods up to this many states, multistep methods beyond them: SciML's guide says "small" and "large"."""
 
 
 def recipes(facts: Facts) -> tuple[Recipe, ...]:
     """SciML's guides, gradients by the one rule.
 
     Stiff systems: Rosenbrock23 or Rodas5P for small ones, FBDF and QNDF for large ones. Non-stiff: "Tsit5 is the
-    go-to", "Vern9 for high accuracy". Gradients: "ForwardDiffSensitivity is the fastest for small numbers of parameters
-    (< 100)"; else "GaussAdjoint should be generally preferred", with ReverseDiffVJP(true) "the most efficient after
-    Enzyme" for functions that mutate and have no branches; it also "works well for small Lux neural networks", which
-    those of our problems are; "using ``ZygoteVJP`` is faster than other vjp choices for larger neural networks". What
-    SciML does unless it is told otherwise, a switch of methods and a sensitivity by size, is none of the cells.
+    go-to", "Vern9 for high accuracy". Gradients: "ForwardDiffSensitivity is the fastest for small numbers of
+    parameters (< 100)"; else "GaussAdjoint should be generally preferred", with ReverseDiffVJP(true) "the most
+    efficient after Enzyme" for functions that mutate and have no branches; it also "works well for small Lux neural
+    networks", like the networks of our problems; "using ``ZygoteVJP`` is faster than other vjp choices for larger
+    neural networks". SciML's default, a switch of methods and a sensitivity by size, is not a cell.
     """
     gradient = by_size(facts, "forward", "gauss-reversediff")
     further = by_size(facts, "gauss-reversediff", "gauss-zygote" if facts.n_weights else "forward")

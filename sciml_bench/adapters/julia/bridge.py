@@ -1,4 +1,4 @@
-"""What programs in Julia have in common: what they tell of their calls, and of failures."""
+"""Shared parts of programs in Julia: reports of calls, and failures."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Bridged(Program):
 
 
 class JuliaException(Exception):
-    """An exception of Julia that stands for no known failure; the message is Julia's own."""
+    """A Julia exception without a known outcome; the message is Julia's own."""
 
 
 def raised(failure: Any, n_steps: tuple[int, ...] = ()) -> Exception:
-    """The exception that stands for a ``Failure`` of the Julia package, which holds an outcome and a message.
+    """The exception for a ``Failure`` of the Julia package, which holds an outcome and a message.
 
-    ``n_steps`` are those of each trajectory of a batch, told where all of them were tried.
+    ``n_steps`` are the steps of each trajectory of a batch, if all of them were tried.
     """
     outcome, message = str(failure.outcome), str(failure.message)
     failed = tuple((int(index), Outcome(str(one))) for index, one in failure.trajectories)

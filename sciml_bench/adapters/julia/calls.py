@@ -1,4 +1,4 @@
-"""What Julia's own clock and project tell, alike for programs of solvers and of models. Imports nothing of Julia."""
+"""Reports of Julia's own clock and project, for programs of solvers and of models. Imports nothing of Julia."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from sciml_bench.adapters.julia.installation import fingerprint
 
 LOOKUP_NS = 500_000
 """Julia's clock of compiling also runs while it looks up code that it has, as for each function pointer on a compiled
-tape of ReverseDiff: some microseconds, and up to 60 in one call of some ten thousand, where the look-up is interrupted.
-To compile a function takes milliseconds; 30 to 120 microseconds where it is found to be constant, without code."""
+tape of ReverseDiff: some microseconds, and up to 60 in one call of some ten thousand, where the look-up is
+interrupted. To compile a function takes milliseconds; 30 to 120 microseconds if it turns out to be constant,
+without code.
+"""
 
 
 class Calls:
-    """Counts what was compiled in calls whose outputs have been read: nanoseconds by kind, and how many calls."""
+    """Counts compilations in calls whose outputs have been read: nanoseconds by kind, and how many calls."""
 
     def __init__(self) -> None:
         self.compiling = 0
@@ -28,7 +30,6 @@ class Calls:
         self.compiling += output.compile_ns > LOOKUP_NS
 
     def phases_ns(self) -> dict[str, int]:
-        """As ``Program.phases_ns`` tells it."""
         return {f"{kind}_compile": ns for kind, ns in self._compile_ns.items()}
 
 
@@ -38,5 +39,5 @@ def inside(output: Any) -> Inside:
 
 
 def project_fingerprint() -> str:
-    """What tells the project that this process started with from others."""
+    """Fingerprint of the project that this process started with."""
     return fingerprint(Path(os.environ["PYTHON_JULIACALL_PROJECT"]))

@@ -1,4 +1,4 @@
-"""Which Julia and which project the workers start with, as ``sciml-bench julia setup`` recorded them.
+"""The Julia and the project that workers start with, as ``sciml-bench julia setup`` recorded them.
 
 Workers never look for Julia and never resolve a package: both are fixed before they start. The variables
 ``PYTHON_JULIACALL_EXE`` and ``PYTHON_JULIACALL_PROJECT`` together win over the record, as they do for juliacall itself.
@@ -30,7 +30,7 @@ class ManifestError(Exception):
 
 
 def package_versions(project: Path) -> dict[str, str]:
-    """Version by name of every package that a project resolves to; that of a standard library is empty.
+    """Version by name of every package that a project resolves to; empty for a standard library.
 
     Raises:
         ManifestError: there is no such project, or it has no readable manifest.
@@ -59,7 +59,7 @@ def direct_dependencies(project: Path) -> frozenset[str]:
 
 
 def fingerprint(project: Path) -> str:
-    """What tells the resolved versions of one project from those of another, and says nothing of the machine.
+    """Fingerprint of a project's resolved versions, independent of the machine.
 
     Raises:
         ManifestError: there is no such project.
@@ -77,7 +77,7 @@ def _path(project: Path) -> Path:
 CURE = "run: sciml-bench julia setup"
 PACKAGE = "SciMLBench"
 OLDEST_JULIA = (1, 10, 3)
-"""What juliacall works with: 1.10.1 and 1.10.2 crash on Linux."""
+"""The oldest Julia that works with juliacall: 1.10.1 and 1.10.2 crash on Linux."""
 
 _EXECUTABLE, _PROJECT, _DEPOT = "PYTHON_JULIACALL_EXE", "PYTHON_JULIACALL_PROJECT", "JULIA_DEPOT_PATH"
 _SCHEMA = 1
@@ -91,8 +91,8 @@ class Installation:
     """A Julia and a project in which :data:`PACKAGE` and PythonCall are installed.
 
     ``depot`` is the value of ``JULIA_DEPOT_PATH``, empty for Julia's own default. ``version`` is Julia's,
-    ``precompile_s`` how long precompiling took. ``parts`` says what was tried after it: empty text for a part that
-    works, else Julia's message. What came from environment variables alone has neither version nor parts.
+    ``precompile_s`` how long precompiling took. ``parts`` maps each part tried after it to Julia's message, empty if
+    the part works. An installation from environment variables alone has neither version nor parts.
     """
 
     executable: str
@@ -108,7 +108,7 @@ class Installation:
 
 
 def record_path(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the record is: ``SCIML_BENCH_JULIA``, or in the user's data folder."""
+    """Path of the record: ``SCIML_BENCH_JULIA``, or in the user's data folder."""
     told = environment.get("SCIML_BENCH_JULIA")
     return Path(told) if told else data_folder(environment) / "julia.json"
 
@@ -205,7 +205,7 @@ def juliacall_version() -> str:
 
 
 def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What a worker's environment must hold so that juliacall starts this Julia and resolves nothing."""
+    """Environment variables with which juliacall starts this Julia and resolves nothing."""
     installation = found(environment)
     return {} if installation is None else worker_variables(installation)
 
@@ -230,8 +230,8 @@ def worker_variables(installation: Installation) -> dict[str, str]:
 def locks() -> dict[str, str]:
     """The manifest of the project that workers load, by the name that a run keeps it under; none without a project.
 
-    Where packages lie on this machine is left out: ``Pkg.instantiate`` finds those that are registered, and the suite's
-    own is part of every checkout.
+    Paths of packages on this machine are left out: ``Pkg.instantiate`` finds registered packages, and the suite's own
+    is part of every checkout.
     """
     try:
         installation = found()
@@ -251,10 +251,10 @@ def refused_part(part: str) -> str | None:
     return f"{part} did not work when this Julia was set up: {message}" if message else None
 
 
-# Optional parts of a Julia installation: packages that the suite's own does not depend on, added when asked for.
+# Optional parts of a Julia installation: packages that the suite's own does not depend on, added on request.
 
 OPTIONAL = {"simplechains": ("SimpleChains",), "diffeqpy": ("OrdinaryDiffEq", "OrdinaryDiffEqDefault")}
-"""The packages behind each part, by the name that ``julia setup --with`` takes, which is that of an adapter."""
+"""The packages behind each part, by the name that ``julia setup --with`` takes, the name of an adapter."""
 
 
 def lacking_part(part: str, environment: Mapping[str, str] = os.environ) -> str | None:
@@ -276,12 +276,12 @@ def absence(part: str, there: Container[str]) -> str | None:
 
 
 def cure(part: str) -> str:
-    """What adds a part."""
+    """The command that adds a part."""
     return f"{CURE} --with {part}"
 
 
 def present(project: Path) -> tuple[str, ...]:
-    """The optional parts whose packages a project has; none where it was never resolved."""
+    """The optional parts whose packages a project has; empty if it was never resolved."""
     try:
         versions = package_versions(project)
     except ManifestError:

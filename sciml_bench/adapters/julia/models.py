@@ -1,4 +1,4 @@
-"""What the programs of models in Julia share: they hand batches to a module of Julia, and read its results."""
+"""Shared parts of the programs of models in Julia: they hand batches to a module of Julia, and read its results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class JuliaModelProgram(Bridged, ModelProgram):
         super().__init__(task)
         self.bench, slots = bench, self.learning.slots
         named = ([s.layer for s in slots], [s.kind for s in slots], [s.role for s in slots], [s.shape for s in slots])
-        # How many numbers a one-hot label has; 0 where the loss takes none.
+        # Length of a one-hot label; 0 if the loss takes none.
         classes = self.learning.data.classes if self.learning.loss == "cross_entropy" else 0
         try:
             self.network = self.build_network(task, named, classes)
@@ -119,5 +119,5 @@ class JuliaModelTrainer(ModelTrainer):
 
 
 def neutral(array: Any) -> np.ndarray:
-    """An array of Julia, whose last axis is that of the samples, with the samples first."""
+    """An array of Julia, whose last axis counts samples, with the samples first."""
     return array.to_numpy(copy=True).T

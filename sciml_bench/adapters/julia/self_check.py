@@ -1,6 +1,6 @@
-"""Tries the parts of a Julia installation: a solve and, but for SUNDIALS, a gradient each, in a process of its own.
+"""Tries the parts of a Julia installation: a solve and (except for SUNDIALS) a gradient each, in a separate process.
 
-Optional parts that are adapters of models are tried where they were added, by the gradient of a small one.
+Optional parts that are adapters of models are tried, once added, by the gradient of a small model.
 
 As a module it is that process: a task as JSON on standard input, one JSON object on standard output.
 """
@@ -46,7 +46,7 @@ _LONGEST_MESSAGE = 300
 
 
 def parts(installation: Installation, environment: Mapping[str, str], say: Callable[[str], None]) -> dict[str, str]:
-    """What came of each part: empty text where it works, else a message. Without the required part it ends there."""
+    """Result of each part: empty if it works, otherwise a message. Ends early if the required part fails."""
     found: dict[str, str] = {}
     for part, cell in [*PARTS.items(), *((part, None) for part in _models(installation))]:
         say(f"trying {part}: {'/'.join(cell or (MODEL,))} …")
@@ -128,7 +128,7 @@ def _try(task: str, installation: Installation, environment: Mapping[str, str]) 
 
 
 def main() -> None:
-    """Build the task's program, solve and differentiate once, and tell what came of it."""
+    """Build the task's program, solve and differentiate once, and report the result."""
     text = sys.stdin.read()
     # Julia comes before NumPy and all else.
     program = importlib.import_module(json.loads(text)["program"].partition(":")[0])
@@ -169,7 +169,7 @@ def _compared(found: Any, task: Task) -> str:
 
 
 def _slopes(gradient: Any, task: Task) -> tuple[Any, Any]:
-    """What a model's gradient, and what its reference says of the loss along the reference's directions."""
+    """A model's gradient, and its reference's slopes of the loss along the reference's directions."""
     import numpy as np
 
     from sciml_bench.models.weights import directions

@@ -33,9 +33,9 @@ _GET = "get Julia 1.10 LTS from https://julialang.org/downloads and name it with
 
 
 def find(named: str | None, environment: Mapping[str, str], *, offline: bool, say: Callable[[str], None]) -> str:
-    """The path of a Julia: the one named, that of ``PYTHON_JULIACALL_EXE``, the one on ``PATH``, or juliapkg's.
+    """The path of a Julia: the named one, ``PYTHON_JULIACALL_EXE``, the one on ``PATH``, or juliapkg's.
 
-    What is named must do; what is only found on ``PATH`` and is too old is passed over, and said.
+    A named Julia must work; one found on ``PATH`` that is too old is skipped, with a message.
 
     Raises:
         UsageError: there is none, or the named one is none or too old.
@@ -111,7 +111,7 @@ _KEPT_LINES = 12
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user said: a Julia, a project folder, a depot, whether the network may be used, and optional parts."""
+    """The user's settings: a Julia, a project folder, a depot, whether the network may be used, and optional parts."""
 
     julia: str | None = None
     project: Path | None = None
@@ -121,7 +121,7 @@ class Wishes:
 
 
 def set_up(wishes: Wishes, environment: Mapping[str, str], say: Say) -> Installation:
-    """Find or install Julia, prepare the project, and try it; ``say`` is told every line of progress.
+    """Find or install Julia, prepare the project, and try it; ``say`` gets every line of progress.
 
     Raises:
         UsageError: it cannot be done; the message has the fix.
@@ -162,7 +162,7 @@ def _project_folder(wishes: Wishes, environment: Mapping[str, str]) -> Path:
 
 
 def _depot(wishes: Wishes, environment: Mapping[str, str]) -> str:
-    """The value of ``JULIA_DEPOT_PATH``: what was there stays behind a depot that is named."""
+    """The value of ``JULIA_DEPOT_PATH``: earlier entries follow a named depot."""
     before = environment.get("JULIA_DEPOT_PATH", "")
     if wishes.depot is None:
         first = before.split(os.pathsep)[0]
@@ -170,7 +170,7 @@ def _depot(wishes: Wishes, environment: Mapping[str, str]) -> str:
         return before
     depot = wishes.depot.absolute()
     _check_writable(depot, "the depot", "--depot")
-    # An empty entry stands for Julia's own default ones.
+    # An empty entry means Julia's own default depots.
     return f"{depot}{os.pathsep}{before}"
 
 

@@ -1,4 +1,4 @@
-"""What there is of Julia here, read from files: nothing is started."""
+"""The status of Julia on this machine, read from files: starts nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN = (
 
 @dataclass(frozen=True)
 class Status:
-    """``lacking`` is why Julia cannot run here, with the fix, or ``None``. ``parts`` as in the installation.
+    """``lacking`` says why Julia cannot run here, with the fix, or ``None``. ``parts`` as in the installation.
 
     ``absent`` are the optional parts that were not added, with what adds them.
     """

@@ -14,7 +14,7 @@ _NUMBERS = ("learning_rate", "beta1", "beta2", "epsilon", "decay", "weight_decay
 
 
 class JuliaTrainer(Trainer):
-    """``trainer`` is the package's own; ``read`` makes sense of what a step gives, which is that of a gradient."""
+    """``trainer`` is the package's own; ``read`` decodes the output of a step, which has the form of a gradient."""
 
     def __init__(self, bench: Any, trainer: Any, read: Callable[[Any], Gradient]):
         self._trained, self._theta_vector = bench.trained, bench.theta_vector

@@ -6,11 +6,11 @@ from sciml_bench.adapters.base import NETWORK, Adapter, Cost, Facts, Recipe
 from sciml_bench.adapters.recipes import model_refusal
 from sciml_bench.record.task import CONVENTIONAL
 
-# What the adapter of Keras on TensorFlow can do. Imports nothing of them.
+# Capabilities of the adapter of Keras on TensorFlow, without importing them.
 
 
 def _recipes(facts: Facts) -> tuple[Recipe, ...]:
-    """Where modes are what is compared, also that which nobody would train in."""
+    """If modes are compared, include one that nobody would train in."""
     modes = (
         (
             "graph",

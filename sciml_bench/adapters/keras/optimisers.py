@@ -1,9 +1,9 @@
 """Keras's optimisers by the pinned formulas (see ``Training``).
 
-Two of Keras's own differ from them in where epsilon stands, and are brought to them here: Keras adds it to the root of
-an uncorrected v in Adam ("epsilon hat" of Kingma and Ba, just before section 2.1), and under the root in RMSprop. Its
-numbers are given as tensors where it computes in double precision: Keras would turn a Python number into a single
-precision one first, in which 1 - 0.999 is off by 1.3e-5.
+Two of Keras's optimisers place epsilon differently, and are corrected here: Keras adds it to the root of an
+uncorrected v in Adam ("epsilon hat" of Kingma and Ba, just before section 2.1), and under the root in RMSprop. It gets
+its numbers as tensors when it computes in double precision: Keras would turn a Python number into a single precision
+one first, in which 1 - 0.999 is off by 1.3e-5.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sciml_bench.record.task import Training
 
 
 class _CorrectedEpsilon:
-    """Adam's epsilon times sqrt(1 - beta2^t), which makes Keras's formula that of Kingma and Ba's algorithm 1."""
+    """Adam's epsilon times sqrt(1 - beta2^t), which turns Keras's formula into Kingma and Ba's algorithm 1."""
 
     beta_2: Any
     iterations: Any
@@ -28,7 +28,7 @@ class _CorrectedEpsilon:
         self._epsilon = epsilon
 
     def apply(self, grads: Any, trainable_variables: Any = None) -> Any:
-        """Keras's step. What it adds to the root of the uncorrected v is computed once, not for every variable."""
+        """Keras's step. The term under the uncorrected v is computed once, not for every variable."""
         t = tf.cast(self.iterations + 1, keras.config.floatx())
         self.epsilon = self._epsilon * tf.sqrt(1 - self.beta_2**t)
         return super().apply(grads, trainable_variables)  # type: ignore[misc]

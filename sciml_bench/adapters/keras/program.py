@@ -142,7 +142,7 @@ class KerasProgram(ModelProgram):
         with tf.GradientTape() as tape:
             loss = self.loss_of(labels, self.model(inputs, training=True))
         # The gradient of an embedding is sparse, with a row for every token: Keras's optimisers take squares of these
-        # rows before they add up those of the same token, which is not Adam.
+        # rows before they add up the rows of the same token, which is not Adam.
         return loss, [tf.convert_to_tensor(part) for part in tape.gradient(loss, self.variables)]
 
     @property

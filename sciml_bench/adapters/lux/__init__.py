@@ -7,7 +7,7 @@ from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.recipes import always
 from sciml_bench.record.task import CONVENTIONAL, Cell
 
-# What the adapter of Lux can do. Imports nothing of Julia.
+# Capabilities of the adapter of Lux, without importing Julia.
 
 
 def refusal(cell: Cell, _facts: Facts) -> str | None:

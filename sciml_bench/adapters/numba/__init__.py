@@ -1,4 +1,4 @@
-"""What the adapters that compile with Numba share."""
+"""Shared parts of the adapters that compile with Numba."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numba
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
-# What Numba compiled, in functions that it compiles at their first calls. Imported by programs that use it only.
+# Compilation times of functions that Numba compiles at their first calls. Imported only by programs that use it.
 
 
 class CompileTimes:
-    """How long Numba has compiled, and for how many kinds of arguments, the compiled functions among these."""
+    """Numba's compilation time so far, and its number of specialisations, the compiled functions among these."""
 
     def __init__(self, functions: Iterable[Any]):
         self._functions = [function for function in functions if isinstance(function, Dispatcher)]
@@ -22,7 +22,7 @@ class CompileTimes:
 
     @property
     def ns(self) -> int:
-        """Nanoseconds of all compilations so far, what one needs of another counted once."""
+        """Nanoseconds of all compilations so far, with shared dependencies counted once."""
         return round(self._timer.duration * 1e9) if self._timer.done else 0
 
     @property

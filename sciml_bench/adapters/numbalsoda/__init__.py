@@ -9,7 +9,7 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# What numbalsoda can do. Imports nothing of it.
+# Capabilities of numbalsoda, without importing it.
 
 
 def refusal(_cell: Cell, facts: Facts) -> str | None:
@@ -22,7 +22,7 @@ def refusal(_cell: Cell, facts: Facts) -> str | None:
 
 
 def recipes(facts: Facts) -> tuple[Recipe, ...]:
-    """Its own guide shows lsoda, which finds out by itself what is stiff, and dop853 beside it for what is not."""
+    """Its own guide shows lsoda, which detects stiffness, and dop853 for non-stiff problems."""
     lsoda, dop853 = (Recipe(method, NO_GRADIENT, "compiled") for method in ("lsoda", "dop853"))
     return by_work(facts, (lsoda, dop853), (lsoda,))
 
@@ -35,7 +35,7 @@ ADAPTER = Adapter(
     target="numba",
     program="sciml_bench.adapters.numbalsoda.program:build",
     methods=(
-        # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5 by itself.
+        # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5.
         Method("lsoda", family="multistep", order=5, implicit=True, stiff=True),
         Method("dop853", family="explicit_rk", order=8, implicit=False),
     ),

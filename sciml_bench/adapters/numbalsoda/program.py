@@ -1,8 +1,7 @@
 """Worker side of the numbalsoda adapter.
 
-The library takes one absolute tolerance for all components: that of the component with the smallest one, so that none
-is held less tightly than it asks for. It tells neither steps nor evaluations, and of a failure nothing but that it
-happened.
+The library takes one absolute tolerance for all components: the smallest component's, so that every component is at
+least as accurate as required. It reports neither steps nor evaluations, and failures without a reason.
 """
 
 from __future__ import annotations

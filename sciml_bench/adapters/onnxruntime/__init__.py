@@ -6,7 +6,7 @@ from sciml_bench.adapters.base import INFERENCE, NETWORK, Adapter, Cost, Recipe
 from sciml_bench.adapters.recipes import always, model_refusal
 from sciml_bench.record.task import CONVENTIONAL
 
-# What the adapter of ONNX Runtime can do. Imports nothing of it.
+# Capabilities of ONNX Runtime, without importing it.
 
 ADAPTER = Adapter(
     name="onnxruntime",

@@ -9,7 +9,7 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# What SciPy can do. Imports nothing of SciPy.
+# Capabilities of SciPy, without importing it.
 
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
@@ -31,12 +31,12 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
 
 
 def recipes(facts: Facts) -> tuple[Recipe, ...]:
-    """LSODA first, which finds out by itself whether a problem is stiff; in its older interface, whose loop is Fortran.
+    """LSODA first, which detects stiffness; in its older interface, whose loop is Fortran.
 
     SciPy's guide: "explicit Runge-Kutta methods should be used for non-stiff problems and implicit methods ('Radau',
     'BDF') for stiff problems. Among Runge-Kutta methods, 'DOP853' is recommended for solving with high precision", and
-    "'LSODA' can also be a good universal choice". ``solve_ivp`` takes RK45 unless it is told otherwise. Where Numba is
-    missing, or a problem is not for it, the next one is the best.
+    "'LSODA' can also be a good universal choice". ``solve_ivp`` takes RK45 by default. Without Numba, or on a problem
+    that does not suit it, the next one is the best.
     """
     implicit = (Recipe("radau", "forward", "eager"), Recipe("bdf", "forward", "eager"))
     further = by_work(facts, (Recipe("dop853", "forward", "eager"),), implicit)
@@ -63,9 +63,9 @@ ADAPTER = Adapter(
         Method("dop853", family="explicit_rk", order=8, implicit=False, lands=True, interpolant=7),
         Method("radau", family="radau", order=5, implicit=True, stiff=True, lands=True, interpolant=3),
         Method("bdf", family="bdf", order=5, implicit=True, stiff=True, lands=True),
-        # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5 by itself.
+        # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5.
         Method("lsoda", family="multistep", order=5, implicit=True, stiff=True),
-        # The same in the older interface, whose loop is compiled as a whole; "for new code, use solve_ivp".
+        # LSODA in the older interface, whose loop is compiled as a whole; "for new code, use solve_ivp".
         Method("odeint", family="multistep", order=5, implicit=True, stiff=True, lands=True),
     ),
     sensitivities=("forward",),

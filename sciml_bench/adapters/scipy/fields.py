@@ -1,7 +1,6 @@
-"""The systems of vectors and fields that Numba compiled, whose points are stored in an order of their own.
+"""The systems of vectors and fields that Numba compiled, whose points have a separate storage order.
 
-Solvers have the state in that order, in which the Jacobian is a narrow band where it can be one; so no value is moved
-in any of their calls.
+Solvers have the state in that order, in which the Jacobian is a narrow band if possible; so calls move no value.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from sciml_bench.adapters.scipy.system import EXPLICIT, LSODA, MANY_STATES, SPAR
 from sciml_bench.record.outcome import SolverFailure
 from sciml_bench.record.task import Numbers
 
-# Whether LSODA does without the coupling of the sensitivities with the state in its Newton matrix.
+# True if LSODA leaves the coupling of the sensitivities with the state out of its Newton matrix.
 
-# What one evaluation costs beyond the numbers that it writes, in operations: a call of Python.
+# Cost of one evaluation beyond its numbers, in operations: a call of Python.
 CALL = 3000
 # Operations for each number that an evaluation writes.
 EVALUATION = 20
-# A full matrix is factorised in blocks, in so many times less time for each operation than a band.
+# A full matrix is factorised in blocks, this many times faster for each operation than a band.
 FULL = 4
 # Between two saved times the solve without the coupling gets this many times the steps of the whole other one.
 STEPS = 2
@@ -48,7 +47,7 @@ def cheaper(coupled: Sequence[System], uncoupled: System, counts_of: Callable[[S
     """Return the systems that take less arithmetic, the coupled ones if the uncoupled one fails.
 
     Raises:
-        SolverFailure: not even those with the coupling get to the end.
+        SolverFailure: even the systems with the coupling do not get to the end.
     """
     counted = [counts_of(system) for system in coupled]
     limit: dict[str, Any] = {MAX_STEPS_OPTION: STEPS * max(counts.n_accepted for counts in counted)}

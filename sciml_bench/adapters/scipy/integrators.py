@@ -14,9 +14,9 @@ from sciml_bench.adapters.scipy.newton import Fill, Layout
 from sciml_bench.adapters.time_grid import Segment
 from sciml_bench.record.outcome import Outcome, SolverFailure
 
-# What SciPy says when a solve fails, as typed outcomes.
+# Typed outcomes of failed solves in SciPy.
 
-# Steps of LSODA that do not change t, after which a solve has failed: where a solution becomes infinite it goes on with
+# Steps of LSODA that do not change t, after which a solve has failed: if a solution becomes infinite, it continues with
 # them for ever.
 STALLED_AFTER = 100
 
@@ -31,7 +31,7 @@ _LSODA = {
 
 
 def unfinished(message: str, warnings: list[str], t: float) -> SolverFailure:
-    """The failure behind a ``solve_ivp`` that did not reach the end; ``t`` is where its segment started."""
+    """The failure behind a ``solve_ivp`` that did not reach the end; its segment started at ``t``."""
     text = "; ".join([message, *warnings])
     for sentence, outcome in _LSODA.items():
         if sentence in text:
@@ -40,7 +40,7 @@ def unfinished(message: str, warnings: list[str], t: float) -> SolverFailure:
 
 
 def raised(error: Exception) -> SolverFailure | None:
-    """The failure behind an exception of the linear algebra below the solver; ``None`` when it is none of these."""
+    """The failure behind an exception of the linear algebra below the solver; ``None`` for other exceptions."""
     text = str(error)
     if "infs or NaNs" in text:
         return SolverFailure(Outcome.NONFINITE, f"the Newton matrix is not finite: {text}")
@@ -127,13 +127,15 @@ class Result(NamedTuple):
 Integrate = Callable[
     [Callable[..., Any], Segment, Vector, Vector, float, Vector, Mapping[str, Any], tuple[Any, ...]], Result
 ]
-"""The right-hand side, the segment, its times, the state at its start, both tolerances, options of the method, and what
-the right-hand side and the Jacobian take besides."""
+"""The right-hand side, the segment, its times, the state at its start, both tolerances, options of the method, and
+further arguments of the right-hand side and the Jacobian.
+"""
 
 
 class StepCounter(OdeSolver):
-    """What a counting solver is besides: ``steps`` are those that it has taken since it was set to 0, ``ends`` the
-    times where a step must end, the last one first."""
+    """Mixin of a counting solver: ``steps`` counts the steps since it was set to 0, ``ends`` are the times where a
+    step must end, the last one first.
+    """
 
     steps: int
     ends: list[float]
@@ -187,12 +189,13 @@ def by_solve_ivp(solver: type[OdeSolver], lands: bool) -> Integrate:
 
 
 MAX_STEPS = 100_000
-"""Steps between two saved times after which a solve has failed. SciPy's default of 500 is too few where it is stiff."""
+"""Steps between two saved times after which a solve has failed. SciPy's default of 500 is too few for stiff problems.
+"""
 
 MAX_STEPS_OPTION = "max_steps"
 """The option that sets another number of them."""
 
-# What ``odeint`` tells when it got to the end.
+# The message of ``odeint`` after success.
 _DONE = "Integration successful."
 
 
@@ -207,15 +210,15 @@ def integrate(
     args: tuple[Any, ...],
     lands: bool = False,
 ) -> Result:
-    """One segment. ``options`` are those of ``solve_ivp`` with LSODA: ``jac``, and ``lband`` and ``uband`` of a band;
-    and :data:`MAX_STEPS_OPTION`.
+    """One segment. ``options`` are the options of ``solve_ivp`` with LSODA: ``jac``, and ``lband`` and ``uband`` of a
+    band; and :data:`MAX_STEPS_OPTION`.
 
     Where the equation jumps at an end of the segment no step goes past it, nor past any time if steps land on them.
     """
     critical = times if lands else [segment.end] if segment.clipped else None
     grid = np.concatenate([[segment.start], times])
     with warnings.catch_warnings():
-        # What it warns of is in its message, too.
+        # Its warnings are also in its message.
         warnings.simplefilter("ignore", ODEintWarning)
         found: Any = odeint(
             rhs, start, grid, args, tfirst=True, full_output=True, rtol=rtol, atol=atol,

@@ -25,7 +25,7 @@ from scipy.sparse import csc_matrix
 
 from sciml_bench.adapters.scipy.structure import Band, Parameters, Structure, groups
 
-# Where the entries of a Newton matrix are stored, for the state with its sensitivities: dense, sparse, or as a band.
+# Storage of the entries of a Newton matrix, for the state with its sensitivities: dense, sparse, or as a band.
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -33,10 +33,10 @@ Indices = NDArray[np.int64]
 
 class Layout(NamedTuple):
     """``diagonal[b, q]`` is the place of the Jacobian's entry q in block b among the ``stored`` numbers, and
-    ``below[j, q]`` that of the coupling of sensitivity j; ``matrix`` makes what SciPy takes of these numbers.
+    ``below[j, q]`` the place of the coupling of sensitivity j; ``matrix`` turns these numbers into SciPy's form.
 
-    ``order`` is the order of the equations as the solver has them, where it is another one than ours; ``lower`` and
-    ``upper`` are the diagonals of a band.
+    ``order`` is the solver's order of the equations, if it differs from ours; ``lower`` and ``upper`` are the
+    diagonals of a band.
     """
 
     stored: int
@@ -88,7 +88,7 @@ def banded(shape: Structure, n_columns: int, band: Band) -> Layout:
 
 
 def banded_blocks(shape: Structure, n_columns: int, band: Band) -> Layout:
-    """The diagonal blocks alone as LSODA takes a band, one after the other; there is no place for the coupling."""
+    """The diagonal blocks alone as LSODA takes a band, one after the other; without the coupling."""
     block = np.arange(1 + n_columns)[:, None]
     rows, columns = band.place[shape.rows], band.place[shape.columns] + block * shape.n
     size, width = shape.n * (1 + n_columns), band.width

@@ -33,8 +33,9 @@ METHODS = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": 
 
 
 class Inputs(NamedTuple):
-    """The inputs of one call: the problem itself, and with its sensitivities; these without their coupling, too, where
-    that may be cheaper."""
+    """The inputs of one call: the problem, the problem with its sensitivities, and these without their coupling if
+    that may be cheaper.
+    """
 
     p: Parameters
     state: System

@@ -120,7 +120,7 @@ def _numbers(task: Task) -> list[str]:
 
 
 def _places(task: Task) -> list[str]:
-    """Where the entries of the Jacobian are in the Newton matrix."""
+    """Places of the Jacobian's entries in the Newton matrix."""
     if not _matrix(task):
         return []
     lines = [
@@ -261,7 +261,7 @@ def _rhs(task: Task, compiled: bool) -> list[str]:
 
 
 def _kept(task: Task) -> str:
-    # ``solve_ivp`` keeps what it is given, ``odeint`` copies it.
+    # ``solve_ivp`` keeps its arguments, ``odeint`` copies them.
     return "out" if task.cell.method == "odeint" else "out := np.empty(size)"
 
 

@@ -1,4 +1,4 @@
-"""Where a Jacobian can be non-zero, and the order of the states in which it is a narrow band."""
+"""The sparsity of a Jacobian, and the order of the states in which it is a narrow band."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ class Band(NamedTuple):
 def structure(
     source: ModuleType, numbers: Numbers, of: Callable[[Vector], Parameters] = np.ndarray.tolist
 ) -> Structure:
-    """The structure of the emitted Jacobian: as the module says, or else found by evaluating it; ``of`` makes the
-    parameters that it takes."""
+    """The structure of the emitted Jacobian: declared by the module, or found by evaluating it; ``of`` makes its
+    parameters.
+    """
     n = len(numbers.y0)
     if hasattr(source, "ENTRIES"):
         # In the module's order, which its second derivatives follow.
@@ -53,7 +54,7 @@ def structure(
 
 
 def band(shape: Structure) -> Band:
-    """The band, in the order of Cuthill and McKee reversed where that is narrower than the order that states have.
+    """The band, in the reversed order of Cuthill and McKee if that is narrower than the order of the states.
 
     Two fields on a line lie one after the other, which is half of a full matrix; point by point they are next to each
     other, and so are both ends of a ring when it is walked from both sides at once.
@@ -78,9 +79,9 @@ def _width(shape: Structure, place: Indices) -> int:
 def _places(source: ModuleType, numbers: Numbers, of: Callable[[Vector], Parameters]) -> Iterator[Indices]:
     """Places (column * n + row) of entries that are not zero, at the start, the breakpoints and the end.
 
-    A sparse Jacobian stores what can be non-zero. A dense one is looked at in the initial state and at random states
-    and parameters of its size, where an entry that depends on them does not vanish by chance. An entry that lives
-    only in a branch of a ``where`` that none of them takes is missed, and slows Newton's iteration down there.
+    A sparse Jacobian stores its possible non-zeros. A dense one is evaluated in the initial state and at random states
+    and parameters of its size, in which an entry that depends on them does not vanish by chance. An entry that lives
+    only in an untaken branch of a ``where`` is missed, and slows Newton's iteration down there.
     """
     random = np.random.default_rng(0)
     n, y, p = len(numbers.y0), np.asarray(numbers.y0), np.asarray(numbers.p)
@@ -145,8 +146,9 @@ class Arrangement(NamedTuple):
 
 
 def arrangement(source: ModuleType) -> Arrangement:
-    """Points in the order of the narrowest band: their own, from both ends at once, which folds a ring flat, or that of
-    Cuthill and McKee reversed, which walks along the longer side of a rectangle."""
+    """Points in the order of the narrowest band: their own, from both ends at once, which folds a ring flat, or the
+    reversed order of Cuthill and McKee, which walks along the longer side of a rectangle.
+    """
     own = np.arange(source.POINTS)
     graph = csr_matrix(
         (np.ones(source.AT.size), (np.tile(own, len(source.AT)), source.AT.ravel())), shape=(len(own), len(own))

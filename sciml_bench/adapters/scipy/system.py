@@ -40,10 +40,11 @@ def initial(y0: Vector, n_theta: int, wrt: str) -> Vector:
 
 
 def absolute_tolerance(atol: Vector, theta: Vector, numbers: Numbers) -> Vector:
-    """The flat absolute tolerance of Z, from that of y.
+    """The flat absolute tolerance of Z, from the tolerance of y.
 
-    A sensitivity dy_i/dtheta_j is as large as y_i over a typical change of theta_j, so its tolerance is that of y_i
-    over |theta_j|, the choice that CVODES makes. A zero parameter counts as 1, an initial value as its state's scale.
+    A sensitivity dy_i/dtheta_j is as large as y_i over a typical change of theta_j, so its tolerance is the tolerance
+    of y_i over |theta_j|, the choice that CVODES makes. A zero parameter counts as 1, an initial value as its state's
+    scale.
     """
     least = np.asarray(numbers.atol_scale) if numbers.wrt == "initial_state" else (theta == 0).astype(float)
     typical = np.maximum(np.abs(theta), least)
@@ -98,10 +99,10 @@ LSODA = ("lsoda", "odeint")
 # From this many equations on, a sparse factorisation of the system with sensitivities beats a dense one.
 SPARSE_FROM = 200
 # With many states (discretised fields) BDF does as well without the coupling, and its factors are half as large; so
-# does Radau where they are large anyway. Measured on the catalog's pde suite; kinetics have fewer states.
+# does Radau if they are large anyway. Measured on the catalog's pde suite; kinetics have fewer states.
 MANY_STATES = 64
 LARGE_FACTORS = 20_000
-# With so many of them LSODA is given the largest systems as a band, too: a full matrix of more takes minutes.
+# With this many of them LSODA gets the largest systems as a band, too: a larger full matrix takes minutes.
 DENSE_UP_TO = 600
 
 
@@ -117,8 +118,8 @@ TOGETHER = 100
 class System(NamedTuple):
     """One initial value problem, with the options of its method as ``solve_ivp`` takes them.
 
-    ``rhs`` and the option ``jac`` take t, the values and ``args``. Value k stands at ``place[k]`` of what the solver
-    has, where its order is another one than ours. With sensitivities, these are to the ``columns`` of theta.
+    ``rhs`` and the option ``jac`` take t, the values and ``args``. Value k is at ``place[k]`` in the solver's order,
+    if it differs from ours. With sensitivities, these are to the ``columns`` of theta.
     """
 
     rhs: Function
@@ -178,8 +179,9 @@ class Systems:
         return [self._with(columns, p, start, rtol, atol) for columns in self._shares]
 
     def uncoupled(self, p: Parameters, start: Vector, rtol: float, atol: Vector) -> System | None:
-        """All in one, with a Newton matrix of the diagonal blocks alone as a band; ``None`` where there is nothing to
-        gain by that, or the matrix is such a band anyway."""
+        """One system, with a Newton matrix of only the diagonal blocks as a band; ``None`` if that gains nothing, or
+        the matrix is such a band anyway.
+        """
         blocks = 1 + self._n_theta
         if self._method != "odeint" or not self._can_uncouple or self._n >= MANY_STATES:
             return None
@@ -249,7 +251,7 @@ class Systems:
 
     @cached_property
     def _state_layout(self) -> Layout | None:
-        """A band, for LSODA, where that is narrow; nothing where a matrix as it is emitted will do."""
+        """A narrow band, for LSODA; ``None`` if the emitted matrix will do."""
         if self._method not in LSODA or not is_narrow(self._band.width, self._n):
             return None
         if self._is_compiled and not hasattr(self._source, "augmented_jacobian"):
@@ -257,7 +259,7 @@ class Systems:
         return newton.banded_blocks(self._shape, 0, self._band)
 
     def _layout_with(self, n_columns: int) -> Layout:
-        """Where the matrix of a system with so many sensitivities is stored."""
+        """Storage of the matrix of a system with ``n_columns`` sensitivities."""
         shape, size = self._shape, self._n * (1 + n_columns)
         if self._method in LSODA:
             if self._n >= MANY_STATES and (size > DENSE_UP_TO or is_narrow(self._band.width, self._n)):
@@ -275,7 +277,7 @@ class Systems:
     def _fill_of_state(self, chosen: Layout, p: Parameters) -> newton.Fill | None:
         if self._is_compiled:
             return newton.compiled(self._source, chosen, p, slice(0, 0))
-        # What a sparse matrix costs, differences along a narrow band cost less.
+        # Differences along a narrow band cost less than a sparse matrix.
         return None if self._shape.is_sparse else newton.uncoupled(self._source.jacobian, chosen, p, self._shape)
 
     def _fill(self, chosen: Layout, columns: slice, p: Parameters, atol: Vector) -> newton.Fill | None:
@@ -300,7 +302,7 @@ class Systems:
         return self._method != "bdf" and entries_of_factors(self._shape) * (1 + n_columns) <= LARGE_FACTORS
 
     def _options(self, chosen: Layout, fill: newton.Fill | None) -> dict[str, Any]:
-        """What the solver is given for its Newton iteration; without ``fill`` it takes differences."""
+        """The solver's options for its Newton iteration; without ``fill`` it takes differences."""
         options: dict[str, Any] = {} if chosen.lower is None else {"lband": chosen.lower, "uband": chosen.upper}
         return options if fill is None else {**options, "jac": matrix(chosen, fill, self._reuses)}
 

@@ -8,7 +8,7 @@ from sciml_bench.adapters.julia.installation import lacking_part
 from sciml_bench.adapters.recipes import always
 from sciml_bench.record.task import CONVENTIONAL, Cell
 
-# What the adapter of SimpleChains can do. Imports nothing of Julia.
+# Capabilities of the adapter of SimpleChains, without importing Julia.
 
 PART = "simplechains"
 

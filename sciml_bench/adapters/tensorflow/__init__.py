@@ -9,7 +9,7 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# What TensorFlow Probability's solvers can do, and a loop of fixed steps beside them. Imports nothing of TensorFlow.
+# Capabilities of TensorFlow Probability's solvers and of a loop of fixed steps, without importing TensorFlow.
 
 BDF = Method("bdf", family="bdf", order=5, implicit=True, stiff=True)
 DORMAND_PRINCE = Method("dormand_prince", family="explicit_rk", order=5, implicit=False)
@@ -68,7 +68,7 @@ ADAPTER = Adapter(
     sensitivities=(BACKSOLVE, DISCRETE, FORWARD),
     modes=("xla", "graph", UNROLLED),
     refusal=refusal,
-    # TensorFlow's persistent cache of XLA programs. It does not tell of hits; that it adds no file shows them.
+    # TensorFlow's persistent cache of XLA programs. It does not report hits: no new file means a hit.
     cached_modes=("xla",),
     recipes=recipes,
     cost=Cost(startup_s=10.0, call_s=0.02, long_startup_s={UNROLLED: 90.0}),

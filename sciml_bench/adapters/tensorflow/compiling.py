@@ -1,4 +1,4 @@
-"""How long TensorFlow took to trace its functions. What XLA then takes to compile them it does not report."""
+"""Times that TensorFlow took to trace its functions. It does not report the time that XLA takes to compile them."""
 
 from __future__ import annotations
 

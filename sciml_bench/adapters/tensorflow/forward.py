@@ -2,8 +2,8 @@
 
 The library's own gradient is the adjoint equation, which it solves backwards in time and does not get through for
 stiff problems. A sensitivity here is w_j = dz/dtheta_j times the size of theta_j, of the scaled state z that the
-solvers are given anyway, so that their one absolute tolerance is that of z for it too: the choice that CVODES makes.
-It obeys w_j' = (df/dz) w_j + (df/dtheta_j) times that size, the derivative of f along one direction, which TensorFlow
+solvers are given anyway, so that their one absolute tolerance applies to it too: the choice that CVODES makes. It
+obeys w_j' = (df/dz) w_j + (df/dtheta_j) times that size, the derivative of f along one direction, which TensorFlow
 takes for all directions at once.
 """
 
@@ -21,14 +21,14 @@ Function = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
 class Equation(NamedTuple):
-    """z' and, where it is known, its Jacobian (n, n), as functions of t, the state z and theta."""
+    """z' and, if known, its Jacobian (n, n), as functions of t, the state z and theta."""
 
     rhs: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
     jacobian: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor] | None
 
 
 class Augmented(NamedTuple):
-    """The same of the flat state with its sensitivities after it, as functions of t and that alone."""
+    """The derivative and Jacobian of the flat state and its sensitivities, as functions of t and this vector."""
 
     rhs: Function
     jacobian: Function

@@ -30,15 +30,15 @@ tf.get_logger().setLevel(logging.ERROR)
 
 RightHandSide = Callable[..., tf.Tensor]
 Arguments = tuple[Any, ...]
-"""What the right-hand side takes after t and y: the named parameters, then the weights of each network."""
+"""The arguments of the right-hand side after t and y: the named parameters, then the weights of each network."""
 Equation = tuple[Callable[..., tf.Tensor], Callable[..., tf.Tensor] | None]
-"""What a solver is given: the right-hand side and, where it is known, its Jacobian."""
+"""A solver's input: the right-hand side and, if known, its Jacobian."""
 MakeSolver = Callable[..., Any]
 """From rtol and atol, and how much of it BDF takes, to the solver."""
 
 
 N_REPORT = 4
-"""What the solver says of a solve, see :func:`_report_of`."""
+"""The solver's report of a solve, see :func:`_report_of`."""
 
 
 class Calls(NamedTuple):
@@ -64,7 +64,7 @@ class Solved(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Where a solve starts: y0, what the right-hand side takes after it, and what the loss takes and has besides."""
+    """The start of a solve: y0, the further arguments of the right-hand side, and the further inputs of the loss."""
 
     y0: tf.Tensor
     arguments: Arguments
@@ -75,9 +75,9 @@ class Start(NamedTuple):
 class TensorFlowProgram(Program):
     """``solve``, the loss and the adjoint gradient inside one ``tf.function``.
 
-    The solvers' adjoint takes one absolute tolerance for every component of its state. Where a problem's differ, the
-    state is scaled: z = y / atol_scale obeys z' = f(t, z * atol_scale, p) / atol_scale, and one tolerance for z is
-    the problem's own for y, and for the adjoint of y that of the loss over a typical y. Parameters that are
+    The solvers' adjoint takes one absolute tolerance for every component of its state. If a problem's differ, the
+    state is scaled: z = y / atol_scale obeys z' = f(t, z * atol_scale, p) / atol_scale, and one tolerance for z is the
+    problem's own for y, and the tolerance of the loss over a typical y for the adjoint of y. Parameters that are
     differentiated are scaled likewise, by their nominal size.
 
     The functions take one tensor, theta followed by rtol and atol, and give one, the result followed by the report:
@@ -169,7 +169,7 @@ class TensorFlowProgram(Program):
 
     @property
     def _why(self) -> str:
-        """What made a gradient not finite, as far as it is known."""
+        """The reason why a gradient is not finite, if known."""
         if self._fixed:
             return ""
         if self._is_forward:
@@ -198,7 +198,7 @@ class TensorFlowProgram(Program):
 
     def _gradient(self, make: MakeSolver, inputs: tf.Tensor) -> tf.Tensor:
         theta = inputs[:-2]
-        # The adjoint equation is told what is differentiated; a loop of fixed steps is differentiated itself.
+        # The adjoint equation gets the names of differentiated values; a loop of fixed steps is differentiated itself.
         told = self._numbers.wrt == "parameters" and not self._fixed
         with tf.GradientTape() as tape:
             tape.watch(theta)
@@ -280,7 +280,7 @@ class TensorFlowProgram(Program):
         return theta, (tf.constant(self._numbers.p, tf.float64),)
 
     def _scaled(self, arguments: Arguments) -> dict[str, Any]:
-        """What is differentiated, by names: the named parameters over their sizes, and the weights of networks."""
+        """The differentiated values by name: the named parameters over their sizes, and the weights of networks."""
         p, *networks = arguments
         named = {"q": p / self._p_scale} if self._numbers.n_named else {}
         return {**named, **{f"network{i}": weights for i, weights in enumerate(networks)}}

@@ -27,7 +27,7 @@ RightHandSide = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
 class Diagnostics(NamedTuple):
-    """What TensorFlow Probability's solvers tell of a solve; fixed steps always reach the end."""
+    """The report of TensorFlow Probability's solvers on a solve; fixed steps always reach the end."""
 
     num_ode_fn_evaluations: int
     status: int = 0
@@ -45,7 +45,7 @@ class Results(NamedTuple):
 class RungeKutta4:
     """Fixed steps of order 4, equal between two saved times. ``unrolled``: each step is written into the graph.
 
-    Has the interface of TensorFlow Probability's solvers, as far as it is used here.
+    Has the interface of TensorFlow Probability's solvers, reduced to the parts used here.
     """
 
     def __init__(self, steps_per_unit: float, unrolled: bool):
@@ -74,7 +74,7 @@ def _in_a_loop(ode_fn: RightHandSide, y0: tf.Tensor, ends: np.ndarray, saved: np
         return i + 1, y, states.write(i, y)
 
     states = tf.TensorArray(y0.dtype, size=n_steps, element_shape=y0.shape)
-    # XLA differentiates only loops of which it knows how often they run.
+    # XLA differentiates only loops with a known number of iterations.
     *_, states = tf.while_loop(lambda i, *_: i < n_steps, body, (0, y0, states), maximum_iterations=n_steps)
     return tf.gather(states.stack(), saved)
 
@@ -98,7 +98,7 @@ def _step(ode_fn: RightHandSide, t: tf.Tensor, y: tf.Tensor, h: tf.Tensor) -> tf
 
 
 MAX_STEPS = 2**16
-"""Of a solve; the adjoint's is that of each interval between saved times."""
+"""Of a solve; for the adjoint, of each interval between saved times."""
 MAX_STEPS_ADJOINT = 2**13
 
 BDF_ATOL = 1e-2
@@ -126,7 +126,7 @@ class CheckedBDF(tfp.math.ode.BDF):
 
 
 class BoundedDormandPrince(tfp.math.ode.DormandPrince):
-    """DormandPrince that ends with a status, not an assertion, when it takes too many steps or its step is no number.
+    """DormandPrince that ends with a status, not an assertion, if it takes too many steps or its step is not a number.
 
     It ends by setting its time to infinity, past every saved time; its solution is then not-a-number. What need not be
     done in every step is done once, after the last: every operation in the loop counts.
@@ -178,7 +178,7 @@ def _where(kept: tf.Tensor, values: Any) -> Any:
     return tf.nest.map_structure(lambda value: tf.where(kept, value, tf.constant(float("nan"), value.dtype)), values)
 
 
-# What TensorFlow says when a solve fails, as typed outcomes.
+# Typed outcomes of failed solves in TensorFlow.
 
 _ASSERTION = "max_num_steps exceeded"
 _MAX_STEPS = "TensorFlow Probability stopped: the maximum number of steps was reached"

@@ -21,7 +21,7 @@ Differentiate = Callable[[tf.Tensor], tf.Tensor]
 
 
 class TensorFlowTrainer(Trainer):
-    """``inputs`` are those of a gradient at the first theta; ``read`` makes sense of the output of ``gradient``."""
+    """``inputs`` are the inputs of a gradient at the first theta; ``read`` decodes the output of ``gradient``."""
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ from sciml_bench.adapters.base import NETWORK, Adapter, Cost, Recipe
 from sciml_bench.adapters.recipes import always, model_refusal
 from sciml_bench.record.task import CONVENTIONAL
 
-# What the adapter of PyTorch can do. Imports nothing of PyTorch.
+# Capabilities of the adapter of PyTorch, without importing it.
 
 ADAPTER = Adapter(
     name="torch",

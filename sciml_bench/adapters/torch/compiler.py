@@ -1,4 +1,4 @@
-"""PyTorch's compiler: what it compiles here, and what it tells of itself.
+"""PyTorch's compiler: compilation here, and its reports.
 
 The compiler takes seconds to import, which eager programs do not spend: every import of it stands inside a function
 that compiled programs alone call.
@@ -17,7 +17,7 @@ def compiled_model(model: torch.nn.Module) -> Any:
     """The model compiled at its first call with each size of batch, with and without gradients."""
     import torch._dynamo.config
 
-    # Two graphs for every size of batch, that of the evaluation among them.
+    # Two graphs for every size of batch, including the evaluation's.
     torch._dynamo.config.recompile_limit = 64
     return torch.compile(model, fullgraph=True, dynamic=False)
 
@@ -42,7 +42,7 @@ def graph_count() -> int:
 
 
 def phases_ns() -> dict[str, int]:
-    """What PyTorch's compiler took so far: TorchDynamo traces, AOTAutograd lowers, and Inductor compiles.
+    """Times of PyTorch's compiler so far: TorchDynamo traces, AOTAutograd lowers, and Inductor compiles.
 
     PyTorch times its layers each with those below it. The backward pass is lowered and compiled when it is first run.
     """
@@ -67,7 +67,7 @@ def cache_hits() -> int:
 
 
 class CompiledProgram(Program):
-    """A program that PyTorch's compiler may have compiled, and what is known of that.
+    """A program that PyTorch's compiler may have compiled, with its reports.
 
     ``_compiled`` says whether the compiler is in use; an eager program does not import it to be asked.
     """

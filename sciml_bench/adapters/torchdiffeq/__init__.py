@@ -12,7 +12,7 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# What torchdiffeq can do. Imports nothing of PyTorch or torchdiffeq.
+# Capabilities of torchdiffeq, without importing it or PyTorch.
 
 SEMINORM = "backsolve-seminorm"
 """The adjoint equation whose steps do not obey the errors of the parameters' gradients, which nothing else depends on
@@ -53,7 +53,9 @@ REPOSITORY = "git+https://github.com/rtqichen/torchdiffeq"
 
 
 def not_released(method: str) -> str | None:
-    """Return why the installed torchdiffeq lacks this method; ``None`` when it has it, or is not installed at all."""
+    """Return why the installed torchdiffeq does not have this method; ``None`` if it has it, or is not installed at
+    all.
+    """
     spec = importlib.util.find_spec("torchdiffeq")
     if method not in _FILES or spec is None:
         return None
@@ -84,13 +86,13 @@ def recipes(facts: Facts) -> tuple[Recipe, ...]:
     """dopri8 where an explicit method succeeds, dopri5 where stability limits its steps, and for networks.
 
     Its guide lists dopri8 first and has dopri5 as default. An operation costs microseconds there whatever it computes,
-    and a step some twenty of them besides the evaluations, so that larger steps win: on Lotka-Volterra solves by dopri8
+    and a step some twenty of them plus the evaluations, so that larger steps win: on Lotka-Volterra solves by dopri8
     take 0.64 of the time at four and six digits and 0.75 at eight, gradients the same. On the spiral's network, which
-    is seen at many times, between which dopri8 has an interpolant of fourth order only, dopri5 wins.
+    is observed at many times, dopri5 wins: between them dopri8 has only a fourth-order interpolant.
 
-    The guide shows ``odeint`` and ``odeint_adjoint`` side by side, and names no method for stiff problems: the implicit
-    method of highest stiff order stands first there, with dopri5 beside it, which is all there is in releases that have
-    none. There are no forward sensitivities.
+    The guide shows ``odeint`` and ``odeint_adjoint`` side by side, and names no method for stiff problems: the
+    implicit method of highest stiff order is first there, followed by dopri5, the only one in releases without
+    implicit methods. It has no forward sensitivities.
     """
     usual = default("dopri5", "discrete", "eager")
     implicit, accurate = Recipe("radauIIA5", "discrete", "eager"), Recipe("dopri8", "discrete", "eager")
@@ -112,7 +114,7 @@ ADAPTER = Adapter(
     packages={"torch": "torch", "torchdiffeq": "torchdiffeq"},
     extra="torch",
     target="torch-arrays",
-    # TorchInductor fuses what is written number by number, and calls a library for each product with a matrix.
+    # TorchInductor fuses scalar code, and calls a library for each product with a matrix.
     mode_targets={"compiled": "torch"},
     program="sciml_bench.adapters.torchdiffeq.program:build",
     script="sciml_bench.adapters.torchdiffeq.script:script_of",

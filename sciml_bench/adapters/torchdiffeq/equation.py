@@ -17,7 +17,7 @@ Function = Callable[[Tensor], Tensor]
 
 
 def as_function(network: nn.Module) -> Function:
-    """What a network computes, with its weights as they are at each call. What is no chain of layers stays a module."""
+    """A network as a function of its current weights. A network that is not a chain of layers stays a module."""
     if not isinstance(network, nn.Sequential):
         return network
     layers = [_layer(module) for module in network]
@@ -43,7 +43,7 @@ def _layer(module: nn.Module) -> Function:
 
 @dataclass
 class Calls:
-    """What is counted while a program runs: evaluations of the right-hand side, and accepted steps."""
+    """Counts while a program runs: evaluations of the right-hand side, and accepted steps."""
 
     evaluations: int = 0
     accepted: int = 0
@@ -54,18 +54,18 @@ class Calls:
 
 
 RightHandSide = Callable[..., Tensor]
-"""``rhs(t, y, p, *networks)``; in the place of p what the emitted module has prepared of it, where it does."""
+"""``rhs(t, y, p, *networks)``; for p the values that the emitted module prepared from it, if it does."""
 
 
 class Arguments(NamedTuple):
-    """What the right-hand side takes after t and y: the named parameters, and each network as a module."""
+    """The arguments of the right-hand side after t and y: the named parameters, and each network as a module."""
 
     p: Tensor
     networks: tuple[nn.Module, ...] = ()
 
     @property
     def leaves(self) -> tuple[Tensor, ...]:
-        """What gradients with respect to parameters are taken of, in the order of the flat parameters."""
+        """The tensors that gradients are taken with respect to, in the order of the flat parameters."""
         named = (self.p,) if self.p.numel() else ()
         return (*named, *(weight for network in self.networks for weight in network.parameters()))
 
@@ -97,7 +97,7 @@ class OneSidedEquation(Equation):
 
 
 class _CountsSteps:
-    """Has the callback by which adaptive methods tell of accepted steps; others warn of it."""
+    """Has the callback for accepted steps of adaptive methods; others warn of it."""
 
     calls: Calls
 

@@ -61,7 +61,7 @@ class TorchdiffeqTrainer(Trainer):
 class Inputs(NamedTuple):
     """The inputs of one call. ``leaves`` are what gradients are taken of; an equation for each segment.
 
-    ``arguments`` have all networks; those of the equations only the ones that the right-hand side uses.
+    ``arguments`` have all networks; ``equations`` only the networks that the right-hand side uses.
     """
 
     leaves: tuple[Tensor, ...]
@@ -75,16 +75,16 @@ class Inputs(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """Values at the saved times, and what was counted."""
+    """Values at the saved times, and counts."""
 
     ys: Tensor
     counts: dict[str, float]
 
 
 class Differentiated(NamedTuple):
-    """The loss, its gradient, and what was counted: evaluations of the backward pass too, steps of the forward one.
+    """The loss, its gradient, and counts: evaluations include the backward pass, steps only the forward one.
 
-    With an adjoint equation, the evaluations of its solve are also told by themselves.
+    With an adjoint equation, the evaluations of its solve are also reported separately.
     """
 
     loss: Tensor
@@ -110,7 +110,7 @@ class TorchdiffeqProgram(CompiledProgram):
         self._scale = self._tensor(numbers.atol_scale)
         self._p_scale = self._tensor(numbers.p_scale)
         self._networks = getattr(self._source, "networks", tuple)
-        # What depends on the parameters alone, where the right-hand side takes that: computed once a solve.
+        # Values that depend on the parameters alone, if the right-hand side takes them: computed once a solve.
         self._prepared = getattr(self._source, "prepared", _as_it_is)
         # Data of the trajectories, where something is computed around the solve.
         given = getattr(self._source, "GIVEN", None)
@@ -215,7 +215,7 @@ class TorchdiffeqProgram(CompiledProgram):
         return self._source.loss(ys, *self._given, p, *networks) + penalty
 
     def _start(self, inputs: Inputs) -> tuple[Tensor, Tensor | float]:
-        """The initial states, those that theta and the data decide computed again, and the penalty of the loss."""
+        """The initial states, with states decided by theta and the data computed again, and the penalty of the loss."""
         if self._given is None:
             return inputs.y0, 0.0
         p, networks = inputs.arguments
@@ -223,12 +223,12 @@ class TorchdiffeqProgram(CompiledProgram):
         return found if isinstance(found, tuple) else (found, 0.0)
 
     def _of_rhs(self, arguments: Arguments) -> Arguments:
-        """What the right-hand side takes: the named parameters, and the networks that it uses."""
+        """The arguments of the right-hand side: the named parameters, and the networks that it uses."""
         used = getattr(self._source, "RHS_NETWORKS", range(len(arguments.networks)))
         return Arguments(arguments.p, tuple(arguments.networks[i] for i in used))
 
     def _taken(self, arguments: Arguments) -> tuple[Any, ...]:
-        """What the right-hand side is called with after t and y. A compiler sees through modules by itself."""
+        """The right-hand side's arguments after t and y. A compiler sees through modules."""
         p, networks = self._of_rhs(arguments)
         return (self._prepared(p), *(networks if self._compiled else map(as_function, networks)))
 
@@ -267,10 +267,10 @@ class TorchdiffeqProgram(CompiledProgram):
         return Arguments(named, networks)
 
     def _adjoint_options(self, arguments: Arguments, point: Point) -> dict[str, Any]:
-        """What ``odeint_adjoint`` takes besides: parameters, and the tolerance of each part of its state.
+        """Further arguments of ``odeint_adjoint``: parameters, and the tolerance of each part of its state.
 
-        The parts are the derivative with respect to time, y, the adjoint of y, and that of each parameter tensor.
-        Adjoints are losses over a state or a parameter, so their tolerance is the loss's over a typical size.
+        The parts are the derivative with respect to time, y, the adjoint of y, and the gradient of each parameter
+        tensor. Adjoints are losses over a state or a parameter, so their tolerance is the loss's over a typical size.
         """
         parameters = self._of_rhs(arguments).leaves if self._numbers.wrt == "parameters" else ()
         sizes = [leaf.numel() for leaf in arguments.leaves]

@@ -84,7 +84,7 @@ def _numbers(task: Task, point: Point) -> list[str]:
 def _fixed_steps(task: Task, method: Method, point: Point) -> list[str]:
     lines = [f"STEPS_PER_UNIT = {fixed_steps(method.order, point.rtol)}/(T1 - T0)"]
     if method.implicit:
-        # The library only warns, and goes on with a stage that does not solve its equation.
+        # The library only warns, and continues with a stage that does not solve its equation.
         lines.append('warnings.filterwarnings("error", message="Functional iteration did not converge")')
     if _is_multistep(method):
         return lines
@@ -154,7 +154,7 @@ def _functions(task: Task) -> str:
 
 
 def _adjoint(task: Task) -> list[str]:
-    """What the adjoint solve differentiates, and its tolerances."""
+    """The parameters that the adjoint solve differentiates, and its tolerances."""
     if task.numbers.wrt != "parameters":
         return ["    adjoint = {'adjoint_params': (), 'adjoint_atol': ATOLS}"]
     return [

@@ -1,4 +1,4 @@
-"""Whether the Runge-Kutta coefficients that the installed torchdiffeq would use fit together."""
+"""Checks that the Runge-Kutta coefficients of the installed torchdiffeq are consistent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sciml_bench.adapters.base import Method
 from sciml_bench.adapters.time_grid import grid, steps_between
 from sciml_bench.record.outcome import Outcome, SolverFailure
 
-# What torchdiffeq says when a solve fails, as typed outcomes.
+# Typed outcomes of failed solves in torchdiffeq.
 
 # Beginnings of the messages of its assertions, torchdiffeq/_impl/rk_common.py.
 _ASSERTIONS = {
@@ -23,7 +23,7 @@ _ASSERTIONS = {
     "non-finite values in state": Outcome.NONFINITE,
     "max_num_steps exceeded": Outcome.MAX_STEPS,
 }
-# The library only warns, and goes on with a stage that does not solve its equation.
+# The library only warns, and continues with a stage that does not solve its equation.
 _NOT_CONVERGED = "Functional iteration did not converge"
 
 
@@ -60,16 +60,16 @@ def options(method: Method, n_steps: int, span: float) -> dict[str, Any]:
     if method.adaptive:
         return {}
     if method.family == "multistep":
-        # Its formulas are those of equal steps, so saved times between grid points are interpolated.
+        # Its formulas are for equal steps, so saved times between grid points are interpolated.
         return {"step_size": span / n_steps, "interp": "cubic"}
     return {"grid_constructor": _grid_constructor(n_steps, span)}
 
 
 def _grid_constructor(n_steps: int, span: float) -> Callable[[Any, Tensor, Tensor], Tensor]:
-    """torchdiffeq's ``grid_constructor``: equal steps between the times asked for, ``n_steps`` over the whole span.
+    """torchdiffeq's ``grid_constructor``: equal steps between the requested times, ``n_steps`` over the whole span.
 
-    Every time asked for is a grid point, so no value is interpolated. The times may decrease, as they do in the
-    adjoint equation.
+    Every requested time is a grid point, so no value is interpolated. The times may decrease, as in the adjoint
+    equation.
     """
     grids: dict[tuple[float, ...], Tensor] = {}
 
@@ -85,7 +85,7 @@ def _grid_constructor(n_steps: int, span: float) -> Callable[[Any, Tensor, Tenso
 
 # Solver classes by method name. torchdiffeq exports only the functions that use them.
 
-# Coefficients are given to 16 digits; what does not fit is wrong by far more.
+# Coefficients have 16 digits; wrong ones are off by far more.
 TOLERANCE = 1e-10
 
 

@@ -1,4 +1,4 @@
-"""torchode in PyTorch: every trajectory of a batch takes steps of its own, through which gradients are taken."""
+"""torchode in PyTorch: every trajectory of a batch takes its own steps, through which gradients are taken."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# What torchode can do. Imports nothing of PyTorch or torchode.
+# Capabilities of torchode, without importing it or PyTorch.
 
 
 def refusal(_cell: Cell, facts: Facts) -> str | None:

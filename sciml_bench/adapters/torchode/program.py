@@ -42,8 +42,9 @@ class Inputs(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """Values at the saved times, (n_times, batch, n_states), and by trajectory the status of the segment that failed,
-    the steps that were tried, those that were accepted, and the evaluations."""
+    """Values at the saved times, (n_times, batch, n_states), and by trajectory the status of the failed segment, tried
+    steps, accepted steps, and evaluations.
+    """
 
     ys: Tensor
     status: Tensor
@@ -61,13 +62,13 @@ class Differentiated(NamedTuple):
 
 
 class TorchodeProgram(Program):
-    """``AutoDiffAdjoint.solve``; the gradient is that of its steps, their sizes included, as is its default."""
+    """``AutoDiffAdjoint.solve``; the gradient is taken through its steps, their sizes included, as by default."""
 
     def __init__(self, task: Task):
         torch.set_num_threads(task.threads)
         self._numbers = numbers = task.numbers
         self._source = load_source(task)
-        # What depends on the parameters alone, where the right-hand side takes that: computed once a solve.
+        # Values that depend on the parameters alone, if the right-hand side takes them: computed once a solve.
         self._prepared: Callable[[Tensor], Any] = getattr(self._source, "prepared", _as_it_is)
         self._method = METHODS[task.cell.method]
         self._segments = split(numbers)
@@ -128,12 +129,12 @@ class TorchodeProgram(Program):
     def _solver(self, segment: Segment, point: Point) -> torchode.AutoDiffAdjoint:
         term = torchode.ODETerm(self._right_hand_side(segment), with_args=True)
         controller: Any = torchode.IntegralController(atol=point.atol, rtol=point.rtol, term=term)
-        # Its constructor takes one number for all components; what it computes with may be a tensor.
+        # Its constructor takes one number for all components; its computation accepts a tensor.
         controller.atol = point.atol * self._scale
         return torchode.AutoDiffAdjoint(self._method(term=term), controller, max_steps=MAX_STEPS)
 
     def _right_hand_side(self, segment: Segment) -> Any:
-        """``f(t, y, p)`` of t (batch,), y (batch, n_states), and what is prepared of p."""
+        """``f(t, y, p)`` of t (batch,), y (batch, n_states), and the prepared values of p."""
         rhs, alone = self._source.rhs, self._numbers.batch == 1
         low, high = segment.low, segment.high
 
@@ -169,7 +170,7 @@ class TorchodeProgram(Program):
             raise SolverFailure(outcome, f"torchode stopped: {name}{which}", _trajectories(solved))
 
     def _refuse_times_of_vectors(self) -> None:
-        """Each trajectory has a time of its own; emitted sources take one for all where states are vectors."""
+        """Each trajectory has its own time; emitted sources of vector states take one time for all."""
         t = torch.arange(1.0, 1.0 + self._numbers.batch, dtype=torch.float64)
         y0, p = self._by_trajectory(_tensor(self._numbers.y0)), self._prepared(_tensor(self._numbers.p))
         rhs, last = self._source.rhs, self._numbers.batch - 1
@@ -199,7 +200,7 @@ def _statistics(solved: Solved) -> dict[str, float]:
 
 
 def _trajectories(solved: Solved) -> Trajectories | None:
-    """What became of each trajectory of a batch."""
+    """The outcome of each trajectory of a batch."""
     if len(solved.n_steps) == 1:
         return None
     statuses = solved.status.tolist()

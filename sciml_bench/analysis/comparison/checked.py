@@ -1,4 +1,4 @@
-"""Two runs, or two selections of one run, read and compared; what cannot be compared is refused with its reason."""
+"""Two runs, or two selections of one run, read and compared; unsuitable pairs are refused with a reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def between_runs(
     each_tolerance: bool = False,
     on_damage: OnDamage | None = None,
 ) -> Comparison | None:
-    """The cells that two runs share, compared; ``None`` where they share none.
+    """The cells that two runs share, compared; ``None`` if they share none.
 
     ``repeated`` are runs that repeat one of them with the same software: how far runs of one program differ.
 

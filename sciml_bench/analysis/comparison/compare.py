@@ -1,4 +1,4 @@
-"""The comparison itself: ratios, verdicts over the stated family, and what was lost or gained."""
+"""The comparison itself: ratios, verdicts over the stated family, and gained or lost results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sciml_bench.stats.front import on_axis
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio, unpaired_ratio, with_fixed
 from sciml_bench.stats.verdict import Held, Judgement, Verdict, judge, with_bound, without_winner
 
-# How far runs of the same program differ, from runs that were repeated.
+# The difference between runs of the same program, from repeated runs.
 
 FEWEST_DF = 2
 """A single repetition may be as quick as its run by chance: with one, equal runs differed in 10 % of trials."""
@@ -30,8 +30,8 @@ FEWEST_DF = 2
 class RunEffect:
     """The standard deviation of the logarithm of a run's time for each quantity, as of one run.
 
-    The variances of all cells are averaged. Cells of a run may well move together, so the degrees of freedom are those
-    of the runs alone: ``runs`` less one for each set of runs of the same software.
+    The variances of all cells are averaged. Cells of a run may well move together, so only runs give degrees of
+    freedom: ``runs`` less one for each set of runs of the same software.
     """
 
     sd: Mapping[Quantity, float]
@@ -54,7 +54,7 @@ class RunEffect:
 
 
 def run_effect(base: Side, new: Side, repeated: Sequence[Side]) -> RunEffect | None:
-    """The effect, from runs that repeat ``base`` or ``new``; ``None`` where none does."""
+    """The effect, from runs that repeat ``base`` or ``new``; ``None`` without such runs."""
     sets = [[base], [new]]
     for side in repeated:
         home = next((of for of in sets if not why_no_repeat(of[0], side)), None)
@@ -94,7 +94,7 @@ def _logs(sides: Sequence[Side]) -> Iterator[tuple[Quantity, list[float]]]:
 
 
 def _mean(new: Mapping[int, float | None], base: Mapping[int, float | None]) -> float | None:
-    """The mean log time of a run less that of another."""
+    """The mean log time of one run minus the other's."""
     sides = [[math.log(seconds) for seconds in side.values() if seconds] for side in (new, base)]
     if not all(sides):
         return None
@@ -105,8 +105,8 @@ def _mean(new: Mapping[int, float | None], base: Mapping[int, float | None]) -> 
 class Compared:
     """One line: a quantity of a cell on either side, judged.
 
-    ``base_s`` and ``new_s`` are medians over the processes that count. ``check`` is the bootstrap interval where
-    there is one; ``disagrees`` is true if it and the t interval say different things of a ratio of 1.
+    ``base_s`` and ``new_s`` are medians over the processes that count. ``check`` is the bootstrap interval, if any;
+    ``disagrees`` is true if only one of it and the t interval contains 1.
     """
 
     series: Series
@@ -286,7 +286,7 @@ def _why_not(item: Series) -> str:
 
 
 def _changed(base: CellSummary, new: CellSummary) -> Iterator[Change]:
-    """What works in ``base`` and not in ``new``: the cell, or some of its tolerances."""
+    """Results that work in ``base`` and not in ``new``: the cell, or some of its tolerances."""
     if not base.measured or not new.processes:
         return
     label = base.cell.label

@@ -1,4 +1,4 @@
-"""What is compared: for one cell on each side, one number per block and quantity, at equal accuracy.
+"""The compared numbers: for one cell on each side, one number per block and quantity, at equal accuracy.
 
 The same cell at the same tolerance does the same steps, so equal tolerance is equal accuracy as long as its errors are
 the same on both sides; then the times of a process are reduced to their geometric mean over the tolerances. Where the
@@ -25,7 +25,7 @@ _EQUAL_DIGITS = 0.1
 
 
 class Quantity(StrEnum):
-    """What is timed."""
+    """The timed quantity."""
 
     FIRST_FROM_START = "1st gradient from start"
     FIRST_FROM_BUILT = "1st gradient from built"
@@ -35,7 +35,7 @@ class Quantity(StrEnum):
 
 @dataclass(frozen=True)
 class Kind:
-    """How a loop quantity is read from a point."""
+    """The way of reading a loop quantity from a point."""
 
     quantity: Quantity
     error: str
@@ -69,10 +69,9 @@ KINDS = (
 class Series:
     """One quantity of one cell on each side. Seconds by block; ``None`` where a process has none.
 
-    ``at`` says where it is compared (tolerances or an error). ``bound`` is the side, ``base`` or ``new``, whose times
-    are upper bounds only. ``samples_*`` are the iterations by block that ``check`` draws from, in any unit. ``reason``
-    says why there is nothing to compare, where that is known. ``axis`` are the errors of reading base and new at equal
-    accuracy.
+    ``at`` is the point of comparison (tolerances or an error). ``bound`` is the side, ``base`` or ``new``, whose times
+    are only upper bounds. ``samples_*`` are the iterations by block that ``check`` draws from, in any unit. ``reason``
+    says why a comparison is impossible, if known. ``axis`` holds the errors of reading base and new at equal accuracy.
     """
 
     base_label: str
@@ -90,7 +89,7 @@ class Series:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What names it in its family."""
+        """The name of a series in its family."""
         return self.base_label, self.new_label, self.quantity, self.at
 
 
@@ -252,7 +251,7 @@ def _digits_at(cell: CellSummary, kind: Kind, rtol: float) -> float | None:
 
 def _errors_differ(pair: _Pair, kind: Kind, rtol: float) -> bool:
     base, new = _digits_at(pair.base, kind, rtol), _digits_at(pair.new, kind, rtol)
-    # An error below the reference's own is not known, and then equal as far as anybody can tell.
+    # An error below the reference's own is not known, and counts as equal.
     return base is not None and new is not None and abs(base - new) > _EQUAL_DIGITS
 
 

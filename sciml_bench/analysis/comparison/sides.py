@@ -17,7 +17,7 @@ from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record, supersedes
 from sciml_bench.record.run_folder import Run
 
-# What must be alike for two runs to be compared, and what differs.
+# Requirements for the comparison of two runs, and their differences.
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Difference:
 
 
 def refusals(base: Side, new: Side) -> list[Difference]:
-    """Differences for which two runs cannot be compared at all; empty when they can."""
+    """Differences for which two runs cannot be compared at all; empty if they can."""
     found = [*_machine(base, new), *_schemas(base, new), *_specs(base, new), *_profiles(base, new)]
     return list(dict.fromkeys(found))
 
@@ -63,7 +63,7 @@ def _specs(base: Side, new: Side) -> Iterator[Difference]:
 
 def _profiles(base: Side, new: Side) -> Iterator[Difference]:
     mine, theirs = (dict(side.plan["profile"]) for side in (base, new))
-    # How many processes there are decides how much is seen, not what a time means.
+    # The number of processes decides what can be seen, not what a time means.
     for what in ("name", "sampling", "rtols", "warm_up"):
         if mine.get(what) != theirs.get(what):
             yield Difference(f"{what} of the profile", _text(mine.get(what)), _text(theirs.get(what)))
@@ -90,7 +90,7 @@ def _listed(values: Iterable[int]) -> str:
 
 @dataclass(frozen=True)
 class Samples:
-    """The calls of one point that count, in nanoseconds; empty where its half failed."""
+    """The calls of one point that count, in nanoseconds; empty if its half failed."""
 
     rtol: float
     solve_ns: array[int]
@@ -99,8 +99,9 @@ class Samples:
 
 @dataclass(frozen=True)
 class Side:
-    """A run to compare. ``samples`` are by cell label and block; ``schemas`` those that its records were written in,
-    as far as they differ in what they hold."""
+    """A run to compare. ``samples`` are by cell label and block; ``schemas`` are the schemas of its records, if their
+    content differs.
+    """
 
     name: str
     plan: Mapping[str, Any]
@@ -134,7 +135,7 @@ def read_side(run: Run, on_damage: Callable[[DamagedLine], None]) -> Side:
     """Read a run once, and keep of each record what a comparison needs.
 
     Raises:
-        StoreError: its plan or its environment cannot be read, or the plan lacks what a comparison needs.
+        StoreError: its plan or its environment cannot be read, or the plan is incomplete.
     """
     _check(run)
     kept: dict[tuple[str, int], tuple[int, tuple[Samples, ...]]] = {}
@@ -156,7 +157,9 @@ def read_side(run: Run, on_damage: Callable[[DamagedLine], None]) -> Side:
 
 
 def _check(run: Run) -> None:
-    """Touch what a comparison needs of a plan, so that a wrong one is told before the records are read."""
+    """Touch the parts of a plan that a comparison needs, so that a damaged plan is reported before the records are
+    read.
+    """
     try:
         plan = run.plan
         _ = plan["schema"], plan["settings"]["seed"], plan["profile"]["comparable"], plan["profile"]["name"]

@@ -1,1 +1,1 @@
-"""Tables as data: what stands in them, before they are printed."""
+"""Tables as data, before they are printed."""

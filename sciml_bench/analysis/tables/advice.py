@@ -46,7 +46,7 @@ def advice_table(found: Sequence[Advice]) -> Table:
 
 
 def _notes(found: Sequence[Advice]) -> Iterator[str]:
-    """Which problems each kind has, and who is left out."""
+    """The problems of each kind, and the omissions."""
     for kind in dict.fromkeys(item.kind for item in found):
         of = next(item for item in found if item.kind == kind)
         yield f"{kind}: {', '.join(of.problems)}"

@@ -103,7 +103,7 @@ def _paper(
 
 
 def _targets(problem: ProblemAnalysis) -> Iterator[str]:
-    """Where the times of a problem are compared."""
+    """The points at which a problem's times are compared."""
     comparison = problem.comparison
     told = [
         f"{name} at {where}"
@@ -136,7 +136,7 @@ def _first(cell: CellSummary) -> Entry:
 
 
 def _untimed(cell: CellSummary, *, priced: bool) -> tuple[Entry, ...]:
-    """A cell that was measured and has no time: how it ended stands in the place of its verdict."""
+    """A measured cell without a time: its outcome replaces its verdict."""
     outcome = cell.outcome.value if cell.outcome else ""
     ended = ", ".join(f"{name.value} {count}" for name, count in cell.point_outcomes.most_common()) or outcome
     names, empty = cell_entries(cell.cell), Entry(quantities.NOTHING)
@@ -161,7 +161,7 @@ def _time(time: Time, best: bool) -> Entry:
 
 
 def _worst_component(row: Row) -> str:
-    """The component of the gradient that is worst by itself, and its relative error; empty if there is none."""
+    """The component of the gradient with the largest relative error, and that error; empty if there is none."""
     if row.worst_component is None or row.worst_component_error is None:
         return ""
     return f"{row.worst_component} {quantities.error(row.worst_component_error)}"

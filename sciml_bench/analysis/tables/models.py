@@ -90,7 +90,7 @@ def _seconds(text: str) -> Column:
 
 
 def checklist(problem: Mapping[str, Any], table: ModelTable) -> Iterator[str]:
-    """What is the same for every cell of a model, so that its times may be compared: data, metric, shapes, seeds."""
+    """The shared conditions that make times of a model's cells comparable: data, metric, shapes, seeds."""
     data = problem["data"]
     yield "the same for every cell"
     split = f"{data['size'] - data['held_out']} samples for training, {data['held_out']} held out, seed {data['seed']}"

@@ -7,11 +7,11 @@ from sciml_bench.analysis.recommendation import Recommendation, Way
 from sciml_bench.analysis.table import Column, Entry, Table, Unit, error_entry, seconds_entry
 
 FEW = 6
-"""So many ways are shown where a table stands beside others."""
+"""The number of ways shown next to other tables."""
 
 
 def recommendation_table(found: Recommendation, most: int | None = None) -> Table:
-    """A line for each way, the one to take first; with ``most`` for so many only."""
+    """A line for each way, the one to take first; at most ``most`` lines."""
     shown = found.ways[:most]
     left = len(found.ways) - len(shown)
     counts = [f"total of {quantities.count(n)}" for n in found.counts]

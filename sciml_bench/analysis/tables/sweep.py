@@ -36,12 +36,12 @@ _UNITS = {"solve": Unit.SECONDS, "gradient": Unit.SECONDS, "memory": Unit.BYTES,
 
 
 def title(axis: Axis) -> str:
-    """What the sweep is."""
+    """The title of a sweep."""
     return f"{axis.of} over {axis.over}: {len(axis.sizes)} sizes ({', '.join(size_text(axis, s) for s in axis.sizes)})"
 
 
 def caption(table: SweepTable) -> str:
-    """What a table shows, in one line."""
+    """The caption of a table, in one line."""
     at = quantities.target(table.target.digits, table.target.rtol)
     where = f", at {at}" if at and table.quantity != "process" else ""
     against = "rtol" if table.axis.tolerance else table.axis.unit
@@ -52,7 +52,7 @@ def caption(table: SweepTable) -> str:
 
 
 def size_text(axis: Axis, size: float) -> str:
-    """A size as it is told: whole, or the tolerance."""
+    """A size as text: whole, or the tolerance."""
     return quantities.tolerance(1.0 / size) if axis.tolerance else f"{size:.0f}"
 
 
@@ -73,7 +73,7 @@ def value_text(table: SweepTable, value: Value) -> str:
 
 
 def power_text(power: Power | None) -> str:
-    """The exponent, its interval, and what the slopes at both ends are where one exponent does not tell."""
+    """The exponent, its interval, and the slopes at both ends if one exponent does not describe the curve."""
     if power is None:
         return quantities.NOTHING
     interval = "" if power.low is None or power.high is None else f" ({_slope(power.low)} to {_slope(power.high)})"
@@ -121,7 +121,7 @@ def _power_entry(power: Power | None) -> Entry:
 
 
 def notes(table: SweepTable) -> Iterator[str]:
-    """What follows from a table: where its cells change places, and what its steps are."""
+    """Conclusions from a table: where its cells change places, and how its steps grow."""
     if table.quantity in ("solve", "gradient") and table.target.rtol is not None:
         yield "at equal tolerance, not at equal accuracy: not every size has a reference"
     for meeting in table.meetings:
@@ -133,7 +133,7 @@ def notes(table: SweepTable) -> Iterator[str]:
 
 
 def meeting_lines(table: SweepTable, meeting: Meeting) -> Iterator[str]:
-    """Where two cells change places. Without a crossing it is told for kinds of gradient of one method only."""
+    """The sizes at which two cells change places. Without a crossing, only gradients of one method get a line."""
     first, second = meeting.first, meeting.second
     names = _apart(first, second, meeting.one)
     if all(who is None for who in meeting.ahead.values()):
@@ -155,7 +155,7 @@ def meeting_lines(table: SweepTable, meeting: Meeting) -> Iterator[str]:
 
 
 def _standing(table: SweepTable, meeting: Meeting, names: Sequence[str]) -> str:
-    """Which of two is faster at which sizes."""
+    """The faster one of two at each size."""
     parts: list[str] = []
     for who, text in ((0, f"{names[0]} is faster at"), (1, f"{names[1]} is faster at"), (None, "undecided at")):
         sizes = [size_text(table.axis, size) for size, ahead in meeting.ahead.items() if ahead == who]
@@ -165,7 +165,7 @@ def _standing(table: SweepTable, meeting: Meeting, names: Sequence[str]) -> str:
 
 
 def _apart(first: SweepRow, second: SweepRow, one: bool) -> tuple[str, str]:
-    """Two names; those of kinds of gradient of one method are short, since the table says the rest."""
+    """Two names; short ones for kinds of gradient of one method, since the table says the rest."""
     return (first.solver.cell.sensitivity, second.solver.cell.sensitivity) if one else (
         first.solver.name, second.solver.name,
     )  # fmt: skip
@@ -200,7 +200,7 @@ def _step_notes(table: SweepTable) -> Iterator[str]:
 
 
 def _memory_notes(table: SweepTable) -> Iterator[str]:
-    """What a gradient keeps of each step: how its memory grows from the fewest steps to the most."""
+    """The memory that a gradient keeps of each step: its growth from the fewest steps to the most."""
     for row in table.rows:
         known = sorted((v.steps, v.spread.median) for v in row.values.values() if v.steps and v.spread is not None)
         if len(known) > 1 and known[-1][0] > known[0][0]:
@@ -215,7 +215,7 @@ def _memory_notes(table: SweepTable) -> Iterator[str]:
 
 
 ELSEWHERE = "each size separately: on the page that `sciml-bench report` writes"
-"""Where the tables of each problem of a sweep are, which the terminal leaves out."""
+"""The place of the tables of each problem of a sweep, which the terminal leaves out."""
 
 
 def reading_help(tables: Sequence[SweepTable]) -> str:

@@ -26,7 +26,7 @@ HEADING = "training"
 _LONGEST_REASON = 160
 
 LOSS = ".4g"
-"""How losses are printed."""
+"""The format of losses."""
 
 
 def training_table(rows: Sequence[TrainingRow]) -> Table:
@@ -51,7 +51,7 @@ def training_table(rows: Sequence[TrainingRow]) -> Table:
 
 
 def _caption(rows: Sequence[TrainingRow]) -> str:
-    """What was trained how, in one line."""
+    """The training settings, in one line."""
     settings = rows[0].trained.settings
     numbers = {"learning rate": settings.learning_rate, "weight decay": settings.weight_decay}
     told = ", ".join(f"{name} {value:g}" for name, value in numbers.items() if value is not None)
@@ -77,7 +77,7 @@ def _entries(row: TrainingRow, has_target: bool) -> tuple[Entry, ...]:
 
 
 def _notes(rows: Sequence[TrainingRow]) -> Iterator[str]:
-    """What is to be known beside the numbers: why a training ended early, and what the distance is."""
+    """Notes on the numbers: why a training ended early, and what the distance is."""
     for row in rows:
         if row.trained.outcome is not Outcome.OK:
             reason = row.trained.message.partition("\n")[0][:_LONGEST_REASON] or row.trained.outcome.sentence

@@ -93,7 +93,7 @@ def _right_hand_side(context: Context, form: ArrayForm) -> str:
 
 @dataclass
 class ArrayForm:
-    """One function: the statements so far, each an operator applied to arrays or an elementwise expression."""
+    """One function: its statements so far, each an operator applied to arrays or an elementwise expression."""
 
     context: Context
     shapes: dict[Symbol, Shape] = field(default_factory=dict[Symbol, Shape])
@@ -199,7 +199,7 @@ def _shifts(u: Node, axis: Node, edge: Node) -> tuple[Node, Node]:
 
 
 def parameter_lines(context: Context, body: str) -> list[str]:
-    """Lines that give the parameters, of which a body reads the names, these names."""
+    """Lines that assign the parameters to their names, for the names that a body reads."""
     used, lines = _words(body), list[str]()
     for parameter in context.problem.parameters:
         name = context.names[symbol(parameter.name)]
@@ -212,7 +212,7 @@ def parameter_lines(context: Context, body: str) -> list[str]:
 
 
 def state_lines(context: Context, body: str) -> list[str]:
-    """Lines that give the parts of the flat state, of which a body reads the names, these names."""
+    """Lines that assign the parts of the flat state to their names, for the names that a body reads."""
     used, lines, start = _words(body), list[str](), 1
     states = context.problem.states
     for state in states:

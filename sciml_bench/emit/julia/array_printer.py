@@ -1,4 +1,4 @@
-"""Prints expressions of arrays as Julia: vector algebra, ``@.`` for what is elementwise, calls of operators."""
+"""Prints expressions of arrays as Julia: vector algebra, ``@.`` for elementwise expressions, calls of operators."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ end
 
 
 def slope_arguments(context: Context) -> list[str]:
-    """What ``rhs`` takes after t: for each path a function of t that is its derivative."""
+    """The arguments of ``rhs`` after t: for each path a function of t that is its derivative."""
     return [slope_name(context, symbol(control.name)) for control in context.problem.controls]
 
 
@@ -161,7 +161,7 @@ class ArrayPrinter(JuliaPrinter):
     def _print_MatrixOf(self, expr: Any) -> str:
         entries, x = expr.args
         (rows,), (columns,) = self.shape(expr), self.shape(x)
-        # The entries stand row by row, and those of a column of Julia together.
+        # The entries are stored row by row, and Julia stores columns together.
         return f"transpose(reshape({self.operand(entries)}, {columns}, {rows}))*{self.factor(x)}"
 
     def _print_NetworkOutput(self, expr: Any) -> str:
@@ -238,7 +238,7 @@ class ArrayPrinter(JuliaPrinter):
         return part if beyond else self._beyond(part, edge, shape, dimension, k)
 
     def _beyond(self, kept: str, edge: Node, shape: Shape, dimension: int, k: int) -> str:
-        """What is left of a shifted field, with a value where nothing comes from beyond the end."""
+        """The kept part of a shifted field, with a value where nothing comes from beyond the end."""
         value, size = self.code(edge), abs(k)
         other = "" if len(shape) == 1 else f", {shape[0]}" if dimension == 1 else f"{shape[1]}, "
         filled = f"fill({value}, {other}{size})" if dimension == 2 else f"fill({value}, {size}{other})"

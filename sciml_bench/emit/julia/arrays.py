@@ -1,4 +1,4 @@
-"""Where the elements of vectors and fields are: flat arrays, and indices with what lies beyond the edges."""
+"""The places of the elements of vectors and fields: flat arrays, and indices with the values beyond the edges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AXES = ("i", "j")
 class FlatArray:
     """A quantity inside a flat Julia array: ``array[start + position]`` with positions from 1, in C order.
 
-    ``axis`` is that of a coordinate, which depends on one index of a field only.
+    ``axis`` belongs to a coordinate, which depends on only one index of a field.
     """
 
     array: str
@@ -45,7 +45,7 @@ class Place:
 
     @property
     def guarded(self) -> bool:
-        """Return whether there is no element beyond the ends, but a value."""
+        """Return whether the elements beyond the ends are a value."""
         return bool(self.offset) and self.edge not in (PERIODIC, MIRRORED)
 
     @property
@@ -55,7 +55,7 @@ class Place:
 
     @property
     def label(self) -> str:
-        """What a variable is called that holds an element at this index; empty at the loop's own."""
+        """The suffix of a variable that holds an element at this index; empty at the loop's own."""
         if not self.offset:
             return ""
         direction = "next" if self.offset > 0 else "last"

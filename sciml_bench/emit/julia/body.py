@@ -59,8 +59,8 @@ class JuliaPrinter(Printer):
     def _print_Where(self, expr: Any) -> str:
         condition, a, b = expr.args
         code = self.condition(condition)
-        # Both branches of one type, else dual numbers would make the result a union of types; false times anything,
-        # also a NaN, is zero.
+        # Both branches of one type, because dual numbers would otherwise make the result a union of types; false times
+        # anything, also a NaN, is zero.
         if b == 0:
             return f"({code})*{self.parenthesize(a, PRECEDENCE['Mul'])}"
         if a == 0:
@@ -96,10 +96,10 @@ class Inner:
 
 @dataclass
 class Body:
-    """What one loop computes for one element, collected while its expressions are taken apart.
+    """The computation of one loop for one element, collected while its expressions are split.
 
-    ``arrays`` says where each array is, ``inlined`` holds the definitions that are evaluated where they are needed,
-    ``names`` the Julia names of scalars.
+    ``arrays`` gives the place of each array, ``inlined`` holds the definitions that are evaluated in place, ``names``
+    the Julia names of scalars.
     """
 
     shape: Shape
@@ -133,7 +133,7 @@ class Body:
     def element(self, expr: Node, places: Places) -> Node:
         """One element of an expression, in terms of scalars.
 
-        A nested array operator other than those of neighbours must have been made an array of its own before.
+        A nested array operator, except for neighbours, must already be a separate array.
         """
         match expr:
             case Symbol():
@@ -162,7 +162,7 @@ class Body:
         code = array.element(tuple(place.name for place in places))
         relevant = places if array.axis is None else (places[array.axis],)
         if any(place.guarded for place in relevant):
-            # Read only where it exists, so not in a statement of its own.
+            # Read only if it exists, so not in a separate statement.
             return self._text(code)
         for place in relevant:
             if place.offset:
@@ -179,7 +179,7 @@ class Body:
         return symbol
 
     def _local(self, name: str, suffix: str, code: str, kept: dict[Symbol, str]) -> Symbol:
-        """A variable with this value, called ``name`` and a suffix: another where that is taken for another value."""
+        """A variable with this value, called ``name`` and a suffix: another one if that has another value."""
         declared = set(self.names.values()) if suffix else set[str]()
         unique, number = name + suffix, 2
         while unique in declared or kept.get(Symbol(unique, real=True), code) != code:
@@ -252,7 +252,7 @@ class Body:
         return summed
 
     def _sum_lines(self) -> list[str]:
-        """The loops of the inner sums; those over the same values share one, and what they have in common."""
+        """The loops of the inner sums; sums over the same values share one, and their common terms."""
         lines: list[str] = []
         loops: dict[tuple[int, bool], list[Symbol]] = {}
         for summed, inner in self.sums.items():
@@ -285,7 +285,8 @@ def is_elementwise(expr: Node) -> bool:
     return not expr.has(*ARRAY_OPERATORS)
 
 
-# What an emitted Julia module computes once: vectors, matrices, coordinates, and what depends on them alone.
+# One-time computations of an emitted Julia module: vectors, matrices, coordinates, and values that depend on them
+# alone.
 
 
 def constant_names(context: Context) -> dict[Symbol, str]:

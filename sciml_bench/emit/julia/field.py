@@ -31,7 +31,7 @@ from sciml_bench.problem.operators import (
     shape_of,
 )
 
-# Which elements of the state each equation of a grid reads: the structure of the Jacobian.
+# The elements of the state that each equation of a grid reads: the structure of the Jacobian.
 
 # Below this size a dense Jacobian is faster.
 _SMALLEST = 32
@@ -46,7 +46,7 @@ class NotLocal(Exception):
 
 @dataclass(frozen=True)
 class Stencil:
-    """The equations of the states at ``row`` read elements of the states at ``column``, so many places away."""
+    """The equations of the states at ``row`` read elements of the states at ``column``, shifted by this many places."""
 
     row: int
     column: int
@@ -54,7 +54,7 @@ class Stencil:
 
 
 def stencils(problem: Problem) -> tuple[Stencil, ...]:
-    """One for each pair of states of which one reads the other; none where the Jacobian is dense, or small.
+    """One for each pair of states if one reads the other; empty if the Jacobian is dense, or small.
 
     An offset that leaves the grid wraps around on periodic axes and has no element on others.
     """
@@ -104,7 +104,7 @@ def _reads(expr: Node, states: Mapping[str, int], definitions: Mapping[Symbol, N
             operand = _reads(expr.args[0], states, definitions, axes)
             return _moved(operand, int(expr.args[2]), int(expr.args[1]))
         case Where():
-            # The derivative is that of the branches.
+            # The derivative is the derivative of the branches.
             return frozenset().union(*(_reads(part, states, definitions, axes) for part in expr.args[1:]))
         case _ if isinstance(expr, ARRAY_OPERATORS):
             raise NotLocal
@@ -127,7 +127,7 @@ def field_function(context: Context) -> str:
 
 @dataclass
 class _Field:
-    """One emission: where arrays are, what is evaluated in place, and the lines so far."""
+    """One emission: the places of arrays, the expressions evaluated in place, and the lines so far."""
 
     context: Context
     arrays: dict[Symbol, FlatArray] = field(default_factory=dict[Symbol, FlatArray])
@@ -143,7 +143,7 @@ class _Field:
         head = self._unpack()
         definitions = {symbol(d.name): self.context.resolve(d.expr) for d in self.context.problem.definitions}
         equations = [self.context.resolve(expr) for expr in self.context.problem.equations.values()]
-        # Resolving has found what is computed once for the module.
+        # Resolving has found the one-time computations of the module.
         self._place_constants()
         in_arrays = self._needed_as_arrays(definitions, equations)
         for name, expr in definitions.items():
@@ -153,7 +153,7 @@ class _Field:
         return "\n".join(["function rhs!(dy, y, p, t)", *("    " + line for line in inner), "end", ""])
 
     def _unpack(self) -> list[str]:
-        """Scalars get names; arrays stay where they are, and it is noted where that is."""
+        """Scalars get names; arrays stay in place, and their places are noted."""
         problem, names = self.context.problem, self.context.names
         lines: list[str] = []
         for array, quantities in (("p", problem.parameters), ("y", problem.states)):
@@ -171,7 +171,7 @@ class _Field:
         return lines
 
     def _place_constants(self) -> None:
-        """What the module holds: vectors, matrices, coordinates and what is computed from them once."""
+        """The module's constants: vectors, matrices, coordinates and values computed from them once."""
         problem, names = self.context.problem, constant_names(self.context)
         shapes = {symbol(constant.name): constant.shape for constant in problem.constants}
         shapes |= {symbol(name): matrix.shape for name, matrix in problem.matrices.items()}
@@ -183,7 +183,7 @@ class _Field:
             self.arrays[name] = FlatArray(names[name], 0, problem.grid_shape, axis)
 
     def _needed_as_arrays(self, definitions: dict[Symbol, Node], equations: list[Node]) -> set[Symbol]:
-        """The definitions of which some other element than the loop's own is needed, and that are not cheap."""
+        """The definitions that are needed at another element than the loop's own, and that are not cheap."""
         cheap: set[Symbol] = set()
         for name, expr in definitions.items():
             if is_elementwise(expr) and expr.free_symbols & definitions.keys() <= cheap:
@@ -267,7 +267,7 @@ class _Field:
                 return expr.func(*(self._lift(part) for part in expr.args)) if expr.args else expr
 
     def _total(self, expr: Node, value: Node) -> Symbol:
-        """The sum of all elements, by a loop of its own."""
+        """The sum of all elements, by a separate loop."""
         total = self._fresh("total")
         self.lifted[expr] = total
         self.body.append(f"{total.name} = zero(eltype(dy))")

@@ -1,7 +1,6 @@
-"""What stands around the solve in Julia: data of the trajectories, initial values from theta, observed losses.
+"""Computations around the solve in Julia: data of the trajectories, initial values from theta, observed losses.
 
-The functions are those of one trajectory, and take its data, then the parameters as a ``ComponentVector``. A series
-has a column for each time, as Lux has samples. They write into no array, which Zygote could not differentiate.
+The functions are for one trajectory, and take its data, then the parameters as a ``ComponentVector``.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ def _observed(context: Context) -> str:
 
 
 def _returning(body: list[str]) -> list[str]:
-    """The lines without a name for what is returned at once."""
+    """The lines without a name for a value that is returned at once."""
     if len(body) > 1:
         name, _, value = body[-2].partition(" = ")
         if body[-1] == f"return {name}":
@@ -146,7 +145,7 @@ def _loss(context: Context) -> str:
 
 
 def _seen(context: Context, network: Symbol | None, y: str) -> str:
-    """What the loss looks at, of a state, or where that is a network's value or the state itself of many."""
+    """The observed values, of one state, or of many if they are a network's output or the state itself."""
     if network is not None:
         return f"{context.names[network]}({y}, p.{network.name})"
     return y if context.problem.loss.of is None else f"observed({y}, p)"
@@ -158,7 +157,7 @@ def _is_number(context: Context) -> bool:
 
 
 def _total(context: Context, seen: str, place: str, constants: list[str]) -> str:
-    """What is added up of what the loss looks at, less its target; ``place`` picks that of one time."""
+    """Terms of the loss (observed minus target); ``place`` selects one time."""
     loss = context.problem.loss
     if loss.given:
         residual = scaled(loss, f"({seen} .- {context.names[symbol(loss.given)]}{place})", constants)

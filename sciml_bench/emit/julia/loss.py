@@ -66,13 +66,13 @@ def scaled(loss: Loss, residual: str, lines: list[str], static: bool = False) ->
 
 
 def summed(kind: str, residual: str) -> str:
-    """What the loss adds up of an array."""
+    """The terms of the loss of an array."""
     each = _EACH[kind]
     return f"sum({f'{each}, ' if each else ''}{_bare(residual)})"
 
 
 def term(kind: str, residual: str) -> str:
-    """What the loss adds up of one number."""
+    """The term of the loss of one number."""
     each = _EACH[kind]
     return f"{each}({_bare(residual)})" if each else residual
 
@@ -98,7 +98,7 @@ def _row(values: tuple[float, ...], static: bool) -> str:
 
 
 def _constant(name: str, values: tuple[float, ...], lines: list[str], static: bool) -> str:
-    """A literal where all values are equal, else the name of a constant of the module."""
+    """A literal if all values are equal, otherwise the name of a constant of the module."""
     if len(set(values)) == 1:
         return repr(values[0])
     lines.append(f"const {name} = {_row(values, static)}")

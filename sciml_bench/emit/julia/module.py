@@ -58,7 +58,7 @@ def julia_source(problem: Problem) -> str:
 
     ``rhs!(dy, y, p, t)`` writes the right-hand side into ``dy``; small systems of scalars also have ``rhs(y, p, t)``,
     which gives it as a static vector. ``loss(ys)`` takes the states at the saved times. ``STENCILS`` holds the
-    structure of a sparse Jacobian, and ``HAS_BRANCHES`` whether values decide what is evaluated.
+    structure of a sparse Jacobian, and ``HAS_BRANCHES`` says whether the code branches on values.
 
     Of a problem with networks there is ``rhs(y, p, t)`` alone, which gives a vector; its ``p`` is what ``named`` makes
     of a flat vector, a ``ComponentVector``. Of a batch the functions are those of one trajectory. So are those of a
@@ -178,8 +178,8 @@ def _scalar_function(context: Context, in_place: bool) -> str:
 def _with_plain_products(program: Program, named: Mapping[Symbol, Node]) -> Program:
     """Products of two symbols back in the one or two places that share them.
 
-    The compiler finds equal ones by itself. Where one is a factor of two longer products, sharing it saves a
-    multiplication, but keeps the two from being computed at once in one vector register.
+    The compiler finds equal ones itself. If one is a factor of two longer products, sharing it saves a multiplication,
+    but keeps the two from being computed at once in one vector register.
     """
     expressions = [*(statement.expr for statement in program.statements), *program.outputs]
     replaced: dict[Symbol, Node] = {}

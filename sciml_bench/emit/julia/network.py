@@ -17,8 +17,9 @@ ACTIVATIONS = {
     "tanh": "tanh", "sin": "sin", "sigmoid": "sigmoid", "silu": "swish", "rbf": "rbf", "relu": "relu", "elu": "elu",
     "softplus": "softplus", "gelu_tanh": "gelu_tanh",
 }  # fmt: skip
-"""What a Lux layer is given as its activation. They are NNlib's, but for Julia's own ``tanh`` and ``sin``, and ``rbf``,
-which the tutorials define themselves. Of what Lux calls ``gelu`` NNlib has more than one; this name says which."""
+"""The activation of a Lux layer. They are NNlib's, except Julia's own ``tanh`` and ``sin``, and ``rbf``, which the
+tutorials define themselves. NNlib has more than one function that Lux calls ``gelu``; this name says which.
+"""
 
 _OWN = {"rbf": "rbf(x) = exp(-x^2)\n"}
 _BASE = {"tanh", "sin"}

@@ -1,4 +1,4 @@
-"""What makes this machine noisy: readings of the system, findings from them, and the commands that cure each.
+"""Sources of timing noise on this machine: readings of the system, findings from them, and a command that fixes each.
 
 Nothing here changes a setting. Gathering is apart from judging, so that every judgement is a pure function.
 """
@@ -21,7 +21,7 @@ _ORDER = tuple(Status)
 
 
 def examine(readings: Readings) -> list[Finding]:
-    """Every finding; those of equal status keep the order of their checks."""
+    """Every finding; findings of equal status keep the order of their checks."""
     found = [finding for check in CHECKS for finding in check(readings)]
     return sorted(found, key=lambda finding: _ORDER.index(finding.status))
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """How much a finding matters to timings."""
+    """The importance of a finding for timings."""
 
     DISTURBS = "disturbs"
     NOTE = "note"
@@ -16,7 +16,7 @@ class Status(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What the status means, in words."""
+        """The meaning of the status, in words."""
         return _SENTENCES[self]
 
 
@@ -32,7 +32,7 @@ _SENTENCES = {
 class Cure:
     """The exact command that removes a disturbance. ``root`` is true if it needs root; ``undo`` takes it back.
 
-    ``command`` is empty where no command on this machine helps; ``advice`` then says what does.
+    ``command`` is empty if no command on this machine helps; ``advice`` then says what does.
     """
 
     command: str = ""
@@ -43,7 +43,7 @@ class Cure:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one property, why it disturbs, and its fix if there is one."""
+    """The finding on one property, why it disturbs, and its fix if there is one."""
 
     id: str
     title: str

@@ -41,7 +41,7 @@ def governor(readings: Readings) -> Iterator[Finding]:
 
 
 def clocks(readings: Readings) -> Iterator[Finding]:
-    """Processors whose highest clock is cut below what they can do, or that run below it now."""
+    """Processors whose highest clock is cut below their capability, or that run below it now."""
     title = "clock frequency"
     limits = readings.matching(f"{CPU}/cpu*/cpufreq/scaling_max_freq")
     able = readings.matching(f"{CPU}/cpu*/cpufreq/cpuinfo_max_freq")
@@ -148,7 +148,7 @@ def isolation(readings: Readings) -> Iterator[Finding]:
 
 
 def time_source(readings: Readings) -> Iterator[Finding]:
-    """What the kernel reads the time from."""
+    """The kernel's time source."""
     title = "clock source"
     current = readings.text(f"{CLOCK}/current_clocksource")
     if current is None:

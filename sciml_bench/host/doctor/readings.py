@@ -1,4 +1,4 @@
-"""What a host says of itself: texts of /proc and /sys twice, a moment apart, and a few facts that are not in files."""
+"""A host's readings: texts of /proc and /sys twice, a moment apart, and a few facts that are not in files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# What NVIDIA's management library says of each device, without changing it.
+# Read-only facts from NVIDIA's management library about each device.
 
 # Reasons for a reduced clock, by NVML's bits (nvml.h, nvmlClocksEventReason*). Idle and applications' own settings
 # are no disturbance.
@@ -154,8 +154,8 @@ class Readings:
     """A host, read twice ``window_s`` seconds apart.
 
     ``before`` and ``after`` map absolute paths to texts. ``usable`` are the processors that this process may use.
-    ``variables`` are the names set in this process's environment, ``inherited`` those of which a worker gets
-    something. ``gpus`` is ``None`` when there are devices that cannot be asked, with ``gpu_reason``.
+    ``variables`` are the names set in this process's environment, ``inherited`` the ones that reach a worker. ``gpus``
+    is ``None`` if devices cannot be queried, with ``gpu_reason``.
     """
 
     before: Mapping[str, str]

@@ -291,7 +291,7 @@ def _throttled(readings: Readings, path: str) -> int | None:
 
 
 def _quotas(readings: Readings) -> Iterator[tuple[str, tuple[float, str, str]]]:
-    """Each limit: its file, processors allowed, what lifts it, and what it says now."""
+    """Each limit: its file, allowed processors, the way to lift it, and its present value."""
     for path, text in readings.matching("/sys/fs/cgroup*/cpu.max").items():
         words = text.split()
         if len(words) == 2 and words[0].isdigit() and int(words[1]):

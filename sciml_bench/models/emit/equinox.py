@@ -46,7 +46,7 @@ def loss(model, inputs, labels):
 
 
 def equinox_source(model: Model) -> str:
-    """A module with ``Model(key)`` and ``loss``; the leaves of ``Model`` stand in the order of theta."""
+    """A module with ``Model(key)`` and ``loss``; the leaves of ``Model`` have the order of theta."""
     layers = list(walk(model.layers))
     weighted = [layer for layer in layers if layer.slots]
     keyed = [layer for layer in weighted if layer.kind not in ("positions", "group_norm", "layer_norm")]

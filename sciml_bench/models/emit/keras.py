@@ -107,6 +107,6 @@ def _conv2d(layer: Layer, x: str) -> str:
     if n["padding"] and n["stride"] == 1 and n["kernel"] == 2 * n["padding"] + 1:
         options.insert(0, 'padding="same"')
     elif n["padding"]:
-        # Keras's "same" pads strided convolutions on one side more than on the other; what is declared is even.
+        # Keras's "same" pads strided convolutions on one side more than on the other; the declared padding is even.
         x = f"layers.ZeroPadding2D({n['padding']})({x})"
     return f"layers.Conv2D({n['channels']}, {n['kernel']}, {', '.join(options)})({x})"

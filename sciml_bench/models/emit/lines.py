@@ -1,4 +1,4 @@
-"""What the emitters of models share: a chain of layers as statements, one for each layer."""
+"""Shared parts of the emitters of models: a chain of layers as statements, one for each layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model as a Lux chain, with the neutral names of layers beside them.
+"""A model as a Lux chain, with the neutral names of layers.
 
 Images lie as (width, height, channels, batch), tokens as (width, positions, batch), and labels are one-hot.
 """
@@ -21,7 +21,7 @@ _FUNCTIONS = {
     "maxpool": "max_pool",
 }  # fmt: skip
 
-# The same of ChainRulesCore.
+# ChainRulesCore's version.
 _RULES = {
     "ChainRulesCore": "max_pool", "NoTangent": "max_pool", "ignore_derivatives": "attention", "unthunk": "max_pool",
 }  # fmt: skip
@@ -29,7 +29,7 @@ _RULES = {
 # Lux's layers that apply an activation themselves, without another pass over memory.
 _ACTIVATED = ("conv2d", "dense", "group_norm", "layer_norm")
 
-# What Lux calls an option of a convolution, its neutral name, and the value that it has if nothing is said.
+# Lux's name of an option of a convolution, its neutral name, and its default.
 _CONV_OPTIONS = (("stride", "stride", 1), ("pad", "padding", 0))
 
 # Lux's MultiHeadAttention takes dimensions as numbers and permutes by them, which hides types from Zygote: a gradient
@@ -127,7 +127,7 @@ _LOSSES = {
 
 
 def lux_source(model: Model) -> str:
-    """A file with ``build_model()``, whose layers stand in the order of theta, and ``loss``."""
+    """A file with ``build_model()``, whose layers have the order of theta, and ``loss``."""
     chain = _chain(model.layers)
     code = "\n".join([*chain, _LOSSES[model.loss]])
     kinds = {layer.kind for layer in walk(model.layers)}
@@ -155,7 +155,7 @@ def lux_source(model: Model) -> str:
 def _chain(layers: tuple[Layer, ...]) -> list[str]:
     """The lines of a ``Chain``, without anything before or after it.
 
-    Its layers have no names, so that blocks which are alike have one type and are compiled once.
+    Its layers are unnamed, so that equal blocks have one type and are compiled once.
     """
     lines = ["Chain("]
     for layer, activation in _activated(layers):
@@ -178,7 +178,7 @@ def _activated(layers: tuple[Layer, ...]) -> Iterator[tuple[Layer, str]]:
 
 
 def _members(layer: Layer, activation: str) -> list[list[str]]:
-    """What one layer is in a chain: the lines of one layer of Lux or two."""
+    """A layer in a chain: the lines of one layer of Lux or two."""
     if layer.kind == "residual":
         return [_residual(layer)]
     if layer.kind == "mean" and len(layer.input) == 3:
@@ -202,7 +202,7 @@ def _weighted(layer: Layer, activation: str) -> str:
         case "conv2d":
             k = n["kernel"]
             options = [f"{key} = {n[name]}" for key, name, usual in _CONV_OPTIONS if n[name] != usual]
-            # Lux's convolution flips its kernels unless told not to.
+            # Lux's convolution flips its kernels by default.
             named = ", ".join([*options, "cross_correlation = true"])
             return f"Conv(({k}, {k}), {n['inputs']} => {n['channels']}{act}; {named})"
         case "dense":

@@ -9,14 +9,14 @@ from sciml_bench.errors import UsageError
 from sciml_bench.models.emit.lines import indented
 from sciml_bench.models.model import Layer, Model
 
-# What it knows how to differentiate.
+# The layers that it can differentiate.
 _ACTIVATIONS = ("relu", "tanh")
 _WEIGHTED = ("conv2d", "dense")
 _LOSSES = {"cross_entropy": "LogitCrossEntropyLoss", "mean_square": "SquaredLoss"}
 
 
 def simplechains_source(model: Model) -> str:
-    """A file with ``build_model()``, whose layers stand in the order of theta, and ``loss``, which holds the labels.
+    """A file with ``build_model()``, whose layers have the order of theta, and ``loss``, which holds the labels.
 
     Raises:
         UsageError: SimpleChains has not all of the layers.
@@ -70,7 +70,7 @@ def _why_not(layer: Layer, before: Layer | None) -> str | None:
 
 
 def _without_flatten_first(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    """The layers after the first where that only flattens: batches then come flattened.
+    """The layers after the first if that only flattens: batches then come flattened.
 
     A gradient writes into what the layer before handed on, which for SimpleChains' ``Flatten`` is the batch itself.
     """

@@ -51,7 +51,7 @@ def loss(outputs, labels):
 
 
 def torch_source(model: Model) -> str:
-    """A module with ``Model`` and ``loss``; the parameters of ``Model`` stand in the order of theta."""
+    """A module with ``Model`` and ``loss``; the parameters of ``Model`` have the order of theta."""
     layers = list(walk(model.layers))
     members = [f"self.{layer.name} = {_member(layer)}" for layer in layers if layer.slots]
     kinds = {layer.kind for layer in layers}

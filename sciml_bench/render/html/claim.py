@@ -1,4 +1,4 @@
-"""The claims that the runs of a page test: all in one table, and for each what is claimed and what was found."""
+"""The claims that the runs of a page test: all in one table, and for each the claim and the finding."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sciml_bench.render.claims import (
 from sciml_bench.render.html.table import Entry, Places, Table
 from sciml_bench.stats.ratio import Ratio
 
-# A ratio over correct digits as a small drawing: its interval, and what is claimed.
+# A ratio over correct digits as a small drawing: its interval, and the claimed range.
 
 _WIDTH, _HEIGHT, _EDGE = 120.0, 48.0, 5.0
 _LOWER_EDGE = 15.0
@@ -72,7 +72,7 @@ def drawn(figure: Figure, curve: Mapping[float, Finding]) -> Markup:
 
 
 def _claimed(figure: Figure) -> tuple[float, float]:
-    """What confirms a claim."""
+    """The range that confirms a claim."""
     if figure.within is not None:
         return 1 / figure.within, figure.within
     ratio = figure.ratio or 1.0
@@ -83,12 +83,12 @@ def _claimed(figure: Figure) -> tuple[float, float]:
 
 
 def _interval(ratio: Ratio) -> tuple[float, float]:
-    """That of the ratio; of a single process, which has none, the ratio itself."""
+    """The ratio's interval; the ratio itself for a single process, which has none."""
     return (ratio.estimate, ratio.estimate) if math.isinf(ratio.high) else (ratio.low, ratio.high)
 
 
 class _Place:
-    """Where digits and ratios lie in the drawing."""
+    """The range of digits and ratios of the drawing."""
 
     def __init__(self, first: float, last: float, bottom: float, top: float):
         self._first, self._last, self._bottom, self._top = first, last, bottom, top
@@ -126,7 +126,7 @@ _FAIR = "when fair"
 
 @dataclass(frozen=True)
 class Tested:
-    """A claim that a run tests, before it is judged. ``records`` link to those of its sides, by setting."""
+    """A claim that a run tests, before it is judged. ``records`` link to its sides' records, by setting."""
 
     measurement: Measurement
     section: str
@@ -139,7 +139,7 @@ def under_test(loaded: LoadedRun, section: str, places: Places) -> tuple[Tested,
     try:
         tested = of_run(folder, loaded.plan)
     except ProblemError:
-        # A file of its own was changed after the run: the tables of its cells stand without it.
+        # A separate file was changed after the run: the tables of its cells are shown without it.
         return ()
     return tuple(
         Tested(
@@ -152,7 +152,7 @@ def under_test(loaded: LoadedRun, section: str, places: Places) -> tuple[Tested,
 
 
 def claim_tables(claims: Sequence[Tested]) -> tuple[Table | None, dict[str, list[Table]]]:
-    """All claims of a page, where it has several, and those of each run by its section.
+    """All claims of a page, if it has several, and each run's claims by its section.
 
     All are judged together: they are one family of comparisons.
     """
@@ -185,7 +185,7 @@ def _found(found: Judged, setting: str) -> tuple[Entry, Entry]:
     finding = found.findings[setting]
     value = None if finding.ratio is None else finding.ratio.estimate
     curve = found.curves.get(setting, {})
-    # The interval, or the digits, stand below: the table has many columns.
+    # The interval, or the digits, are below: the table has many columns.
     text, _, below = range_text(found, setting).partition(" ")
     ratio = Entry(text, below, value, drawing=drawn(found.claim.figure, curve))
     return ratio, Entry(ruling_text(finding))
@@ -212,7 +212,7 @@ def _table(tested: Tested, found: Judged) -> Table:
 
 
 def _records(claim: Claim, loaded: LoadedRun, setting: str, places: Places) -> Entry:
-    """The cells of the sides by their numbers, linked to those of the slow one, or of the only one."""
+    """The cells of the sides by their numbers, linked to the slow one's, or the only one's."""
     cells = claimed_sides(loaded.plan).get(claim.id, {})
     ids = {cell.cell.label: cell_id for cell_id, cell in loaded.summary.cells.items()}
     found = {side: ids.get(cells.get(f"{setting}.{side}", "")) for side in ("slow", "fast", "cell")}
@@ -222,7 +222,7 @@ def _records(claim: Claim, loaded: LoadedRun, setting: str, places: Places) -> E
 
 
 def _note(claim: Claim) -> str:
-    """Where it was said, what is known to be wrong with it, and an invitation."""
+    """The source, known errors, and an invitation."""
     drifts = (f"{drift.where} quotes {drift.quotes}; the source says {drift.source_says}" for drift in claim.drifts)
     derived = ["The ratio is derived by us from two figures of the source"] if claim.figure.derived else []
     sentences = [source(claim), *derived, *drifts, *claim.traps, "Something misrepresented? Corrections are welcome"]

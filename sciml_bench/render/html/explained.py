@@ -15,7 +15,7 @@ from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.render.html.table import Entry, Places
 from sciml_bench.stats.verdict import Verdict
 
-# Which cells a page draws and explains one by one, where there are more than a page can hold.
+# The cells that a page draws and explains one by one, if there are more than a page can hold.
 
 # Bytes of a page as measured by benchmarks/report_page.py, a little too much rather than too little.
 _PAGE_BYTES = 7_300_000
@@ -40,7 +40,7 @@ class PageBudget:
         return chosen is None or cell.cell_id in chosen
 
     def told(self, problem: str, cells: Collection[CellSummary], run: str) -> str:
-        """What is left out for a problem, in words; empty when it is drawn whole."""
+        """The omissions for a problem, in words; empty if it is drawn whole."""
         if problem not in self.drawn:
             return ""
         return (
@@ -51,10 +51,10 @@ class PageBudget:
 
 
 def page_budget(summary: RunSummary) -> PageBudget:
-    """What is drawn of a run: everything, where it fits."""
+    """The drawn part of a run: everything, if it fits."""
     records = sum(len(cell.processes) for cell in summary.cells.values())
     left = _PAGE_BYTES - _FRAME_BYTES - _LISTED_CELL_BYTES * len(summary.cells) - _RECORD_BYTES * records
-    # Where all cells fit, problems of many cells may take what those of few leave.
+    # If all cells fit, problems of many cells may take the room that problems of few leave.
     if _DRAWN_CELL_BYTES * len(summary.cells) <= left:
         return PageBudget({})
     most = max(_FEWEST, math.floor(left / _DRAWN_CELL_BYTES / max(1, len(summary.problems))))
@@ -102,7 +102,7 @@ def explained(
     places: Places,
     budget: PageBudget,
 ) -> Iterator[Explained]:
-    """Compare the rows of a table with the fastest row of a ranking, as far as the page has room."""
+    """Compare the rows of a table with the fastest row of a ranking, if the page has room."""
     target = comparison.gradient_target if found.quantity == "gradient" else comparison.solve_target
 
     def side(row: Row) -> Side:
@@ -138,7 +138,7 @@ def _measured(standing: Standing | None) -> str:
 
 
 def _headline(between: Gap | None, standing: Standing | None) -> str:
-    """What explains the ratio comes before the word slower."""
+    """The explanation of the ratio comes before the word slower."""
     if between is None:
         return "no time at the target"
     ratio = standing.judgement.ratio.estimate if standing else between.ratio

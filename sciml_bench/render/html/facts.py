@@ -1,4 +1,4 @@
-"""What heads a run: machine, software, date, self-test, and what could not be measured."""
+"""The head of a run: machine, software, date, self-test, and missing measurements."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _threads(plan: Mapping[str, Any]) -> str:
 
 
 def machines(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
-    """The machine of a run, or all those that blocks of it were measured on, each block on one of them."""
+    """The machine of a run, or all machines that blocks of it were measured on, each block on one of them."""
     if not others:
         return machine(own)
     alike = Counter(map(machine, (own, *others)))
@@ -57,7 +57,7 @@ def machines(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str
 
 
 def machine(environment: Mapping[str, Any]) -> str:
-    """The machine in one line, as far as it is known."""
+    """The machine in one line, if known."""
     values = dict(flat(environment))
     model = values.get("cpu.model")
     if not model:
@@ -81,7 +81,7 @@ def machine(environment: Mapping[str, Any]) -> str:
 
 
 def dates(loaded: LoadedRun) -> str:
-    """When the first and the last record were begun."""
+    """The start of the first and the last record."""
     starts = sorted(trace.started_at for trace in loaded.traces)
     if not starts:
         return "nothing yet: no records"
@@ -92,7 +92,7 @@ def dates(loaded: LoadedRun) -> str:
 
 
 def software(environment: Mapping[str, Any]) -> str:
-    """The versions that decide what is measured."""
+    """The versions that decide the measurements."""
     packages = environment.get("packages")
     packages = packages if isinstance(packages, Mapping) else {}
     python = environment.get("python")
@@ -111,7 +111,7 @@ def _commit(environment: Mapping[str, Any]) -> str:
 
 
 def selftest(loaded: LoadedRun, now: datetime.datetime) -> str:
-    """What the harness is worth on this machine, or why that is not known."""
+    """The quality of the harness on this machine, or why it is not known."""
     from sciml_bench.analysis.selftest_store import newest
     from sciml_bench.render.selftest import head
 
@@ -119,7 +119,7 @@ def selftest(loaded: LoadedRun, now: datetime.datetime) -> str:
 
 
 def unmeasured(loaded: LoadedRun) -> Iterator[str]:
-    """What a reader may miss: told with its reason, so that nothing is silently absent."""
+    """Missing measurements with their reasons, so that nothing is silently absent."""
     counts = cell_tally(loaded.summary)
     for reason, count in counts.skipped.items():
         yield f"{count} {'cell was' if count == 1 else 'cells were'} skipped: {reason}"

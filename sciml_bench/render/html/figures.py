@@ -30,12 +30,12 @@ _LOOK = re.compile(r"[a-zA-Z0-9#.,;:%() '-]*")
 
 @dataclass
 class Looks:
-    """The looks of all drawings of a page, by their text; their names are those of classes."""
+    """The looks of all drawings of a page, by their text; their names are class names."""
 
     names: dict[str, str] = field(default_factory=dict[str, str])
 
     def class_of(self, look: str) -> str:
-        """The class that stands for a look.
+        """The class of a look.
 
         Raises:
             ValueError: the look holds what none of our drawings does.
@@ -54,7 +54,7 @@ class Looks:
         return _STYLE.sub(lambda style: f' class="{self.class_of(style[1])}"', svg)
 
 
-# Draws the charts of a run: in this process, or, where there are many, in several.
+# Draws the charts of a run: in this process, or, if there are many, in several.
 
 # With fewer cells, starting processes takes longer than drawing.
 MANY_CELLS = 100
@@ -69,9 +69,8 @@ def drawing(
 ) -> Iterator[Iterator[list[Picture]]]:
     """The pictures of each problem of a run, in order, and at the end those across problems.
 
-    Names get the prefix, so that several runs fit into one page; of each problem the cells that the limit leaves are
-    drawn. Where there are many, so many processes draw them while the block does other work, and they are waited for
-    when they are asked for.
+    Names get the prefix, so that several runs fit into one page; each problem has the cells that the limit leaves. If
+    there are many, ``processes`` processes draw them while the block does other work, and reading one waits for it.
     """
     problems = summary.problems
     processes = min(processes, len(problems))
@@ -84,8 +83,9 @@ def drawing(
 
 
 def _only(summary: RunSummary, problem: str | None, budget: PageBudget) -> RunSummary:
-    """What the figures of one problem need of a run: all cells by name, for they share out the looks, but only the
-    processes that are drawn."""
+    """The part of a run that the figures of one problem need: all cells by name, for they share out the looks, but
+    only the drawn processes.
+    """
     if problem is None:
         return summary
 
@@ -104,7 +104,7 @@ def _only(summary: RunSummary, problem: str | None, budget: PageBudget) -> RunSu
 def _pictures(summary: RunSummary, prefix: str, problem: str | None) -> list[Picture]:
     found = across(summary) if problem is None else of_problem(summary, problem)
     named = [dataclasses.replace(chart, name=f"{prefix}{chart.name}") for chart in found]
-    # What is drawn already needs no way to draw it, which could not travel between processes.
+    # A finished drawing needs no way to draw it, which could not travel between processes.
     return [(dataclasses.replace(chart, draw=_done), chart.svg()) for chart in named]
 
 
@@ -118,7 +118,7 @@ _MOST_LINKS = 4
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure. ``svg`` is markup of our own drawing; all else is text."""
+    """One figure. ``svg`` is markup of our own drawing; the rest is text."""
 
     id: str
     kind: str

@@ -1,7 +1,7 @@
 """Typesets expressions as presentation MathML, which browsers draw themselves: no library, no font, no network.
 
-SymPy prints the algebra; what is written here is what it has no sign for, or would write so that another expression is
-read. Every name that comes from a problem file becomes a text node of its own, which is escaped when it is written.
+SymPy prints the algebra; this module prints operators that it has no sign for, or would print ambiguously. Every name
+that comes from a problem file becomes a separate text node, which is escaped when it is written.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GREEK = {**greek_unicode, "lam": "λ", "eps": "ε"}
 
 _ADD, _MUL, _POW, _ATOM = (PRECEDENCE[name] for name in ("Add", "Mul", "Pow", "Atom"))
 
-# How tightly the operators hold together as they are written here; one that is looser than its place gets brackets.
+# The binding strength of the operators as they are printed here; one that is looser than its place gets brackets.
 _HOLDS: dict[type, int] = {
     op.Laplacian: _POW, op.Difference: _POW, op.Shift: _ATOM, op.Item: _ATOM, op.At: _ATOM, op.Total: _ADD,
     op.IndexedSum: _ADD, op.MatrixProduct: _MUL, op.Dot: _MUL, op.TridiagonalSolve: _MUL, op.Where: _ADD,
@@ -67,7 +67,7 @@ def definition(problem: Problem, name: str, expression: Node) -> Markup | None:
 
 
 def value(label: str, number: Node) -> Markup:
-    """``label = number``, the number exactly, or to 12 digits where it is none that can be written.
+    """``label = number``, the number exactly, or to 12 digits if it has no finite form.
 
     A label may name a component and the start, as ``x[3](0)``.
     """
@@ -90,7 +90,7 @@ def _too_long(expression: Node) -> bool:
 
 
 def _decimal(number: Node) -> str | None:
-    """The number without its sign in decimals, as ``0.04`` or ``3e7``; ``None`` where they do not end soon."""
+    """The number without its sign in decimals, as ``0.04`` or ``3e7``; ``None`` if they do not end soon."""
     exactly = Context(prec=60, traps=[Inexact])
     try:
         exact = exactly.divide(Decimal(abs(int(number.p))), Decimal(int(number.q))).normalize(exactly)
@@ -147,20 +147,20 @@ class _Printer(MathMLPresentationPrinter):
         return self.box("mfrac", *(self.box("mrow", self._d(d), self.name(name)) for name in (state, "t")))
 
     def _d(self, d: str) -> Element:
-        # Operators stand apart from what follows them; this one does not.
+        # Operators keep a distance from the next term; this one does not.
         sign = self.sign(d)
         sign.setAttribute("lspace", "0em")
         sign.setAttribute("rspace", "0em")
         return sign
 
     def math(self, left: Element, right: Node) -> Markup:
-        """``left = right``, by itself on a line."""
+        """``left = right``, alone on a line."""
         root = self.box("math", self.box("mrow", left, self.sign("="), self._print(right)))
         root.setAttribute("display", "block")
         return Markup(root.toxml())
 
     def parenthesize(self, item: Node, level: int, strict: bool = False) -> Element:
-        """In brackets where it holds together less than its place asks for."""
+        """In brackets if it binds more loosely than its place requires."""
         holds = _HOLDS.get(type(item)) or precedence_traditional(item)
         if item.is_Rational and item >= 0:
             text = _decimal(item)
@@ -191,7 +191,7 @@ class _Printer(MathMLPresentationPrinter):
         return self.leaf("mi", "e")
 
     def _print_Add(self, expr: Node, order: str | None = None) -> Element:
-        """A sum that does not start with a minus sign where it need not, and keeps the brackets that the file has."""
+        """A sum that does not start with a minus sign unless it must, and keeps the brackets of the file."""
         terms = self._as_ordered_terms(expr, order=order)
         first = next((i for i, term in enumerate(terms) if not term.could_extract_minus_sign()), 0)
         row = self.box("mrow")
@@ -206,7 +206,8 @@ class _Printer(MathMLPresentationPrinter):
         if expr.could_extract_minus_sign():
             return self.box("mrow", self.sign(_MINUS), self.parenthesize(-expr, _MUL, strict=True))
         number, rest = expr.as_coeff_Mul()
-        # 2.5 x, not 5 x / 2; but a half and a quarter stay fractions, and so does what has more below the line.
+        # 2.5 x, not 5 x / 2; but a half and a quarter stay fractions, and so does a fraction with more in its
+        # denominator.
         in_decimals = number.q not in (1, 2, 4) and _decimal(number) is not None
         if not in_decimals or not sympy.fraction(expr)[1].is_Number:
             return super()._print_Mul(expr)

@@ -1,8 +1,8 @@
 """Puts the page together: one HTML file with its style and its script inside, and a policy that allows nothing else.
 
-Templates escape everything; what is not escaped is our own: the drawings of figures and typeset formulas, both of
-which escape the names in them. The policy in the head names the hashes of the one style sheet and the one script, so
-that a browser runs nothing that might have come from data, and loads nothing from anywhere.
+Templates escape everything except our own markup: the drawings of figures and typeset formulas, both of which escape
+the names in them. The policy in the head names the hashes of the one style sheet and the one script, so that a browser
+runs nothing that might have come from data, and loads nothing from anywhere.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from sciml_bench.render.html.section import Say, Section, section
 
 
 def report(runs: Sequence[Run], now: datetime.datetime, say: Say = lambda _text: None, processes: int = 1) -> str:
-    """The page of these runs, the first of which the others are compared with.
+    """The page of these runs; the others are compared with the first.
 
-    ``now`` is only used to tell the age of a self-test: the same runs give the same page. ``say`` is told what is
-    being done. Large runs are read and drawn by so many ``processes``; with more than one, the main module must be
-    one that can be imported (see :mod:`sciml_bench.analysis.loaded_run`).
+    ``now`` is only used for the age of a self-test: the same runs give the same page. ``say`` gets the current work.
+    Large runs are read and drawn by several ``processes``; with more than one, the main module must be one that can be
+    imported (see :mod:`sciml_bench.analysis.loaded_run`).
 
     Raises:
         StoreError: a run has no readable plan.
@@ -107,7 +107,7 @@ def _ratio(value: float | None) -> str:
 
 
 def _alike(differences: Sequence[Difference]) -> str:
-    """What does not differ, with what it is in both."""
+    """Equal properties, with their common value."""
     same = [f"{item.what} ({item.fast})" for item in differences if item.differs is False]
     return ", ".join(same) or "nothing"
 
@@ -117,5 +117,5 @@ def _names(differences: Sequence[Difference]) -> str:
 
 
 def _tally(items: Sequence[Item]) -> str:
-    """Return how many items stand in each way."""
+    """Return the number of items in each state."""
     return ", ".join(f"{count} {state}" for state, count in tally(items).items() if count)

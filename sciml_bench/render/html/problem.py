@@ -43,8 +43,8 @@ class Division:
 class ProblemView:
     """A section of the page.
 
-    ``answer`` says what to take and which way is fastest, ``ranked`` are the ways by what they cost; ``why`` are the
-    reasons to believe the numbers, ``kept`` is about invariants.
+    ``answer`` says what to take and which way is fastest, ``ranked`` are the ways by cost; ``why`` are the reasons to
+    believe the numbers, ``kept`` is about invariants.
     """
 
     id: str
@@ -111,7 +111,7 @@ def problem_view(
 
 
 def _ranked(problem: ProblemAnalysis, places: Places, id_: str) -> Table | None:
-    """The ways by what they cost, ``None`` if none has a cost."""
+    """The ways by cost, ``None`` if none has a cost."""
     found = problem.recommendation
     return None if found is None or not found.ways else places.table(id_, recommendation_table(found, FEW))
 
@@ -150,14 +150,14 @@ def _division(
 
 
 def _shared(comparisons: Sequence[Explained]) -> Iterator[Item]:
-    """The fairness items that are the same in all comparisons of a table, where there are several."""
+    """The fairness items that are the same in all comparisons of a table, if there are several."""
     if len(comparisons) > 1:
         first, *others = comparisons
         yield from (item for item in first.items if all(item in other.items for other in others))
 
 
 def _failed(cells: Sequence[CellSummary]) -> str:
-    """Which cells stand in no table because they failed from the first call on; the first few by name."""
+    """The cells that are in no table because they failed from the first call on; the first few by name."""
     names = [f"{cell.cell.solver} ({cell.outcome})" for cell in cells if cell.outcome is not None and not cell.timed]
     if not names:
         return ""

@@ -1,4 +1,4 @@
-"""What the page tells of a problem itself: its equations, its numbers, its source, and the code that was run."""
+"""The page's part on a problem itself: its equations, its numbers, its source, and the code that was run."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from sciml_bench.problem.model import Grid
 
 
-# What the page tells of a model of the conventional track: layers in the place of equations, and its own tables.
+# The page's part on a model of the conventional track: layers in place of equations, and separate tables.
 
 
 @dataclasses.dataclass(frozen=True)
 class ModelView:
-    """Parity, which stands above the times, the times, and what is the same for every cell."""
+    """Parity, above the times; the times; and the common conditions of all cells."""
 
     parity: Table
     times: Table | None
@@ -40,7 +40,7 @@ class ModelView:
 
 
 def model_view(id_: str, entry: Mapping[str, Any], cells: Sequence[CellSummary], places: Places) -> ModelView | None:
-    """The tables of a model; ``None`` of a differential equation, and where nothing was measured."""
+    """The tables of a model; ``None`` for a differential equation, and without measurements."""
     if not is_model(entry):
         return None
     found = model_table(str(entry["name"]), cells)
@@ -83,7 +83,7 @@ SHOWN = 12
 
 @dataclass(frozen=True)
 class Formula:
-    """A line of mathematics: typeset, or, where it is too long for that, as it stands in the file."""
+    """A line of mathematics: typeset, or, if it is too long for that, as in the file."""
 
     math: Markup | None
     text: str
@@ -101,7 +101,7 @@ class Code:
 
 @dataclass(frozen=True)
 class ProblemFacts:
-    """A problem in words. ``missing`` says why nothing more is known; ``changed`` that it is not what was measured."""
+    """A problem in words. ``missing`` says why nothing more is known; ``changed`` that it is not the measured one."""
 
     missing: str = ""
     changed: str = ""
@@ -126,7 +126,7 @@ def problem_facts(
 ) -> ProblemFacts:
     """The facts of a problem of a plan, from the catalog or from the file that the plan names.
 
-    ``traces`` are its records that count, ``adapters`` those of its cells.
+    ``traces`` are its records that count, ``adapters`` its cells' adapters.
     """
     problem = _loaded(str(entry["name"]), entry.get("file"))
     if isinstance(problem, str):
@@ -241,7 +241,7 @@ def _codes(
 
 
 def _run_or_not(text: str, found: Sequence[str]) -> str:
-    """Return whether a text is what was run, by the hashes of the records."""
+    """Return whether a text is the one that was run, by the hashes of the records."""
     hashed = hashlib.sha256(text.encode()).hexdigest()
     same = found.count(hashed)
     if not found:

@@ -1,4 +1,4 @@
-"""The runs of a page against each other: those that can be compared, and for the others what stands against it."""
+"""The runs of a page against each other: comparable runs, and the obstacles for the others."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _of_different_claims(base: Run, new: Run) -> bool:
 
 
 def _claims(run: Run) -> set[str]:
-    """The claims that a run tests; none where its plan cannot be read."""
+    """The claims that a run tests; empty if its plan cannot be read."""
     try:
         return set(claimed_sides(run.plan))
     except StoreError:
@@ -63,7 +63,7 @@ def _claims(run: Run) -> set[str]:
 
 
 def _side(run: Run) -> Side | None:
-    """A run to compare; ``None`` where it lacks what a comparison needs, which is no reason not to show it."""
+    """A run to compare; ``None`` if it is incomplete for a comparison, which is no reason not to show it."""
     try:
         return read_side(run, lambda _line: None)
     except StoreError:
@@ -108,7 +108,7 @@ _MARKS = {verdict.value: verdict.value for verdict in Verdict}
 
 
 def _values(line: Compared) -> list[float | None]:
-    """What the numbers of a line are sorted by, in the order of the headings."""
+    """The sort values of a line's numbers, in the order of the headings."""
     judged = line.judgement
     known = {"base": line.base_s, "new": line.new_s, "ratio": judged.ratio.estimate, "95 % interval": judged.ratio.low,
              "p": judged.adjusted_p, "n": float(judged.ratio.n)}  # fmt: skip

@@ -27,7 +27,7 @@ from sciml_bench.render.html.table import Entry, Places, Table
 
 
 def _sweep_tables(summary: RunSummary, prefix: str, places: Places) -> Iterator[Table]:
-    """Return how cost grows over a sweep; none for any other run. How to read the tables stands below the first."""
+    """Return how cost grows over a sweep; empty for any other run. Instructions are below the first table."""
     found = list(sweep_tables(summary))
     for number, table in enumerate(found):
         shown = sweep_text.sweep_table(table)
@@ -66,7 +66,7 @@ class Section:
 def section(
     loaded: LoadedRun, number: int, now: datetime.datetime, looks: Looks, say: Say, processes: int = 1
 ) -> Section:
-    """The section of a run, the ``number``-th of the page from 1. ``say`` is told what is being drawn."""
+    """The section of a run, the ``number``-th of the page from 1. ``say`` gets the current work."""
     budget = page_budget(loaded.summary)
     with drawing(loaded.summary, f"r{number}-", budget, processes) as pictures:
         return _section(loaded, number, now, looks, budget, pictures, say)

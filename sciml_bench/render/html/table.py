@@ -1,4 +1,4 @@
-"""Tables of the page: those of the report with an id, links to records and drawings. One template draws them all."""
+"""Tables of the page: the report's tables with an id, links to records and drawings. One template draws them all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ FILTERED_ROWS = 8
 class Entry:
     """What stands in one place: a text, what is smaller below it, and the value that it is sorted by.
 
-    ``link`` is the id of an element of the page; ``mark`` is a class of the style sheet; ``drawing`` stands below.
+    ``link`` is the id of an element of the page; ``mark`` is a class of the style sheet; ``drawing`` is below the
+    text.
     """
 
     text: str
@@ -70,7 +71,7 @@ class Places:
         return Entry(f"c{self.numbers[cell_id]}" if cell_id in self.numbers else "–", "", float(count), link)
 
     def table(self, id_: str, shown: report.Table, caption: str = "") -> Table:
-        """A table of the report as it stands on the page: each row with a link to its records at the end."""
+        """A table of the report in the page's form: each row with a link to its records at the end."""
         recorded = bool(shown.cell_ids)
         rows = [tuple(map(self._linked, row)) for row in shown.rows]
         if recorded:
