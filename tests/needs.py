@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from sciml_bench.adapters import registry
+from sciml_bench.host.extras import install_command
 
 # The packages that no adapter declares, and the extra that brings each.
 _EXTRAS = {
@@ -35,7 +36,7 @@ def lacking(*names: str) -> str:
             if missing is not None:
                 return missing.reason
         elif importlib.util.find_spec(name) is None:
-            return f'{name} is not installed; run: pip install "sciml-bench[{_EXTRAS[name]}]"'
+            return f"{name} is not installed; run: {install_command(_EXTRAS[name])}"
     return ""
 
 

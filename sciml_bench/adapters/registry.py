@@ -15,6 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.errors import UsageError
+from sciml_bench.host.extras import install_command
 from sciml_bench.record.task import WARM
 
 GROUP = "sciml_bench.adapters"
@@ -112,7 +113,7 @@ def missing(declaration: Adapter, mode: str = "") -> Missing | None:
         told = declaration.lacking()
         return _missing_of_mode(declaration, mode) if told is None else Missing(declaration.name, (), "", told)
     if declaration.extra:
-        install = f'pip install "sciml-bench[{declaration.extra}]"'
+        install = install_command(declaration.extra)
     else:
         install = f"pip install {' '.join(lacking)}"
     return Missing(adapter=declaration.name, distributions=lacking, install=install)
@@ -122,7 +123,7 @@ def _missing_of_mode(declaration: Adapter, mode: str) -> Missing | None:
     package = declaration.mode_extras.get(mode.removesuffix(WARM))
     if package is None or importlib.util.find_spec(package) is not None:
         return None
-    return Missing(declaration.name, (package,), f'pip install "sciml-bench[{package}]"')
+    return Missing(declaration.name, (package,), install_command(package))
 
 
 def refresh() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import Seconds, json_option, print_json
 from sciml_bench.errors import UsageError
@@ -27,7 +28,7 @@ Examples:
   sciml-bench adapter check diffrax -k kvaerno5
 """
 )
-@click.argument("name")
+@click.argument("name", shell_complete=completion.completing(completion.adapters))
 @click.option("-k", "keyword", default="", metavar="EXPR", help="Only cells whose label matches, as in `pytest -k`.")
 @click.option("--all", "everything", is_flag=True, help="Every combination of method, sensitivity and mode.")
 @click.option(

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
-from sciml_bench.cli.main import one_at_a_time, typed_command
-from sciml_bench.cli.options import Names, TimeSpan, json_option, out_option, print_json, wait_option
+from sciml_bench.cli.machine import one_at_a_time, wait_options
+from sciml_bench.cli.main import typed_command
+from sciml_bench.cli.options import Names, TimeSpan, json_option, out_option, print_json
 from sciml_bench.cli.run import epilog
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ class Accuracy(click.ParamType):
         "sciml-bench advise my_problem.toml --for solve --accuracy 1e-4 --count 100000",
     )
 )
-@click.argument("model")
+@click.argument("model", shell_complete=completion.completing(completion.problems))
 @click.option("--within", "within_s", type=TimeSpan(), default="10min", show_default=True, help="The time to take.")
 @click.option(
     "--for",
@@ -72,7 +74,7 @@ class Accuracy(click.ParamType):
     help="Write the way to take as a script that needs its framework alone.",
 )
 @out_option
-@wait_option
+@wait_options
 @json_option
 def advise(
     model: str,
@@ -83,7 +85,7 @@ def advise(
     names: tuple[tuple[str, ...], ...],
     code: Path | None,
     out: Path,
-    wait: bool,
+    wait: str | None,
     as_json: bool,
 ) -> int:
     """Say which solver, framework and kind of gradient to take for MODEL.
@@ -91,7 +93,6 @@ def advise(
     MODEL is a name of the catalog or a problem file. All ways are looked at first, one process for each framework; the
     best then compete, each block in fresh processes, until one is decided or time is up.
     """
-    from sciml_bench.cli.progress import tell_disturbances
     from sciml_bench.render.recommendation import print_recommendation, recommendation_document
     from sciml_bench.run.advising import Asked
     from sciml_bench.run.advising import advise as find
@@ -104,7 +105,6 @@ def advise(
     for line in asked.doubts:
         click.echo(f"  {line}", err=as_json)
     with one_at_a_time(wait):
-        tell_disturbances()
         found = find(asked, _listener(asked.advised.count, as_json))
     if as_json:
         print_json(recommendation_document(found.recommendation, [str(run.folder) for run in found.runs]))

@@ -10,6 +10,7 @@ import click
 from sciml_bench.charts.chart import SUFFIXES
 from sciml_bench.charts.kinds import KINDS
 from sciml_bench.charts.kinds import charts as of_kind
+from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, out_option
 
@@ -40,7 +41,7 @@ Exit codes:
 """
 )
 @click.argument("kind", metavar="KIND", type=click.Choice(tuple(KINDS)))
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.completing(completion.runs))
 @click.option("--problem", metavar="NAME", help="Only this problem.")
 @click.option(
     "-o",

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.columns import print_table
+from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.main import typed_command
-from sciml_bench.cli.options import json_option, measuring_options, out_option, print_json, wait_option
+from sciml_bench.cli.options import json_option, measuring_options, out_option, print_json
 from sciml_bench.cli.run import resume_option
 from sciml_bench.errors import UsageError
 
@@ -76,7 +78,7 @@ def list_claims(as_json: bool) -> None:
 
 
 @claims.command(epilog=_example("sciml-bench claims show C05", "sciml-bench claims show my_claim.toml"))
-@click.argument("name", metavar="ID|FILE.toml")
+@click.argument("name", metavar="ID|FILE.toml", shell_complete=completion.completing(completion.claims))
 @out_option
 @json_option
 def show(name: str, out: Path, as_json: bool) -> None:
@@ -103,7 +105,7 @@ def show(name: str, out: Path, as_json: bool) -> None:
         "sciml-bench claims run my_claim.toml --profile standard",
     )
 )
-@click.argument("names", nargs=-1, metavar="[ID|FILE.toml]...")
+@click.argument("names", nargs=-1, metavar="[ID|FILE.toml]...", shell_complete=completion.completing(completion.claims))
 @click.option("--cpu", "cpu_only", is_flag=True, help="Leave out what needs a GPU.")
 @click.option(
     "--minutes",
@@ -113,10 +115,10 @@ def show(name: str, out: Path, as_json: bool) -> None:
 )
 @measuring_options
 @resume_option
-@wait_option
+@wait_options
 @json_option
 def run(
-    names: tuple[str, ...], cpu_only: bool, minutes: float | None, resume: bool | None, wait: bool, as_json: bool,
+    names: tuple[str, ...], cpu_only: bool, minutes: float | None, resume: bool | None, wait: str | None, as_json: bool,
     **options: Any,
 ) -> int:  # fmt: skip
     """Measure claims, each as published and when fair, and judge them; without an ID all of them.
@@ -134,7 +136,6 @@ def run(
     from sciml_bench.adapters.registry import adapters
     from sciml_bench.claims.judging import untested
     from sciml_bench.claims.selection import USUAL_MINUTES
-    from sciml_bench.cli.main import one_at_a_time
     from sciml_bench.cli.progress import carry_out
     from sciml_bench.run.claims import Budget, Group, choose, claims_of, measure
     from sciml_bench.run.session import Session
@@ -167,7 +168,7 @@ def run(
 
 
 @claims.command(epilog=_example("sciml-bench claims report", "sciml-bench claims report results/*_claim-* --json"))
-@click.argument("names", nargs=-1, metavar="[RUN]...")
+@click.argument("names", nargs=-1, metavar="[RUN]...", shell_complete=completion.completing(completion.runs))
 @_all_option
 @out_option
 @json_option
@@ -198,7 +199,7 @@ def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> 
 
 
 @claims.command(epilog=_example("sciml-bench claims export --to markdown", "sciml-bench claims export --to csv"))
-@click.argument("names", nargs=-1, metavar="[RUN]...")
+@click.argument("names", nargs=-1, metavar="[RUN]...", shell_complete=completion.completing(completion.runs))
 @click.option("--to", "form", type=click.Choice(("markdown", "latex", "csv")), required=True, help="The format.")
 @_all_option
 @out_option

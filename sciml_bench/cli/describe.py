@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sciml_bench.cli import completion
 from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import json_option
 
@@ -31,7 +32,7 @@ Examples:
   sciml-bench describe my_problem.toml --json
 """
 )
-@click.argument("problem")
+@click.argument("problem", shell_complete=completion.completing(completion.problems))
 @click.option(
     "--code",
     metavar="ADAPTER[/MODE]|CELL",

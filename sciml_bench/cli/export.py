@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import out_option
 
@@ -57,7 +58,7 @@ Exit codes:
     4  the run has no record
 """
 )
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.completing(completion.runs))
 @click.option("--to", "form", type=click.Choice(FORMATS), required=True, help="The format.")
 @click.option(
     "--summary", is_flag=True, help="A row for each cell of each table. LaTeX and Markdown are always such tables."

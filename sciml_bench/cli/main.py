@@ -9,8 +9,7 @@ import importlib
 import os
 import shlex
 import sys
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 
 import click
 
@@ -154,20 +153,3 @@ def _click_failure(error: click.ClickException) -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
-
-
-# This machine for one command alone.
-
-
-@contextmanager
-def one_at_a_time(wait: bool) -> Iterator[None]:
-    """Only one benchmark runs on this host within the body. Another one is waited for, with a message, or refuses
-    ours.
-    """
-    from sciml_bench.host.lock import host_lock
-
-    def announce(text: str) -> None:
-        click.echo(text, err=True)
-
-    with host_lock(label=typed_command(), wait_s=None if wait else 0.0, announce=announce):
-        yield

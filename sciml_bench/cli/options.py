@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from sciml_bench.cli import completion
 from sciml_bench.plan import profiles
 
 # Exit codes: a promise to scripts.
@@ -141,7 +142,11 @@ def selection_options(*, suite: bool = True, problem: bool = True) -> Callable[[
 
         wrapped: Command = gathered
         for flag, key, text in reversed(axes):
-            wrapped = click.option(flag, key, type=Names(), multiple=True, metavar="NAME[,NAME]", help=text)(wrapped)
+            source = getattr(completion, key, None)
+            complete = None if source is None else completion.completing(source)
+            wrapped = click.option(
+                flag, key, type=Names(), multiple=True, metavar="NAME[,NAME]", help=text, shell_complete=complete
+            )(wrapped)
         keyword = click.option(
             "-k", "keyword", default="", metavar="EXPR", help="Only cells whose label matches, as in `pytest -k`."
         )
@@ -185,7 +190,5 @@ out_option = click.option(
     metavar="DIR",
     help="Folder of the runs.",
 )
-
-wait_option = click.option("--wait", is_flag=True, help="Wait while another benchmark runs on this host.")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; messages go to standard error.")

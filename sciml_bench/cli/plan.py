@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sciml_bench.analysis.failures import grouped
+from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, measuring_options, selection_options
 from sciml_bench.plan.plan import Plan
@@ -39,7 +40,12 @@ Examples:
 
 {exits.TEXT}"""
 )
-@click.argument("words", nargs=-1, metavar="[PROBLEM|SUITE|FILE.toml]...")
+@click.argument(
+    "words",
+    nargs=-1,
+    metavar="[PROBLEM|SUITE|FILE.toml]...",
+    shell_complete=completion.WORDS,
+)
 @selection_options()
 @measuring_options
 @json_option

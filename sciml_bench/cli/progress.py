@@ -19,6 +19,7 @@ from sciml_bench.record.record import Record
 from sciml_bench.run.executor import Step, Watcher
 from sciml_bench.run.finished import Finished
 from sciml_bench.run.session import Session
+from sciml_bench.run.time_left import TimeLeft
 from sciml_bench.run.within import OUT_OF_TIME
 
 if TYPE_CHECKING:
@@ -32,14 +33,16 @@ _REFRESHES_PER_S = 2
 class _Bar:
     """The live line. Its thread belongs to the harness, never to the measured process."""
 
-    def __init__(self, progress: Progress, plan: Plan):
-        self._progress = progress
-        self._task = progress.add_task("", total=plan.cost_s())
-        self._started_s = 0.0
+    def __init__(self, progress: Progress, plan: Plan, left: Sequence[Slot]):
+        self._progress, self._plan = progress, plan
+        left_s = plan.cost_s(left)
+        self._time_left = TimeLeft(left_s, time.monotonic())
+        total_s = plan.cost_s()
+        self._task = progress.add_task("", total=total_s, time_left=self._time_left)
+        progress.advance(self._task, total_s - left_s)
 
     def start(self, step: Step) -> None:
         self._cell = step.cell
-        self._started_s = time.monotonic()
         self._show("starting")
 
     def enter(self, event: Enter) -> None:
@@ -49,8 +52,11 @@ class _Bar:
         trained = event.result
         self._show(f"training, step {len(trained.losses)} of {trained.settings.steps}")
 
-    def finish(self, plan: Plan, place: int) -> None:
-        self._progress.update(self._task, completed=plan.cost_s(plan.slots[:place]))
+    def finish(self, step: Step) -> None:
+        planned = step.placement.attempt == 0
+        estimated_s = self._plan.cost_s([self._plan.slots[step.place - 1]]) if planned else 0.0
+        self._time_left.finish(estimated_s, time.monotonic())
+        self._progress.advance(self._task, estimated_s)
 
     def _show(self, phase: str) -> None:
         label = "/".join((self._cell.problem, self._cell.adapter, self._cell.method, self._cell.sensitivity))
@@ -58,28 +64,36 @@ class _Bar:
 
 
 @contextmanager
-def watching(plan: Plan, *, to_stderr: bool) -> Iterator[Watcher]:
-    """A watcher that prints a line per finished process, and shows the live line when standard error is a terminal."""
+def watching(plan: Plan, left: Sequence[Slot], *, to_stderr: bool) -> Iterator[Watcher]:
+    """A watcher that prints a line per finished process, and shows the live line when standard error is a terminal.
+
+    ``left`` are the processes still to run.
+    """
     if not sys.stderr.isatty():
-        yield _Follower(plan, None, to_stderr)
+        yield _Follower(None, to_stderr)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+
+    class Left(ProgressColumn):
+        def render(self, task: Task) -> str:
+            left_s = task.fields["time_left"].left_s(time.monotonic())
+            return f"{quantities.rough_duration(left_s)} left" if left_s else "almost done"
 
     columns: tuple[Any, ...] = (SpinnerColumn(), BarColumn(20), TextColumn("{task.percentage:>3.0f} %"))
-    columns += (TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    columns += (Left(), TextColumn("{task.description}", markup=False))
     console = Console(stderr=True, highlight=False)
     # Lines for a pipe must reach the pipe; on a terminal they pass above the live line.
     through = {"redirect_stdout": sys.stdout.isatty(), "refresh_per_second": _REFRESHES_PER_S, "transient": True}
     with Progress(*columns, console=console, **through) as progress:
-        yield _Follower(plan, _Bar(progress, plan), to_stderr)
+        yield _Follower(_Bar(progress, plan, left), to_stderr)
 
 
 class _Follower:
     """A watcher that prints a line per finished process, and keeps the live line if there is one."""
 
-    def __init__(self, plan: Plan, bar: _Bar | None, to_stderr: bool):
-        self._plan, self._bar, self._to_stderr = plan, bar, to_stderr
+    def __init__(self, bar: _Bar | None, to_stderr: bool):
+        self._bar, self._to_stderr = bar, to_stderr
 
     def started(self, step: Step) -> None:
         if self._bar:
@@ -93,8 +107,10 @@ class _Follower:
 
     def finished(self, step: Step, record: Record) -> None:
         if self._bar:
-            self._bar.finish(self._plan, step.place)
-        click.echo(str(Finished(step.place, step.total, record)), err=self._to_stderr)
+            self._bar.finish(step)
+        # Named here, since click would write past the stream that keeps lines above the live one.
+        line = str(Finished(step.place, step.total, record))
+        click.echo(line, file=sys.stderr if self._to_stderr else sys.stdout)
 
 
 def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> bool:
@@ -102,14 +118,13 @@ def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> 
     from sciml_bench.analysis.notes import ONE_BY_ONE
 
     plan = session.plan
-    tell_disturbances()
     if session.resumed:
         click.echo(f"resuming {session.run.folder}", err=True)
     click.echo(announcement(plan, session.left()), err=as_json)
     if session.goes_one_by_one():
         click.echo(f"{ONE_BY_ONE}; profiles with shorter loops take turns", err=as_json)
     click.echo(f"run folder: {session.run.folder}", err=as_json)
-    with watching(plan, to_stderr=as_json) as watcher:
+    with watching(plan, session.left(), to_stderr=as_json) as watcher:
         whole = session.carry_out(watcher, engine)
     late = [unit for unit, reason in session.rest.lost.items() if reason == OUT_OF_TIME]
     if late:
@@ -120,24 +135,6 @@ def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> 
         if reason != OUT_OF_TIME:
             click.echo(f"lost: {unit}: {reason}", err=True)
     return whole
-
-
-_OTHER_WORK = ("load", "processes", "steal", "quota")
-"""Checks of the doctor that other work can fail from one minute to the next."""
-
-_LOOK_S = 0.3
-
-
-def tell_disturbances() -> None:
-    """Say on standard error what other work does to this machine now, before anything is measured."""
-    from sciml_bench.host.doctor import examine
-    from sciml_bench.host.doctor.finding import Status
-    from sciml_bench.host.doctor.readings import gather
-
-    readings = gather(_LOOK_S)
-    for finding in examine(readings) if readings.readable else ():
-        if finding.id in _OTHER_WORK and finding.status is Status.DISTURBS:
-            click.echo(f"this machine is disturbed: {finding.title}: {finding.found}", err=True)
 
 
 def announcement(plan: Plan, left: Sequence[Slot]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, out_option
 
@@ -44,7 +45,7 @@ Exit codes:
 """
 )
 @click.argument("question", metavar="SQL")
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=completion.completing(completion.runs))
 @out_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @json_option

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import model_reference
+from sciml_bench.cli import completion, model_reference
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.columns import print_table
 from sciml_bench.cli.model_reference import model_named
@@ -59,7 +59,7 @@ def reference() -> None:
 
 
 @reference.command(epilog="\b\nExample:\n  sciml-bench reference show robertson\n")
-@click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
+@click.argument("problems", nargs=-1, metavar="[PROBLEM]...", shell_complete=completion.completing(completion.problems))
 @json_option
 def show(problems: tuple[str, ...], as_json: bool) -> None:
     """Show the references of PROBLEMs, or a table of the whole catalog."""
@@ -87,7 +87,7 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
 
 
 @reference.command(epilog="\b\nExample:\n  sciml-bench reference compute my_problem.toml\n")
-@click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
+@click.argument("problems", nargs=-1, metavar="[PROBLEM]...", shell_complete=completion.completing(completion.problems))
 @click.option("--all", "everything", is_flag=True, help="Every problem of the catalog that is not marked heavy.")
 @click.option("--stale", is_flag=True, help="Only problems whose reference is missing, stale or changed.")
 @click.option(
@@ -139,7 +139,7 @@ def compute(
 
 
 @reference.command(epilog="\b\nExample:\n  sciml-bench reference check robertson\n")
-@click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
+@click.argument("problems", nargs=-1, metavar="[PROBLEM]...", shell_complete=completion.completing(completion.problems))
 @limit_option
 def check(problems: tuple[str, ...], limit_s: float | None) -> int:
     """Compute PROBLEMs (default: every stored reference) at other settings and compare; exit code 1 on disagreement."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import out_option
 
@@ -25,7 +26,7 @@ Examples:
   sciml-bench report results/old results/new -o both.html
 """
 )
-@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, shell_complete=completion.completing(completion.runs))
 @click.option(
     "-o",
     "--output",

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
-from sciml_bench.cli.main import one_at_a_time, typed_command
-from sciml_bench.cli.options import TimeSpan, json_option, measuring_options, selection_options, wait_option
+from sciml_bench.cli.machine import one_at_a_time, wait_options
+from sciml_bench.cli.main import typed_command
+from sciml_bench.cli.options import TimeSpan, json_option, measuring_options, selection_options
 
 if TYPE_CHECKING:
     from sciml_bench.engine.interface import Engine
@@ -54,13 +56,18 @@ def epilog(*examples: str) -> str:
         "sciml-bench run -k 'robertson and not torch'",
     )
 )
-@click.argument("words", nargs=-1, metavar="[PROBLEM|SUITE|FILE.toml]...")
+@click.argument(
+    "words",
+    nargs=-1,
+    metavar="[PROBLEM|SUITE|FILE.toml]...",
+    shell_complete=completion.WORDS,
+)
 @selection_options()
 @measuring_options
 @resume_option
 @within_option
 @engine_option
-@wait_option
+@wait_options
 @json_option
 def run(words: tuple[str, ...], selection: dict[str, Any], **options: Any) -> int:
     """Run selected cells of the catalog, or your own problem files.
@@ -87,7 +94,7 @@ def _suite_verb(name: str, line: str) -> click.Command:
     @resume_option
     @within_option
     @engine_option
-    @wait_option
+    @wait_options
     @json_option
     def verb(selection: dict[str, Any], **options: Any) -> int:
         return _run({**selection, "suites": (name,)}, (), **options)
@@ -115,7 +122,7 @@ def _run(
     resume: bool | None,
     within_s: float | None,
     engine: str,
-    wait: bool,
+    wait: str | None,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -133,7 +140,7 @@ def _run(
     if engine == "files":
         session = open_session(plan, out, name, resume=resume, command=typed_command())
         return _hand_over(session, as_json)
-    with one_at_a_time(wait):
+    with one_at_a_time(wait, plan.profile):
         session = open_session(plan, out, name, resume=resume, command=typed_command())
         carry_out(session, as_json, None if within_s is None else _within(session, within_s))
     return end(session, as_json)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli.main import one_at_a_time, typed_command
-from sciml_bench.cli.options import json_option, measuring_options, selection_options, wait_option
+from sciml_bench.cli import completion
+from sciml_bench.cli.machine import one_at_a_time, wait_options
+from sciml_bench.cli.main import typed_command
+from sciml_bench.cli.options import json_option, measuring_options, selection_options
 from sciml_bench.cli.run import epilog, resume_option
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.profiles import profile_named
@@ -98,14 +100,14 @@ AXES = ("batch", "width", "points", "span", "tolerance", "parameters")
         "sciml-bench scale my_problem.toml --over tolerance --values 1e-3,1e-5,1e-7",
     )
 )
-@click.argument("problem", metavar="PROBLEM")
+@click.argument("problem", metavar="PROBLEM", shell_complete=completion.completing(completion.problems))
 @click.option("--over", type=click.Choice(AXES), required=True, help="The quantity that changes.")
 @click.option("--values", metavar="N[,N]", help="The sizes or tolerances; three at least. Without it usual ones.")
 @click.option("--network", default="", metavar="NAME", help="The network whose width is changed, if there are several.")
 @selection_options(suite=False, problem=False)
 @measuring_options
 @resume_option
-@wait_option
+@wait_options
 @json_option
 def scale(problem: str, over: str, values: str | None, network: str, selection: dict[str, Any], **options: Any) -> int:
     """Measure how cost grows with the size of a batch, a network, a grid, with theta, time span or tolerance.
@@ -205,7 +207,7 @@ def _carried_out(
     *,
     out: Path,
     resume: bool | None,
-    wait: bool,
+    wait: str | None,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -225,7 +227,7 @@ def _carried_out(
         made.write(folder / PROBLEMS)
 
     name = f"scale-{sweep.of}-{sweep.over}_{plan.profile.name}"
-    with one_at_a_time(wait):
+    with one_at_a_time(wait, plan.profile):
         session = open_session(
             plan, out, name, resume=resume, command=typed_command(), write=None if made is None else write
         )

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from sciml_bench.cli import options as exits
-from sciml_bench.cli.options import json_option, out_option, wait_option
+from sciml_bench.cli.machine import one_at_a_time, wait_options
+from sciml_bench.cli.options import json_option, out_option
 
 if TYPE_CHECKING:
     from sciml_bench.analysis.selftest_store import Writer
@@ -48,9 +49,9 @@ Exit codes:
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of order and trials.")
 @out_option
-@wait_option
+@wait_options
 @json_option
-def selftest(minutes: float, seed: int, out: Path, wait: bool, as_json: bool) -> int:
+def selftest(minutes: float, seed: int, out: Path, wait: str | None, as_json: bool) -> int:
     """Measure how often verdicts are wrong on this machine, and the slowdown they find.
 
     Blocks of one cheap cell are measured in fresh processes: twice as it is, and slowed down by 3 % and by 10 % with
@@ -62,7 +63,6 @@ def selftest(minutes: float, seed: int, out: Path, wait: bool, as_json: bool) ->
     from datetime import datetime
 
     from sciml_bench.analysis.selftest_store import Writer
-    from sciml_bench.cli.main import one_at_a_time
     from sciml_bench.host.environment import environment_facts
     from sciml_bench.run.selftest import Measured, measure, workload
 

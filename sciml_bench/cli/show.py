@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, out_option
 
@@ -25,7 +26,7 @@ Examples:
   sciml-bench show 2026-11-21T10-31-05_stiff_smoke --json
 """
 )
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.completing(completion.runs))
 @click.option("--all", "full", is_flag=True, help="Add matched tables, verdicts, stability, phases and skipped cells.")
 @out_option
 @json_option

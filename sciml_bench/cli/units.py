@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from sciml_bench.cli import options as exits
-from sciml_bench.cli.main import one_at_a_time
-from sciml_bench.cli.options import json_option, print_json, wait_option
+from sciml_bench.cli.machine import one_at_a_time, wait_options
+from sciml_bench.cli.options import json_option, print_json
 
 
 @click.command(
@@ -33,8 +33,8 @@ Example:
     metavar="DIR",
     help="Folder of the shard: a new one, or one that was interrupted here.",
 )
-@wait_option
-def worker(file: Path, out: Path, wait: bool) -> int:
+@wait_options
+def worker(file: Path, out: Path, wait: str | None) -> int:
     """Run one unit of work (one block of a problem) and write a shard.
 
     A unit holds programs that are run: carry out only units that you, or people you trust, have written. The same

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, out_option
 
@@ -24,7 +25,7 @@ Exit codes:
     2  wrong usage, or the folder is not a run
 """
 )
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.completing(completion.runs))
 @click.option("--all", "everything", is_flag=True, help="List every record and every violation.")
 @out_option
 @json_option

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from sciml_bench.errors import UsageError
+from sciml_bench.host.extras import install_command
 
 # A column of an export: its name with the unit, its kind of value, and its meaning.
 
@@ -105,7 +106,7 @@ def write_parquet(columns: Sequence[Column], rows: Iterable[Row], path: Path) ->
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        raise UsageError('Parquet needs pyarrow: pip install "sciml-bench[parquet]"') from error
+        raise UsageError(f"Parquet needs pyarrow: {install_command('parquet')}") from error
 
     types = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.NUMBER: pa.float64(), Kind.TRUTH: pa.bool_()}
     schema = pa.schema(

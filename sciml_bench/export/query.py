@@ -21,6 +21,7 @@ from sciml_bench.analysis.summary import summarise
 from sciml_bench.errors import UsageError
 from sciml_bench.export import answers, cells
 from sciml_bench.export.formats import Column, Kind, Row
+from sciml_bench.host.extras import install_command
 from sciml_bench.record.migration import PLACES_OF_3, SCHEMA
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
@@ -301,7 +302,7 @@ def ask(question: str, runs: Sequence[Run]) -> Answer:
     try:
         import duckdb
     except ImportError as error:
-        raise UsageError('questions are answered by DuckDB: pip install "sciml-bench[query]"') from error
+        raise UsageError(f"questions are answered by DuckDB: {install_command('query')}") from error
 
     connection = duckdb.connect(":memory:", config=_SETTINGS)
     try:

@@ -36,8 +36,8 @@ def host_lock(
 ) -> Iterator[None]:
     """Hold this host's lock in the body. ``label`` tells others who holds it, for example the command line.
 
-    ``wait_s`` is how long to wait for another run, ``None`` for ever; before a wait ``announce`` is told for whom.
-    :class:`EngineError` when it is still held then. The kernel gives the lock back when the process dies, however it
+    ``wait_s`` is how long to wait for another run, ``None`` for ever; before a wait ``announce`` gets its holder.
+    :class:`EngineError` if it is still held then. The kernel releases the lock when the process dies, however it
     dies.
     """
     path = path or lock_path()
@@ -57,6 +57,20 @@ def host_lock(
     finally:
         _write(path, None)
         lock.release()
+
+
+def holder(path: Path | None = None) -> str:
+    """Return which benchmark holds this host's lock; empty if none does."""
+    path = path or lock_path()
+    lock = FileLock(path, mode=_READABLE_BY_ALL)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return _holder(path)
+    except OSError:
+        return ""
+    lock.release()
+    return ""
 
 
 def _acquire(lock: FileLock, wait_s: float | None, announce: Callable[[], object]) -> None:

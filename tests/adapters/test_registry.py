@@ -12,6 +12,7 @@ import pytest
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Adapter, Facts
 from sciml_bench.errors import UsageError
+from sciml_bench.host.extras import install_command
 
 THIRD_PARTY = """
 from sciml_bench.adapters.base import Adapter, Method
@@ -135,8 +136,8 @@ def test_missing_packages_come_with_the_exact_install_line():
     found = registry.missing(with_extra)
     assert found is not None
     assert found.distributions == ("their-solver",)
-    assert found.install == 'pip install "sciml-bench[torch]"'
-    assert found.reason == 'their-solver is not installed; run: pip install "sciml-bench[torch]"'
+    assert found.install == install_command("torch")
+    assert found.reason == f"their-solver is not installed; run: {install_command('torch')}"
     without_extra = registry.missing(dataclasses.replace(with_extra, extra=""))
     assert without_extra is not None
     assert without_extra.install == "pip install their-solver"
@@ -151,4 +152,4 @@ def test_a_mode_may_need_a_package_of_its_own(monkeypatch):
     missing = registry.missing(scipy, "compiled")
     assert missing is not None
     assert missing.distributions == ("numba",)
-    assert missing.reason == 'numba is not installed; run: pip install "sciml-bench[numba]"'
+    assert missing.reason == f"numba is not installed; run: {install_command('numba')}"

@@ -16,6 +16,7 @@ from sciml_bench.claims.collection import claims, find, together
 from sciml_bench.claims.load import load_claim
 from sciml_bench.claims.selection import FIRST_TARGETS, in_order, measuring, needed, obstacle, trial, write_workloads
 from sciml_bench.errors import ProblemError
+from sciml_bench.host.extras import install_command
 from sciml_bench.models.load import load_model
 from sciml_bench.models.model import Model
 from sciml_bench.models.truth import stored as model_reference
@@ -238,7 +239,7 @@ def test_what_stands_in_the_way_is_told(monkeypatch: pytest.MonkeyPatch):
     assert "--cpu" in obstacle(find("C10"), adapters(), cpu_only=True)
     assert "GPUs" in obstacle(find("C10"), adapters(), cpu_only=False)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    assert 'pip install "sciml-bench[numbalsoda]"' in obstacle(find("C06-lorenz"), adapters(), cpu_only=True)
+    assert install_command("numbalsoda") in obstacle(find("C06-lorenz"), adapters(), cpu_only=True)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: object())
     assert obstacle(find("C23"), adapters(), cpu_only=True) == ""
 
@@ -256,7 +257,7 @@ def test_the_package_of_a_mode_is_needed_too(monkeypatch: pytest.MonkeyPatch):
     # As if all were installed but Numba.
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "numba" else found("scipy"))
     said = obstacle(claim, adapters(), cpu_only=True)
-    assert 'scipy: numba is not installed; run: pip install "sciml-bench[numba]"' in said
+    assert f"scipy: numba is not installed; run: {install_command('numba')}" in said
 
 
 def test_most_of_the_catalog_of_claims_is_here():

@@ -12,6 +12,7 @@ from sciml_bench.adapters import conformance, registry
 from sciml_bench.adapters.conformance import Check
 from sciml_bench.adapters.conformance.checks import Status
 from sciml_bench.cli import options as exits
+from sciml_bench.host.extras import install_command
 
 
 def finding(*statuses: Status):
@@ -63,6 +64,4 @@ def test_bad_input(cli, monkeypatch):
     monkeypatch.setattr(registry, "_all", lambda: {**stub_adapters(), "away": away})
     done = cli("adapter", "check", "away")
     assert done.code == exits.USAGE
-    assert (
-        'cannot be checked here: no-such-framework is not installed; run: pip install "sciml-bench[away]"' in done.err
-    )
+    assert f"cannot be checked here: no-such-framework is not installed; run: {install_command('away')}" in done.err

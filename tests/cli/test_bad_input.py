@@ -9,6 +9,7 @@ from stubs.suite import problem_text, stub_adapter, stub_adapters
 
 from sciml_bench.adapters import registry
 from sciml_bench.cli import options as exits
+from sciml_bench.host.extras import install_command
 from sciml_bench.host.lock import host_lock
 
 SMOKE = ("--profile", "smoke")
@@ -102,7 +103,7 @@ def test_a_missing_framework_names_the_install_command(cli, monkeypatch):
     done = cli("stiff", *SMOKE)
     assert done.code == exits.USAGE
     assert done.err == (
-        'ERROR: nothing can run here. away: no-such-framework is not installed; run: pip install "sciml-bench[away]"\n'
+        f"ERROR: nothing can run here. away: no-such-framework is not installed; run: {install_command('away')}\n"
     )
 
 
@@ -111,7 +112,7 @@ def test_a_missing_framework_does_not_stop_the_others(cli, monkeypatch):
     monkeypatch.setattr(registry, "_all", lambda: {**stub_adapters(), "away": away})
     done = cli("run", "-k", "decay and fine and discrete and eager and not alpha", *SMOKE)
     assert done.code == exits.OK
-    assert 'no-such-framework is not installed; run: pip install "sciml-bench[away]"\n' in done.out
+    assert f"no-such-framework is not installed; run: {install_command('away')}\n" in done.out
 
 
 def test_nothing_selected(cli):
@@ -129,10 +130,18 @@ def test_nothing_in_the_profile(cli):
 
 def test_another_benchmark_on_this_host(cli, tmp_path):
     with host_lock(label="the other one", path=tmp_path / "host.lock"):
-        done = cli("stiff", *SMOKE)
+        done = cli("stiff", "--profile", "quick")
     assert done.code == exits.USAGE
     assert "another benchmark runs on this host ('the other one'" in done.err
     assert not Path("results").exists()
+
+
+def test_smoke_goes_on_beside_another_benchmark_and_says_so(cli, tmp_path):
+    with host_lock(label="the other one", path=tmp_path / "host.lock"):
+        done = cli("run", "--problem", "calm", "--adapter", "alpha", *SMOKE)
+    assert done.code == exits.OK
+    assert "another benchmark runs on this host ('the other one'" in done.err
+    assert "this check disturbs it" in done.err
 
 
 def test_debug_shows_the_traceback(cli):

@@ -10,6 +10,8 @@ import pytest
 from needs import skip_without
 from stubs import drawn
 
+from sciml_bench.host.extras import install_command
+
 
 @pytest.fixture
 def run(cli) -> Path:
@@ -53,7 +55,7 @@ def test_parquet_without_pyarrow_says_how_to_get_it(cli, run, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     done = cli("export", "--to", "parquet", "-o", "a.parquet")
     assert done.code == 2
-    assert 'pip install "sciml-bench[parquet]"' in done.err
+    assert install_command("parquet") in done.err
     assert not Path("a.parquet").exists()
 
 

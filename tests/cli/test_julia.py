@@ -14,6 +14,7 @@ from sciml_bench.adapters.julia import installation as optional
 from sciml_bench.adapters.julia import self_check as trial
 from sciml_bench.adapters.julia import setting_up as executable
 from sciml_bench.cli import options as exits
+from sciml_bench.host.extras import install_command
 
 # A Julia that "prepares" a project as the real one does: it leaves a manifest and says how long it took.
 PREPARES = """
@@ -132,7 +133,7 @@ def test_setup_without_juliacall(cli, tmp_path, monkeypatch):
     monkeypatch.setattr("sciml_bench.adapters.julia.setting_up.juliacall_version", lambda: "")
     done = cli("julia", "setup", "--julia", julia(tmp_path))
     assert done.code == exits.USAGE
-    assert 'pip install "sciml-bench[julia]"' in done.err
+    assert install_command("julia") in done.err
 
 
 def test_no_julia_offline(cli, tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from stubs import compared
 from stubs.suite import problem_text, stub_adapter, stub_adapters
 
 from sciml_bench.adapters import registry
+from sciml_bench.host.extras import install_command
 
 SMOKE = ("--profile", "smoke")
 
@@ -44,14 +45,14 @@ def test_adapters(cli, monkeypatch):
     rows = {row["adapter"]: row for row in cli("list", "adapters", "--json").json}
     assert rows["alpha"]["here"] == "yes"
     assert rows["away"]["here"] == "no"
-    assert 'pip install "sciml-bench[away]"' in rows["away"]["note"]
+    assert install_command("away") in rows["away"]["note"]
     assert "ImportError: nothing there" in rows["broken"]["note"]
     assert cli("list", "adapters").out.endswith(
         "away: Stub away\n"
         "  methods: fine, finer, stuck, wrong, dies, hangs, limited\n"
         "  sensitivities: discrete, backsolve\n"
         "  modes: eager, compiled\n"
-        '  no-such-framework is not installed; run: pip install "sciml-bench[away]"\n'
+        f"  no-such-framework is not installed; run: {install_command('away')}\n"
         "broken: not loaded\n"
         "  cannot be loaded from some-package: ImportError: nothing there\n"
     )

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
+import re
 import sys
+import threading
+from contextlib import suppress
 
 import pytest
 from stubs.reported import cell, point, record
@@ -49,7 +53,7 @@ def first_step(plan: Plan) -> Step:
 
 def finish_one(plan: Plan, *, to_stderr: bool = False) -> None:
     step = first_step(plan)
-    with watching(plan, to_stderr=to_stderr) as watcher:
+    with watching(plan, plan.slots, to_stderr=to_stderr) as watcher:
         watcher.started(step)
         watcher.event(Enter("first_gradient"))
         watcher.event(Enter("steady_solve", 1))
@@ -74,12 +78,59 @@ def test_on_a_terminal_the_live_line_tells_the_cell_and_its_phase(plan, capsys, 
     assert capsys.readouterr().out.startswith("[1/2] ok "), "lines still reach the pipe"
 
 
+def screen(output: str) -> list[str]:
+    """The lines that a terminal shows in the end, for the few control sequences that rich writes."""
+    lines, row, column = [""], 0, 0
+    for part in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", output):
+        if part == "\r":
+            column = 0
+        elif part == "\n":
+            row += 1
+            lines += [""] * (row + 1 - len(lines))
+        elif part.startswith("\x1b["):
+            if part.endswith("A"):
+                row -= int(part[2:-1])
+            elif part == "\x1b[2K":
+                lines[row] = ""
+            else:
+                assert part[-1] in "mhl", part
+        else:
+            lines[row] = lines[row][:column].ljust(column) + part + lines[row][column + len(part) :]
+            column += len(part)
+    return [line.rstrip() for line in lines if line.strip()]
+
+
+def test_the_live_line_leaves_no_debris_among_the_lines(plan, monkeypatch):
+    master, slave = os.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    written: list[bytes] = []
+
+    def read() -> None:
+        with suppress(OSError):  # a terminal that nobody writes to any more
+            while part := os.read(master, 1 << 16):
+                written.append(part)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    with os.fdopen(slave, "w", buffering=1) as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal)
+        monkeypatch.setattr(sys, "stderr", terminal)
+        finish_one(plan)
+        monkeypatch.undo()
+    reader.join()
+    os.close(master)
+    output = b"".join(written).decode()
+    assert " left" in output, "the live line was there"
+    assert [line[:9] for line in screen(output)] == ["[1/2] ok "]
+
+
 def test_a_training_is_followed(plan, capsys, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "150")
-    with watching(plan, to_stderr=False) as watcher:
+    with watching(plan, plan.slots, to_stderr=False) as watcher:
         watcher.started(first_step(plan))
         told = Trained(SGD, Outcome.OK, losses=(1.0,) * 120, step_ns=(1,) * 120)
         watcher.event(TrainingDone(told, complete=False))

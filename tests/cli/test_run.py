@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from stubs.suite import problem_text
 
+from sciml_bench.cli import machine
 from sciml_bench.cli import options as exits
 from sciml_bench.engine import local as running
 from sciml_bench.host import doctor
@@ -268,5 +269,22 @@ def test_within_a_time_blocks_that_do_not_fit_are_left_for_later(cli):
 def test_the_machine_is_looked_at_before_the_first_process(cli, monkeypatch):
     busy = Finding("load", "load", Status.DISTURBS, "7.00, 7.00, 7.00 in the last 1, 5 and 15 minutes")
     monkeypatch.setattr(doctor, "examine", lambda _readings: [busy])
-    done = cli("run", "--problem", "calm", "--adapter", "alpha", *SMOKE)
+    done = cli("run", "--problem", "calm", "--adapter", "alpha", *SMOKE, "--wait")
     assert done.err.startswith("this machine is disturbed: load: 7.00")
+    assert "--wait-quiet waits for one" in done.err
+
+
+def test_smoke_needs_no_machine_for_itself(cli, monkeypatch):
+    monkeypatch.setattr(doctor, "examine", lambda _readings: pytest.fail("nobody compares times of smoke"))
+    assert cli("run", "--problem", "calm", "--adapter", "alpha", *SMOKE).code == 0
+
+
+def test_a_run_can_wait_until_the_machine_is_quiet(cli, monkeypatch):
+    busy = Finding("load", "load", Status.DISTURBS, "7.00, 7.00, 7.00 in the last 1, 5 and 15 minutes")
+    looks = iter([[busy], [busy], []])
+    monkeypatch.setattr(doctor, "examine", lambda _readings: next(looks))
+    monkeypatch.setattr(machine, "_EVERY_S", 0.0)
+    done = cli("run", "--problem", "calm", "--adapter", "alpha", *SMOKE, "--wait-quiet")
+    assert done.code == 0
+    assert done.err.count("waiting for a quiet machine; now load: 7.00") == 1
+    assert next(looks, None) is None, "it looked until it was quiet"

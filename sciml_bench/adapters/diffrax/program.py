@@ -24,6 +24,7 @@ from sciml_bench.adapters.diffrax import solvers
 from sciml_bench.adapters.diffrax.solvers import MAX_STEPS_REACHED, Gradients, Inputs, check, outcome, status
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
+from sciml_bench.host.extras import install_command
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task, Training
@@ -120,7 +121,7 @@ class DiffraxProgram(Program):
         try:
             from sciml_bench.adapters.diffrax.training import DiffraxTrainer
         except ImportError as error:
-            message = f'Optax cannot be imported ({error}); run: pip install "sciml-bench[jax]"'
+            message = f"Optax cannot be imported ({error}); run: {install_command('jax')}"
             raise SolverFailure(Outcome.UNSUPPORTED, message) from error
         inputs = self.prepare(np.asarray(self._numbers.theta), training.point)
         gradients = [partial(self._gradient, most=most) for most in self._bounds]

@@ -24,6 +24,7 @@ from sciml_bench.adapters.julia.installation import (
     worker_variables,
 )
 from sciml_bench.errors import StoreError, UsageError
+from sciml_bench.host.extras import install_command
 
 # Finds a Julia that is new enough, or installs one through juliapkg.
 
@@ -91,7 +92,7 @@ def _from_juliapkg(environment: Mapping[str, str], say: Callable[[str], None]) -
         from juliapkg.compat import Compat
         from juliapkg.find_julia import find_julia
     except ImportError as error:
-        raise UsageError('juliacall is not installed; run: pip install "sciml-bench[julia]"') from error
+        raise UsageError(f"juliacall is not installed; run: {install_command('julia')}") from error
     prefix = data_folder(environment) / "julia"
     say(f"no Julia on PATH; installing one through juliapkg (into {prefix} unless juliaup is there)")
     try:
@@ -129,7 +130,7 @@ def set_up(wishes: Wishes, environment: Mapping[str, str], say: Say) -> Installa
     """
     wanted = juliacall_version()
     if not wanted:
-        raise UsageError('juliacall is not installed; run: pip install "sciml-bench[julia]"')
+        raise UsageError(f"juliacall is not installed; run: {install_command('julia')}")
     julia = find(wishes.julia, environment, offline=wishes.offline, say=say)
     release = ".".join(map(str, version(julia)))
     say(f"Julia {release} at {julia}")

@@ -11,6 +11,7 @@ from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia import installation as optional
 from sciml_bench.adapters.julia.installation import ManifestError, package_versions
 from sciml_bench.errors import StoreError
+from sciml_bench.host.extras import install_command
 
 # The packages whose versions a user wants to see.
 _SHOWN = (
@@ -45,7 +46,7 @@ def status(environment: Mapping[str, str]) -> Status:
     record = str(installation.record_path(environment))
     lacking, juliacall = installation.lacking(environment), installation.juliacall_version()
     if not juliacall:
-        lacking = 'juliacall is not installed; run: pip install "sciml-bench[julia]"'
+        lacking = f"juliacall is not installed; run: {install_command('julia')}"
     try:
         found = installation.found(environment)
     except StoreError:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sciml_bench.host.extras import install_command
+
 # Read-only facts from NVIDIA's management library about each device.
 
 # Reasons for a reduced clock, by NVML's bits (nvml.h, nvmlClocksEventReason*). Idle and applications' own settings
@@ -45,7 +47,7 @@ def read_gpus(present: bool) -> tuple[tuple[GpuReading, ...] | None, str]:
     try:
         nvml: Any = importlib.import_module("pynvml")
     except ImportError:
-        return (None, 'its state needs nvidia-ml-py: pip install "sciml-bench[gpu]"') if present else ((), "")
+        return (None, f"its state needs nvidia-ml-py: {install_command('gpu')}") if present else ((), "")
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
