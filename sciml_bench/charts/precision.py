@@ -238,7 +238,8 @@ def _draw(
     grid = Grid(len(section.panels), legend.height_in, cautioned=bool(data.caution))
     grid.open(backend)
     only = section.panels[0].title if grid.single else ""
-    title(backend, joined(f"{data.title}: {section.name}", only), data.caution)
+    text = f"{data.title}: time per {quantity.call} against its error, {section.name}"
+    title(backend, joined(text, only), data.caution)
     dots = [dot for line in every for dot in line.dots]
     xs = [math.log10(_x(dot, known)) for dot in dots if _has_x(dot, known)]
     x_limits = scales.log_limits(xs or [0.0])

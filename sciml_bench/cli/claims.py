@@ -198,18 +198,27 @@ def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> 
     return exits.OK
 
 
-@claims.command(epilog=_example("sciml-bench claims export --to markdown", "sciml-bench claims export --to csv"))
+_FORMS = ("markdown", "latex", "csv", "html")
+
+
+@claims.command(epilog=_example("sciml-bench claims export --to csv", "sciml-bench claims export --to html > a.html"))
 @click.argument("names", nargs=-1, metavar="[RUN]...", shell_complete=completion.completing(completion.runs))
-@click.option("--to", "form", type=click.Choice(("markdown", "latex", "csv")), required=True, help="The format.")
+@click.option("--to", "form", type=click.Choice(_FORMS), required=True, help="The format.")
 @_all_option
 @out_option
 def export(names: tuple[str, ...], form: str, with_all: bool, out: Path) -> int:
-    """Write the table of ``claims report`` with the sources, for a page or a paper."""
+    """Write the table of ``claims report`` with the sources, for a paper, or as a separate page with a figure."""
     from sciml_bench.render import claims as told
 
     judged = _judged(_tested(names, out))
+    shown = _with_untested(judged) if with_all else judged
+    if form == "html":
+        from sciml_bench.render.html.claims_page import claims_page
+
+        click.echo(claims_page(shown), nl=False)
+        return exits.OK
     write = {"markdown": told.markdown, "latex": told.latex, "csv": told.table}[form]
-    click.echo(write(_with_untested(judged) if with_all else judged), nl=False)
+    click.echo(write(shown), nl=False)
     return exits.OK
 
 

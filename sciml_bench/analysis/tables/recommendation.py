@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.recommendation import Recommendation, Way
 from sciml_bench.analysis.table import Column, Entry, Table, Unit, error_entry, seconds_entry
@@ -14,6 +16,19 @@ def recommendation_table(found: Recommendation, most: int | None = None) -> Tabl
     """A line for each way, the one to take first; at most ``most`` lines."""
     shown = found.ways[:most]
     left = len(found.ways) - len(shown)
+    return _table(found, shown, f"{left} more {'way costs' if left == 1 else 'ways cost'} more" if left else "")
+
+
+def library_table(found: Recommendation) -> Table:
+    """The best way of each library, the one to take first."""
+    best = {way.cell.adapter: way for way in reversed(found.ways)}
+    shown = [way for way in found.ways if best[way.cell.adapter] is way]
+    left = len(found.ways) - len(shown)
+    more = f"the best way of each library; {left} more {'way' if left == 1 else 'ways'} below"
+    return _table(found, shown, more if left else "")
+
+
+def _table(found: Recommendation, shown: Sequence[Way], note: str) -> Table:
     counts = [f"total of {quantities.count(n)}" for n in found.counts]
     return Table(
         caption=f"{found.problem}: ways at a relative error of {quantities.tolerance(found.advised.accuracy)}",
@@ -30,7 +45,7 @@ def recommendation_table(found: Recommendation, most: int | None = None) -> Tabl
             Column("against the first"),
         ),
         rows=tuple(_entries(way, found) for way in shown),
-        notes=(f"{left} more {'way costs' if left == 1 else 'ways cost'} more",) if left else (),
+        notes=(note,) if note else (),
     )
 
 

@@ -14,7 +14,7 @@ from sciml_bench.analysis.table import Column
 from sciml_bench.claims.claim import AT_LEAST, Claim, Figure
 from sciml_bench.claims.collection import of_run
 from sciml_bench.claims.judging import Judged, Measurement, judged
-from sciml_bench.claims.ruling import Finding, claimed_words, rounded
+from sciml_bench.claims.ruling import Finding, Ruling, claimed_words, rounded
 from sciml_bench.claims.selection import SETTINGS
 from sciml_bench.errors import ProblemError
 from sciml_bench.plan.purpose import claimed_sides
@@ -45,14 +45,18 @@ def drawn(figure: Figure, curve: Mapping[float, Finding]) -> Markup:
     points = [(digits, finding.ratio) for digits, finding in curve.items() if finding.ratio is not None]
     if len(points) < 2:
         return Markup()
-    low, high = _claimed(figure)
-    ends = [*(value for _, ratio in points for value in _interval(ratio)), low, *([] if math.isinf(high) else [high])]
+    low, high = claimed_range(figure)
+    ends = [
+        *(value for _, ratio in points for value in ratio_interval(ratio)),
+        low,
+        *([] if math.isinf(high) else [high]),
+    ]
     bottom, top = math.log(min(ends)), math.log(max(ends))
     spare = max(_LEAST_SPAN - (top - bottom), 0.2) / 2
     place = _Place(points[0][0], points[-1][0], bottom - spare, top + spare)
     band = (place.y(min(high, math.exp(top + spare))), place.y(low))
-    upper = [f"{place.x(digits):.1f},{place.y(_interval(ratio)[1]):.1f}" for digits, ratio in points]
-    lower = [f"{place.x(digits):.1f},{place.y(_interval(ratio)[0]):.1f}" for digits, ratio in reversed(points)]
+    upper = [f"{place.x(digits):.1f},{place.y(ratio_interval(ratio)[1]):.1f}" for digits, ratio in points]
+    lower = [f"{place.x(digits):.1f},{place.y(ratio_interval(ratio)[0]):.1f}" for digits, ratio in reversed(points)]
     middle = [f"{place.x(digits):.1f},{place.y(ratio.estimate):.1f}" for digits, ratio in points]
     first, last = (f"{digits:g}" for digits in (points[0][0], points[-1][0]))
     told = ", ".join(f"{rounded(ratio.estimate)} at {digits:g}" for digits, ratio in points)
@@ -71,7 +75,7 @@ def drawn(figure: Figure, curve: Mapping[float, Finding]) -> Markup:
     )  # fmt: skip
 
 
-def _claimed(figure: Figure) -> tuple[float, float]:
+def claimed_range(figure: Figure) -> tuple[float, float]:
     """The range that confirms a claim."""
     if figure.within is not None:
         return 1 / figure.within, figure.within
@@ -82,7 +86,7 @@ def _claimed(figure: Figure) -> tuple[float, float]:
     return ratio / figure.factor, high
 
 
-def _interval(ratio: Ratio) -> tuple[float, float]:
+def ratio_interval(ratio: Ratio) -> tuple[float, float]:
     """The ratio's interval; the ratio itself for a single process, which has none."""
     return (ratio.estimate, ratio.estimate) if math.isinf(ratio.high) else (ratio.low, ratio.high)
 
@@ -160,19 +164,27 @@ def claim_tables(claims: Sequence[Tested]) -> tuple[Table | None, dict[str, list
     pairs = list(zip(claims, found, strict=True))
     tables: dict[str, list[Table]] = {}
     for claim, of_claim in pairs:
-        tables.setdefault(claim.section, []).append(_table(claim, of_claim))
+        id_ = f"{claim.section}-claim-{of_claim.claim.id.lower()}"
+        tables.setdefault(claim.section, []).append(claim_table(of_claim, id_, claim.records))
     if len(pairs) < 2:
         return None, tables
-    rows = tuple(_row(claim, of_claim) for claim, of_claim in sorted(pairs, key=lambda pair: pair[1].claim.id))
+    in_order = sorted(pairs, key=lambda pair: pair[1].claim.id)
+    rows = tuple(claim_row(of_claim, claim.section) for claim, of_claim in in_order)
+    return overview("claims-table", rows), tables
+
+
+def overview(id_: str, rows: tuple[tuple[Entry, ...], ...]) -> Table:
+    """All claims in one table."""
     note = "All are one family of comparisons. Something misrepresented? Corrections are welcome."
-    return Table("claims-table", "Published claims, and what holds", _OVERVIEW, rows, note), tables
+    return Table(id_, "Published claims, and what holds", _OVERVIEW, rows, note)
 
 
-def _row(claim: Tested, found: Judged) -> tuple[Entry, ...]:
+def claim_row(found: Judged, link: str) -> tuple[Entry, ...]:
+    """A claim in the table of all; ``link`` is the id of the place that has more on it."""
     settings = (entry for name in SETTINGS for entry in _found(found, name))
     told = found.claim
     return (
-        Entry(told.id, told.title, link=claim.section),
+        Entry(told.id, told.title, link=link),
         Entry(quantity_text(told)),
         Entry(claimed_words(told.figure), "derived by us" if told.figure.derived else "", told.figure.ratio),
         *settings,
@@ -188,10 +200,24 @@ def _found(found: Judged, setting: str) -> tuple[Entry, Entry]:
     # The interval, or the digits, are below: the table has many columns.
     text, _, below = range_text(found, setting).partition(" ")
     ratio = Entry(text, below, value, drawing=drawn(found.claim.figure, curve))
-    return ratio, Entry(ruling_text(finding))
+    return ratio, Entry(ruling_text(finding), mark=ruling_class(finding))
 
 
-def _table(tested: Tested, found: Judged) -> Table:
+_CLASSES = {
+    Ruling.CONFIRMED: "confirmed",
+    Ruling.LARGER: "differs",
+    Ruling.SMALLER: "differs",
+    Ruling.REVERSED: "reversed",
+}
+
+
+def ruling_class(finding: Finding) -> str:
+    """The class of a ruling in the style sheet."""
+    return _CLASSES.get(finding.ruling, "open")
+
+
+def claim_table(found: Judged, id_: str, records: Mapping[str, Entry] | None = None) -> Table:
+    """The findings and conditions of one claim; with ``records`` of its settings, linked to them."""
     claim = found.claim
     rows: list[tuple[Entry, ...]] = [
         (Entry("claimed"), Entry(claimed_text(claim)), Entry(""), Entry(claim.figure.says), Entry(""))
@@ -200,13 +226,13 @@ def _table(tested: Tested, found: Judged) -> Table:
         finding = found.findings[name]
         reason = Entry(f"{finding.reason}{disturbance(finding)}")
         heading = claim.conditions.setting if name == "published" else _FAIR
-        rows.append((Entry(heading), *_found(found, name), reason, tested.records[name]))
+        rows.append((Entry(heading), *_found(found, name), reason, (records or {}).get(name, Entry(""))))
     rows += [(Entry(c.name), Entry(""), Entry(c.standing), Entry(c.words), Entry("")) for c in claim.conditions.each]
     return Table(
-        f"{tested.section}-claim-{claim.id.lower()}",
+        id_,
         f"Claim {claim.id}: {claim.title}",
-        _HEADINGS,
-        tuple(rows),
+        _HEADINGS if records else _HEADINGS[:-1],
+        tuple(row if records else row[:-1] for row in rows),
         _note(claim),
     )
 

@@ -1,30 +1,14 @@
-"""Puts the page together: one HTML file with its style and its script inside, and a policy that allows nothing else.
-
-Templates escape everything except our own markup: the drawings of figures and typeset formulas, both of which escape
-the names in them. The policy in the head names the hashes of the one style sheet and the one script, so that a browser
-runs nothing that might have come from data, and loads nothing from anywhere.
-"""
+"""The page of runs, assembled from its sections."""
 
 from __future__ import annotations
 
-import base64
 import datetime
-import hashlib
-import math
 from collections.abc import Sequence
-from functools import cache
-from importlib import resources
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
-from sciml_bench import __version__
-from sciml_bench.analysis import quantities
-from sciml_bench.analysis.fairness import Item, tally
 from sciml_bench.analysis.loaded_run import read_run
-from sciml_bench.analysis.slowdown import Difference
 from sciml_bench.record.run_folder import Run
 from sciml_bench.render.html.claim import claim_tables
+from sciml_bench.render.html.document import document
 from sciml_bench.render.html.figures import Looks
 from sciml_bench.render.html.run_comparison import between
 from sciml_bench.render.html.section import Say, Section, section
@@ -49,73 +33,16 @@ def report(runs: Sequence[Run], now: datetime.datetime, say: Say = lambda _text:
     claims, tables = claim_tables([tested for section in sections for tested in section.tested])
     if len(runs) > 1:
         say("comparing the runs")
-    compared = tuple(between(runs))
-    style, script = f"{_text('page.css')}\n{looks.sheet}", _text("page.js")
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(
-            title=_title([run.folder.name for run in runs]),
-            version=__version__,
-            policy=_policy(style, script),
-            style=Markup(style),
-            script=Markup(script),
-            sections=sections,
-            claims=claims,
-            claim_tables=tables,
-            compared=compared,
-        )
+    return document(
+        "page.html",
+        _title([run.folder.name for run in runs]),
+        looks.sheet,
+        sections=sections,
+        claims=claims,
+        claim_tables=tables,
+        compared=tuple(between(runs)),
     )
 
 
 def _title(names: Sequence[str]) -> str:
     return f"sciml-bench: {names[0]}" if len(names) == 1 else f"sciml-bench: {len(names)} runs"
-
-
-def _policy(style: str, script: str) -> str:
-    return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-@cache
-def _text(name: str) -> str:
-    return resources.files("sciml_bench.render.html").joinpath("templates", name).read_text(encoding="utf-8").strip()
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("sciml_bench.render.html"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"ratio": _ratio, "alike": _alike, "names": _names, "tally": _tally}
-    return environment
-
-
-def _ratio(value: float | None) -> str:
-    return quantities.NOTHING if value is None or not math.isfinite(value) else quantities.ratio(value)
-
-
-def _alike(differences: Sequence[Difference]) -> str:
-    """Equal properties, with their common value."""
-    same = [f"{item.what} ({item.fast})" for item in differences if item.differs is False]
-    return ", ".join(same) or "nothing"
-
-
-def _names(differences: Sequence[Difference]) -> str:
-    return ", ".join(item.what for item in differences)
-
-
-def _tally(items: Sequence[Item]) -> str:
-    """Return the number of items in each state."""
-    return ", ".join(f"{count} {state}" for state, count in tally(items).items() if count)

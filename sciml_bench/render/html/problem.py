@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.analysis.analysis import ProblemAnalysis, RankedTable
@@ -15,7 +15,7 @@ from sciml_bench.analysis.reliability import drift_lines, stability_table
 from sciml_bench.analysis.rows import Comparison
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.tables.cells import cell_table
-from sciml_bench.analysis.tables.recommendation import FEW, recommendation_table
+from sciml_bench.analysis.tables.recommendation import library_table
 from sciml_bench.analysis.tables.training import training_table
 from sciml_bench.analysis.training import training_rows
 from sciml_bench.render.html.explained import Explained, PageBudget, explained
@@ -43,8 +43,8 @@ class Division:
 class ProblemView:
     """A section of the page.
 
-    ``answer`` says what to take and which way is fastest, ``ranked`` are the ways by cost; ``why`` are the reasons to
-    believe the numbers, ``kept`` is about invariants.
+    ``answer`` says what to take and which way is fastest, ``ranked`` are the libraries by cost; ``why`` are the reasons
+    to believe the numbers, ``kept`` is about invariants. ``lead`` and ``second`` are the figures that are seen first.
     """
 
     id: str
@@ -57,6 +57,8 @@ class ProblemView:
     divisions: tuple[Division, ...]
     targets: str
     why: tuple[str, ...]
+    lead: Figure | None
+    second: Figure | None
     figures: tuple[Figure, ...]
     model: ModelView | None
     training: Table | None
@@ -85,6 +87,7 @@ def problem_view(
     id_ = f"{places.prefix}p{loaded.summary.problems.index(name) + 1}"
     chosen = problem.answer.choice
     trained, stability = training_rows(cells), stability_table(cells)
+    lead, second, *others = _by_interest(figures(pictures, places, looks))
     return ProblemView(
         id=id_,
         name=name,
@@ -99,7 +102,9 @@ def problem_view(
         ),
         targets=(f"Solves are compared at {problem.answer.at('solve')}, gradients at {problem.answer.at('gradient')}."),
         why=tuple(_why(loaded, traces)),
-        figures=tuple(figures(pictures, places, looks)),
+        lead=lead,
+        second=second,
+        figures=tuple(figure for figure in others if figure is not None),
         model=model_view(id_, entry, cells, places),
         training=places.table(f"{id_}training", training_table(trained)) if trained else None,
         stability=None if stability is None else places.table(f"{id_}stability", stability),
@@ -110,10 +115,27 @@ def problem_view(
     )
 
 
+_FIRST = ("gradient-precision", "work-precision", "training", "latency")
+"""Kinds of figures by their interest; others follow as they come."""
+
+
+def _by_interest(drawn: Iterable[Figure]) -> list[Figure | None]:
+    """The figures with one of the first kind that there is, and one of the next, in front; at least two entries."""
+    left = list(drawn)
+    front: list[Figure | None] = []
+    for kind in _FIRST:
+        found = next((figure for figure in left if figure.kind == kind), None)
+        if found is not None and len(front) < 2 and not (kind == "work-precision" and front):
+            front.append(found)
+            left.remove(found)
+    front += [left.pop(0) if left else None for _ in range(2 - len(front))]
+    return [*front, *left]
+
+
 def _ranked(problem: ProblemAnalysis, places: Places, id_: str) -> Table | None:
-    """The ways by cost, ``None`` if none has a cost."""
+    """The best way of each library by cost, ``None`` if none has a cost."""
     found = problem.recommendation
-    return None if found is None or not found.ways else places.table(id_, recommendation_table(found, FEW))
+    return None if found is None or not found.ways else places.table(id_, library_table(found))
 
 
 def _untimed(traces: Sequence[Trace]) -> str:
