@@ -36,6 +36,12 @@ _OF_MODE = (Outcome.TIMEOUT.value, Outcome.BUILD_ERROR.value)
 _FAILED = 2.0
 """The decades by which the other kinds of gradient of a method that failed fall back."""
 
+_OF_GRADIENT = ("inaccurate: the gradient", Outcome.NONFINITE.value)
+"""Failures of one kind of gradient: another kind of the same method may well work."""
+
+_FIX = 1.0
+"""The decades by which the other kinds come forward; the same kind in other modes falls back by :data:`_FAILED`."""
+
 _LEAST_LIMIT_S = 4.0
 """A phase may always take this long, whatever the best way takes: the machine may have been busy."""
 
@@ -48,8 +54,9 @@ class Order:
     ``turns`` says how early each way is to be tried, lower ones first, in decades of its expected cost. A library
     falls back by a decade for every factor of ten that its best way so far costs over the best of all, and a method
     that got nowhere by two, since all kinds of gradient share the integrator, one that took too long by two in that
-    mode. For a gradient that failed another kind is the fix. Every library has an early turn once. In ``named``
-    libraries screening continues until something works.
+    mode. If a gradient is wrong, the other kinds of that method come forward by a decade, unless all kinds of a method
+    of that library were wrong. Every library has an early turn once. In ``named`` libraries screening continues until
+    something works.
     """
 
     def __init__(self, advised: Advised, turns: Mapping[Cell, float], named: Collection[str] = ()):
@@ -60,6 +67,11 @@ class Order:
         self._left = Counter(cell.adapter for cell in turns)
         self._totals: dict[str, float] = {}
         self._failed: set[tuple[str, ...]] = set()
+        self._kinds: dict[tuple[str, str], set[str]] = {}
+        for cell in turns:
+            self._kinds.setdefault((cell.adapter, cell.method), set()).add(cell.sensitivity)
+        self._wrong: dict[tuple[str, str], set[str]] = {}
+        self._beyond_fix: set[str] = set()
         self._far = 0
 
     @property
@@ -82,6 +94,8 @@ class Order:
         """The decades by which a way falls back because of results for its library and its method."""
         keys = {(cell.adapter, cell.method), (cell.adapter, cell.method, cell.mode)}
         failed = _FAILED if keys & self._failed else 0.0
+        if wrong := self._wrong.get((cell.adapter, cell.method)):
+            failed += _FAILED if cell.sensitivity in wrong else -_FIX if cell.adapter not in self._beyond_fix else 0.0
         if cell.adapter not in self._totals:
             return failed
         return failed + math.log10(self._totals[cell.adapter] / min(self._totals.values()))
@@ -97,11 +111,20 @@ class Order:
         self._left[cell.adapter] -= 1
         best_s = min(self._totals.values(), default=math.inf)
         total_s = math.inf if found.cost is None else found.cost.total_s(self._advised.count)
-        self._far = 0 if total_s <= NEAR * best_s and total_s < math.inf else self._far + 1
+        wrong = found.cost is None and found.reason.startswith(_OF_GRADIENT)
+        if total_s <= NEAR * best_s and total_s < math.inf:
+            self._far = 0
+        elif not wrong or cell.adapter in self._beyond_fix:
+            self._far += 1
         if found.cost is None and found.reason.startswith(_OF_METHOD):
             self._failed.add((cell.adapter, cell.method))
         if found.cost is None and found.reason.startswith(_OF_MODE):
             self._failed.add((cell.adapter, cell.method, cell.mode))
+        if wrong:
+            tried = self._wrong.setdefault((cell.adapter, cell.method), set())
+            tried.add(cell.sensitivity)
+            if tried == self._kinds[cell.adapter, cell.method] and len(tried) > 1:
+                self._beyond_fix.add(cell.adapter)
         if found.cost is not None:
             self._totals[cell.adapter] = min(total_s, self._totals.get(cell.adapter, total_s))
 

@@ -145,7 +145,7 @@ def forest(found: Sequence[Judged]) -> Markup:
     height = _TOP + _ROW * len(found) + _BOTTOM
     body = Markup("").join([*_grid(axis, height), *(_line(k, judged, axis) for k, judged in enumerate(found))])
     return Markup(
-        '<svg role="group" aria-labelledby="forest-title" viewBox="0 0 {width:g} {height:g}">'
+        '<svg aria-labelledby="forest-title" viewBox="0 0 {width:g} {height:g}">'
         '<title id="forest-title">{title}</title>{body}</svg>'
     ).format(width=_WIDTH, height=height, title=_told(found), body=body)
 
