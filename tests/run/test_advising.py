@@ -165,6 +165,53 @@ def test_where_a_gradient_failed_another_kind_is_tried_soon(reason, first):
     assert order.next([cure, other]) == (cure if first == "forward" else other)
 
 
+WRONG = CallCost(None, reason="inaccurate: the gradient error is 4.9, its bound 0.1")
+
+
+def test_a_wrong_gradient_brings_the_other_kinds_of_the_method_forward():
+    """Past a way that was expected to take an eighth, but not past one that was to take a twentieth."""
+    wrong = replace(cell_of("alpha", 0), sensitivity="forward")
+    fix = replace(wrong, sensitivity="backsolve")
+    for turn, first in ((0.6, fix), (0.2, cell_of("alpha", 1))):
+        other = cell_of("alpha", 1)
+        order = Order(ADVISED, {wrong: 0.0, other: turn, fix: 1.5})
+        order.keep(wrong, WRONG)
+        assert order.next([fix, other]) == first
+
+
+def test_the_same_wrong_gradient_in_another_mode_falls_back():
+    wrong = replace(cell_of("alpha", 0), sensitivity="forward")
+    again, other = replace(wrong, mode="compiled"), cell_of("alpha", 1)
+    order = Order(ADVISED, {wrong: 0.0, again: 0.1, other: 2.0})
+    order.keep(wrong, WRONG)
+    assert order.next([again, other]) == other
+
+
+def test_where_all_kinds_of_a_method_are_wrong_others_of_the_library_come_no_earlier():
+    """Else a problem that is beyond a whole library takes all of the time."""
+    first = [replace(cell_of("alpha", 0), sensitivity=name) for name in ("forward", "backsolve")]
+    second = [replace(cell_of("alpha", 1), sensitivity=name) for name in ("forward", "backsolve")]
+    works = cell_of("beta", 0)
+    order = Order(ADVISED, {**dict.fromkeys([*first, second[0]], 0.0), works: 1.0, second[1]: 1.5})
+    order.keep(cell_of("beta", 9), known(1.0))
+    for way in (*first, second[0]):
+        order.keep(way, WRONG)
+    assert order.next([works, second[1]]) == works
+
+
+def test_looking_goes_on_while_wrong_gradients_may_have_a_fix():
+    ways = [replace(cell_of("alpha", k), sensitivity=name) for k in range(20) for name in ("forward", "backsolve")]
+    order = Order(ADVISED, dict.fromkeys(ways, 0.0))
+    order.keep(ways[0], known(1.0))
+    for way in ways[2::2]:
+        order.keep(way, WRONG)
+    assert not order.settled
+    order.keep(ways[3], WRONG)
+    for way in ways[5::2]:
+        order.keep(way, WRONG)
+    assert order.settled, "all kinds of a method were wrong, so that more wrong ones end it"
+
+
 def test_in_a_library_that_was_asked_for_looking_goes_on_until_something_works():
     ways = [cell_of(name, k) for name in ("alpha", "beta") for k in range(20)]
     for named, settled in (((), True), (("beta",), False), (("alpha",), True)):
