@@ -1,6 +1,9 @@
 # make stiff   measure the stiff suite in all frameworks of this checkout
 # make test    run the tests
-# make check   linters and types
+# make fast    run the tests that need no framework
+# make check   linters, spelling and types
+# make docs    the documentation as a site, in build/docs
+# make release build the package, after all checks
 # Each makes what it needs in .venv first; nothing is installed twice.
 
 PYTHON ?= python3
@@ -10,10 +13,10 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.t
 STIFF ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help stiff test check clean
+.PHONY: help stiff test fast check docs release clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -4
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -7
 
 stiff: $(VENV)/.frameworks
 	$(BIN)/sciml-bench stiff $(STIFF)
@@ -21,10 +24,25 @@ stiff: $(VENV)/.frameworks
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile $(TEST)
 
+# What only reads and computes: no worker starts, no framework is imported.
+FAST := tests/problem tests/plan tests/record tests/stats tests/analysis tests/claims tests/charts tests/export tests/verify
+fast: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -n logical --maxprocesses 4 --dist loadfile $(FAST)
+
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+docs: $(VENV)/.dev
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+	@echo "build/docs/index.html"
+
+release: check test docs
+	rm -rf dist
+	$(BIN)/python -m build
+	@echo "dist/ holds the package; tag the commit with v$$($(BIN)/python -c 'import sciml_bench; print(sciml_bench.__version__)')"
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -38,8 +56,10 @@ $(VENV)/.frameworks: $(VENV)/.made pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.frameworks
-	$(PIP) -e ".[torch,jax,tensorflow,onnx,julia,diffeqpy,numba,torchode,query,parquet,dev]"
+	@# Older ones know no groups of dependencies.
+	$(BIN)/python -m pip install --disable-pip-version-check -q "pip>=25.1"
+	$(PIP) --group dev -e ".[torch,jax,tensorflow,onnx,julia,diffeqpy,numba,torchode,query,parquet]"
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache
+	rm -rf $(VENV) build dist .pytest_cache .hypothesis .ruff_cache

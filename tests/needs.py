@@ -36,7 +36,9 @@ def lacking(*names: str) -> str:
             if missing is not None:
                 return missing.reason
         elif importlib.util.find_spec(name) is None:
-            return f"{name} is not installed; run: {install_command(_EXTRAS[name])}"
+            extra = _EXTRAS[name]
+            command = "pip install --group dev" if extra == "dev" else install_command(extra)
+            return f"{name} is not installed; run: {command}"
     return ""
 
 

@@ -32,7 +32,7 @@ class Run:
 
     @property
     def plan(self) -> Mapping[str, Any]:
-        """The plan as it was written: profile, settings, problems, cells, and skipped cells with the reasons."""
+        """The plan as written, with profile, settings, problems, cells, and skipped cells with the reasons."""
         return self.stored.plan
 
     @property
@@ -47,7 +47,7 @@ class Run:
 
     @cached_property
     def analysis(self) -> Analysis:
-        """The analysis of the records: rows, rankings with intervals, advice, failures."""
+        """The analysis of the records, with rows, rankings and their intervals, advice, failures."""
         from sciml_bench.analysis.analysis import Analysis
         from sciml_bench.analysis.summary import summarise
 
@@ -55,7 +55,7 @@ class Run:
 
     @cached_property
     def cells(self) -> Frame:
-        """A row for each cell of each table: times in seconds, errors, memory in bytes, verdicts."""
+        """A row for each cell of each table, with times in seconds, errors, memory in bytes, verdicts."""
         from sciml_bench.export.cells import COLUMNS, cell_rows
         from sciml_bench.export.frame import Frame
 

@@ -223,7 +223,6 @@ def _unscored(cell: CellSummary, value: Value) -> Measured:
 
 def _no_work(_point: PointSummary) -> None:
     """Models have no digits."""
-    return None
 
 
 def _at(cell: CellSummary, target: Target, work: Work, value: Value) -> Measured:

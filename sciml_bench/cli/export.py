@@ -180,7 +180,7 @@ def _whole(output: Path) -> Iterator[Path]:
     temporary = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         yield temporary
-        os.replace(temporary, output)
+        temporary.replace(output)
     except OSError as error:
         raise StoreError(f"cannot write {output}: {error.strerror or error}. Choose another file with -o.") from error
     finally:

@@ -38,9 +38,7 @@ def prepared(context: Context, items: Sequence[Item], taken: Iterable[str]) -> s
     lines = context.unpack_parameters(symbols_of(program)) if symbols_of(program) else []
     lines += [f"    {printer.code(s.symbol)} = {printer.code(s.expr)}" for s in program.statements]
     codes = iter([printer.operand(expr) for expr in program.outputs])
-    values: list[str] = []
-    for item in items:
-        values.append(item.code.format(joined([next(codes) for _ in item.exprs])))
+    values = [item.code.format(joined([next(codes) for _ in item.exprs])) for item in items]
     return function("prepared(p)", [*lines, f"    return {as_tuple(values)}"])
 
 

@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from pathlib import Path
 from typing import IO
 
 import psutil
@@ -41,7 +42,7 @@ class ProcessTree:
 
     def prefer_for_oom(self) -> None:
         """If the host itself runs out of memory, let the kernel end the worker and not whoever waits for it."""
-        with suppress(OSError), open(f"/proc/{self._pid}/oom_score_adj", "w") as file:
+        with suppress(OSError), Path(f"/proc/{self._pid}/oom_score_adj").open("w") as file:
             file.write("1000")
 
     @property

@@ -110,7 +110,7 @@ def thread_variables(threads: int) -> dict[str, str]:
 def _python_path(inherited: str) -> str:
     """The package's own parent first: a worker starts in its private folder, not in the checkout."""
     own = Path(sciml_bench.__file__).resolve().parents[1]
-    entries = [os.path.abspath(entry) for entry in inherited.split(os.pathsep) if entry]
+    entries = [str(Path(entry).absolute()) for entry in inherited.split(os.pathsep) if entry]
     return os.pathsep.join([str(own), *entries])
 
 

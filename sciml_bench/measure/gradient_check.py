@@ -71,11 +71,9 @@ def directions(task: Task) -> list[tuple[str, FloatArray]]:
     """Return names and vectors (n_theta,) along which the loss is differenced: components, or signs by the seed."""
     components, size = unchecked_components(task), len(task.numbers.theta)
     labels = theta_of(task).labels
-    found: list[tuple[str, FloatArray]] = []
     if len(components) <= MOST_SINGLE:
-        for i in components:
-            found.append((labels[i], np.eye(1, size, i)[0]))
-        return found
+        return [(labels[i], np.eye(1, size, i)[0]) for i in components]
+    found: list[tuple[str, FloatArray]] = []
     generator = np.random.Generator(np.random.PCG64(task.seed))
     for number in range(RANDOM):
         direction = np.zeros(size)

@@ -235,7 +235,8 @@ class Loop:
         done: list[_Done] = []
         try:
             for item in inputs:
-                done.append(_run(call, item, clock))
+                # A comprehension would lose what ran before an error.
+                done.append(_run(call, item, clock))  # noqa: PERF401
         finally:
             for item in done:
                 self.samples.append(_read(call, item, clock)[1])

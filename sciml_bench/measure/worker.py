@@ -19,6 +19,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sciml_bench.host.process import Clock, peak_rss_bytes
@@ -122,8 +123,9 @@ def _facts(program: Program | None) -> WorkerFacts:
     threads = {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ}
     if hasattr(os, "sched_getaffinity"):
         threads["affinity"] = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
-    if os.path.isdir("/proc/self/task"):
-        threads["process"] = str(len(os.listdir("/proc/self/task")))
+    tasks = Path("/proc/self/task")
+    if tasks.is_dir():
+        threads["process"] = str(len(list(tasks.iterdir())))
     versions = {"python": sys.version.split()[0]}
     if program is not None:
         try:

@@ -229,8 +229,8 @@ def _field(reader: Reader, name: str, initial: Any, grids: tuple[Grid, ...]) -> 
         if len(grids) == 1:
             values.append(_real(reader, expr.xreplace(first), name))
             continue
-        for j in range(points[1]):
-            values.append(_real(reader, expr.xreplace({**first, symbol(grids[1].name): grids[1].coordinate(j)}), name))
+        second = ({**first, symbol(grids[1].name): grids[1].coordinate(j)} for j in range(points[1]))
+        values.extend(_real(reader, expr.xreplace(place), name) for place in second)
     return tuple(values)
 
 

@@ -62,7 +62,7 @@ class Document:
     def line(self, table: str, key: str = "") -> int | None:
         """The 1-based line of ``key`` in ``[table]``, of the table when the key is not found, or ``None``."""
         parent, _, child = table.rpartition(".")
-        places = [(table, key), (parent, child), (key if not table else table, ""), ("", table)]
+        places = [(table, key), (parent, child), (table or key, ""), ("", table)]
         for place in places:
             if any(place) and (found := self._search(*place)) is not None:
                 return found

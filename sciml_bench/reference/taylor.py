@@ -147,7 +147,8 @@ def _signed(x: Any) -> arb:
             return arb(1)
         if value < 0:
             return arb(-1)
-        if not value == 0:
+        # A ball about zero is neither equal to it nor different from it.
+        if not value == 0:  # noqa: SIM201
             return _NOT_A_NUMBER
     return arb(0)
 

@@ -191,9 +191,9 @@ def _tail(comparison: Comparison, width: int) -> Iterator[str]:
         grouped: dict[tuple[str, str], list[str]] = {}
         for item in comparison.uncompared:
             grouped.setdefault((item.label, item.reason), []).append(item.what)
-        for (label, reason), whats in grouped.items():
+        for (label, reason), changes in grouped.items():
             yield f"  {label}"
-            yield from wrapped(f"{', '.join(whats)}: {reason}", width, "    ")
+            yield from wrapped(f"{', '.join(changes)}: {reason}", width, "    ")
     if comparison.means:
         yield ""
         yield "geometric mean of the ratios, with its interval over the lines above"

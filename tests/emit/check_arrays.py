@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,8 @@ def main(words: list[str]) -> None:
             arrays = "arrays"
         except NotArrays:
             arrays = "numbers"
-        try:
+        with suppress(NotArrays):
             errors.append(batch(ArrayWriter(batched).text(), whole, ys, p))
-        except NotArrays:
-            pass
         print(name, arrays, f"{max(errors):.1e}", flush=True)
 
 

@@ -341,7 +341,7 @@ class TellsNoVersions(Decay):
 class TellsItsSurroundings(Decay):
     def versions(self) -> dict[str, str]:
         return {
-            "cwd": os.getcwd(),
+            "cwd": str(Path.cwd()),
             "cpus": str(len(os.sched_getaffinity(0))),
             "variables": " ".join(sorted(os.environ)),
             "OMP_NUM_THREADS": os.environ["OMP_NUM_THREADS"],
@@ -356,7 +356,7 @@ class TellsItsSurroundings(Decay):
 class WritesToCache(Decay):
     def __init__(self, task: Task):
         super().__init__(task)
-        with open(os.path.join(os.environ["TRITON_CACHE_DIR"], "kernel"), "w") as file:
+        with (Path(os.environ["TRITON_CACHE_DIR"]) / "kernel").open("w") as file:
             file.write("compiled")
 
 
