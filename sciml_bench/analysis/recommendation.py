@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.call_cost import LOOSEST, NO_REFERENCE, call_cost, unjudged
 from sciml_bench.analysis.failures import one_line
+from sciml_bench.analysis.no_way import advice_without_a_way
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
 from sciml_bench.analysis.rows import is_bound
 from sciml_bench.analysis.summary import CellSummary
@@ -165,7 +166,7 @@ class Recommendation:
             return
         if not self.ways:
             yield f"No way computes a {self._call} at a relative error of {self._error} here."
-            yield self._cure
+            yield advice_without_a_way([way.reason for way in self.failed])
             return
         best, tied = self.ways[0], self.tied
         if self.why_not:
@@ -216,18 +217,6 @@ class Recommendation:
         )
         yield f"Fastest of those {checked}: {'; '.join(times)}{_more(ways)}."
         yield "`sciml-bench reference compute` makes the reference, however long that takes; then ask again."
-
-    @property
-    def _cure(self) -> str:
-        """The advice if nothing works."""
-        if not self.failed:
-            return "None was looked at: give it more time, --within."
-        reasons = [way.reason for way in self.failed]
-        if all(reason.startswith("unchecked") for reason in reasons):
-            return "Nothing says whether the gradients are right: `sciml-bench reference compute` makes a reference."
-        if any("reaches only" in reason for reason in reasons):
-            return "Some come near it: ask for less, --accuracy, or see below how close they get."
-        return "The reasons are below; `sciml-bench describe` shows how the problem was understood."
 
     @property
     def by_count(self) -> str:

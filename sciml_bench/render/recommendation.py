@@ -42,8 +42,9 @@ def _failures(found: Recommendation) -> Iterator[str]:
     if not found.failed:
         return
     yield ""
-    stopped = ", or were stopped because they took far longer than the best one" if found.ways else ""
-    yield f"{_ways(len(found.failed))} without a {found.advised.call} at this accuracy{stopped}:"
+    stopped = ", or took far longer than the best one and were stopped" if found.ways else ""
+    have = "has" if len(found.failed) == 1 else "have"
+    yield f"{_ways(len(found.failed))} {have} no {found.advised.call} at this accuracy{stopped}:"
     for reason, count in Counter(_shortened(way.reason) for way in found.failed).most_common(_REASONS):
         names = [way.name for way in found.failed if _shortened(way.reason) == reason]
         yield f"  {', '.join(names[:3])}{f' and {count - 3} more' if count > 3 else ''}: {reason}"

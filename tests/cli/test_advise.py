@@ -29,7 +29,7 @@ def test_the_answer_is_a_sentence_and_a_ranked_table(cli):
     # Every way that computes a gradient is ranked, and every one that does not is named with its reason.
     assert "alpha fine discrete eager" in answer
     assert "alpha finer discrete eager" in answer
-    assert "without a gradient at this accuracy" in answer
+    assert "have no gradient at this accuracy" in answer
     assert "alpha dies" in answer
     assert "alpha hangs" in answer
     assert "timeout" in answer

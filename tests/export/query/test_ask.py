@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from stubs.reported import cell, plan, point, record
 from sciml_bench.analysis.process_summary import reduce_record
 from sciml_bench.errors import UsageError
 from sciml_bench.export.query import VIEWS, ask, plain, text
+from sciml_bench.host.extras import install_command
 from sciml_bench.record.point import Trajectories
 from sciml_bench.record.record import counting_records
 from sciml_bench.record.run_folder import Run
@@ -286,7 +288,7 @@ def test_a_wrong_question_says_what_is_wrong(run):
 
 def test_without_duckdb_the_message_says_how_to_get_it(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(UsageError, match=r'pip install "sciml-bench\[query\]"'):
+    with pytest.raises(UsageError, match=re.escape(install_command("query"))):
         ask("select 1", [run])
 
 
