@@ -79,12 +79,13 @@ def list_claims(as_json: bool) -> None:
 
 @claims.command(epilog=_example("sciml-bench claims show C05", "sciml-bench claims show my_claim.toml"))
 @click.argument("name", metavar="ID|FILE.toml", shell_complete=completion.completing(completion.claims))
+@click.option("--all", "everything", is_flag=True, help="Also conditions, settings, and traps in the source.")
 @out_option
 @json_option
-def show(name: str, out: Path, as_json: bool) -> None:
-    """Show one claim: the statement, the differences between its conditions and ours, and the finding.
+def show(name: str, everything: bool, out: Path, as_json: bool) -> None:
+    """Show one claim: the statement, the ruling, the source, and the differences between its conditions and ours.
 
-    The finding comes from the newest run of the claim in the folder of results, or in its folder 'claims'; it is
+    The ruling comes from the newest run of the claim in the folder of results, or in its folder 'claims'; it is
     judged together with all other claims there.
     """
     from sciml_bench.claims.collection import find
@@ -94,7 +95,7 @@ def show(name: str, out: Path, as_json: bool) -> None:
     if as_json:
         print_json(claim_document(claim))
         return
-    for line in lines(claim, _known_of(claim, out)):
+    for line in lines(claim, _known_of(claim, out), everything):
         click.echo(line)
 
 
@@ -145,6 +146,8 @@ def run(
     chosen = choose(found, adapters(), options, cpu_only=cpu_only, budget=budget)
     _print_chosen(chosen, as_json)
     if not chosen.groups:
+        if names and not as_json:
+            _print_stored([item.claim for item in chosen.left_out], options["out"])
         return exits.NOTHING_SELECTED
 
     def carried_out(group: Group, session: Session) -> bool:
@@ -257,6 +260,14 @@ def _known_of(claim: Claim, out: Path) -> Judged | None:
         if claim.id in newest_of_each(folder):
             return next((found for found in _judged(_tested((), folder)) if found.claim.id == claim.id), None)
     return None
+
+
+def _print_stored(claims: Sequence[Claim], out: Path) -> None:
+    """Print the rulings of earlier runs for claims that cannot run now."""
+    for claim in claims:
+        if (found := _known_of(claim, out)) is not None:
+            click.echo()
+            _print_judged([found], as_json=False)
 
 
 def _judged(tested: Sequence[tuple[Tested, Run]]) -> tuple[Judged, ...]:

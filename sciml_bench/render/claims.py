@@ -266,8 +266,8 @@ def source(claim: Claim) -> str:
 _WIDTH = 110
 
 
-def lines(claim: Claim, found: Judged | None) -> Iterator[str]:
-    """A claim on one screen; ``found`` is what a run says of it."""
+def lines(claim: Claim, found: Judged | None, everything: bool = False) -> Iterator[str]:
+    """A claim on one screen, the ruling of the run ``found`` first; ``everything`` adds conditions and settings."""
 
     def told(heading: str, text: str) -> Iterator[str]:
         yield from wrapped(f"{heading}: {text}", _WIDTH)
@@ -275,10 +275,22 @@ def lines(claim: Claim, found: Judged | None) -> Iterator[str]:
     yield from wrapped(f"{claim.id}: {claim.title}", _WIDTH)
     yield ""
     yield from told("said", f"{claim.figure.says} ({claimed_text(claim)}, {quantity_text(claim)})")
+    yield from _found_lines(claim, found)
+    if claim.needs.missing:
+        yield from told("not testable", claim.needs.missing)
+    yield ""
     yield from told("where", claim.origin.citation)
     yield f"  {claim.origin.url}"
     yield f"  {claim.origin.version}, read {claim.origin.read.isoformat()}"
     yield from told("of what", " ".join(claim.workload.split()))
+    yield from wrapped(f"conditions: {distance_text(claim)}", _WIDTH)
+    names = ", ".join([claim.needs.device, *needed(claim, adapters())])
+    yield from told("needs", f"{names}; about {claim.needs.minutes:g} min, {claim.needs.memory_gib:g} GiB")
+    if not everything:
+        yield ""
+        yield f"conditions, settings and traps: sciml-bench claims show {claim.id} --all"
+        return
+    yield ""
     yield from told("timed", " ".join(claim.timed.split()))
     for drift in claim.drifts:
         yield from told(
@@ -291,17 +303,11 @@ def lines(claim: Claim, found: Judged | None) -> Iterator[str]:
     for heading, setting in ((claim.conditions.setting, claim.published), ("when fair", claim.fair)):
         if setting is not None:
             yield from _setting_lines(heading, setting)
-    yield from _found_lines(claim, found)
-    needs = claim.needs
-    names = ", ".join([needs.device, *needed(claim, adapters())])
-    yield from told("needs", f"{names}; about {needs.minutes:g} min, {needs.memory_gib:g} GiB")
-    if needs.missing:
-        yield from told("not testable", needs.missing)
 
 
 def _condition_lines(claim: Claim) -> Iterator[str]:
     """Yield the names of equal conditions, and the differences of the others."""
-    yield from wrapped(f"conditions: {distance_text(claim)}", _WIDTH)
+    yield "conditions"
     if same := claim.conditions.marked(Mark.SAME):
         yield from wrapped(f"  same: {', '.join(item.name for item in same)}", _WIDTH)
     for item in claim.conditions.each:
