@@ -206,6 +206,17 @@ def test_a_phone_scrolls_tables_and_figures_and_never_the_page(browser, page_fil
         assert small == []
 
 
+def test_on_a_phone_the_ways_are_cards_with_their_headings(browser, page_file):
+    with Seen(browser, page_file, viewport=PHONE) as seen:
+        table = seen.tab.locator("#r1-p1ways")
+        table.scroll_into_view_if_needed()
+        seen.tab.wait_for_selector("#r1-p1ways.cards")
+        labels = table.locator("tbody tr").first.locator("td").evaluate_all("all => all.map(it => it.dataset.label)")
+        assert labels[:2] == ["first", "each gradient"]
+        box = seen.tab.locator(".scroll:has(> #r1-p1ways)")
+        assert box.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+
+
 def test_the_stored_pages_answer_before_anything_is_unfolded(browser):
     for name, most in (("stiff-quick", 6000), ("claims", 5000)):
         with Seen(browser, RESULTS / name / "report.html") as seen:

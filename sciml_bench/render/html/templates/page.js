@@ -62,10 +62,21 @@
     table.parentElement.before(tools);
   };
 
+  // On a phone the rows of a small table become cards, whose values need their headings.
+  const label = (table) => {
+    const names = Array.from(table.tHead.rows[0].cells, (heading) => heading.textContent.trim());
+    if (names.length > 10) return;
+    for (const row of table.tBodies[0].rows) {
+      Array.from(row.cells).forEach((cell, column) => { cell.dataset.label = names[column]; });
+    }
+    table.classList.add("cards");
+  };
+
   // Controls are made when a table is about to be seen, so that a long page is shown at once.
   const prepare = (table) => {
     if (table.dataset.ready) return;
     table.dataset.ready = "1";
+    label(table);
     if (table.tBodies[0].rows.length > 1) makeSortable(table);
     if (table.classList.contains("filter")) makeFilter(table);
   };
