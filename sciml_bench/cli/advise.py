@@ -132,25 +132,26 @@ def with_more_time(command: str, within_s: float) -> str:
 
 
 def _write(found: Found, model: str, code: Path | None, as_json: bool) -> None:
-    """Write the script of the way to take, or say how to get it."""
-    from sciml_bench.errors import UsageError
+    """Write the script of the cheapest way that has one, or say how to get it."""
     from sciml_bench.record.lines import write_whole
     from sciml_bench.record.task import DEFAULT_SAVING, GRADIENT
 
     best = found.recommendation.ways[0]
+    way, text, why = found.first_script()
+    if way is None:
+        click.echo(f"no script: {why}", err=True)
+        return
+    if way is not best:
+        factor = f", {way.factor_text} times the cost" if way.factor_text else ""
+        click.echo(f"no script of {best.name}: {why}; this is {way.name}{factor}", err=True)
     if code is None:
-        cell = best.cell
+        cell = way.cell
         saving = [] if cell.saving == DEFAULT_SAVING else [cell.saving]
         named = "/".join([cell.adapter, cell.method, cell.sensitivity, cell.mode, *saving])
         words = ["sciml-bench", "describe", model, "--code", named]
-        words += [] if best.rtol is None else ["--rtol", f"{best.rtol:g}"]
+        words += [] if way.rtol is None else ["--rtol", f"{way.rtol:g}"]
         scope = "" if found.recommendation.advised.call == GRADIENT else ", with its gradient"
         click.echo(f"as a script{scope}: {shlex.join(words)}", err=as_json)
-        return
-    try:
-        text = found.script(best)
-    except UsageError as error:
-        click.echo(f"no script: {error}", err=True)
         return
     write_whole(code, text)
     click.echo(f"script: {code}", err=as_json)

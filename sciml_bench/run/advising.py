@@ -75,6 +75,19 @@ class Found:
         task = self.plan.material.task(way.cell, block=0)
         return script_of(self.plan.adapters[way.cell.adapter], task, Point(rtol=rtol, atol=rtol))
 
+    def first_script(self) -> tuple[Way | None, str, str]:
+        """The cheapest way that has a script, its script, and why the cheapest way has none; ``None`` if no way has.
+
+        The reason is empty if the cheapest way has one.
+        """
+        why = ""
+        for way in self.recommendation.ways:
+            try:
+                return way, self.script(way), why
+            except UsageError as error:
+                why = why or str(error)
+        return None, "", why
+
 
 @dataclass(frozen=True)
 class Asked:

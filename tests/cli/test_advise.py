@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from stubs.suite import problem_text
 
 from sciml_bench.cli.advise import with_more_time
+from sciml_bench.errors import UsageError
 from sciml_bench.host import doctor
 from sciml_bench.host.doctor.finding import Finding, Status
+from sciml_bench.record.task import Task
 from sciml_bench.run import advising
 
 
@@ -85,11 +88,37 @@ def test_a_way_without_a_script_says_so(cli):
     assert "no script: there are no scripts for beta yet" in done.err
 
 
+@pytest.fixture
+def scripts(monkeypatch) -> None:
+    """Every way has a script: its label."""
+    monkeypatch.setattr(advising, "script_of", lambda _adapter, task, _point: f"# {task.cell.label}\n")
+
+
+def test_where_the_cheapest_way_has_no_script_the_next_one_is_written(cli, monkeypatch):
+    asked: list[str] = []
+
+    def second(_adapter: object, task: Task, _point: object) -> str:
+        asked.append(task.cell.label)
+        if len(asked) == 1:
+            raise UsageError("its fields are too long for a script")
+        return f"# {task.cell.label}\n"
+
+    monkeypatch.setattr(advising, "script_of", second)
+    done = cli("advise", "decay", "--in", "alpha,beta", "--code", "gradient.py")
+    assert done.code == 0
+    assert Path("gradient.py").read_text(encoding="utf-8") == f"# {asked[1]}\n"
+    name = " ".join(asked[0].split("/")[1:5])
+    assert f"no script of {name}: its fields are too long for a script; this is " in done.err
+    assert "script: gradient.py" in done.out
+
+
+@pytest.mark.usefixtures("scripts")
 def test_without_a_file_the_command_that_prints_the_script_is_told(cli):
     done = cli("advise", "decay", "--in", "beta")
     assert "as a script: sciml-bench describe decay --code beta/" in done.out
 
 
+@pytest.mark.usefixtures("scripts")
 def test_the_command_names_the_file_of_a_problem_of_ones_own(cli, tmp_path):
     path = tmp_path / "my own.toml"
     path.write_text(problem_text("decay-of-mine"), encoding="utf-8")
@@ -150,6 +179,7 @@ def test_the_command_that_decides_asks_the_same_question_for_longer(typed: str, 
     assert with_more_time("sciml-bench advise m", 90.0).endswith("--within 90s")
 
 
+@pytest.mark.usefixtures("scripts")
 def test_the_script_of_a_question_about_solves_is_said_to_have_a_gradient(cli):
     done = cli("advise", "decay", "--in", "beta", "--for", "solve")
     assert "as a script, with its gradient: sciml-bench describe decay --code beta/" in done.out
