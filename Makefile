@@ -1,6 +1,6 @@
 # make stiff   measure the stiff suite in all frameworks of this checkout
 # make test    run the tests
-# make fast    run the tests that need no framework
+# make fast    run the tests that import no framework
 # make check   linters, spelling and types
 # make docs    the documentation as a site, in build/docs
 # make release build the package, after all checks
@@ -24,7 +24,7 @@ stiff: $(VENV)/.frameworks
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile $(TEST)
 
-# What only reads and computes: no worker starts, no framework is imported.
+# What reads and computes, and imports no framework.
 FAST := tests/problem tests/plan tests/record tests/stats tests/analysis tests/claims tests/charts tests/export tests/verify
 fast: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n logical --maxprocesses 4 --dist loadfile $(FAST)

@@ -15,10 +15,13 @@ def advice_without_a_way(reasons: Sequence[str]) -> str:
         return "None was looked at: give it more time, --within."
     if all(reason.startswith(Outcome.UNCHECKED.value) for reason in reasons):
         return "Nothing says whether the gradients are right: `sciml-bench reference compute` makes a reference."
-    if any("reaches only" in reason for reason in reasons):
+    if 4 * sum("reaches only" in reason for reason in reasons) >= len(reasons):
         return "Some come near it: ask for less, --accuracy, or see below how close they get."
     if all(reason.startswith(Outcome.TIMEOUT.value) for reason in reasons):
-        return "Every way ran past its time limit: give it more time, --within."
+        return (
+            "Every way ran past the time limit of a phase: shorten the time span, ask for less, --accuracy, or measure "
+            "with a longer limit, `sciml-bench run --timeout 300`."
+        )
     if all(reason.startswith(_SOLVE) and "the gradient" not in reason for reason in reasons):
         return (
             "Every way stops before the end: the solution may blow up, or leave the domain of an equation. Shorten the "

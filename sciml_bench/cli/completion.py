@@ -15,11 +15,11 @@ Source = Callable[[click.Context], Iterable[str]]
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def completing(*sources: Source) -> Complete:
-    """Complete the names of these sources, also after a comma; files if no name fits."""
+def completing(*sources: Source, joined: bool = False) -> Complete:
+    """Complete the names of these sources, ``joined`` by commas or not; files if no name fits."""
 
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        head, comma, last = incomplete.rpartition(",")
+        head, comma, last = incomplete.rpartition(",") if joined else ("", "", incomplete)
         known: list[str] = []
         # A shell has no place for a message.
         with suppress(SciMLBenchError):

@@ -143,7 +143,7 @@ def selection_options(*, suite: bool = True, problem: bool = True) -> Callable[[
         wrapped: Command = gathered
         for flag, key, text in reversed(axes):
             source = getattr(completion, key, None)
-            complete = None if source is None else completion.completing(source)
+            complete = None if source is None else completion.completing(source, joined=True)
             wrapped = click.option(
                 flag, key, type=Names(), multiple=True, metavar="NAME[,NAME]", help=text, shell_complete=complete
             )(wrapped)

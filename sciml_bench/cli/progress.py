@@ -15,6 +15,7 @@ from sciml_bench.engine.interface import Engine
 from sciml_bench.measure.protocol import Enter, Event, TrainingDone
 from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
+from sciml_bench.record.endings import RESULTS, measured_something
 from sciml_bench.record.record import Record
 from sciml_bench.run.executor import Step, Watcher
 from sciml_bench.run.finished import Finished
@@ -35,14 +36,14 @@ class _Bar:
 
     def __init__(self, progress: Progress, plan: Plan, left: Sequence[Slot]):
         self._progress, self._plan = progress, plan
-        left_s = plan.cost_s(left)
-        self._time_left = TimeLeft(left_s, time.monotonic())
+        self._time_left = TimeLeft({_process(slot): plan.cost_s([slot]) for slot in left}, time.monotonic())
         total_s = plan.cost_s()
         self._task = progress.add_task("", total=total_s, time_left=self._time_left)
-        progress.advance(self._task, total_s - left_s)
+        progress.advance(self._task, total_s - plan.cost_s(left))
 
     def start(self, step: Step) -> None:
         self._cell = step.cell
+        self._time_left.start(self._of(step))
         self._show("starting")
 
     def enter(self, event: Enter) -> None:
@@ -52,15 +53,24 @@ class _Bar:
         trained = event.result
         self._show(f"training, step {len(trained.losses)} of {trained.settings.steps}")
 
-    def finish(self, step: Step) -> None:
-        planned = step.placement.attempt == 0
-        estimated_s = self._plan.cost_s([self._plan.slots[step.place - 1]]) if planned else 0.0
-        self._time_left.finish(estimated_s, time.monotonic())
-        self._progress.advance(self._task, estimated_s)
+    def finish(self, step: Step, record: Record) -> None:
+        done_s = self._time_left.finish(self._of(step), time.monotonic())
+        if record.outcome in RESULTS and not measured_something(record) and not record.noisy:
+            # The later blocks leave such a cell out.
+            cell, slots = self._plan.slots[step.place - 1].index, self._plan.slots[step.place :]
+            done_s += sum(self._time_left.drop(_process(slot)) for slot in slots if slot.index == cell)
+        self._progress.advance(self._task, done_s)
+
+    def _of(self, step: Step) -> tuple[int, int]:
+        return _process(self._plan.slots[step.place - 1])
 
     def _show(self, phase: str) -> None:
         label = "/".join((self._cell.problem, self._cell.adapter, self._cell.method, self._cell.sensitivity))
         self._progress.update(self._task, description=f"{label}: {phase}")
+
+
+def _process(slot: Slot) -> tuple[int, int]:
+    return slot.index, slot.block
 
 
 @contextmanager
@@ -107,7 +117,7 @@ class _Follower:
 
     def finished(self, step: Step, record: Record) -> None:
         if self._bar:
-            self._bar.finish(step)
+            self._bar.finish(step, record)
         # Named here, since click would write past the stream that keeps lines above the live one.
         line = str(Finished(step.place, step.total, record))
         click.echo(line, file=sys.stderr if self._to_stderr else sys.stdout)

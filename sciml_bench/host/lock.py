@@ -100,7 +100,10 @@ def _write(path: Path, label: str | None) -> None:
 
 def _holder(path: Path) -> str:
     try:
-        note = json.loads(path.read_text(encoding="utf-8"))
-        return f"{note['label']!r}, process {note['pid']}, since {note['since']}"
-    except (OSError, ValueError, KeyError, TypeError):
+        # Any user of the host can write this file.
+        with path.open("rb") as file:
+            note = json.loads(file.read(4096))
+        printable = "".join(letter for letter in str(note["since"]) if letter.isprintable())
+        return f"{note['label']!r}, process {int(note['pid'])}, since {printable}"
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return f"see {path}"

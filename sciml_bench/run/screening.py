@@ -18,7 +18,7 @@ from sciml_bench.engine.unit import Unit
 from sciml_bench.plan.purpose import Advised
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import GRADIENT, Cell
 
 OUT_OF_TIME = "time was up before all ways were tried"
 SETTLED = "the last ways that were looked at all cost far more than the best one"
@@ -36,8 +36,9 @@ _OF_MODE = (Outcome.TIMEOUT.value, Outcome.BUILD_ERROR.value)
 _FAILED = 2.0
 """The decades by which the other kinds of gradient of a method that failed fall back."""
 
-_OF_GRADIENT = ("inaccurate: the gradient", Outcome.NONFINITE.value)
-"""Failures of one kind of gradient: another kind of the same method may well work."""
+_WRONG = (Outcome.INACCURATE.value, Outcome.NONFINITE.value)
+_OF_GRADIENT = ("the gradient", "d loss / d log")
+"""Outcomes and words of a wrong gradient: another kind of the same method may well work."""
 
 _FIX = 1.0
 """The decades by which the other kinds come forward; the same kind in other modes falls back by :data:`_FAILED`."""
@@ -100,6 +101,10 @@ class Order:
             return failed
         return failed + math.log10(self._totals[cell.adapter] / min(self._totals.values()))
 
+    def _is_wrong(self, reason: str) -> bool:
+        of_gradient = any(words in reason for words in _OF_GRADIENT)
+        return self._advised.call == GRADIENT and reason.startswith(_WRONG) and of_gradient
+
     def limit_s(self, most_s: float) -> float:
         """The time limit of a phase: far more than the best way takes for all calls is too long."""
         best_s = min(self._totals.values(), default=math.inf)
@@ -111,7 +116,7 @@ class Order:
         self._left[cell.adapter] -= 1
         best_s = min(self._totals.values(), default=math.inf)
         total_s = math.inf if found.cost is None else found.cost.total_s(self._advised.count)
-        wrong = found.cost is None and found.reason.startswith(_OF_GRADIENT)
+        wrong = found.cost is None and self._is_wrong(found.reason)
         if total_s <= NEAR * best_s and total_s < math.inf:
             self._far = 0
         elif not wrong or cell.adapter in self._beyond_fix:
@@ -126,6 +131,7 @@ class Order:
             if tried == self._kinds[cell.adapter, cell.method] and len(tried) > 1:
                 self._beyond_fix.add(cell.adapter)
         if found.cost is not None:
+            self._wrong.pop((cell.adapter, cell.method), None)
             self._totals[cell.adapter] = min(total_s, self._totals.get(cell.adapter, total_s))
 
 

@@ -31,6 +31,7 @@ def completed(*words: str) -> list[str]:
         (("run", "--problem", "calm,dec"), ["calm,decay"]),
         (("run", "--adapter", "alpha,be"), ["alpha,beta"]),
         (("run", "--suite", "sti"), ["stiff"]),
+        (("run", "calm,dec"), ["<file>"]),
         (("run", "my_own.t"), ["<file>"]),
         (("claims", "show", "C06-lorenz-j"), ["C06-lorenz-julia"]),
         (("stiff", "--prof"), ["--profile"]),

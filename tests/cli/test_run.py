@@ -283,7 +283,7 @@ def test_a_run_can_wait_until_the_machine_is_quiet(cli, monkeypatch):
     busy = Finding("load", "load", Status.DISTURBS, "7.00, 7.00, 7.00 in the last 1, 5 and 15 minutes")
     looks = iter([[busy], [busy], []])
     monkeypatch.setattr(doctor, "examine", lambda _readings: next(looks))
-    monkeypatch.setattr(machine, "_EVERY_S", 0.0)
+    monkeypatch.setattr(machine.time, "sleep", lambda _s: None)
     done = cli("run", "--problem", "calm", "--adapter", "alpha", *SMOKE, "--wait-quiet")
     assert done.code == 0
     assert done.err.count("waiting for a quiet machine; now load: 7.00") == 1

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sciml_bench.errors import EngineError
+from sciml_bench.host.lock import holder as holder_of
 from sciml_bench.host.lock import host_lock
 
 HOLD = """
@@ -100,3 +101,22 @@ def test_threads_of_one_process_exclude_each_other(tmp_path: Path):
 def test_folder_in_the_place_of_the_lock_is_an_engine_error(tmp_path: Path):
     with pytest.raises(EngineError, match="cannot use the host lock"), host_lock(label="x", path=tmp_path):
         pytest.fail("a folder cannot be locked")
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "[" * 200_000,
+        '{"pid": 1, "since": "\\u001b[2J\\nfake", "label": "\\u001b[31m"}',
+        '{"pid": "\\u001b[2J", "since": "now", "label": "x"}',
+        "null",
+    ],
+    ids=["deep", "control characters", "no process", "no table"],
+)
+def test_a_note_that_somebody_else_wrote_is_shown_without_harm(tmp_path, note):
+    path = tmp_path / "lock"
+    with host_lock(label="one", path=path):
+        path.write_text(note, encoding="utf-8")
+        said = holder_of(path)
+    assert said
+    assert said.isprintable()

@@ -179,6 +179,33 @@ def test_a_wrong_gradient_brings_the_other_kinds_of_the_method_forward():
         assert order.next([fix, other]) == first
 
 
+@pytest.mark.parametrize(
+    ("reason", "call", "first"),
+    [
+        ("inaccurate: d loss / d log k: 2.5e+20, differences of the loss give 7.9e+05", "gradient", "fix"),
+        ("nonfinite: Diffrax reports success, but the gradient is not finite", "gradient", "fix"),
+        ("nonfinite: torchdiffeq stopped: non-finite values in state", "gradient", "other"),
+        ("inaccurate: the gradient error is 4.9", "solve", "other"),
+    ],
+)
+def test_only_a_wrong_gradient_brings_others_forward(reason, call, first):
+    """With a reference or without one; a solve that failed, fails for all kinds of gradient."""
+    wrong = replace(cell_of("alpha", 0), sensitivity="forward")
+    fix, other = replace(wrong, sensitivity="backsolve"), cell_of("alpha", 1)
+    order = Order(replace(ADVISED, call=call), {wrong: 0.0, other: 0.6, fix: 1.5})
+    order.keep(wrong, CallCost(None, reason=reason))
+    assert order.next([fix, other]) == (fix if first == "fix" else other)
+
+
+def test_failed_solves_end_looking():
+    ways = [cell_of("alpha", k) for k in range(20)]
+    order = Order(ADVISED, dict.fromkeys(ways, 0.0))
+    order.keep(ways[0], known(1.0))
+    for way in ways[1:13]:
+        order.keep(way, CallCost(None, reason="nonfinite: the step size became not-a-number"))
+    assert order.settled
+
+
 def test_the_same_wrong_gradient_in_another_mode_falls_back():
     wrong = replace(cell_of("alpha", 0), sensitivity="forward")
     again, other = replace(wrong, mode="compiled"), cell_of("alpha", 1)

@@ -83,12 +83,13 @@ def claimed_range(figure: Figure) -> tuple[float, float]:
     if ratio == 1.0:
         return 1.0, math.inf
     high = math.inf if figure.kind == AT_LEAST else (figure.most or ratio) * figure.factor
-    return ratio / figure.factor, high
+    return max(1.0, ratio / figure.factor), high
 
 
 def ratio_interval(ratio: Ratio) -> tuple[float, float]:
     """The ratio's interval; the ratio itself for a single process, which has none."""
-    return (ratio.estimate, ratio.estimate) if math.isinf(ratio.high) else (ratio.low, ratio.high)
+    whole = ratio.low > 0 and not math.isinf(ratio.high)
+    return (ratio.low, ratio.high) if whole else (ratio.estimate, ratio.estimate)
 
 
 class _Place:

@@ -33,20 +33,21 @@ class ClaimView:
 
 def claims_page(found: Sequence[Judged]) -> str:
     """The page of these claims, which were judged together."""
-    in_order = sorted(found, key=lambda judged: judged.claim.id)
+    # A claim of several runs is shown once, by the last of them.
+    in_order = sorted({judged.claim.id.lower(): judged for judged in found}.values(), key=lambda it: it.claim.id)
     measured = [judged for judged in in_order if _measured(judged)]
     return document(
         "claims.html",
         "sciml-bench: published claims",
-        sentences=tuple(_sentences(found)),
+        sentences=tuple(_sentences(in_order)),
         forest=forest(measured),
         rulings=Table("rulings-table", "Claims that were measured", _RULINGS, tuple(_ruled(item) for item in measured)),
         claims=[
             ClaimView(
                 _id(judged),
                 f"{judged.claim.id}: {judged.claim.title}",
-                judged.findings[FAIR].ruling.value,
-                ruling_class(judged.findings[FAIR]),
+                _main(judged).ruling.value,
+                ruling_class(_main(judged)),
                 claim_table(judged, f"{_id(judged)}-table"),
             )
             for judged in measured
@@ -83,12 +84,18 @@ def _untested(judged: Judged) -> tuple[Entry, ...]:
     return (
         Entry(f"{claim.id} {claim.title}"),
         Entry(claimed_words(claim.figure), value=claim.figure.ratio),
-        Entry(judged.findings[FAIR].reason),
+        Entry("; ".join(dict.fromkeys(judged.findings[name].reason for name in (PUBLISHED, FAIR)))),
     )
 
 
 def _id(judged: Judged) -> str:
     return f"claim-{judged.claim.id.lower()}"
+
+
+def _main(judged: Judged) -> Finding:
+    """The finding when fair; as published if only that was measured."""
+    fair, published = judged.findings[FAIR], judged.findings[PUBLISHED]
+    return published if fair.ruling is Ruling.NOT_TESTABLE else fair
 
 
 def _measured(judged: Judged) -> bool:

@@ -217,6 +217,15 @@ def test_on_a_phone_the_ways_are_cards_with_their_headings(browser, page_file):
         assert box.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
 
 
+def test_the_filter_hides_cards_too(browser):
+    with Seen(browser, RESULTS / "claims" / "report.html", viewport=PHONE) as seen:
+        seen.tab.locator("#rulings-table").scroll_into_view_if_needed()
+        seen.tab.wait_for_selector("#rulings-table.cards")
+        seen.tab.get_by_label("Filter the rows of: Claims that were measured").fill("robertson")
+        rows = seen.tab.locator("#rulings-table tbody tr")
+        assert 0 < sum(rows.evaluate_all("all => all.map(row => row.offsetHeight > 0)")) < rows.count()
+
+
 def test_the_stored_pages_answer_before_anything_is_unfolded(browser):
     for name, most in (("stiff-quick", 6000), ("claims", 5000)):
         with Seen(browser, RESULTS / name / "report.html") as seen:

@@ -60,6 +60,10 @@ def test_the_disk_lies_at_the_ratio_between_its_decades(found):
     assert decades[below] <= at <= decades[below * 10]
 
 
+def test_a_claim_of_two_runs_is_shown_once(found, page):
+    assert claims_page([*found, found[0]]) == page
+
+
 def test_without_a_measured_claim_there_is_no_figure(found):
     assert forest([]) == ""
     page = claims_page([judged for judged in found if judged.claim.id == "C02"])
