@@ -28,7 +28,7 @@ Examples:
   sciml-bench adapter check diffrax -k kvaerno5
 """
 )
-@click.argument("name", shell_complete=completion.completing(completion.adapters))
+@click.argument("name", shell_complete=completion.ADAPTERS)
 @click.option("-k", "keyword", default="", metavar="EXPR", help="Only cells whose label matches, as in `pytest -k`.")
 @click.option("--all", "everything", is_flag=True, help="Every combination of method, sensitivity and mode.")
 @click.option(

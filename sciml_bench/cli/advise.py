@@ -44,7 +44,7 @@ class Accuracy(click.ParamType):
         "sciml-bench advise my_problem.toml --for solve --accuracy 1e-4 --count 100000",
     )
 )
-@click.argument("model", shell_complete=completion.completing(completion.problems))
+@click.argument("model", shell_complete=completion.PROBLEMS)
 @click.option("--within", "within_s", type=TimeSpan(), default="10min", show_default=True, help="The time to take.")
 @click.option(
     "--for",

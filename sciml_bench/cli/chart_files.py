@@ -41,7 +41,7 @@ Exit codes:
 """
 )
 @click.argument("kind", metavar="KIND", type=click.Choice(tuple(KINDS)))
-@click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.completing(completion.runs))
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.RUNS)
 @click.option("--problem", metavar="NAME", help="Only this problem.")
 @click.option(
     "-o",

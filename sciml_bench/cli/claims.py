@@ -78,7 +78,7 @@ def list_claims(as_json: bool) -> None:
 
 
 @claims.command(epilog=_example("sciml-bench claims show C05", "sciml-bench claims show my_claim.toml"))
-@click.argument("name", metavar="ID|FILE.toml", shell_complete=completion.completing(completion.claims))
+@click.argument("name", metavar="ID|FILE.toml", shell_complete=completion.CLAIMS)
 @click.option("--all", "everything", is_flag=True, help="Also conditions, settings, and traps in the source.")
 @out_option
 @json_option
@@ -106,7 +106,7 @@ def show(name: str, everything: bool, out: Path, as_json: bool) -> None:
         "sciml-bench claims run my_claim.toml --profile standard",
     )
 )
-@click.argument("names", nargs=-1, metavar="[ID|FILE.toml]...", shell_complete=completion.completing(completion.claims))
+@click.argument("names", nargs=-1, metavar="[ID|FILE.toml]...", shell_complete=completion.CLAIMS)
 @click.option("--cpu", "cpu_only", is_flag=True, help="Leave out what needs a GPU.")
 @click.option(
     "--minutes",
@@ -171,7 +171,7 @@ def run(
 
 
 @claims.command(epilog=_example("sciml-bench claims report", "sciml-bench claims report results/*_claim-* --json"))
-@click.argument("names", nargs=-1, metavar="[RUN]...", shell_complete=completion.completing(completion.runs))
+@click.argument("names", nargs=-1, metavar="[RUN]...", shell_complete=completion.RUNS)
 @_all_option
 @out_option
 @json_option
@@ -205,7 +205,7 @@ _FORMS = ("markdown", "latex", "csv", "html")
 
 
 @claims.command(epilog=_example("sciml-bench claims export --to csv", "sciml-bench claims export --to html > a.html"))
-@click.argument("names", nargs=-1, metavar="[RUN]...", shell_complete=completion.completing(completion.runs))
+@click.argument("names", nargs=-1, metavar="[RUN]...", shell_complete=completion.RUNS)
 @click.option("--to", "form", type=click.Choice(_FORMS), required=True, help="The format.")
 @_all_option
 @out_option

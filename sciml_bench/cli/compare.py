@@ -54,8 +54,8 @@ Exit codes:
     4  nothing to compare: no cell matches, or none has a time on both sides
 """
 )
-@click.argument("base", metavar="BASE", shell_complete=completion.completing(completion.runs))
-@click.argument("new", required=False, metavar="[NEW]", shell_complete=completion.completing(completion.runs))
+@click.argument("base", metavar="BASE", shell_complete=completion.RUNS)
+@click.argument("new", required=False, metavar="[NEW]", shell_complete=completion.RUNS)
 @click.option("--of", "of", metavar="EXPR", help="Within one run: the cells to compare with, as in -k.")
 @click.option("--with", "others", metavar="EXPR", help="Within one run: the cells that are compared with them.")
 @click.option(

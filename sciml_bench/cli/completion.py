@@ -44,10 +44,6 @@ def suites(_ctx: click.Context) -> Iterable[str]:
     return catalog.suites()
 
 
-WORDS = completing(suites, problems)
-"""For commands that take problems, suites and files."""
-
-
 def adapters(_ctx: click.Context) -> Iterable[str]:
     """The adapters, including ones that cannot run here."""
     from sciml_bench.adapters import registry
@@ -88,3 +84,8 @@ def claims(_ctx: click.Context) -> Iterable[str]:
     from sciml_bench.claims import collection
 
     return sorted(path.stem for path in collection.folder().glob("*.toml"))
+
+
+PROBLEMS, ADAPTERS, RUNS, CLAIMS = completing(problems), completing(adapters), completing(runs), completing(claims)
+WORDS = completing(suites, problems)
+"""For arguments; ``WORDS`` is for commands that take problems, suites and files."""

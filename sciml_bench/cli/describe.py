@@ -32,7 +32,7 @@ Examples:
   sciml-bench describe my_problem.toml --json
 """
 )
-@click.argument("problem", shell_complete=completion.completing(completion.problems))
+@click.argument("problem", shell_complete=completion.PROBLEMS)
 @click.option(
     "--code",
     metavar="ADAPTER[/MODE]|CELL",

@@ -58,7 +58,7 @@ Exit codes:
     4  the run has no record
 """
 )
-@click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.completing(completion.runs))
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.RUNS)
 @click.option("--to", "form", type=click.Choice(FORMATS), required=True, help="The format.")
 @click.option(
     "--summary", is_flag=True, help="A row for each cell of each table. LaTeX and Markdown are always such tables."

@@ -45,7 +45,7 @@ Exit codes:
 """
 )
 @click.argument("question", metavar="SQL")
-@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=completion.completing(completion.runs))
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=completion.RUNS)
 @out_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @json_option

@@ -59,7 +59,7 @@ def reference() -> None:
 
 
 @reference.command(epilog="\b\nExample:\n  sciml-bench reference show robertson\n")
-@click.argument("problems", nargs=-1, metavar="[PROBLEM]...", shell_complete=completion.completing(completion.problems))
+@click.argument("problems", nargs=-1, metavar="[PROBLEM]...", shell_complete=completion.PROBLEMS)
 @json_option
 def show(problems: tuple[str, ...], as_json: bool) -> None:
     """Show the references of PROBLEMs, or a table of the whole catalog."""
@@ -87,7 +87,7 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
 
 
 @reference.command(epilog="\b\nExample:\n  sciml-bench reference compute my_problem.toml\n")
-@click.argument("problems", nargs=-1, metavar="[PROBLEM]...", shell_complete=completion.completing(completion.problems))
+@click.argument("problems", nargs=-1, metavar="[PROBLEM]...", shell_complete=completion.PROBLEMS)
 @click.option("--all", "everything", is_flag=True, help="Every problem of the catalog that is not marked heavy.")
 @click.option("--stale", is_flag=True, help="Only problems whose reference is missing, stale or changed.")
 @click.option(
@@ -139,7 +139,7 @@ def compute(
 
 
 @reference.command(epilog="\b\nExample:\n  sciml-bench reference check robertson\n")
-@click.argument("problems", nargs=-1, metavar="[PROBLEM]...", shell_complete=completion.completing(completion.problems))
+@click.argument("problems", nargs=-1, metavar="[PROBLEM]...", shell_complete=completion.PROBLEMS)
 @limit_option
 def check(problems: tuple[str, ...], limit_s: float | None) -> int:
     """Compute PROBLEMs (default: every stored reference) at other settings and compare; exit code 1 on disagreement."""

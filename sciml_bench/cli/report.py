@@ -26,7 +26,7 @@ Examples:
   sciml-bench report results/old results/new -o both.html
 """
 )
-@click.argument("runs", metavar="[RUN...]", nargs=-1, shell_complete=completion.completing(completion.runs))
+@click.argument("runs", metavar="[RUN...]", nargs=-1, shell_complete=completion.RUNS)
 @click.option(
     "-o",
     "--output",

@@ -100,7 +100,7 @@ AXES = ("batch", "width", "points", "span", "tolerance", "parameters")
         "sciml-bench scale my_problem.toml --over tolerance --values 1e-3,1e-5,1e-7",
     )
 )
-@click.argument("problem", metavar="PROBLEM", shell_complete=completion.completing(completion.problems))
+@click.argument("problem", metavar="PROBLEM", shell_complete=completion.PROBLEMS)
 @click.option("--over", type=click.Choice(AXES), required=True, help="The quantity that changes.")
 @click.option("--values", metavar="N[,N]", help="The sizes or tolerances; three at least. Without it usual ones.")
 @click.option("--network", default="", metavar="NAME", help="The network whose width is changed, if there are several.")

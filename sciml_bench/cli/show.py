@@ -26,7 +26,7 @@ Examples:
   sciml-bench show 2026-11-21T10-31-05_stiff_smoke --json
 """
 )
-@click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.completing(completion.runs))
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.RUNS)
 @click.option("--all", "full", is_flag=True, help="Add matched tables, verdicts, stability, phases and skipped cells.")
 @out_option
 @json_option

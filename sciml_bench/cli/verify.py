@@ -25,7 +25,7 @@ Exit codes:
     2  wrong usage, or the folder is not a run
 """
 )
-@click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.completing(completion.runs))
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.RUNS)
 @click.option("--all", "everything", is_flag=True, help="List every record and every violation.")
 @out_option
 @json_option

@@ -170,18 +170,12 @@ def claim_tables(claims: Sequence[Tested]) -> tuple[Table | None, dict[str, list
     if len(pairs) < 2:
         return None, tables
     in_order = sorted(pairs, key=lambda pair: pair[1].claim.id)
-    rows = tuple(claim_row(of_claim, claim.section) for claim, of_claim in in_order)
-    return overview("claims-table", rows), tables
-
-
-def overview(id_: str, rows: tuple[tuple[Entry, ...], ...]) -> Table:
-    """All claims in one table."""
+    rows = tuple(_row(of_claim, claim.section) for claim, of_claim in in_order)
     note = "All are one family of comparisons. Something misrepresented? Corrections are welcome."
-    return Table(id_, "Published claims, and what holds", _OVERVIEW, rows, note)
+    return Table("claims-table", "Published claims, and what holds", _OVERVIEW, rows, note), tables
 
 
-def claim_row(found: Judged, link: str) -> tuple[Entry, ...]:
-    """A claim in the table of all; ``link`` is the id of the place that has more on it."""
+def _row(found: Judged, link: str) -> tuple[Entry, ...]:
     settings = (entry for name in SETTINGS for entry in _found(found, name))
     told = found.claim
     return (
