@@ -115,7 +115,7 @@ def _sentences(found: Sequence[Judged]) -> Iterator[str]:
 # The forest: a line for each claim, its ratios on one logarithmic axis. Lengths are units of the drawing.
 
 _ROW, _TOP, _BOTTOM = 22.0, 24.0, 30.0
-_WIDTH, _LABEL, _RIGHT = 1180.0, 470.0, 12.0
+_WIDTH, _LABEL, _RIGHT = 1180.0, 470.0, 36.0
 _LONGEST = 62
 
 
