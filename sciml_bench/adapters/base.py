@@ -6,7 +6,6 @@ The declaration (:class:`Adapter`) imports no framework. The program (:class:`Pr
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sciml_bench.adapters.look import Look
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
@@ -177,25 +177,6 @@ class Cost:
     call_s: float = 0.1
     adjoint_startup_s: float = 0.0
     long_startup_s: Mapping[str, float] = field(default_factory=dict[str, float])
-
-
-MARKERS = "osD^v<>pPXh*H8d"
-"""The markers that figures can draw, by their names in matplotlib."""
-
-
-@dataclass(frozen=True)
-class Look:
-    """The style of an adapter in figures: a ``colour`` as ``#rrggbb``, and the ``markers`` of its cells, one matplotlib
-    letter each. Raises ``ValueError`` for others: plans come from strangers, and their text gets into figures."""
-
-    colour: str
-    markers: str
-
-    def __post_init__(self) -> None:
-        if not re.fullmatch("#[0-9a-f]{6}", self.colour):
-            raise ValueError(f"a colour is written as '#0072b2', not {self.colour!r}")
-        if not self.markers or set(self.markers) - set(MARKERS):
-            raise ValueError(f"markers are letters out of '{MARKERS}', not {self.markers!r}")
 
 
 @dataclass(frozen=True)
@@ -377,6 +358,13 @@ class Program(ABC):
 
     def inside(self, output: Any) -> Inside | None:
         """The call that gave this output, as timed inside; ``None`` for a framework that Python calls directly."""
+        return None
+
+    def await_inputs(self, inputs: Any) -> None:  # noqa: B027 - on a CPU they are there
+        """Block until the inputs are on the device."""
+
+    def peak_device_bytes(self) -> int | None:
+        """The largest memory on a device that the framework has held in arrays; ``None`` on a CPU, or unreported."""
         return None
 
     def trace_count(self) -> int:

@@ -41,7 +41,7 @@ from typing import TypeVar
 
 from sciml_bench.adapters.base import DEFAULT, OTHER_KIND, Adapter, Facts, Recipe, Recipes
 from sciml_bench.host.processors import lacks_bfloat16
-from sciml_bench.record.task import DEFAULT_SAVING, LANDING, Cell
+from sciml_bench.record.task import DEFAULT_SAVING, LANDING, TF32, Cell
 
 # Reasons for the plan that hold for every adapter of models.
 
@@ -50,6 +50,8 @@ def model_refusal(cell: Cell, facts: Facts) -> str | None:
     """Return why a cell of a model cannot run here; ``None`` if it can. Workers check for GPUs."""
     if cell.precision == "bfloat16" and cell.device == "cpu":
         return lacks_bfloat16()
+    if cell.precision == TF32 and cell.device != "gpu":
+        return "TF32 is a precision of NVIDIA's matrix units: device gpu"
     return None
 
 

@@ -32,6 +32,7 @@ PARTS = (
     Part("other 1st calls", "o", ("points",)),
     Part("warm-up", "w", ("warm_up",)),
     Part("steady", "=", ("steady",)),
+    Part("transfer", "x", ("transfer",)),
     Part("training", "T", PHASES),
     Part("stability", "?", ("stability",)),
     Part("check", "d", ("check",)),

@@ -160,6 +160,11 @@ class ProcessSummary:
         return None if self.facts is None else self.facts.worker.peak_rss_bytes
 
     @property
+    def peak_array_bytes(self) -> int | None:
+        """The most memory on the device that the framework held in arrays."""
+        return None if self.facts is None else self.facts.worker.peak_array_bytes
+
+    @property
     def peak_device_bytes(self) -> int | None:
         """The largest memory that the process had on the device."""
         return None if self.facts is None else self.facts.host.peak_device_bytes

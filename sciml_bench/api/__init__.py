@@ -112,6 +112,8 @@ def plan(
     sensitivities: Words = (),
     modes: Words = (),
     savings: Words = (),
+    precisions: Words = (),
+    devices: Words = (),
     keyword: str = "",
     rtols: Sequence[float] = (),
     threads: int = 1,
@@ -143,6 +145,8 @@ def plan(
         sensitivities=_words(sensitivities),
         modes=_words(modes),
         savings=_words(savings),
+        precisions=_words(precisions),
+        devices=_words(devices),
         keyword=keyword,
     ).naming(what)
     return planned(

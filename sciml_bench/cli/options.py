@@ -126,6 +126,8 @@ def selection_options(*, suite: bool = True, problem: bool = True) -> Callable[[
         ("--sensitivity", "sensitivities", "Only these kinds of gradient, whatever the profile includes."),
         ("--mode", "modes", "Only these modes, whatever the profile includes."),
         ("--saving", "savings", "Only these ways of saving: default, or landing, with steps that end at saved times."),
+        ("--precision", "precisions", "These precisions: float64, float32, bfloat16, or tf32 on a GPU."),
+        ("--device", "devices", "These devices: cpu, gpu, or both to compare them.  [default: cpu]"),
         ("--cell", "cells", "Only the cell with this label, whatever the profile includes."),
     ]
     if problem:

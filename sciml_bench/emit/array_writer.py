@@ -45,7 +45,7 @@ def prepared(context: Context, items: Sequence[Item], taken: Iterable[str]) -> s
 def printer_of_p(context: Context) -> Printer:
     """A printer without a state."""
     printer = context.printer()
-    printer.target = replace(context.target, constant=context.target.constant.replace("y.dtype", "p.dtype"))
+    printer.target = replace(context.target, constant=context.target.constant.replace("y.", "p."))
     return printer
 
 
@@ -80,7 +80,7 @@ def picked(entries, size):
     "placed": '''\
 def placed(values, places, shape):
     """The array that has these values in these places, given axis by axis, and is zero elsewhere."""
-    return values.new_zeros(shape).index_put(tuple(torch.tensor(axis) for axis in places), values)
+    return values.new_zeros(shape).index_put(tuple(torch.tensor(axis, device=values.device) for axis in places), values)
 ''',
 }
 _FUNCTIONS = {"reciprocal": "torch.reciprocal({})", "sqrt": "torch.sqrt({})", "square": "torch.square({})"}

@@ -194,7 +194,7 @@ def _body(context: Context, program: Program) -> tuple[list[str], Printer]:
     """The statements, and a printer that knows the shapes of their symbols."""
     printer = context.printer()
     # Numbers take the precision of theta, which every one of these functions has.
-    printer.target = replace(printer.target, constant=printer.target.constant.replace("y.dtype", "p.dtype"))
+    printer.target = replace(printer.target, constant=printer.target.constant.replace("y.", "p."))
     printer.ones = "ONES"
     lines: list[str] = []
     for statement in program.statements:

@@ -125,7 +125,7 @@ TARGETS = {
     "torch": Target(
         name="torch", module="torch", imports=("import numpy as np", "import torch"),
         unpack="{}.unbind()", stack="torch.stack([{}])", concatenate="torch.cat([{}])",
-        constant="torch.full((), {}, dtype=y.dtype)", array="torch.from_numpy(np.asarray({}))",
+        constant="y.new_full((), {})", array="torch.from_numpy(np.asarray({}))",
         total="torch.sum({})", row_sum="torch.sum({}, dim=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="{}.expand({})",
         functions=_functions("torch"), tensors=True, products=True, axis="dim", modules=True,

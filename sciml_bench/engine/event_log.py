@@ -34,6 +34,8 @@ _SUMS = {
     "gradient": "points",
     "solve": "points",
     "steady_gradient": "steady",
+    "transfer_gradient": "transfer",
+    "transfer_solve": "transfer",
     "steady_solve": "steady",
     "warm_up_gradient": "warm_up",
     "warm_up_solve": "warm_up",

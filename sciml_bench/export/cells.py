@@ -99,8 +99,8 @@ def _built(line: Line) -> float | None:
     return None if found is None else found.median
 
 
-def _device_bytes(line: Line) -> int | None:
-    known = [process.peak_device_bytes for process in line.cell.processes if process.peak_device_bytes is not None]
+def _largest(line: Line, name: str) -> int | None:
+    known = [size for process in line.cell.processes if (size := getattr(process, name)) is not None]
     return max(known, default=None)
 
 
@@ -266,7 +266,11 @@ def _resource_columns() -> Iterator[tuple[Column, _Get]]:
             f"what one {name} holds at its peak, at the tightest tolerance that all processes reached",
             lambda line, name=name: _working(line, name),
         )
-    yield _column("peak_device_bytes", _INTEGER, "largest memory on the device", _device_bytes)
+    for name, about in (
+        ("peak_device_bytes", "largest memory on the device, as the driver counts it"),
+        ("peak_array_bytes", "of it, held in the framework's arrays"),
+    ):
+        yield _column(name, _INTEGER, about, lambda line, name=name: _largest(line, name))
     for name, get in (("solve", lambda point: point.solve.joules), ("gradient", lambda point: point.gradient.joules)):
         yield _column(
             f"{name}_joules", _NUMBER, f"energy per {name} above idle", lambda line, get=get: _joules(line, get)

@@ -65,10 +65,12 @@ def text(value: Any) -> str:
 _CELL = "STRUCT(problem VARCHAR, adapter VARCHAR, method VARCHAR, sensitivity VARCHAR, mode VARCHAR, \
 precision VARCHAR, device VARCHAR, saving VARCHAR)"
 _STEADY = 'STRUCT("class" VARCHAR, "start" BIGINT)'
+_WAYS = ("to", "from")
 _INSIDE = "STRUCT(ns BIGINT[], gc_ns BIGINT[], compile_ns BIGINT[])"
 _HALF = {
     "outcome": "VARCHAR", "first_ns": "BIGINT", "warm_up_ns": "BIGINT[]", "ns": "BIGINT[]", "steady": _STEADY,
     "inside": _INSIDE, "statistics": "MAP(VARCHAR, DOUBLE)", "working_bytes": "BIGINT",
+    "to_device_ns": "BIGINT[]", "from_device_ns": "BIGINT[]",
 }  # fmt: skip
 _SOLVE = _HALF | {
     "scores": "STRUCT(scd DOUBLE, trajectory_error DOUBLE, below_reference BOOLEAN)",
@@ -91,7 +93,7 @@ _OF_POINT = {
     "rtol": "DOUBLE", "atol": "DOUBLE", "outcome": "VARCHAR", "phase": "VARCHAR", "message": "VARCHAR",
     "batch": "BIGINT", "memory_growth_bytes": "BIGINT", "truncated": "BOOLEAN",
     SOLVE: _struct(_SOLVE), GRADIENT: "JSON",
-    **{PLACES_OF_3[half][name]: kind for half, fields in _HALVES.items() for name, kind in fields.items()},
+    **{PLACES_OF_3[half].get(name, name): kind for half, fields in _HALVES.items() for name, kind in fields.items()},
 }  # fmt: skip
 _POINT = _struct(_OF_POINT)
 
@@ -117,6 +119,7 @@ _COLUMNS = {
     "time_to_first_gradient_ns": "STRUCT(process BIGINT, built BIGINT)",
     "peak_rss_bytes": "BIGINT",
     "peak_device_bytes": "BIGINT",
+    "peak_array_bytes": "BIGINT",
     "environment_hash": "VARCHAR",
     "profile": "VARCHAR",
     "caches": "VARCHAR",
@@ -168,7 +171,7 @@ SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS},
     division, profile, outcome, phase, message, started_at, "order", seed, wall_s,
     time_to_first_gradient_ns.process / 1e9 AS first_gradient_s,
     time_to_first_gradient_ns.built / 1e9 AS first_gradient_from_built_s,
-    peak_rss_bytes, peak_device_bytes, nullif(array_to_string(noisy, '; '), '') AS disturbed,
+    peak_rss_bytes, peak_device_bytes, peak_array_bytes, nullif(array_to_string(noisy, '; '), '') AS disturbed,
     coalesce(caches, 'cold') AS caches, environment_hash, phases_ns
 FROM counted"""
 
@@ -188,7 +191,8 @@ OF_RECORDS = (_COUNTED, _RECORDS, _TRAININGS)
 
 def _half(half: str, found: str) -> str:
     """A half of a point, from wherever its record has it."""
-    fields = (f"{name} := coalesce({found}.{name}, p.{PLACES_OF_3[half][name]})" for name in _HALVES[half])
+    places = PLACES_OF_3[half]
+    fields = (f"{name} := coalesce({found}.{name}, p.{places.get(name, name)})" for name in _HALVES[half])
     return f"struct_pack({', '.join(fields)}) AS {half}"
 
 
@@ -234,6 +238,7 @@ SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS},
     solve.steady."class" AS solve_class, gradient.steady."class" AS gradient_class,
     p.memory_growth_bytes AS memory_growth_bytes, solve.working_bytes AS solve_working_bytes,
     gradient.working_bytes AS gradient_working_bytes, p.truncated AS truncated,
+    {", ".join(f"list_median({h}.{way}_device_ns) / 1e9 AS {h}_{way}_device_s" for h in _HALVES for way in _WAYS)},
     solve.trajectories.size AS trajectories, solve.trajectories.shared_steps AS shared_steps,
     solve.trajectories.n_steps AS trajectory_steps, solve.invariants AS invariants,
     solve.statistics AS solve_statistics, gradient.statistics AS gradient_statistics

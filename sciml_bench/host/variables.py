@@ -95,6 +95,9 @@ def worker_variables(
     variables["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     if device == "cpu":
         variables |= {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
+    else:
+        # Workers of a group hold memory of one device at the same time, and by default each would take nearly all.
+        variables |= {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
     return variables
 
 

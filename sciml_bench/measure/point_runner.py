@@ -25,11 +25,13 @@ from sciml_bench.host.process import Displacements, rss_bytes, working_bytes
 from sciml_bench.measure import gradient_check
 from sciml_bench.measure.protocol import Event, Phases, PointDone, TurnToken, explain
 from sciml_bench.measure.sampling import (
+    TRANSFERS,
     Call,
     Inputs,
     Loop,
     check_blocking,
     gradient_call,
+    preparing_ns,
     solve_call,
     steady_rule,
     timed,
@@ -49,7 +51,7 @@ from sciml_bench.record.point import (
 from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task
 
 _STREAMS = {"solve": 0, "gradient": 1}
-_WARM_UP, _STEADY, _BLOCKING, _MEMORY = range(4)
+_WARM_UP, _STEADY, _BLOCKING, _MEMORY, _TRANSFER = range(5)
 
 # The parts of a first call that frameworks report, in the order in which they happen.
 _FRAMEWORK_PHASES = ("trace", "lower", "compile")
@@ -75,6 +77,8 @@ class HalfLog(Generic[H]):
     steady: Loop = field(default_factory=Loop)
     memory_growth_bytes: int = 0
     working_bytes: int | None = None
+    to_device_ns: tuple[int, ...] = ()
+    from_device_ns: tuple[int, ...] = ()
     settled: Steady | None = None
     unchecked: bool = False
 
@@ -94,6 +98,8 @@ class HalfLog(Generic[H]):
             steady=self.settled,
             inside=self.steady.inside,
             working_bytes=self.working_bytes,
+            to_device_ns=self.to_device_ns,
+            from_device_ns=self.from_device_ns,
         )
 
 
@@ -305,6 +311,7 @@ class CellMeasurer:
             if not half.steady.truncated:
                 inputs = call.prepare(next(self._thetas(call, index, _MEMORY)))
                 half.working_bytes = working_bytes(lambda: call.synchronise(call.run(inputs)))
+                self._measure_transfers(half, call, index)
         if half.outcome is None and half.unchecked:
             half.fail(Outcome.UNCHECKED, gradient_check.PHASE, "the reference has no gradient")
         elif half.outcome is None:
@@ -333,6 +340,14 @@ class CellMeasurer:
             half.steady.fill(call, thetas, self._phases.clock, self._limit_s, rule, between, batched=sampling)
         # Workers that are still in this loop end it first.
         self._turn_token.wait(position + 1)
+
+    def _measure_transfers(self, half: HalfLog[Any], call: Call, index: int) -> None:
+        if self._task.cell.device == "cpu":
+            return
+        with self._phases.phase(f"transfer_{call.kind}", index):
+            thetas, waits = self._thetas(call, index, _TRANSFER), self._program.await_inputs
+            half.to_device_ns = preparing_ns(call, waits, thetas, self._phases.clock)
+        half.from_device_ns = tuple(sample.read_ns for sample in half.steady.samples[:TRANSFERS])
 
     def _thetas(self, call: Call, index: int, stream: int) -> Iterator[Varied]:
         return self._inputs.stream(self._task.points[index], index, _STREAMS[call.kind], stream)

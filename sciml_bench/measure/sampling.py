@@ -242,6 +242,22 @@ class Loop:
                 self.samples.append(_read(call, item, clock)[1])
 
 
+TRANSFERS = 5
+"""As many transfers to and from a device are kept of each loop."""
+
+
+def preparing_ns(
+    call: Call, await_inputs: Callable[[Any], None], thetas: Iterator[Varied], clock: Clock
+) -> tuple[int, ...]:
+    """Return times in ns in which inputs are prepared on a device; nothing is computed of them."""
+    found: list[int] = []
+    for _ in range(TRANSFERS):
+        start_ns = clock.now_ns()
+        await_inputs(call.prepare(next(thetas)))
+        found.append(clock.now_ns() - start_ns)
+    return tuple(found)
+
+
 def steady_rule(sampling: Sampling) -> Callable[[int, float], bool]:
     """Both the minimum count and the time are reached, or the maximum count is."""
 

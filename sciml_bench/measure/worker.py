@@ -92,8 +92,8 @@ def measure(
         outcome, phase, message = ended.end
     facts = _facts(program)
     if before_training is not None:
-        peak_bytes, hits = before_training.peak_rss_bytes, before_training.compile_cache_hits
-        facts = replace(facts, peak_rss_bytes=peak_bytes, compile_cache_hits=hits)
+        kept = ("peak_rss_bytes", "compile_cache_hits", "peak_array_bytes")
+        facts = replace(facts, **{name: getattr(before_training, name) for name in kept})
     send(End(outcome, phase, message, facts, energy, displaced_per_s))
 
 
@@ -139,16 +139,17 @@ def _facts(program: Program | None) -> WorkerFacts:
         peak_rss_bytes=peak_rss_bytes(),
         threads=threads,
         versions=versions,
-        compile_cache_hits=_cache_hits(program),
+        compile_cache_hits=_asked(program, lambda known: known.cache_hits()),
+        peak_array_bytes=_asked(program, lambda known: known.peak_device_bytes()),
     )
 
 
-def _cache_hits(program: Program | None) -> int | None:
-    """Return the number of hits in the compile cache on disk; ``None`` if the framework reports none."""
+def _asked(program: Program | None, question: Callable[[Program], int | None]) -> int | None:
+    """Return the program's answer; ``None`` if the framework reports none, or fails to."""
     if program is None:
         return None
     try:
-        return program.cache_hits()
+        return question(program)
     except Exception as error:
         traceback.print_exception(error, file=sys.stderr)
         return None

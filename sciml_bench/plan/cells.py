@@ -126,7 +126,8 @@ def _verdicts(
     """Each selected cell of a problem with its division, or why it is skipped."""
     adapters = {name: adapter for name, adapter in adapters.items() if adapter.track == entry.track}
     selected = {name: [c for c in _all_cells(entry, a) if selection.contains(c)] for name, a in adapters.items()}
-    partners = _partners(entry, adapters, selected, profile)
+    usual = {name: [c for c in cells if selection.takes(c, entry.precisions)] for name, cells in selected.items()}
+    partners = _partners(entry, adapters, usual, profile)
     for name, adapter in adapters.items():
         lacking = {mode: missing(adapter, mode) for mode in adapter.cell_modes}
         for cell in selected[name]:
@@ -199,7 +200,7 @@ def _outside(
         return ""
     if not entry.named and entry.tier not in profile.tiers:
         return f"tier {entry.tier}" + (f", {entry.name}: {entry.heavy}" if entry.heavy else "")
-    if cell.precision not in entry.precisions or cell.device != "cpu":
+    if not selection.takes(cell, entry.precisions):
         return f"{cell.precision} on {cell.device}"
     if cell.caches == "warm" and cell.mode not in selection.modes:
         first = recipes_of(adapter, entry)[:1]
@@ -286,15 +287,16 @@ def _partners(
 def _match(
     wanted: tuple[str, int, str], entry: PlannedProblem, adapter: Adapter, cells: Sequence[Cell], profile: Profile
 ) -> set[Cell]:
-    """The first cell of this kind, in the adapter's first recommended mode, unless a taken one is of this kind."""
+    """The first cell of this kind for each precision and device, in the adapter's first recommended mode, unless a
+    taken one is of this kind."""
     recipes = _taken(adapter, entry, profile)
     if not recipes or any(_kind(adapter, r.method, r.sensitivity) == wanted for r in recipes):
         return set()
+    found: dict[tuple[str, str], Cell] = {}
     for cell in cells:
-        plain = cell.precision == entry.precisions[0] and cell.device == "cpu" and cell.mode == recipes[0].mode
-        if plain and _kind(adapter, cell.method, cell.sensitivity) == wanted:
-            return {cell}
-    return set()
+        if cell.mode == recipes[0].mode and _kind(adapter, cell.method, cell.sensitivity) == wanted:
+            found.setdefault((cell.precision, cell.device), cell)
+    return set(found.values())
 
 
 def _kind(adapter: Adapter, method: str, sensitivity: str) -> tuple[str, int, str]:

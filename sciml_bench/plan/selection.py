@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -125,7 +125,8 @@ class Selection:
     """Names on an axis select; an empty axis selects everything on it.
 
     A name on an axis also overrides what the profile would leave out on that axis. ``cells`` are exact labels and
-    override the profile altogether; ``keyword`` only narrows.
+    override the profile altogether; ``keyword`` only narrows. Without a name the precision is the problem's own, and
+    the device the processor.
     """
 
     suites: tuple[str, ...] = ()
@@ -135,6 +136,8 @@ class Selection:
     sensitivities: tuple[str, ...] = ()
     modes: tuple[str, ...] = ()
     savings: tuple[str, ...] = ()
+    precisions: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
     keyword: str = ""
     cells: tuple[str, ...] = ()
 
@@ -157,6 +160,10 @@ class Selection:
         )
         return selection, tuple(map(Path, files))
 
+    def takes(self, cell: Cell, precisions: Sequence[str]) -> bool:
+        """Return whether precision and device are named, or the first of ``precisions`` on the processor."""
+        return cell.precision in (self.precisions or precisions) and cell.device in (self.devices or ("cpu",))
+
     @cached_property
     def _matches_keyword(self) -> Predicate:
         return compile_keyword(self.keyword)
@@ -171,6 +178,8 @@ class Selection:
             (self.sensitivities, cell.sensitivity),
             (self.modes, cell.mode),
             (self.savings, cell.saving),
+            (self.precisions, cell.precision),
+            (self.devices, cell.device),
         )
         return all(not names or value in names for names, value in axes) and self._matches_keyword(cell.label)
 
@@ -186,6 +195,8 @@ class Selection:
         check_names("method", self.methods, {m.name for a in chosen for m in a.methods}, see)
         check_names("sensitivity", self.sensitivities, {s for a in chosen for s in a.sensitivities}, see)
         check_names("mode", self.modes, {m for a in chosen for m in a.cell_modes}, see)
+        check_names("precision", self.precisions, {p for a in chosen for p in a.precisions}, see)
+        check_names("device", self.devices, {d for a in chosen for d in a.devices}, see)
         check_names("way of saving", self.savings, {s for a in chosen for m in a.methods for s in m.savings}, see)
         for label in self.cells:
             _check_label(label, adapters)

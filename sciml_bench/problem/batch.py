@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sciml_bench.problem.model import State
 
 
-MAX_BATCH = 100_000
+MAX_BATCH = 1_000_000
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -254,15 +254,14 @@ class Problem:
         others = (f"{label}#{b}" for b in range(1, self.batch.size) for label in self.state_labels)
         return (*self.state_labels, *others)
 
-    def trajectories(self) -> Iterator[Problem]:
-        """Each trajectory of the batch as a separate problem."""
+    def trajectories(self, places: Iterable[int] | None = None) -> Iterator[Problem]:
+        """Each trajectory of the batch, or those at these places, as a separate problem."""
         if self.batch.size == 1:
             yield self
             return
-        values = iter(self.numbers().y0)
-        exact = self.y0
-        for b in range(self.batch.size):
-            drawn = tuple(sympy.Rational(next(values)) for _ in exact)
+        values, exact = self.numbers().y0, self.y0
+        for b in range(self.batch.size) if places is None else places:
+            drawn = tuple(map(sympy.Rational, values[b * len(exact) : (b + 1) * len(exact)]))
             initial = iter(exact if b == 0 or self.given else drawn)
             states = tuple(
                 replace(state, initial=tuple(next(initial) for _ in range(state.size))) for state in self.states

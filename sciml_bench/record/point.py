@@ -6,7 +6,7 @@ import dataclasses
 import math
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
@@ -16,19 +16,29 @@ from sciml_bench.record.task import GRADIENT, SOLVE, Point
 # The outcome of each trajectory of a batch.
 
 
+MAX_STORED_TRAJECTORIES = 10_000
+
+
 @dataclass(frozen=True)
 class Trajectories:
     """Steps and outcome of each of ``size`` trajectories, in their order.
 
     With ``shared_steps`` the library integrates them as one large system: they take the same steps, and fail together,
     so that none has a separate outcome. ``n_steps`` then holds that one number, otherwise one for each trajectory; it
-    is empty if the library does not count. ``failed`` holds index and outcome of the failed ones.
+    is empty if the library does not count, or if there are more than :data:`MAX_STORED_TRAJECTORIES`: the statistics
+    then have the largest, the least and the mean. ``failed`` holds index and outcome of the failed ones.
     """
 
     size: int
     shared_steps: bool
     n_steps: tuple[int, ...] = ()
     failed: tuple[tuple[int, Outcome], ...] = ()
+
+    @classmethod
+    def each(cls, n_steps: Sequence[int], failed: Iterable[tuple[int, Outcome]]) -> Trajectories:
+        """Return trajectories that each take their own steps."""
+        kept = tuple(n_steps) if len(n_steps) <= MAX_STORED_TRAJECTORIES else ()
+        return cls(len(n_steps), False, kept, tuple(failed))
 
     @classmethod
     def as_one_system(cls, size: int, n_steps: float | None) -> Trajectories | None:
@@ -80,6 +90,8 @@ class Half:
     bridge (see ``adapters.base``), a list for each name; ``None`` for a framework that Python calls directly.
     ``statistics`` are the solver's own counts in the scored call, ``scores`` its errors. ``working_bytes`` is the peak
     memory of one warm call beyond what the worker held before it, ``None`` if the system does not report it.
+    ``to_device_ns`` are times in which the inputs of a call reached a GPU, ``from_device_ns`` times in which its result
+    was read from there; the steady samples contain neither.
     """
 
     outcome: Outcome | None = None
@@ -91,6 +103,8 @@ class Half:
     statistics: dict[str, float | None] = field(default_factory=dict)
     scores: Scores | None = None
     working_bytes: int | None = None
+    to_device_ns: tuple[int, ...] = ()
+    from_device_ns: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.steady is not None and self.steady["start"] < 0:

@@ -16,13 +16,14 @@ STARTUP = ("spawn", "interpreter", "import")
 @dataclass(frozen=True, kw_only=True)
 class WorkerFacts:
     """A worker's report on its process at its end: largest resident memory, threads and processors, versions of loaded
-    packages, and compiler cache hits.
+    packages, compiler cache hits, and on a GPU the most memory that the framework held in arrays.
     """
 
     peak_rss_bytes: int
     threads: dict[str, str]
     versions: dict[str, str]
     compile_cache_hits: int | None = None
+    peak_array_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +32,7 @@ class HostObservations:
 
     ``wall_s`` is how long the process lived, ``waited_s`` how much of that it waited while others of its group had
     their turn. ``compile_cache_files`` are counted ``before`` and ``after``. ``conditions`` are those ``before`` and
-    ``after`` the worker and ``during`` it.
+    ``after`` the worker and ``during`` it. ``peak_device_bytes`` is what the driver says that the worker held on a GPU.
     """
 
     started_at: str

@@ -43,6 +43,9 @@ DEFAULT_SAVING, LANDING = "default", "landing"
 interpolate, the grids of fixed steps contain them), or steps that end at every one of them.
 """
 
+TF32 = "tf32"
+"""The precision in which NVIDIA's matrix units round the factors of products in single precision to ten bits."""
+
 USUAL = ("float64", "cpu", DEFAULT_SAVING)
 """The precision, the device and the way of saving that go without saying."""
 
@@ -167,7 +170,8 @@ class Numbers:
 class Reference:
     """The truth in double precision. ``solution`` is (n_times, n_states), ``gradient`` (n_theta,) or ``None``.
 
-    A component of the solution is ``None`` if it is not known: published tables often list a few of many.
+    A component of the solution is ``None`` if it is not known: published tables often list a few of many. Of a large
+    batch it has the components of the first trajectories only.
 
     ``kind`` is ``certified``, ``exact``, ``published`` or ``double`` (a tight double-precision solve).
     ``solution_digits`` and ``gradient_digits`` are the trust in each component; a component of the gradient with 0

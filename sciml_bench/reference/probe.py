@@ -107,9 +107,9 @@ def _hardest(problem: Problem, first: tuple[Span, ...] | None) -> Iterator[tuple
     if problem.batch.size == 1:
         yield first or tuple(spans(next(problem.trajectories())))
         return
-    trajectories = list(problem.trajectories())
-    step = -(-len(trajectories) // TRAJECTORIES)
-    found = [tuple(spans(trajectory)) for trajectory in trajectories[::step]]
+    size = problem.batch.size
+    places = range(0, size, -(-size // TRAJECTORIES))
+    found = [tuple(spans(trajectory)) for trajectory in problem.trajectories(places)]
     yield found[0]
     if len(found) > 1:
         fastest = max(found, key=lambda each: fastest_decay(each[0]))

@@ -131,4 +131,4 @@ def test_numbers_are_never_put_together_as_arrays(load: Callable[[str], Problem]
     problem = load('[definitions]\nd = "2*3"\n[states]\nx = 1\nz = 2\n[equations]\nx = "d*x"\nz = "d"\n')
     emitted = source(problem, "torch")
     assert "d = " not in emitted[emitted.index("def rhs") :]
-    assert "torch.full((), 6.0, dtype=y.dtype)" in emitted
+    assert "y.new_full((), 6.0)" in emitted

@@ -50,6 +50,12 @@ def test_cells_on_the_cpu_see_no_gpu():
     assert (variables["CUDA_VISIBLE_DEVICES"], variables["JAX_PLATFORMS"]) == ("", "cpu")
 
 
+def test_workers_on_a_gpu_leave_memory_to_each_other():
+    variables = variables_of(device="gpu")
+    assert variables["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
+    assert variables["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
+
+
 def test_package_comes_first_on_the_path_and_entries_are_absolute():
     entries = variables_of()["PYTHONPATH"].split(os.pathsep)
     assert entries == [str(Path(sciml_bench.__file__).parents[1]), str(Path("relative").absolute()), "/absolute"]

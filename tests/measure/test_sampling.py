@@ -12,7 +12,16 @@ from stubs.clock import FakeClock
 from stubs.tasks import stub_task
 
 from sciml_bench.host.process import Clock
-from sciml_bench.measure.sampling import Call, Loop, check_blocking, solve_call, steady_rule, timed, varied
+from sciml_bench.measure.sampling import (
+    Call,
+    Loop,
+    check_blocking,
+    preparing_ns,
+    solve_call,
+    steady_rule,
+    timed,
+    varied,
+)
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Sampling
 
@@ -259,3 +268,11 @@ def test_a_call_that_breaks_in_a_batch_leaves_those_before_it():
     loop = calls.fill(steady=9, most=100)
     assert calls.order == "pcr" + "pppp" + "cc" + "rr" + "!"
     assert len(loop.samples) == 3
+
+
+def test_inputs_are_on_their_way_until_they_are_awaited():
+    clock = FakeClock()
+    found = preparing_ns(
+        call_of(clock, prepare_s=1, run_s=50), lambda _inputs: clock.sleep(2), varied(THETA, 0.0, 1), clock
+    )
+    assert found == (3_000_000_000,) * 5

@@ -84,3 +84,10 @@ def test_a_component_that_is_not_known_does_not_make_the_others_look_uncertain()
     known = Reference("published", (1,), ((2.0, None, 1e-6),), (15.0, 0.0, 15.0))
     scores, _ = solve_scores(np.array(TRUTH), known, (0.0, 0.0, 0.0), 1e-3)
     assert scores["scd"] == pytest.approx(15.0)
+
+
+def test_the_truth_of_a_large_batch_is_that_of_its_first_trajectories():
+    ys = np.array([[1.0, 0.0, 100.0, 7.0], [2.2, 0.0, 1e-6, -7.0]])
+    scores, _ = solve_scores(ys, reference(), (1.0, 1.0, 1.0, 1.0), 0.1)
+    assert scores["trajectory_error"] == pytest.approx(0.2 / 3)
+    assert solve_scores(ys[:, :3], reference(), (1.0, 1.0, 1.0), 0.1)[0] == scores

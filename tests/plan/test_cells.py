@@ -267,3 +267,40 @@ def test_warm_cell_costs_one_more_start(suite):
     )
     costs = {item.cell.mode: cost for item, cost in zip(plan.planned, plan.costs_s, strict=True)}
     assert costs["compiled-warm"] == costs["compiled"] + Cost().startup_s
+
+
+def on_devices(suite):
+    """The suite's adapters, of which alpha runs on a GPU too, in two precisions."""
+    alpha = dataclasses.replace(suite["alpha"], devices=("cpu", "gpu"), precisions=("float64", "float32"))
+    return {**suite, "alpha": alpha}
+
+
+@pytest.mark.parametrize(
+    ("axes", "expected"),
+    [
+        ({}, {("alpha", "float64", "cpu"), ("beta", "float64", "cpu")}),
+        ({"devices": ("gpu",)}, {("alpha", "float64", "gpu")}),
+        (
+            {"devices": ("cpu", "gpu")},
+            {("alpha", "float64", "cpu"), ("alpha", "float64", "gpu"), ("beta", "float64", "cpu")},
+        ),
+        ({"precisions": ("float32",)}, {("alpha", "float32", "cpu")}),
+        ({"devices": ("gpu",), "precisions": ("float32",)}, {("alpha", "float32", "gpu")}),
+    ],
+)
+def test_precision_and_device_are_the_usual_ones_unless_they_are_named(suite, axes, expected):
+    planned, _ = chosen(on_devices(suite), SMOKE, suites=("stiff",), **axes)
+    assert {(item.cell.adapter, item.cell.precision, item.cell.device) for item in planned} == expected
+
+
+def test_each_device_has_its_matches(suite):
+    first = Recipe("finer", "discrete", "eager")
+    beta = dataclasses.replace(suite["beta"], recipes=labelled(first))
+    planned, _ = chosen({**on_devices(suite), "beta": beta}, QUICK, suites=("stiff",), devices=("cpu", "gpu"))
+    finer = {item.cell.device for item in planned if (item.cell.adapter, item.cell.method) == ("alpha", "finer")}
+    assert finer == {"cpu", "gpu"}
+
+
+def test_unknown_devices_are_refused(suite):
+    with pytest.raises(UsageError, match="unknown device 'tpu'"):
+        Selection(devices=("tpu",)).check(suite)

@@ -126,7 +126,7 @@ def test_a_constant_that_is_the_step_follows_it(tmp_path):
         ("robertson", "width", [4], "robertson has no network"),
         ("robertson", "parameters", [40], "robertson has no network"),
         ("robertson", "points", [4], "robertson has no grid"),
-        ("robertson", "batch", [100_001], "lies between 1 and 100000"),
+        ("robertson", "batch", [1_000_001], "lies between 1 and 1000000"),
         ("spiral-node", "width", [10_001], "lies between 1 and 10000"),
         ("spiral-node", "parameters", [3], "at least 7"),
         ("spiral-node", "parameters", [30, 31], "the same width"),

@@ -117,3 +117,14 @@ def test_a_batch_is_solved_trajectory_by_trajectory(load: Load, monkeypatch: pyt
         exact = [float(row[0]) for row in certify(Case(part), gradients=False).rows]
         assert column == pytest.approx(exact, rel=1e-9)
     assert "agree to" in said[-1]
+
+
+def test_of_a_large_batch_the_first_trajectories_are_solved(load: Load, monkeypatch: pytest.MonkeyPatch):
+    text = PULSE.replace("WIDTH", "0.5").replace("initial = 0", "initial = 1")
+    large, small = (load(f"{text}\n[batch]\nsize = {size}\nspread = 0.1\nseed = 1\n") for size in (900, 2))
+    monkeypatch.setattr("sciml_bench.reference.truth.MOST_TRAJECTORIES", 2)
+    said: list[str] = []
+    found, expected = (truth(problem, affordable_s=1e-9, announce=said.append) for problem in (large, small))
+    assert found is not None
+    assert found == expected
+    assert any("of 900 trajectories the first 2 are scored" in line for line in said)

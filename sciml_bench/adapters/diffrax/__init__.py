@@ -92,6 +92,7 @@ ADAPTER = Adapter(
     sensitivities=("checkpointed", "discrete", "backsolve", "forward"),
     modes=("compiled",),
     precisions=("float64", "float32"),
+    devices=("cpu", "gpu"),
     recipes=recipes,
     refusal=refusal,
     cached_modes=("compiled",),

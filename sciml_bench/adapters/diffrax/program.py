@@ -24,6 +24,7 @@ from sciml_bench.adapters.diffrax import solvers
 from sciml_bench.adapters.diffrax.solvers import MAX_STEPS_REACHED, Gradients, Inputs, check, outcome, status
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
+from sciml_bench.adapters.jax.device import device_of, peak_bytes
 from sciml_bench.host.extras import install_command
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
@@ -70,6 +71,7 @@ class DiffraxProgram(Program):
         self._cell = task.cell
         self._dtype = np.dtype(task.cell.precision)
         jax.config.update("jax_enable_x64", self._dtype == np.float64)
+        self._device = device_of(task.cell)
         self._source = load_source(task)
         self._scale = np.asarray(numbers.atol_scale[: numbers.n_states], self._dtype)
         self._p_scale = np.asarray(numbers.p_scale, self._dtype)
@@ -155,6 +157,9 @@ class DiffraxProgram(Program):
         ys = values.reshape(numbers.batch, len(numbers.save_times), numbers.n_states)
         return ys.transpose(1, 0, 2).reshape(len(numbers.save_times), -1)
 
+    def peak_device_bytes(self) -> int | None:
+        return peak_bytes(self._device)
+
     def trace_count(self) -> int:
         return self._traces
 
@@ -170,7 +175,7 @@ class DiffraxProgram(Program):
             "diffrax": diffrax.__version__,
             "equinox": equinox.__version__,
             "optimistix": optimistix.__version__,
-            "jax_backend": jax.default_backend(),
+            "jax_device": str(self._device.device_kind),
             "eqx_on_error": os.environ["EQX_ON_ERROR"],
             **{name: sys.modules[name].__version__ for name in ("optax",) if name in sys.modules},
         }
@@ -352,5 +357,5 @@ def _trajectories(reports: FloatArray) -> Trajectories | None:
     """The outcome of each trajectory of a batch."""
     if len(reports) == 1:
         return None
-    failed = tuple((int(index), outcome(int(reports[index, 0]))) for index in np.flatnonzero(reports[:, 0]))
-    return Trajectories(len(reports), False, tuple(int(steps) for steps in reports[:, 1]), failed)
+    failed = ((int(index), outcome(int(reports[index, 0]))) for index in np.flatnonzero(reports[:, 0]))
+    return Trajectories.each(reports[:, 1].astype(int).tolist(), failed)

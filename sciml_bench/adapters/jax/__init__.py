@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sciml_bench.adapters.base import NETWORK, Adapter, Cost, Facts, Recipe
 from sciml_bench.adapters.recipes import model_refusal
-from sciml_bench.record.task import CONVENTIONAL
+from sciml_bench.record.task import CONVENTIONAL, TF32
 
 # Capabilities of the adapter of JAX, with Equinox and Optax, without importing them.
 
@@ -32,7 +32,7 @@ ADAPTER = Adapter(
     methods=(NETWORK,),
     sensitivities=("reverse",),
     modes=("jit", "eager"),
-    precisions=("float32", "float64", "bfloat16"),
+    precisions=("float32", "float64", "bfloat16", TF32),
     devices=("cpu", "gpu"),
     recipes=_recipes,
     refusal=model_refusal,

@@ -15,9 +15,9 @@ from jax.flatten_util import ravel_pytree
 from sciml_bench.adapters.base import FloatArray, Trainer
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
+from sciml_bench.adapters.jax.device import device_of, peak_bytes
 from sciml_bench.adapters.jax.optimisers import optimiser_of
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
-from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Task, Training
 
 
@@ -38,8 +38,7 @@ class JaxProgram(ModelProgram):
         super().__init__(task)
         cell = task.cell
         jax.config.update("jax_enable_x64", cell.precision == "float64")
-        self.device = _device(cell.device)
-        jax.config.update("jax_default_device", self.device)
+        self.device = device_of(cell)
         self._dtype = jnp.float64 if cell.precision == "float64" else jnp.float32
         self._mixed = cell.precision == MIXED
         self._traces = 0
@@ -108,6 +107,9 @@ class JaxProgram(ModelProgram):
     def cache_hits(self) -> int | None:
         return self._hits.count
 
+    def peak_device_bytes(self) -> int | None:
+        return peak_bytes(self.device)
+
     def versions(self) -> dict[str, str]:
         return {
             "jax": jax.__version__,
@@ -168,14 +170,6 @@ class JaxTrainer(ModelTrainer):
 
     def theta(self) -> FloatArray:
         return np.asarray(ravel_pytree(self._arrays)[0], dtype=np.float64)
-
-
-def _device(name: str) -> Any:
-    try:
-        return jax.devices("gpu" if name == "gpu" else "cpu")[0]
-    except RuntimeError as error:
-        reason = f'JAX sees no GPU here: {str(error).splitlines()[0]}; for NVIDIA: pip install "jax[cuda12]"'
-        raise SolverFailure(Outcome.UNSUPPORTED, reason) from error
 
 
 def build(task: Task) -> JaxProgram:

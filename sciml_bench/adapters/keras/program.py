@@ -19,8 +19,8 @@ from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.keras.optimisers import optimiser_of
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
+from sciml_bench.adapters.tensorflow.device import device_of, peak_bytes, synchronise
 from sciml_bench.record.model_task import Slot
-from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Task, Training
 
 # The one place where weights change their layout: from the neutral one to Keras's, and gradients back.
@@ -111,14 +111,14 @@ class KerasProgram(ModelProgram):
         cell = task.cell
         tf.config.threading.set_intra_op_parallelism_threads(task.threads)
         tf.config.threading.set_inter_op_parallelism_threads(1)
-        self._device = _device(cell.device)
+        self.device = device_of(cell)
         self._dtype = "float64" if cell.precision == "float64" else "float32"
         keras.config.set_floatx(self._dtype)
         keras.config.set_dtype_policy("mixed_bfloat16" if cell.precision == MIXED else self._dtype)
         self.mode = cell.framework_mode
         self._traces, self._times = 0, TraceTimes()
         source = load_source(task)
-        with tf.device(self._device):
+        with tf.device(self.device):
             self.model: Any = source.build_model()
         self._fill()
         self.loss_of = source.loss
@@ -146,11 +146,6 @@ class KerasProgram(ModelProgram):
         return loss, [tf.convert_to_tensor(part) for part in tape.gradient(loss, self.variables)]
 
     @property
-    def on_gpu(self) -> bool:
-        """Return whether it computes there, after a call has returned."""
-        return self._device != _device("cpu")
-
-    @property
     def variables(self) -> list[Any]:
         """The model's variables, layer by layer in the order of theta."""
         return [variable.value for variable in self.weight_variables]
@@ -159,7 +154,7 @@ class KerasProgram(ModelProgram):
         if inputs.ndim == 4:
             inputs = inputs.transpose(0, 2, 3, 1)
         dtype = "int32" if inputs.dtype.kind == "i" else self._dtype
-        with tf.device(self._device):
+        with tf.device(self.device):
             return Batch(tf.constant(inputs, dtype=dtype), tf.constant(labels, dtype="int32"))
 
     def solve(self, inputs: Batch) -> tf.Tensor:
@@ -187,6 +182,12 @@ class KerasProgram(ModelProgram):
     def trainer(self, training: Training) -> Trainer:
         return KerasTrainer(self, training)
 
+    def await_inputs(self, inputs: Any) -> None:
+        synchronise(self.device)
+
+    def peak_device_bytes(self) -> int | None:
+        return peak_bytes(self.device)
+
     def trace_count(self) -> int:
         return self._traces
 
@@ -197,7 +198,7 @@ class KerasProgram(ModelProgram):
         return {
             "tensorflow": tf.__version__,
             "keras": keras.__version__,
-            "tensorflow_device": self._device,
+            "tensorflow_device": self.device,
             "threads_tensorflow": str(tf.config.threading.get_intra_op_parallelism_threads()),
         }
 
@@ -232,8 +233,7 @@ class KerasTrainer(ModelTrainer):
     def synchronise(self, output: tf.Tensor) -> None:
         """On the CPU the function returns when its variables are updated; the optimiser may still run on a GPU."""
         output.numpy()
-        if self._run.on_gpu:
-            tf.test.experimental.sync_devices()
+        synchronise(self._run.device)
 
     def read_loss(self, output: tf.Tensor) -> float:
         return float(output)
@@ -243,15 +243,6 @@ class KerasTrainer(ModelTrainer):
 
     def theta(self) -> FloatArray:
         return self._run.flat(variable.numpy() for variable in self._run.variables)
-
-
-def _device(name: str) -> str:
-    if name == "gpu":
-        if not tf.config.list_physical_devices("GPU"):
-            reason = 'TensorFlow sees no GPU here; for NVIDIA: pip install "tensorflow[and-cuda]"'
-            raise SolverFailure(Outcome.UNSUPPORTED, reason)
-        return "/GPU:0"
-    return "/CPU:0"
 
 
 def build(task: Task) -> KerasProgram:

@@ -66,6 +66,7 @@ ADAPTER = Adapter(
     script="sciml_bench.adapters.tensorflow.script:script_of",
     methods=(BDF, DORMAND_PRINCE, RK4),
     sensitivities=(BACKSOLVE, DISCRETE, FORWARD),
+    devices=("cpu", "gpu"),
     modes=("xla", "graph", UNROLLED),
     refusal=refusal,
     # TensorFlow's persistent cache of XLA programs. It does not report hits: no new file means a hit.

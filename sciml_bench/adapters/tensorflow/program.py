@@ -19,6 +19,7 @@ from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, T
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4, UNROLLED, forward, shares, solvers
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
+from sciml_bench.adapters.tensorflow.device import GPU, device_of, peak_bytes, synchronise
 from sciml_bench.adapters.tensorflow.solvers import RungeKutta4
 from sciml_bench.adapters.time_grid import Segment, fixed_steps, split
 from sciml_bench.record.outcome import Outcome, SolverFailure
@@ -88,6 +89,7 @@ class TensorFlowProgram(Program):
     def __init__(self, task: Task):
         tf.config.threading.set_intra_op_parallelism_threads(task.threads)
         tf.config.threading.set_inter_op_parallelism_threads(task.threads)
+        self._device = device_of(task.cell)
         self._numbers = numbers = task.numbers
         self._method = task.cell.method
         self._mode = task.cell.framework_mode
@@ -139,8 +141,12 @@ class TensorFlowProgram(Program):
         with solvers.typed(self._xla):
             return inputs.calls.gradient(inputs.values)
 
+    def await_inputs(self, inputs: Inputs) -> None:
+        synchronise(self._device)
+
     def synchronise(self, output: tf.Tensor) -> None:
-        output.numpy()
+        # Reading on a GPU would copy the solution to the host.
+        _ = synchronise(self._device) if self._device == GPU else output.numpy()
 
     def read_solution(self, output: tf.Tensor) -> Solution:
         values = output.numpy()
@@ -176,6 +182,9 @@ class TensorFlowProgram(Program):
             return ": a sensitivity left double precision, and TensorFlow Probability reports success"
         return ": TensorFlow Probability's adjoint solve backwards in time failed"
 
+    def peak_device_bytes(self) -> int | None:
+        return peak_bytes(self._device)
+
     def trace_count(self) -> int:
         return self._traces
 
@@ -186,6 +195,7 @@ class TensorFlowProgram(Program):
         return {
             "tensorflow": tf.__version__,
             "tensorflow-probability": tfp.__version__,
+            "tensorflow_device": self._device,
             "threads_intra_op": str(tf.config.threading.get_intra_op_parallelism_threads()),
             "threads_inter_op": str(tf.config.threading.get_inter_op_parallelism_threads()),
             **{name: sys.modules[name].__version__ for name in ("keras",) if name in sys.modules},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sciml_bench.adapters.base import NETWORK, Adapter, Cost, Recipe
 from sciml_bench.adapters.recipes import always, model_refusal
-from sciml_bench.record.task import CONVENTIONAL
+from sciml_bench.record.task import CONVENTIONAL, TF32
 
 # Capabilities of the adapter of PyTorch, without importing it.
 
@@ -18,7 +18,7 @@ ADAPTER = Adapter(
     methods=(NETWORK,),
     sensitivities=("reverse",),
     modes=("eager", "compiled"),
-    precisions=("float32", "float64", "bfloat16"),
+    precisions=("float32", "float64", "bfloat16", TF32),
     devices=("cpu", "gpu"),
     recipes=always(Recipe("network", "reverse", "eager"), Recipe("network", "reverse", "compiled")),
     refusal=model_refusal,

@@ -13,8 +13,8 @@ from sciml_bench.adapters.base import FloatArray, Trainer
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
 from sciml_bench.adapters.torch.compiler import CompiledProgram, compiled_model
+from sciml_bench.adapters.torch.device import OnDevice, device_of, versions
 from sciml_bench.adapters.torch.optimisers import optimiser_of
-from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Task, Training
 
 
@@ -32,7 +32,7 @@ class Differentiated(NamedTuple):
     gradient: tuple[Tensor, ...]
 
 
-class TorchProgram(CompiledProgram, ModelProgram):
+class TorchProgram(OnDevice, CompiledProgram, ModelProgram):
     """The model under ``torch.inference_mode`` for its output, and with ``backward`` for the gradient.
 
     In bfloat16 the weights stay in single precision and ``torch.autocast`` chooses the operations.
@@ -42,7 +42,7 @@ class TorchProgram(CompiledProgram, ModelProgram):
         super().__init__(task)
         torch.set_num_threads(task.threads)
         cell = task.cell
-        self.device = _device(cell.device)
+        self.device = device_of(cell)
         self.dtype = torch.float64 if cell.precision == "float64" else torch.float32
         self._mixed = cell.precision == MIXED
         source = load_source(task)
@@ -83,11 +83,6 @@ class TorchProgram(CompiledProgram, ModelProgram):
         """The context that chooses operations of mixed precision."""
         return torch.autocast(self.device.type, dtype=torch.bfloat16) if self._mixed else nullcontext()
 
-    def synchronise(self, output: Any) -> None:
-        """On the CPU PyTorch computes before it returns."""
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()
-
     def outputs(self, output: Tensor) -> np.ndarray:
         return output.to("cpu", torch.float64).numpy()
 
@@ -101,7 +96,7 @@ class TorchProgram(CompiledProgram, ModelProgram):
     def versions(self) -> dict[str, str]:
         return {
             "torch": torch.__version__,
-            "torch_device": torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu",
+            **versions(self.device),
             "torch_deterministic": str(torch.are_deterministic_algorithms_enabled()),
             "threads_torch": str(torch.get_num_threads()),
         }
@@ -134,15 +129,6 @@ class TorchTrainer(ModelTrainer):
     def theta(self) -> FloatArray:
         parameters = torch.nn.utils.parameters_to_vector(self._run.model.parameters())
         return parameters.detach().to("cpu", torch.float64).numpy()
-
-
-def _device(name: str) -> torch.device:
-    if name == "gpu":
-        if not torch.cuda.is_available():
-            reason = "PyTorch sees no GPU here; its CUDA build and a driver are needed (https://pytorch.org)"
-            raise SolverFailure(Outcome.UNSUPPORTED, reason)
-        return torch.device("cuda")
-    return torch.device("cpu")
 
 
 def build(task: Task) -> TorchProgram:

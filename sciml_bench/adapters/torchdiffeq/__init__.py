@@ -122,6 +122,7 @@ ADAPTER = Adapter(
     sensitivities=("discrete", "backsolve", SEMINORM),
     modes=("eager", "compiled"),
     precisions=("float64", "float32"),
+    devices=("cpu", "gpu"),
     recipes=recipes,
     refusal=_refusal,
     cached_modes=("compiled",),

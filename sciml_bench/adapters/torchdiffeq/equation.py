@@ -123,7 +123,7 @@ def equation(rhs: RightHandSide, calls: Calls, segment: Segment, counts_steps: b
 
 def depends_on_time(rhs: RightHandSide, t0: float, y0: Tensor, arguments: tuple[Any, ...]) -> bool:
     """Return whether the right-hand side uses ``t``, other than in comparisons."""
-    t = torch.tensor(t0, dtype=y0.dtype, requires_grad=True)
+    t = torch.tensor(t0, dtype=y0.dtype, device=y0.device, requires_grad=True)
     with torch.enable_grad():
         value = rhs(t, y0.detach(), *arguments).sum()
     return value.requires_grad and torch.autograd.grad(value, t, allow_unused=True)[0] is not None

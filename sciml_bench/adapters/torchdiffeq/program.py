@@ -14,6 +14,7 @@ from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, FloatArray, Gradient
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.time_grid import fixed_steps, refuse_too_many, split
 from sciml_bench.adapters.torch.compiler import CompiledProgram, compiled_right_hand_side
+from sciml_bench.adapters.torch.device import OnDevice, device_of, versions
 from sciml_bench.adapters.torch.optimisers import optimiser_of
 from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM, not_released
 from sciml_bench.adapters.torchdiffeq import solver as grid
@@ -28,19 +29,19 @@ from sciml_bench.record.task import LANDING, Point, Task, Training
 
 
 class TorchdiffeqTrainer(Trainer):
-    """``backward`` solves, gives every leaf its ``grad``, and returns the loss and gradient that ``read`` checks."""
+    """``backward`` solves, gives every leaf its ``grad``, and returns what the program reads and checks."""
 
     def __init__(
         self,
         training: Training,
         leaves: Sequence[Tensor],
         backward: Callable[[], Any],
-        read: Callable[[Any], Gradient],
+        program: TorchdiffeqProgram,
     ):
         self._leaves = leaves
         self._optimiser = optimiser_of(training, leaves)
         self._backward = backward
-        self._read = read
+        self._run = program
 
     def step(self) -> Any:
         self._optimiser.zero_grad()
@@ -49,13 +50,13 @@ class TorchdiffeqTrainer(Trainer):
         return output
 
     def synchronise(self, output: Any) -> None:
-        """Nothing to wait for: PyTorch computes on the CPU before it returns."""
+        self._run.synchronise(output)
 
     def read_loss(self, output: Any) -> float:
-        return self._read(output).loss
+        return self._run.read_gradient(output).loss
 
     def theta(self) -> FloatArray:
-        return torch.nn.utils.parameters_to_vector(self._leaves).detach().double().numpy()
+        return torch.nn.utils.parameters_to_vector(self._leaves).detach().to("cpu", torch.float64).numpy()
 
 
 class Inputs(NamedTuple):
@@ -92,13 +93,14 @@ class Differentiated(NamedTuple):
     counts: dict[str, float]
 
 
-class TorchdiffeqProgram(CompiledProgram):
+class TorchdiffeqProgram(OnDevice, CompiledProgram):
     """``odeint`` for the solution; for the gradient ``odeint`` (discrete) or ``odeint_adjoint`` (backsolve)."""
 
     def __init__(self, task: Task):
         torch.set_num_threads(task.threads)
         cell, numbers = task.cell, task.numbers
         self._numbers, self._cell = numbers, cell
+        self.device = device_of(cell)
         self._dtype = torch.float32 if cell.precision == "float32" else torch.float64
         self._source = load_source(task)
         self._cast_constants()
@@ -106,9 +108,12 @@ class TorchdiffeqProgram(CompiledProgram):
         self._compiled = cell.framework_mode == "compiled"
         self._segments = split(numbers, np.float32 if cell.precision == "float32" else np.float64)
         # Times stay in double precision, as torchdiffeq keeps its own.
-        self._times = [torch.tensor([s.start, *s.times], dtype=torch.float64) for s in self._segments]
+        self._times = [
+            torch.tensor([s.start, *s.times], dtype=torch.float64, device=self.device) for s in self._segments
+        ]
         self._scale = self._tensor(numbers.atol_scale)
         self._p_scale = self._tensor(numbers.p_scale)
+        self._y0 = self._by_trajectory(self._tensor(numbers.y0))
         self._networks = getattr(self._source, "networks", tuple)
         # Values that depend on the parameters alone, if the right-hand side takes them: computed once a solve.
         self._prepared = getattr(self._source, "prepared", _as_it_is)
@@ -127,7 +132,7 @@ class TorchdiffeqProgram(CompiledProgram):
         leaf = self._tensor(theta)
         if numbers.wrt == "parameters":
             arguments = self._arguments(leaf)
-            leaves, y0 = arguments.leaves, self._by_trajectory(self._tensor(numbers.y0))
+            leaves, y0 = arguments.leaves, self._y0
         else:
             arguments, y0 = Arguments(self._tensor(numbers.p)), leaf.requires_grad_()
             leaves = (y0,)
@@ -163,11 +168,8 @@ class TorchdiffeqProgram(CompiledProgram):
             counts[BACKWARD_EVALUATIONS] = float(inputs.calls.evaluations - forward)
         return Differentiated(loss.detach(), gradient, counts)
 
-    def synchronise(self, output: Any) -> None:
-        """Nothing to wait for: PyTorch computes on the CPU before it returns."""
-
     def read_solution(self, output: Solved) -> Solution:
-        ys = output.ys.flatten(1).numpy()
+        ys = output.ys.flatten(1).cpu().numpy()
         if not np.all(np.isfinite(ys)):
             raise SolverFailure(Outcome.NONFINITE, "torchdiffeq reports success, but the solution is not finite")
         together = Trajectories.as_one_system(self._numbers.batch, output.counts.get("n_accepted"))
@@ -175,7 +177,7 @@ class TorchdiffeqProgram(CompiledProgram):
 
     def read_gradient(self, output: Differentiated) -> Gradient:
         loss = float(output.loss)
-        gradient = torch.cat([part.reshape(-1) for part in output.gradient]).numpy()
+        gradient = torch.cat([part.reshape(-1) for part in output.gradient]).cpu().numpy()
         if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
             raise SolverFailure(Outcome.NONFINITE, "torchdiffeq reports success, but the gradient is not finite")
         return Gradient(loss, gradient, output.counts)
@@ -191,13 +193,14 @@ class TorchdiffeqProgram(CompiledProgram):
             gradient = tuple(leaf.grad for leaf in inputs.leaves if leaf.grad is not None)
             return Differentiated(loss.detach(), gradient, self._counts(inputs.calls))
 
-        return TorchdiffeqTrainer(training, inputs.leaves, backward, self.read_gradient)
+        return TorchdiffeqTrainer(training, inputs.leaves, backward, self)
 
     def versions(self) -> dict[str, str]:
         return {
             "torch": torch.__version__,
             "torchdiffeq": torchdiffeq.__version__,
             "torch_threads": str(torch.get_num_threads()),
+            **versions(self.device),
         }
 
     def _by_trajectory(self, values: Tensor) -> Tensor:
@@ -259,7 +262,7 @@ class TorchdiffeqProgram(CompiledProgram):
         """The parameters as leaves: the named ones in one tensor, the weights of networks in their modules."""
         start = len(p) - self._numbers.n_weights
         named = torch.nn.Parameter(p[:start].clone())
-        networks = tuple(network.to(self._dtype) for network in self._networks())
+        networks = tuple(network.to(self.device, self._dtype) for network in self._networks())
         for network in networks:
             end = start + sum(weight.numel() for weight in network.parameters())
             torch.nn.utils.vector_to_parameters(p[start:end].clone(), network.parameters())
@@ -277,7 +280,7 @@ class TorchdiffeqProgram(CompiledProgram):
         scales = dict(zip(map(id, arguments.leaves), torch.split(self._p_scale, sizes), strict=False)) if sizes else {}
         of_parameters = [point.atol / scales[id(leaf)] for leaf in parameters]
         atol = (point.atol, point.atol * self._scale, point.atol / self._scale, *of_parameters)
-        as_tensors = tuple(torch.as_tensor(tolerance, dtype=self._dtype).reshape(-1) for tolerance in atol)
+        as_tensors = tuple(self._as_tensor(tolerance).reshape(-1) for tolerance in atol)
         options = {"adjoint_options": {"norm": "seminorm"}} if self._cell.sensitivity == SEMINORM else {}
         return {"adjoint_params": parameters, "adjoint_atol": as_tensors, **options}
 
@@ -287,9 +290,9 @@ class TorchdiffeqProgram(CompiledProgram):
             reason = not_released(name) or f"the installed torchdiffeq has no method '{name}'"
             raise SolverFailure(Outcome.UNSUPPORTED, reason)
         found = tableau.inconsistency(name)
-        y0 = self._by_trajectory(self._tensor(self._numbers.y0))
         arguments = self._taken(self._arguments(self._tensor(self._numbers.p)))
-        if found and (self._numbers.breakpoints or depends_on_time(self._source.rhs, self._numbers.t0, y0, arguments)):
+        t0, y0 = self._numbers.t0, self._y0
+        if found and (self._numbers.breakpoints or depends_on_time(self._source.rhs, t0, y0, arguments)):
             raise SolverFailure(
                 Outcome.UNSUPPORTED,
                 f"the nodes of torchdiffeq's '{name}' miss the sums of its coefficients by {found:.3g}: it is wrong "
@@ -297,16 +300,19 @@ class TorchdiffeqProgram(CompiledProgram):
             )
 
     def _cast_constants(self) -> None:
-        """Arrays of the emitted module are double; a single-precision cell computes with single-precision ones."""
+        """Arrays of the emitted module are double and on the CPU; the cell computes in its precision, on its device."""
         for name, value in list(vars(self._source).items()):
             if isinstance(value, Tensor):
                 setattr(self._source, name, self._cast(value))
 
     def _cast(self, value: Tensor) -> Tensor:
-        return value.to(self._dtype) if value.is_floating_point() else value
+        return value.to(self.device, self._dtype if value.is_floating_point() else value.dtype)
 
     def _tensor(self, values: Any) -> Tensor:
-        return torch.tensor(np.asarray(values), dtype=self._dtype)
+        return torch.tensor(np.asarray(values), dtype=self._dtype, device=self.device)
+
+    def _as_tensor(self, value: Any) -> Tensor:
+        return torch.as_tensor(value, dtype=self._dtype, device=self.device)
 
 
 def _as_it_is(p: Tensor) -> Tensor:

@@ -77,7 +77,7 @@ def _grid_constructor(n_steps: int, span: float) -> Callable[[Any, Tensor, Tenso
         times = tuple(t.tolist())
         if times not in grids:
             counts = steps_between(times, n_steps / span)
-            grids[times] = torch.tensor(grid(times, counts), dtype=t.dtype)
+            grids[times] = torch.tensor(grid(times, counts), dtype=t.dtype, device=t.device)
         return grids[times]
 
     return construct

@@ -37,6 +37,7 @@ ADAPTER = Adapter(
     ),
     sensitivities=("discrete",),
     modes=("eager",),
+    devices=("cpu", "gpu"),
     recipes=always(Recipe("tsit5", "discrete", "eager"), Recipe("dopri5", "discrete", "eager")),
     refusal=refusal,
     cost=Cost(startup_s=3.0, call_s=0.2),

@@ -10,9 +10,10 @@ import torch
 import torchode
 from torch import Tensor
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.base import FloatArray, Gradient, Solution
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.time_grid import Segment, split
+from sciml_bench.adapters.torch.device import OnDevice, device_of, versions
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task
@@ -61,29 +62,34 @@ class Differentiated(NamedTuple):
     solved: Solved
 
 
-class TorchodeProgram(Program):
+class TorchodeProgram(OnDevice):
     """``AutoDiffAdjoint.solve``; the gradient is taken through its steps, their sizes included, as by default."""
 
     def __init__(self, task: Task):
         torch.set_num_threads(task.threads)
         self._numbers = numbers = task.numbers
+        self.device = device_of(task.cell)
         self._source = load_source(task)
+        for name, value in list(vars(self._source).items()):
+            if isinstance(value, Tensor):
+                setattr(self._source, name, value.to(self.device))
         # Values that depend on the parameters alone, if the right-hand side takes them: computed once a solve.
         self._prepared: Callable[[Tensor], Any] = getattr(self._source, "prepared", _as_it_is)
         self._method = METHODS[task.cell.method]
         self._segments = split(numbers)
-        self._scale = self._by_trajectory(_tensor(numbers.atol_scale))
-        self._times = [_tensor(segment.times).expand(numbers.batch, -1).contiguous() for segment in self._segments]
+        self._scale = self._by_trajectory(self._tensor(numbers.atol_scale))
+        self._y0 = self._by_trajectory(self._tensor(numbers.y0))
+        self._times = [self._tensor(segment.times).expand(numbers.batch, -1).contiguous() for segment in self._segments]
         if numbers.batch > 1:
             self._refuse_times_of_vectors()
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
-        numbers, leaf = self._numbers, _tensor(theta).requires_grad_()
+        numbers, leaf = self._numbers, self._tensor(theta).requires_grad_()
         parameters = numbers.wrt == "parameters"
         return Inputs(
             leaf=leaf,
-            p=leaf if parameters else _tensor(numbers.p),
-            y0=self._by_trajectory(_tensor(numbers.y0) if parameters else leaf),
+            p=leaf if parameters else self._tensor(numbers.p),
+            y0=self._y0 if parameters else self._by_trajectory(leaf),
             solvers=tuple(self._solver(segment, point) for segment in self._segments),
         )
 
@@ -99,19 +105,16 @@ class TorchodeProgram(Program):
         (gradient,) = torch.autograd.grad(loss, [inputs.leaf], materialize_grads=True)
         return Differentiated(loss.detach(), gradient, solved)
 
-    def synchronise(self, output: Any) -> None:
-        """Nothing to wait for: PyTorch computes on the CPU before it returns."""
-
     def read_solution(self, output: Solved) -> Solution:
         self._check(output)
-        ys = output.ys.flatten(1).numpy()
+        ys = output.ys.flatten(1).cpu().numpy()
         if not np.all(np.isfinite(ys)):
             raise SolverFailure(Outcome.NONFINITE, "torchode reports success, but the solution is not finite")
         return Solution(ys, _statistics(output), _trajectories(output))
 
     def read_gradient(self, output: Differentiated) -> Gradient:
         self._check(output.solved)
-        loss, gradient = float(output.loss), output.gradient.numpy()
+        loss, gradient = float(output.loss), output.gradient.cpu().numpy()
         if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
             raise SolverFailure(Outcome.NONFINITE, "torchode reports success, but the gradient is not finite")
         return Gradient(loss, gradient, _statistics(output.solved))
@@ -121,7 +124,11 @@ class TorchodeProgram(Program):
             "torch": torch.__version__,
             "torchode": torchode.__version__,
             "torch_threads": str(torch.get_num_threads()),
+            **versions(self.device),
         }
+
+    def _tensor(self, values: Any) -> Tensor:
+        return torch.tensor(np.asarray(values), dtype=torch.float64, device=self.device)
 
     def _by_trajectory(self, values: Tensor) -> Tensor:
         return values.reshape(self._numbers.batch, -1)
@@ -149,9 +156,11 @@ class TorchodeProgram(Program):
     def _integrate(self, inputs: Inputs) -> Solved:
         batch, y, saved = self._numbers.batch, inputs.y0, []
         arguments = self._prepared(inputs.p)
-        status, *counts = (torch.zeros(batch, dtype=torch.long) for _ in range(4))
+        status = torch.zeros(batch, dtype=torch.long, device=self.device)
+        # The library keeps some counts on the processor, and a number adds to tensors anywhere.
+        counts: list[Any] = [0, 0, 0]
         for segment, times, solver in zip(self._segments, self._times, inputs.solvers, strict=True):
-            start, end = (torch.full((batch,), t, dtype=torch.float64) for t in (segment.start, segment.end))
+            start, end = (y.new_full((batch,), t) for t in (segment.start, segment.end))
             found = solver.solve(PROBLEM(y, start, end, times), args=arguments)
             here = (found.stats[name] for name in ("n_steps", "n_accepted", "n_f_evals"))
             counts = [before + new for before, new in zip(counts, here, strict=True)]
@@ -171,8 +180,8 @@ class TorchodeProgram(Program):
 
     def _refuse_times_of_vectors(self) -> None:
         """Each trajectory has its own time; emitted sources of vector states take one time for all."""
-        t = torch.arange(1.0, 1.0 + self._numbers.batch, dtype=torch.float64)
-        y0, p = self._by_trajectory(_tensor(self._numbers.y0)), self._prepared(_tensor(self._numbers.p))
+        t = torch.arange(1.0, 1.0 + self._numbers.batch, dtype=torch.float64, device=self.device)
+        y0, p = self._y0, self._prepared(self._tensor(self._numbers.p))
         rhs, last = self._source.rhs, self._numbers.batch - 1
         try:
             found = rhs(t, y0, p)
@@ -204,12 +213,8 @@ def _trajectories(solved: Solved) -> Trajectories | None:
     if len(solved.n_steps) == 1:
         return None
     statuses = solved.status.tolist()
-    failed = tuple((index, _OUTCOMES[status]) for index, status in enumerate(statuses) if status)
-    return Trajectories(len(statuses), False, tuple(solved.n_steps.tolist()), failed)
-
-
-def _tensor(values: Any) -> Tensor:
-    return torch.tensor(np.asarray(values), dtype=torch.float64)
+    failed = ((index, _OUTCOMES[status]) for index, status in enumerate(statuses) if status)
+    return Trajectories.each(solved.n_steps.tolist(), failed)
 
 
 def _as_it_is(p: Tensor) -> Tensor:

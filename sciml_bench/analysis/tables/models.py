@@ -144,7 +144,8 @@ def _held_out(row: ModelRow) -> Entry:
 
 
 def _names(cell: CellSummary) -> tuple[Entry, ...]:
-    return Entry(cell.cell.adapter), Entry(cell.cell.mode)
+    of = cell.cell
+    return Entry(of.adapter), Entry(of.mode if of.device == "cpu" else f"{of.mode} {of.device}")
 
 
 def _rate(per_s: float | None) -> str:
