@@ -3,6 +3,7 @@
 # make fast    run the tests that import no framework
 # make check   linters, spelling and types
 # make docs    the documentation as a site, in build/docs
+# make gpu     on a machine with an NVIDIA GPU: its tests, checks and measurements, into results/gpu
 # make release build the package, after all checks
 # Each makes what it needs in .venv first; nothing is installed twice.
 
@@ -13,10 +14,10 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.t
 STIFF ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help stiff test fast check docs release clean
+.PHONY: help stiff test fast check docs gpu release clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -7
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -8
 
 stiff: $(VENV)/.frameworks
 	$(BIN)/sciml-bench stiff $(STIFF)
@@ -34,6 +35,14 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+# JAX's and TensorFlow's packages for CUDA are their own; PyTorch's usual one for Linux has it.
+$(VENV)/.gpu: $(VENV)/.dev
+	$(PIP) -e ".[torch,jax,tensorflow,torchode,gpu]" "jax[cuda12]" "tensorflow[and-cuda]"
+	@touch $@
+
+gpu: $(VENV)/.gpu
+	$(BIN)/python benchmarks/on_gpu.py
 
 docs: $(VENV)/.dev
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs

@@ -367,6 +367,10 @@ class Program(ABC):
         """The largest memory on a device that the framework has held in arrays; ``None`` on a CPU, or unreported."""
         return None
 
+    def working_device_bytes(self, call: Callable[[], object]) -> int | None:
+        """Run a call and return the most that it held in arrays on a device; ``None``, without a call, if unknown."""
+        return None
+
     def trace_count(self) -> int:
         """Return the number of traces or compilations of the right-hand side; 0 for eager programs."""
         return 0

@@ -7,7 +7,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from sciml_bench.analysis import quantities
+from sciml_bench.analysis import devices, quantities
 from sciml_bench.analysis.answer import cheapest, count_text, more
 from sciml_bench.analysis.break_even import Best, Choice, Overtaking
 from sciml_bench.analysis.comparable import disturbed
@@ -116,7 +116,8 @@ def doubts(summary: RunSummary) -> Iterator[str]:
     unsteady = sum(point.unsteady for point in points)
     scores = list(scoring(summary))
     energy = any(point.solve.joules is not None or point.gradient.joules is not None for point in points)
-    if noisy or unsteady or scores or energy:
+    moved = list(devices.sentences(summary))
+    if noisy or unsteady or scores or energy or moved:
         yield ""
     if energy:
         yield ONE_BY_ONE
@@ -129,6 +130,7 @@ def doubts(summary: RunSummary) -> Iterator[str]:
         yield f"measured again after a disturbance: {again} of {len(processes)} processes; the second attempt counts"
     if unsteady:
         yield f"never settled: {unsteady} of {len(points)} points; all their calls count"
+    yield from moved
     yield from scores
 
 

@@ -149,11 +149,11 @@ def _text(document: Document, entry: dict[str, Any], name: str, key: str) -> str
 
 
 QUANTITIES = (
-    "solve", "gradient", "first_solve", "first_gradient", "training_step", "training", "steps", "evaluations",
+    "solve", "gradient", "step", "first_solve", "first_gradient", "training_step", "training", "steps", "evaluations",
     "backward_evaluations",
 )  # fmt: skip
-"""The quantities of claims; the last three are counts, which no hardware changes: of a solve, and of the backward
-solve of a gradient.
+"""The quantities of claims. ``step`` is the time of a solve for each accepted step; the last three are counts, which no
+hardware changes: of a solve, and of the backward solve of a gradient.
 """
 
 LATER = {"first_solve": "solve", "first_gradient": "gradient"}
@@ -175,7 +175,7 @@ or a statement on which no single problem can rule, such as a figure over severa
 FACTOR = 1.5
 """A measured ratio within this factor of the claimed one confirms it, unless the file states another."""
 
-_OF_SOLVES = ("solve", "first_solve", "steps", "evaluations")
+_OF_SOLVES = ("solve", "step", "first_solve", "steps", "evaluations")
 
 SIDES = ("fast", "slow")
 
@@ -260,6 +260,7 @@ class Side:
     note: str = ""
     stands_for: str = ""
     saving: str = DEFAULT_SAVING
+    device: str = "cpu"
 
     @property
     def tolerances(self) -> Point:
@@ -275,7 +276,7 @@ class Side:
     @property
     def words(self) -> str:
         """In one line."""
-        unusual = [word for word in (self.precision, self.saving) if word not in USUAL]
+        unusual = [word for word in (self.precision, self.device, self.saving) if word not in USUAL]
         return " ".join([self.adapter, self.method, self.sensitivity, self.mode, *unusual])
 
     def name(self, calls: tuple[str, ...]) -> str:

@@ -57,7 +57,7 @@ def _cells(claims: Iterable[Claim]) -> set[tuple[str, ...]]:
 
 
 def _cell(side: Side) -> tuple[str, ...]:
-    return side.adapter, side.method, side.sensitivity, side.mode, side.precision, side.saving
+    return side.adapter, side.method, side.sensitivity, side.mode, side.precision, side.device, side.saving
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]

@@ -189,10 +189,16 @@ def _value(quantity: str) -> Value:
         return lambda point: _count(point.solve, key)
     times: dict[str, Value] = {
         "solve": lambda point: point.solve.seconds,
+        "step": _per_step,
         "first_solve": lambda point: point.solve.first_s,
         "first_gradient": lambda point: point.gradient.first_s,
     }
     return times.get(quantity, lambda point: point.gradient.seconds)
+
+
+def _per_step(point: PointSummary) -> float | None:
+    steps = _count(point.solve, _COUNT_KEYS["steps"])
+    return point.solve.seconds / steps if steps and point.solve.seconds is not None else None
 
 
 def _count(half: HalfSummary, key: str) -> float | None:

@@ -158,6 +158,7 @@ def words_of(claim: Claim, name: str) -> Words:
 _QUANTITY = {
     "solve": ("long", "a solve"),
     "gradient": ("long", "a gradient"),
+    "step": ("long", "a step"),
     "first_solve": ("long", "the first solve"),
     "first_gradient": ("long", "the first gradient"),
     "training_step": ("long", "a training step"),

@@ -47,7 +47,9 @@ FIGURE_KEYS = (
 SOURCE_KEYS = ("citation", "url", "version", "read")
 NEEDS_KEYS = ("minutes", "memory_gib", "device", "missing")
 SETTING_KEYS = ("problem", "set", "note", "notes")
-SIDE_KEYS = ("adapter", "method", "sensitivity", "mode", "precision", "saving", "rtol", "atol", "note", "stands_for")
+SIDE_KEYS = (
+    "adapter", "method", "sensitivity", "mode", "precision", "device", "saving", "rtol", "atol", "note", "stands_for",
+)  # fmt: skip
 DRIFT_KEYS = ("where", "quotes", "source_says")
 DEVICES = ("cpu", "cuda")
 AGAINST = "later"
@@ -237,9 +239,10 @@ def _side(document: Document, setting: Mapping[str, Any], table: str, name: str)
             raise document.error(f"'{key}' must lie between 0 and 1.", place, key)
     precision = document.string(data, "precision", place, "float64")
     saving = document.string(data, "saving", place, DEFAULT_SAVING)
+    device = document.string(data, "device", place, "cpu")
     note = document.string(data, "note", place, "")
     stands_for = document.string(data, "stands_for", place, "")
-    return Side(adapter, method, sensitivity, mode, precision, rtol, atol, note, stands_for, saving)
+    return Side(adapter, method, sensitivity, mode, precision, rtol, atol, note, stands_for, saving, device)
 
 
 def _check_side(document: Document, side: Side, place: str) -> None:
@@ -252,6 +255,7 @@ def _check_side(document: Document, side: Side, place: str) -> None:
         "sensitivity": adapter.sensitivities,
         "mode": adapter.cell_modes,
         "precision": adapter.precisions,
+        "device": adapter.devices,
         "saving": tuple(dict.fromkeys(saving for method in adapter.methods for saving in method.savings)),
     }
     for key, names in known.items():

@@ -15,6 +15,7 @@ from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import missing
 from sciml_bench.claims.claim import LATER, Claim, Side, Workload
 from sciml_bench.errors import ProblemError
+from sciml_bench.host.nvidia import is_present
 from sciml_bench.measure.steady import FEWEST_SAMPLES
 from sciml_bench.models.load import load_declared
 from sciml_bench.plan.profiles import Profile, profile_named
@@ -210,6 +211,8 @@ def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> s
         return "it needs a GPU, which --cpu leaves out"
     if claim.published is None and claim.fair is None:
         return claim.needs.missing
+    if claim.needs.device != "cpu" and not is_present():
+        return "it needs an NVIDIA GPU, and this machine shows none"
     memory_gib = psutil.virtual_memory().total / 2**30
     if claim.needs.memory_gib > memory_gib:
         return f"it needs {claim.needs.memory_gib:g} GiB of memory, and this machine has {memory_gib:.1f}"
@@ -288,4 +291,5 @@ def _loosest_first(points: Sequence[Point]) -> tuple[Point, ...]:
 
 
 def _cell(problem: str, side: Side) -> Cell:
-    return Cell(problem, side.adapter, side.method, side.sensitivity, side.mode, side.precision, saving=side.saving)
+    axes = (side.adapter, side.method, side.sensitivity, side.mode, side.precision, side.device, side.saving)
+    return Cell(problem, *axes)

@@ -66,7 +66,7 @@ class CellRun:
         task_json = task.to_json()
         arguments = [f"{limits.timeout_s:g}", *([] if slice_s is None else [f"{slice_s:g}"])]
         with pinned(task.threads) as self._cpus:
-            self._before = state_now(self._cpus, self._gpu)
+            self._before = state_now(self._cpus, self._gpu, frozenset(partners()))
             self._counters = Counters.now(self._cpus, partners())
             self._started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
             self._start_ns = time.perf_counter_ns()
@@ -117,7 +117,8 @@ class CellRun:
         during = self._counters.until(Counters.now(self._cpus, self._partners()))
         if self._device is not None:
             during["gpu_throttle_reasons"] = sorted(self._device.throttle_reasons)
-        return {"before": self._before, "after": state_now(self._cpus, self._gpu), "during": during}
+        state = state_now(self._cpus, self._gpu, {*self._partners(), *self.pids})
+        return {"before": self._before, "after": state, "during": during}
 
 
 def first_calls(task: Task) -> Task:

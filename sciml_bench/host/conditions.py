@@ -22,10 +22,11 @@ _CPUINFO = Path("/proc/cpuinfo")
 _CPU_SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "acpitz")
 
 
-def state_now(cpus: Collection[int], gpu: Gpu | None = None) -> Conditions:
+def state_now(cpus: Collection[int], gpu: Gpu | None = None, pids: Collection[int] = ()) -> Conditions:
     """Load, clock, throttling and temperature now; ``cpus`` are the worker's.
 
-    Numbers that this machine does not show are ``None``. With a GPU its state is included.
+    Numbers that this machine does not show are ``None``. With a GPU its state is included; ``pids`` are the worker and
+    its partners, which wait for their turn with their memory on the device and disturb nobody.
     """
     temperature_c, limit_c = _temperature()
     state: Conditions = {
@@ -35,7 +36,7 @@ def state_now(cpus: Collection[int], gpu: Gpu | None = None) -> Conditions:
         "temperature_c": temperature_c,
         "temperature_limit_c": limit_c,
     }
-    return state if gpu is None else state | {"gpus": [gpu.state()]}
+    return state if gpu is None else state | {"gpus": [gpu.state(pids)]}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import importlib
 import os
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 # Reasons for lower clocks that disturb a measurement. The others are an idle device and clocks that somebody set.
@@ -17,6 +18,9 @@ _SLOWED_BY = (
     "SwThermalSlowdown",
     "SyncBoost",
 )
+
+
+_DRIVER = Path("/proc/driver/nvidia/gpus")
 
 
 def uses_nvidia(device: str) -> bool:
@@ -36,6 +40,11 @@ def library() -> Any | None:
         return nvml if nvml.nvmlDeviceGetCount() else None
     except nvml.NVMLError:
         return None
+
+
+def is_present() -> bool:
+    """Return whether the driver or NVML shows a device; imports no framework."""
+    return any(_DRIVER.glob("*/information")) or library() is not None
 
 
 class Gpu:

@@ -176,6 +176,7 @@ class CellMeasurer:
         self._inputs = Inputs(task)
         self._scorer = scorer_of(task)
         self._invariants = Invariants(task) if task.invariants else None
+        self._on_host = task.cell.device == "cpu"
         self._succeeded: set[str] = set()
         self._unchecked = bool(gradient_check.unchecked_components(task))
         self._gradients: dict[int, FloatArray] = {}
@@ -310,7 +311,8 @@ class CellMeasurer:
             check_blocking(call, self._thetas(call, index, _BLOCKING), half.steady.samples, self._phases.clock)
             if not half.steady.truncated:
                 inputs = call.prepare(next(self._thetas(call, index, _MEMORY)))
-                half.working_bytes = working_bytes(lambda: call.synchronise(call.run(inputs)))
+                measured = working_bytes if self._on_host else self._program.working_device_bytes
+                half.working_bytes = measured(lambda: call.synchronise(call.run(inputs)))
                 self._measure_transfers(half, call, index)
         if half.outcome is None and half.unchecked:
             half.fail(Outcome.UNCHECKED, gradient_check.PHASE, "the reference has no gradient")
@@ -342,7 +344,7 @@ class CellMeasurer:
         self._turn_token.wait(position + 1)
 
     def _measure_transfers(self, half: HalfLog[Any], call: Call, index: int) -> None:
-        if self._task.cell.device == "cpu":
+        if self._on_host:
             return
         with self._phases.phase(f"transfer_{call.kind}", index):
             thetas, waits = self._thetas(call, index, _TRANSFER), self._program.await_inputs

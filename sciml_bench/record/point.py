@@ -89,7 +89,7 @@ class Half:
     ``None`` for a loop that is too short to judge. ``inside`` holds the framework's own times of each call behind a
     bridge (see ``adapters.base``), a list for each name; ``None`` for a framework that Python calls directly.
     ``statistics`` are the solver's own counts in the scored call, ``scores`` its errors. ``working_bytes`` is the peak
-    memory of one warm call beyond what the worker held before it, ``None`` if the system does not report it.
+    memory of one warm call beyond what the worker held before it, on a GPU the device's; ``None`` if it is not known.
     ``to_device_ns`` are times in which the inputs of a call reached a GPU, ``from_device_ns`` times in which its result
     was read from there; the steady samples contain neither.
     """

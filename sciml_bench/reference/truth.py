@@ -24,7 +24,7 @@ _GENEROUS = 10.0
 #: Limit of the double-precision solution that stands in where it would, in processor time.
 DOUBLE_S = 60.0
 #: Trajectories of a large batch that are solved and scored: the first ones, which a smaller batch has too.
-MOST_TRAJECTORIES = 64
+MOST_TRAJECTORIES = 16
 #: A computation is also given up at this multiple of what was announced, but not before what is affordable anyway.
 _MOST_OVER = 30.0
 #: A line of progress comes this often.

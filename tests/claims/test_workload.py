@@ -237,7 +237,7 @@ def test_first_targets_come_first():
 
 def test_what_stands_in_the_way_is_told(monkeypatch: pytest.MonkeyPatch):
     assert "--cpu" in obstacle(find("C10"), adapters(), cpu_only=True)
-    assert "GPUs" in obstacle(find("C10"), adapters(), cpu_only=False)
+    assert "CUDA.jl" in obstacle(find("C10"), adapters(), cpu_only=False)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     assert install_command("numbalsoda") in obstacle(find("C06-lorenz"), adapters(), cpu_only=True)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: object())

@@ -153,3 +153,14 @@ def test_gpu_is_told_with_the_machine_and_watched_while_it_works():
         watch.look({7})
     assert watch.peak_bytes == 300
     assert watch.throttle_reasons == {"HwThermalSlowdown"}
+
+
+def test_partners_on_the_same_gpu_are_no_company(monkeypatch: pytest.MonkeyPatch):
+    nvidia.library.cache_clear()
+    processes = [Process(pid=10, usedGpuMemory=3), Process(pid=11, usedGpuMemory=4)]
+    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml(name="H200", processes=processes))
+    gpu = Gpu.of("gpu", {})
+    nvidia.library.cache_clear()
+    assert state_now([0], gpu)["gpus"][0]["other_processes"] == 2
+    assert state_now([0], gpu, {10})["gpus"][0]["other_processes"] == 1
+    assert state_now([0], gpu, {10, 11})["gpus"][0]["other_processes"] == 0

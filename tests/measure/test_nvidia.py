@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from stubs.nvml import FakeNvml, Process
@@ -103,3 +104,16 @@ def test_energy_of_a_device_is_a_counter(monkeypatch: pytest.MonkeyPatch, tmp_pa
     ((counter,), reason) = energy_counters("cuda", tmp_path)
     nvml.answers["millijoules"] = 12_500
     assert (counter.name, counter.between(5.0, counter.read()), reason) == ("gpu", 7.5, "")
+
+
+def test_a_driver_or_nvml_shows_that_there_is_a_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(nvidia, "_DRIVER", tmp_path)
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    assert not nvidia.is_present()
+    (tmp_path / "0000:01:00.0").mkdir()
+    (tmp_path / "0000:01:00.0" / "information").touch()
+    assert nvidia.is_present()
+    nvidia.library.cache_clear()
+    monkeypatch.setattr(nvidia, "_DRIVER", tmp_path / "nothing")
+    use(monkeypatch, FakeNvml())
+    assert nvidia.is_present()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from sciml_bench.adapters.base import Program
@@ -20,8 +22,19 @@ class OnDevice(Program):
     def synchronise(self, output: object) -> None:
         synchronise(self.device)
 
+    _earlier_peak_bytes = 0
+
     def peak_device_bytes(self) -> int | None:
-        return torch.cuda.max_memory_allocated(self.device) if self.device.type == "cuda" else None
+        if self.device.type != "cuda":
+            return None
+        return max(self._earlier_peak_bytes, torch.cuda.max_memory_allocated(self.device))
+
+    def working_device_bytes(self, call: Callable[[], object]) -> int | None:
+        self._earlier_peak_bytes = self.peak_device_bytes() or 0
+        torch.cuda.reset_peak_memory_stats(self.device)
+        before = torch.cuda.memory_allocated(self.device)
+        call()
+        return torch.cuda.max_memory_allocated(self.device) - before
 
 
 def device_of(cell: Cell) -> torch.device:

@@ -69,7 +69,7 @@ def machine(environment: Mapping[str, Any]) -> str:
     if values.get("memory_gib"):
         parts.append(f"{values['memory_gib']} GiB memory")
     gpus = values.get("gpus") or []
-    names = [str(gpu.get("name", "unnamed")) for gpu in gpus if isinstance(gpu, Mapping)]
+    names = [str(gpu.get("model") or "unnamed") for gpu in gpus if isinstance(gpu, Mapping)]
     parts.append(f"GPU {', '.join(names)}" if names else "no GPU")
     governor = values.get("cpu.governor")
     parts.append(f"governor {governor}" if governor else "governor not shown")
