@@ -44,6 +44,11 @@ def main() -> int:
         for row in measure(options.frameworks[0], options):
             print(json.dumps(row), flush=True)
         return 0
+    from sciml_bench.host.nvidia import is_present
+
+    if options.device == "gpu" and not is_present():
+        print("skipped: this machine shows no NVIDIA GPU")
+        return 0
     print(f"{'framework':<12} {'problem':<16} {'call':<9} {'ours ms':>9} {'by hand ms':>11} {'ratio':>7}  interval")
     chosen = options.frameworks or FRAMEWORKS
     within = [adapter_tax.show(row) for name in chosen for row in rows_of(name, options)]

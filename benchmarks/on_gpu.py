@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
 _GRACE_S = 20.0
 """A run that is interrupted closes its files in this time."""
 
@@ -80,6 +81,13 @@ def main() -> int:
     found = stages(options.out, options.short)
     if unknown := set(options.only) - {stage.name for stage in found}:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(stage.name for stage in found)}")
+    from sciml_bench.host.nvidia import is_present, library
+
+    if not is_present():
+        print("skipped: this machine shows no NVIDIA GPU")
+        return 0
+    if library() is None:
+        print("nvidia-ml-py is missing, or NVML answers nothing: memory, clocks and energy will be unknown")
     ended = [(stage, *run(stage)) for stage in found if not options.only or stage.name in options.only]
     print()
     for stage, end, seconds in ended:
