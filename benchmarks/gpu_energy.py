@@ -11,6 +11,7 @@ the two differ by more than 5 %.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import threading
 import time
@@ -76,7 +77,10 @@ class Power:
         from sciml_bench.host.nvidia import library
 
         nvml: Any = library()
-        handle = nvml.nvmlDeviceGetHandleByIndex(0)
+        # As the meter, the first device that CUDA shows.
+        first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip() or "0"
+        of = nvml.nvmlDeviceGetHandleByIndex if first.isdigit() else nvml.nvmlDeviceGetHandleByUUID
+        handle = of(int(first) if first.isdigit() else first)
 
         def watts() -> float:
             (value,) = nvml.nvmlDeviceGetFieldValues(handle, [nvml.NVML_FI_DEV_POWER_INSTANT])

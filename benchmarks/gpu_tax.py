@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,8 @@ def main() -> int:
     parser.add_argument("--row-s", type=float, default=20.0, help="most seconds a row (default 20)")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.device == "cpu":
+        os.environ |= {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
     options.batch, options.clock = options.batch or [10_000, 100_000], "wall"
     if options.worker:
         for row in measure(options.frameworks[0], options):

@@ -47,7 +47,7 @@ def _compared(
     cell: Cell, there: Mapping[float, Mapping[str, float]], here: Mapping[float, Mapping[str, float]]
 ) -> Moved:
     other: list[tuple[float, str, float, float]] = []
-    common = [rtol for rtol in there if here.get(rtol) and there[rtol]]
+    common = [rtol for rtol in there if rtol in here]
     for rtol in common:
         for name, count in there[rtol].items():
             expected = here[rtol].get(name)
@@ -67,7 +67,8 @@ def _counts(cell: CellSummary) -> dict[float, dict[str, float]]:
                 for name, keys in COUNTS.items()
                 if (value := next((point.solve.counts[key] for key in keys if point.solve.counts.get(key)), None))
             }
-            found.setdefault(point.rtol, counts)
+            if counts:
+                found.setdefault(point.rtol, counts)
     return found
 
 

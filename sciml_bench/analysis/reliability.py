@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.analysis import quantities
@@ -70,11 +70,15 @@ def _of_cell(cell: CellSummary) -> Iterator[str]:
             points.setdefault(point.rtol, point)
     for rtol, point in sorted(points.items()):
         if point.trajectories is not None and (rtol == min(points) or point.trajectories.failed):
-            yield f"  {cell.cell.solver} at rtol {quantities.tolerance(rtol)}: {_told(point.trajectories)}"
+            told = _told(point.trajectories, point.solve.counts)
+            yield f"  {cell.cell.solver} at rtol {quantities.tolerance(rtol)}: {told}"
 
 
-def _told(of: Trajectories) -> str:
-    if not of.n_steps:
+def _told(of: Trajectories, counts: Mapping[str, float | None]) -> str:
+    known = [counts.get(name) for name in ("n_steps_least", "n_steps", "n_steps_mean")]
+    if not of.n_steps and None not in known:
+        steps = "own steps, {:.0f} to {:.0f}, mean {:.1f}".format(*known)
+    elif not of.n_steps:
         steps = "steps not counted"
     elif of.shared_steps:
         steps = f"{of.n_steps[0]} steps shared by all {of.size}"

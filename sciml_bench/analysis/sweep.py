@@ -294,6 +294,9 @@ def _working(cell: CellSummary, target: Target) -> Value:
     """Peak memory of one gradient at the tolerance."""
     points = {process.block: _point(process, target.rtol) for process in cell.processes}
     told = {b: p.gradient.working_bytes for b, p in points.items() if p and p.gradient.working_bytes is not None}
+    if told and not any(told.values()) and cell.cell.device != "cpu":
+        # Every gradient holds something there: the framework does not say how much.
+        told = {}
     if told and min(told.values()) < LEAST_TOLD_BYTES:
         return Value(None, BELOW)
     return _of_blocks(cell, {block: float(size) for block, size in told.items()}, "not known")

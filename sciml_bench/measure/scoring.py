@@ -29,11 +29,12 @@ def solve_scores(
     ``scd`` and ``mescd`` are taken at the last saved time and are ``None`` where the reference does not cover it;
     ``trajectory_error`` is the largest mixed error over the rows that the reference covers. A score that reaches the
     reference's own digits is capped there and ``below_reference`` is set. Components that the reference does not know
-    do not count.
+    do not count. ``scored_components`` counts the scored ones if these are the first trajectories of a batch.
     """
     truth = np.asarray(reference.solution, dtype=np.float64)
     states = np.asarray(ys, dtype=np.float64)[list(reference.rows)]
-    if truth.size:
+    is_part = reference.kind == "double" and 0 < truth.shape[-1] < states.shape[1]
+    if is_part:
         # A large batch is scored by its first trajectories.
         states, atol_scale = states[:, : truth.shape[1]], atol_scale[: truth.shape[1]]
     # Values that the reference does not know are neither right nor wrong.
@@ -44,6 +45,8 @@ def solve_scores(
     mixed = _ratio(error, weight)
     mixed_floor = _ratio(uncertainty, weight)
     scores: Scores = {"scd": None, "mescd": None, "trajectory_error": None, "below_reference": False}
+    if is_part:
+        scores["scored_components"] = int(truth.shape[1])
     if not mixed.size:
         return scores, ""
     scores["trajectory_error"] = finite(np.max(np.maximum(mixed, mixed_floor)))

@@ -161,7 +161,7 @@ class Selection:
         return selection, tuple(map(Path, files))
 
     def takes(self, cell: Cell, precisions: Sequence[str]) -> bool:
-        """Return whether precision and device are named, or the first of ``precisions`` on the processor."""
+        """Return whether precision and device are named, or one of ``precisions`` on the processor."""
         return cell.precision in (self.precisions or precisions) and cell.device in (self.devices or ("cpu",))
 
     @cached_property

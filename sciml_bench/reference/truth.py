@@ -23,8 +23,8 @@ AFFORDABLE_S = 60.0
 _GENEROUS = 10.0
 #: Limit of the double-precision solution that stands in where it would, in processor time.
 DOUBLE_S = 60.0
-#: Trajectories of a large batch that are solved and scored: the first ones, which a smaller batch has too.
-MOST_TRAJECTORIES = 16
+#: Of a larger batch only the first trajectories are solved and scored, which a smaller one has too.
+LARGE_BATCH, SOLVED_OF_LARGE = 1000, 16
 #: A computation is also given up at this multiple of what was announced, but not before what is affordable anyway.
 _MOST_OVER = 30.0
 #: A line of progress comes this often.
@@ -56,9 +56,11 @@ def truth(problem: Problem, affordable_s: float = AFFORDABLE_S, announce: Announ
         computed = _computed(problem, affordable_s, announce)
         if computed is not None:
             return computed
-    if problem.exact:
+    # Both are about the first trajectory of a batch.
+    alone = problem.batch.size == 1
+    if problem.exact and alone:
         return _exact(problem)
-    published = _published(problem)
+    published = _published(problem) if alone else None
     if published is not None or affordable_s <= 0:
         return published
     return _double(problem, announce)
@@ -186,11 +188,13 @@ def _double(problem: Problem, announce: Announce) -> Reference | None:
         f"reference of {problem.name}: solving twice in double precision, at most {DOUBLE_S:.0f} s of processor time"
     )
     until, found = time.process_time() + DOUBLE_S, list[DoubleSolution]()
+    size = problem.batch.size
     try:
-        for part in problem.trajectories(range(min(problem.batch.size, MOST_TRAJECTORIES))):
+        for part in problem.trajectories(range(size if size <= LARGE_BATCH else SOLVED_OF_LARGE)):
             found.append(double_solution(part, until - time.process_time()))
     except ReferenceFailure as failure:
-        if not found:
+        # One that ends for another reason than the time is a trajectory that nobody knows.
+        if not found or time.process_time() < until:
             announce(f"reference of {problem.name}: {failure}; its errors are not scored")
             return None
     if len(found) < problem.batch.size:

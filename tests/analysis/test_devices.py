@@ -54,3 +54,9 @@ def test_ways_without_counts_or_without_a_partner_say_nothing():
     # Another precision is another way.
     other = dataclasses.replace(GPU, precision="float32")
     assert list(moved(run(ran(CPU, {"n_steps": 5}), ran(other, {"n_steps": 9})))) == []
+
+
+def test_a_process_without_counts_does_not_hide_those_of_another():
+    failed, told = ran(GPU, {}, block=0), ran(GPU, {"n_steps": 900}, block=1)
+    (way,) = moved(run(ran(CPU, {"n_steps": 100}), failed, told))
+    assert way.other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -88,6 +89,11 @@ def test_a_component_that_is_not_known_does_not_make_the_others_look_uncertain()
 
 def test_the_truth_of_a_large_batch_is_that_of_its_first_trajectories():
     ys = np.array([[1.0, 0.0, 100.0, 7.0], [2.2, 0.0, 1e-6, -7.0]])
-    scores, _ = solve_scores(ys, reference(), (1.0, 1.0, 1.0, 1.0), 0.1)
+    partial = dataclasses.replace(reference(), kind="double")
+    scores, _ = solve_scores(ys, partial, (1.0, 1.0, 1.0, 1.0), 0.1)
     assert scores["trajectory_error"] == pytest.approx(0.2 / 3)
-    assert solve_scores(ys[:, :3], reference(), (1.0, 1.0, 1.0), 0.1)[0] == scores
+    assert scores.pop("scored_components") == 3
+    assert solve_scores(ys[:, :3], partial, (1.0, 1.0, 1.0), 0.1)[0] == scores
+    # Any other truth of another size is a mistake.
+    with pytest.raises(ValueError, match="broadcast"):
+        solve_scores(ys, reference(), (1.0, 1.0, 1.0, 1.0), 0.1)

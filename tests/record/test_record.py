@@ -18,7 +18,14 @@ from stubs.tasks import stub_task
 from sciml_bench.record.lines import DamagedLine
 from sciml_bench.record.migration import SCHEMA, migrated
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf, Trajectories, Trial
+from sciml_bench.record.point import (
+    MAX_STORED_TRAJECTORIES,
+    GradientHalf,
+    PointResult,
+    SolveHalf,
+    Trajectories,
+    Trial,
+)
 from sciml_bench.record.process import HostObservations, WorkerFacts
 from sciml_bench.record.record import Measurement, Placement, Record, read_records
 
@@ -282,3 +289,13 @@ def test_reading_holds_one_record_at_a_time(tmp_path: Path):
     finally:
         tracemalloc.stop()
     assert peak < 2**20
+
+
+def test_of_many_trajectories_the_outcomes_are_counted_and_few_are_stored():
+    size = MAX_STORED_TRAJECTORIES + 5
+    found = Trajectories.each([7] * size, ((i, Outcome.MAX_STEPS) for i in range(size - 1)))
+    assert (len(found.n_steps), len(found.failed)) == (0, MAX_STORED_TRAJECTORIES)
+    assert found.outcomes == {Outcome.OK: 1, Outcome.MAX_STEPS: size - 1}
+    few = Trajectories.each([7, 9], [(1, Outcome.NONFINITE)])
+    assert (few.n_steps, few.n_failed, few.total_steps) == ((7, 9), None, 16)
+    assert few.outcomes == {Outcome.OK: 1, Outcome.NONFINITE: 1}

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from stubs.small_problems import Load
 
-from sciml_bench.problem import catalog
+from sciml_bench.problem import Problem, catalog
 from sciml_bench.reference import double
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify
-from sciml_bench.reference.double import double_solution, emitted_numpy, integrate, sudden_changes
+from sciml_bench.reference.double import DoubleSolution, double_solution, emitted_numpy, integrate, sudden_changes
 from sciml_bench.reference.truth import truth
 from sciml_bench.reference.watch import LimitReached, ReferenceFailure
 
@@ -122,9 +122,36 @@ def test_a_batch_is_solved_trajectory_by_trajectory(load: Load, monkeypatch: pyt
 def test_of_a_large_batch_the_first_trajectories_are_solved(load: Load, monkeypatch: pytest.MonkeyPatch):
     text = PULSE.replace("WIDTH", "0.5").replace("initial = 0", "initial = 1")
     large, small = (load(f"{text}\n[batch]\nsize = {size}\nspread = 0.1\nseed = 1\n") for size in (900, 2))
-    monkeypatch.setattr("sciml_bench.reference.truth.MOST_TRAJECTORIES", 2)
+    monkeypatch.setattr("sciml_bench.reference.truth.SOLVED_OF_LARGE", 2)
+    monkeypatch.setattr("sciml_bench.reference.truth.LARGE_BATCH", 899)
     said: list[str] = []
     found, expected = (truth(problem, affordable_s=1e-9, announce=said.append) for problem in (large, small))
     assert found is not None
     assert found == expected
     assert any("of 900 trajectories the first 2 are scored" in line for line in said)
+
+
+def test_a_trajectory_that_fails_is_not_left_out_of_the_truth(load: Load, monkeypatch: pytest.MonkeyPatch):
+    text = PULSE.replace("WIDTH", "0.5").replace("initial = 0", "initial = 1")
+    problem, solved = load(f"{text}\n[batch]\nsize = 4\nspread = 0.1\nseed = 1\n"), []
+
+    def second_fails(part: Problem, _limit_s: float) -> DoubleSolution:
+        solved.append(part)
+        if len(solved) == 2:
+            raise ReferenceFailure("the solution blows up")
+        return double_solution(part, 60.0)
+
+    monkeypatch.setattr("sciml_bench.reference.double.double_solution", second_fails)
+    said: list[str] = []
+    assert truth(problem, affordable_s=1e-9, announce=said.append) is None
+    assert "the solution blows up; its errors are not scored" in said[-1]
+
+
+def test_exact_solutions_are_of_one_trajectory(load: Load):
+    text = 'spec = 1\nname = "decay"\ntitle = "Decay"\n[time]\nt1 = 2\nsave = { times = [2] }\n'
+    text += '[parameters]\nk = 1\n[states]\ny = { initial = 1, scale = 1 }\n[equations]\ny = "-k*y"\n'
+    text += '[exact]\ny = "exp(-k*t)"\n'
+    found = truth(load(text), affordable_s=0)
+    assert found is not None
+    assert found.kind == "exact"
+    assert truth(load(text + "[batch]\nsize = 3\nspread = 0.1\nseed = 1\n"), affordable_s=0) is None

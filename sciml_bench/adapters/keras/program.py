@@ -19,7 +19,7 @@ from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.keras.optimisers import optimiser_of
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
-from sciml_bench.adapters.tensorflow.device import device_of, peak_bytes, synchronise
+from sciml_bench.adapters.tensorflow.device import GPU, device_of, peak_bytes, synchronise
 from sciml_bench.record.model_task import Slot
 from sciml_bench.record.task import Task, Training
 
@@ -164,8 +164,12 @@ class KerasProgram(ModelProgram):
         return self._gradient(*inputs)
 
     def synchronise(self, output: Any) -> None:
-        for tensor in tf.nest.flatten(output)[-1:]:
-            tf.convert_to_tensor(tensor).numpy()
+        if self.device == GPU:
+            # Reading would copy the output to the host.
+            synchronise(self.device)
+        else:
+            for tensor in tf.nest.flatten(output)[-1:]:
+                tf.convert_to_tensor(tensor).numpy()
 
     def outputs(self, output: tf.Tensor) -> np.ndarray:
         found = tf.cast(output, tf.float64).numpy()
@@ -231,9 +235,7 @@ class KerasTrainer(ModelTrainer):
         return self._train(*self.batch)
 
     def synchronise(self, output: tf.Tensor) -> None:
-        """On the CPU the function returns when its variables are updated; the optimiser may still run on a GPU."""
-        output.numpy()
-        synchronise(self._run.device)
+        self._run.synchronise(output)
 
     def read_loss(self, output: tf.Tensor) -> float:
         return float(output)

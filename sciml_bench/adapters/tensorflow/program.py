@@ -171,7 +171,7 @@ class TensorFlowProgram(Program):
 
         inputs = self.prepare(np.asarray(self._numbers.theta), training.point)
         gradient = partial(self._differentiated, inputs.calls.make)
-        return TensorFlowTrainer(training, inputs.values, gradient, self.read_gradient, self._xla)
+        return TensorFlowTrainer(training, inputs.values, gradient, self.read_gradient, self._xla, self._device)
 
     @property
     def _why(self) -> str:

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Trainer
 from sciml_bench.adapters.keras.optimisers import optimiser_of
+from sciml_bench.adapters.tensorflow.device import GPU, synchronise
 from sciml_bench.adapters.tensorflow.solvers import typed
 from sciml_bench.record.task import Training
 
@@ -30,6 +31,7 @@ class TensorFlowTrainer(Trainer):
         gradient: Differentiate,
         read: Callable[[tf.Tensor], Gradient],
         xla: bool,
+        device: str,
     ):
         # Keras keeps the learning rate in a variable of this type: in single precision 0.1 is off by 1.5e-8.
         keras.config.set_floatx("float64")
@@ -45,15 +47,18 @@ class TensorFlowTrainer(Trainer):
         self._train = tf.function(train, autograph=False, jit_compile=xla)
         self._theta = theta
         self._read = read
-        self._xla = xla
+        self._xla, self._device = xla, device
 
     def step(self) -> tf.Tensor:
         with typed(self._xla):
             return self._train()
 
     def synchronise(self, output: tf.Tensor) -> None:
-        output.numpy()
-        self._theta.numpy()
+        if self._device == GPU:
+            synchronise(self._device)
+        else:
+            output.numpy()
+            self._theta.numpy()
 
     def read_loss(self, output: tf.Tensor) -> float:
         return self._read(output).loss
