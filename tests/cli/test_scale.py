@@ -160,7 +160,7 @@ def test_over_parameters_every_kind_of_gradient_of_one_method_is_taken(sweeping)
         (("decay", "--over", "batch", "--values", "1,2,two"), "'two' is not a whole number"),
         (("decay", "--over", "batch", "--values", "0,1,2"), "'0' is not a whole number"),
         (("decay", "--over", "batch", "--values", "4,4,8"), "a value stands twice"),
-        (("decay", "--over", "batch", "--values", "1,2,1000000"), "lies between 1 and 100000"),
+        (("decay", "--over", "batch", "--values", "1,2,1000001"), "lies between 1 and 1000000"),
         (("decay", "--over", "tolerance", "--values", "1e-3,1e-5,2"), "'2' is not a tolerance"),
         (("decay", "--over", "tolerance", "--values", "1e-3,1e-5,nan"), "'nan' is not a tolerance"),
         (("decay", "--over", "width"), "decay has no network"),
