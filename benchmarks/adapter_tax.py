@@ -129,22 +129,26 @@ def cases(framework: str) -> dict[str, Callable[[], Any]]:
 
 
 def adapter_program(framework: str, problem: str, hand: Any) -> tuple[Any, Any]:
-    """Our program for the same cell and point, and its inputs."""
+    """Our program for the same cell and point of a problem of the catalog, and its inputs."""
+    from sciml_bench.problem import catalog
+
+    return program_of(framework, catalog.load(problem), hand)
+
+
+def program_of(framework: str, problem: Any, hand: Any, device: str = "cpu") -> tuple[Any, Any]:
+    """Our program for a loaded problem, and its inputs."""
     import numpy as np
 
     from sciml_bench.adapters import registry
     from sciml_bench.emit import source
-    from sciml_bench.problem import catalog
     from sciml_bench.record.task import Cell, Point, Sampling, Task
 
-    adapter = registry.adapter(framework)
-    loaded = catalog.load(problem)
-    point = Point(hand.rtol, hand.atol)
+    adapter, point = registry.adapter(framework), Point(hand.rtol, hand.atol)
     task = Task(
-        cell=Cell(problem, framework, hand.method, hand.sensitivity, hand.mode),
+        cell=Cell(problem.name, framework, hand.method, hand.sensitivity, hand.mode, device=device),
         program=adapter.program,
-        source=source(loaded, adapter.target),
-        numbers=loaded.numbers(),
+        source=source(problem, adapter.target),
+        numbers=problem.numbers(),
         points=(point,),
         sampling=Sampling(warm_up_calls=1, steady_calls=1, steady_s=0.0, max_steady_calls=1, perturbation=0.0),
         seed=0,

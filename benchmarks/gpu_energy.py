@@ -11,7 +11,6 @@ the two differ by more than 5 %.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import threading
 import time
@@ -74,13 +73,12 @@ class Power:
     """Samples the momentary power of the first device until it is stopped."""
 
     def __init__(self) -> None:
-        from sciml_bench.host.nvidia import library
+        from sciml_bench.host.nvidia import Gpu, library
 
-        nvml: Any = library()
-        # As the meter, the first device that CUDA shows.
-        first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip() or "0"
-        of = nvml.nvmlDeviceGetHandleByIndex if first.isdigit() else nvml.nvmlDeviceGetHandleByUUID
-        handle = of(int(first) if first.isdigit() else first)
+        gpu, nvml = Gpu.of("gpu"), library()
+        assert gpu is not None
+        assert nvml is not None
+        handle = gpu.handle
 
         def watts() -> float:
             (value,) = nvml.nvmlDeviceGetFieldValues(handle, [nvml.NVML_FI_DEV_POWER_INSTANT])

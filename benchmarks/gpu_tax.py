@@ -75,7 +75,7 @@ def measure(framework: str, options: argparse.Namespace) -> Iterator[dict[str, A
         numbers = problem.numbers()
         hand = make(numbers, options.device)
         name = {"framework": framework, "problem": problem.name}
-        program, inputs = ours(framework, problem, hand, options.device)
+        program, inputs = adapter_tax.program_of(framework, problem, hand, options.device)
         if wrong := adapter_tax.disagreement(program, inputs, readable(hand, numbers)):
             yield {**name, "error": wrong}
             continue
@@ -92,32 +92,6 @@ def problems(sizes: list[int]) -> Iterator[Any]:
 
     made = family(catalog.path("lorenz"), "batch", sizes)
     yield from map(load_problem, made.write(Path(tempfile.mkdtemp())))
-
-
-def ours(framework: str, problem: Any, hand: Any, device: str) -> tuple[Any, Any]:
-    """Our program for the same cell and point, and its inputs."""
-    import numpy as np
-
-    from sciml_bench.adapters import registry
-    from sciml_bench.emit import source
-    from sciml_bench.record.task import Cell, Point, Sampling, Task
-
-    adapter, point = registry.adapter(framework), Point(hand.rtol, hand.atol)
-    task = Task(
-        cell=Cell(problem.name, framework, hand.method, hand.sensitivity, hand.mode, device=device),
-        program=adapter.program,
-        source=source(problem, adapter.target),
-        numbers=problem.numbers(),
-        points=(point,),
-        sampling=Sampling(warm_up_calls=1, steady_calls=1, steady_s=0.0, max_steady_calls=1, perturbation=0.0),
-        seed=0,
-        threads=1,
-        error_bound=1.0,
-        gradient_error_bound=1.0,
-    )
-    module, _, function = adapter.program.partition(":")
-    program = getattr(importlib.import_module(module), function)(task)
-    return program, program.prepare(np.array(task.numbers.theta), point)
 
 
 def readable(hand: Any, numbers: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Everything that needs a GPU, one stage after the other: what `make gpu` runs, usually in less than 40 minutes.
+"""Everything that needs a GPU, one stage after the other: what `make gpu` runs, planned for 40 minutes.
 
     python benchmarks/on_gpu.py                              all stages, into results/gpu
     python benchmarks/on_gpu.py energy tax --out /tmp/gpu

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sciml_bench.analysis import quantities
-from sciml_bench.analysis.solver_counts import COUNTS
+from sciml_bench.analysis.solver_counts import COUNTS, count
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.record.task import Cell
 
@@ -49,10 +49,10 @@ def _compared(
     other: list[tuple[float, str, float, float]] = []
     common = [rtol for rtol in there if rtol in here]
     for rtol in common:
-        for name, count in there[rtol].items():
+        for name, number in there[rtol].items():
             expected = here[rtol].get(name)
-            if expected is not None and abs(count - expected) > max(1.0, ROUNDING * expected):
-                other.append((rtol, name, count, expected))
+            if expected is not None and abs(number - expected) > max(1.0, ROUNDING * expected):
+                other.append((rtol, name, number, expected))
                 break
     return Moved(cell, len(common), tuple(other))
 
@@ -62,11 +62,7 @@ def _counts(cell: CellSummary) -> dict[float, dict[str, float]]:
     found: dict[float, dict[str, float]] = {}
     for process in cell.processes:
         for point in process.points:
-            counts = {
-                name: float(value)
-                for name, keys in COUNTS.items()
-                if (value := next((point.solve.counts[key] for key in keys if point.solve.counts.get(key)), None))
-            }
+            counts = {name: n for name, keys in COUNTS.items() if (n := count(point, "solve", keys)) is not None}
             if counts:
                 found.setdefault(point.rtol, counts)
     return found
@@ -76,9 +72,9 @@ def sentences(summary: RunSummary) -> Iterator[str]:
     """Sentences on solvers that do other work on a GPU, and how many do not."""
     found = list(moved(summary))
     for way in found:
-        for rtol, name, count, expected in way.other:
+        for rtol, name, number, expected in way.other:
             yield (
-                f"{way.cell.problem}: {way.cell.solver} does other work than on the processor: {count:.0f} {name} for "
+                f"{way.cell.problem}: {way.cell.solver} does other work than on the processor: {number:.0f} {name} for "
                 f"{expected:.0f} at rtol {quantities.tolerance(rtol)}"
             )
     same = sum(not way.other for way in found)

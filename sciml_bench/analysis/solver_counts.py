@@ -93,7 +93,7 @@ def _neighbours(process: ProcessSummary, target: Target, quantity: str) -> _Neig
 
 def _at(place: _Neighbours, quantity: str, keys: tuple[str, ...], *, log: bool = True) -> float | None:
     """A count between two points, read like the time; ``None`` if one of them does not have it."""
-    left, right = _count(place.left, quantity, keys), _count(place.right, quantity, keys)
+    left, right = count(place.left, quantity, keys), count(place.right, quantity, keys)
     return None if left is None or right is None else _between(left, right, place.share, log)
 
 
@@ -109,7 +109,8 @@ def _work(point: PointSummary, quantity: str) -> WorkPoint | None:
     return point.gradient.work if quantity == "gradient" else point.solve.work
 
 
-def _count(point: PointSummary, quantity: str, keys: tuple[str, ...]) -> float | None:
+def count(point: PointSummary, quantity: str, keys: tuple[str, ...]) -> float | None:
+    """Return a count of a point's ``gradient`` or ``solve`` under the first of these names that it has."""
     counts = point.gradient.counts if quantity == "gradient" else point.solve.counts
     for key in keys:
         value = counts.get(key)

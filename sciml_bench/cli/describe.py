@@ -211,7 +211,8 @@ def _print(problem: Problem) -> None:
     for name, text in told["implicit"].items():
         click.echo(f"  implicit-explicit methods take implicitly in d{name}/dt: {text}")
     times = told["time"]
-    click.echo(f"\ntime: {times['t0']} to {times['t1']}, saved at {len(times['save_times'])} times")
+    n_saved = len(times["save_times"])
+    click.echo(f"\ntime: {times['t0']} to {times['t1']}, saved at {n_saved} time{'s' * (n_saved != 1)}")
     click.echo("\nseen in double precision")
     for line in told["seen"]:
         click.echo(f"  {line}")

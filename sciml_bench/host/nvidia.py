@@ -54,9 +54,9 @@ class Gpu:
         self._nvml = nvml
         first = variables.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip() or "0"
         if first.isdigit():
-            self._handle = nvml.nvmlDeviceGetHandleByIndex(int(first))
+            self.handle = nvml.nvmlDeviceGetHandleByIndex(int(first))
         else:
-            self._handle = nvml.nvmlDeviceGetHandleByUUID(first)
+            self.handle = nvml.nvmlDeviceGetHandleByUUID(first)
 
     @classmethod
     def of(cls, device: str, variables: Mapping[str, str] | None = None) -> Gpu | None:
@@ -71,7 +71,7 @@ class Gpu:
 
     def energy_joules(self) -> float | None:
         """Energy since the driver was loaded; ``None`` where the device does not count it."""
-        millijoules = self._ask(lambda: self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._handle))
+        millijoules = self._ask(lambda: self._nvml.nvmlDeviceGetTotalEnergyConsumption(self.handle))
         return None if millijoules is None else millijoules / 1e3
 
     def held_bytes(self, pids: Collection[int]) -> int | None:
@@ -82,7 +82,7 @@ class Gpu:
 
     def state(self, pids: Collection[int] = ()) -> dict[str, Any]:
         """Clocks, temperature, reasons for lower clocks, and how many other processes compute on the device."""
-        nvml, handle = self._nvml, self._handle
+        nvml, handle = self._nvml, self.handle
         return {
             "name": self._ask(lambda: nvml.nvmlDeviceGetName(handle)),
             "sm_mhz": self._ask(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
@@ -95,11 +95,11 @@ class Gpu:
     def _throttle_reasons(self) -> list[str]:
         """Names of the reasons that lower the clocks now."""
         nvml = self._nvml
-        bits = self._ask(lambda: nvml.nvmlDeviceGetCurrentClocksEventReasons(self._handle)) or 0
+        bits = self._ask(lambda: nvml.nvmlDeviceGetCurrentClocksEventReasons(self.handle)) or 0
         return [name for name in _SLOWED_BY if bits & getattr(nvml, f"nvmlClocksEventReason{name}", 0)]
 
     def _processes(self) -> list[Any]:
-        return self._ask(lambda: self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)) or []
+        return self._ask(lambda: self._nvml.nvmlDeviceGetComputeRunningProcesses(self.handle)) or []
 
     def _ask(self, question: Callable[[], Any]) -> Any | None:
         # Each driver and device answers some questions only.

@@ -168,14 +168,6 @@ def test_counts_are_judged_without_an_interval(quantity: str):
     assert found.findings["fair"].ruling is Ruling.CONFIRMED
 
 
-def test_a_step_is_a_solve_over_its_accepted_steps():
-    # Four times as long a solve with four times as many steps: a step takes as long.
-    found = measured(claim(quantity="step", ratio=None, within=1.1), 4.0)
-    assert found.findings["published"].ratio is not None
-    assert found.findings["published"].ratio.estimate == pytest.approx(1.0)
-    assert "a step of" in found.findings["published"].reason
-
-
 def test_the_first_gradient_is_that_of_the_process():
     found = measured(claim(quantity="first_gradient", ratio=2.0), 12.0)
     assert found.findings["fair"].ruling in (Ruling.SMALLER, Ruling.UNDECIDED)

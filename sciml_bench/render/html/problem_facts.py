@@ -144,6 +144,7 @@ def problem_facts(
     texts = {name.partition("[")[0]: f"d{name}/dt = {text}" for name, text in problem.equation_texts.items()}
     parameters = list(zip(problem.parameter_labels, problem.p, strict=True))
     initial = _initial_values(problem)
+    n_saved = len(problem.save_times)
     lists = (("parameters", parameters), ("initial values", initial))
     cut = [f"{len(values) - SHOWN} more {what}" for what, values in lists if len(values) > SHOWN]
     return ProblemFacts(
@@ -152,7 +153,7 @@ def problem_facts(
         citation=problem.source.citation,
         url=problem.source.url if problem.source.url.startswith(("https://", "http://")) else "",
         note=problem.source.note,
-        time=f"t from {problem.t0} to {problem.t1}, saved at {len(problem.save_times)} times",
+        time=f"t from {problem.t0} to {problem.t1}, saved at {n_saved} time{'s' * (n_saved != 1)}",
         wrt="the parameters" if problem.wrt == "parameters" else "the initial state",
         sizes=f"{problem.n_states} states, {problem.n_parameters} parameters",
         grids=tuple(map(_grid_text, problem.grids)),
