@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import io
+import re
 import tokenize
 from collections.abc import Sequence
+from typing import Any
 
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.errors import UsageError
@@ -69,9 +72,34 @@ def model(task: Task) -> str:
 
 def imports(task: Task, *needed: str, first: Sequence[str] = ()) -> str:
     """The imports of the model and of its solver, sorted; ``first`` are lines that stand before them."""
-    found = {line for line in model(task).splitlines() if line.startswith(("import ", "from "))} | set(needed)
+    text = model(task)
+    found = {line for line in text.splitlines() if line.startswith(("import ", "from "))} | set(needed)
+    if "math." not in text:
+        found.discard("import math")
     found |= {"import time", "import numpy as np"}
     return "\n".join([*first, *sorted(found, key=lambda line: (line.startswith("from "), line))])
+
+
+def quoted(objects: Sequence[Any]) -> tuple[str, list[str]]:
+    """Functions and classes of an adapter as they are in this package, and the imports that they need."""
+    texts = [inspect.getsource(item) for item in dict.fromkeys(objects)]
+    used = set(re.findall(r"\w+", "\n".join(texts)))
+    aliases = [f"{name} = {text}" for name, text in _ALIASES.items() if name in used]
+    used |= {word for line in aliases for word in re.findall(r"\w+", line)}
+    imports = [f"from {module} import {name}" for name, module in _IMPORTED.items() if name in used]
+    return "\n\n\n".join(["\n".join(aliases), *texts] if aliases else texts), imports
+
+
+_ALIASES = {
+    "Vector": "np.ndarray", "Indices": "np.ndarray", "IndexArray": "np.ndarray",
+    "Parameters": "Sequence[float] | np.ndarray", "Fill": "Callable[[float, np.ndarray, np.ndarray], None]",
+    "Function": "Callable[..., Any]", "DIFFERENCE": "float(np.sqrt(np.finfo(float).eps))",
+}  # fmt: skip
+_IMPORTED = {
+    "Callable": "collections.abc", "Iterator": "collections.abc", "Sequence": "collections.abc", "Any": "typing",
+    "NamedTuple": "typing", "NDArray": "numpy.typing", "csc_matrix": "scipy.sparse", "csr_matrix": "scipy.sparse",
+    "issparse": "scipy.sparse", "reverse_cuthill_mckee": "scipy.sparse.csgraph",
+}  # fmt: skip
 
 
 class Model(str):
@@ -147,15 +175,15 @@ def joined(*parts: str) -> str:
     return "\n\n\n".join(text.strip("\n") for text in texts if text.strip()) + "\n"
 
 
-def _bound(text: str, functions: bool = True) -> set[str]:
-    """The names that a module of this text binds, with or without its functions and imports."""
+def _bound(text: str) -> set[str]:
+    """The names that a module of this text binds."""
     names: set[str] = set()
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign | ast.AnnAssign):
             names |= {found.id for found in ast.walk(node) if isinstance(found, ast.Name) and _is_stored(found)}
-        elif functions and isinstance(node, ast.FunctionDef | ast.ClassDef):
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
-        elif functions and isinstance(node, ast.Import | ast.ImportFrom):
+        elif isinstance(node, ast.Import | ast.ImportFrom):
             names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
     return names
 
@@ -165,7 +193,7 @@ def _is_stored(name: ast.Name) -> bool:
 
 
 def _renamed(text: str, taken: set[str]) -> str:
-    clashing = _bound(text, functions=False) & taken
+    clashing = _bound(text) & taken
     if not clashing:
         return text
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))

@@ -45,7 +45,7 @@ def test_points_are_in_the_order_of_a_narrow_band(problem: str, width: int) -> N
     program = scipy_program(problem, "odeint", "compiled")
     state = program.prepare(theta_of(problem), Point(1e-6, 1e-8)).state
     assert (state.options["lband"], state.options["uband"]) in [(w, w) for w in range(width + 1)]
-    arranged = arrangement(program._source)
+    arranged = arrangement(program._source.AT, program._source.COUPLED, program._source.SPECIES)
     n = len(arranged.order)
     assert sorted(arranged.order) == list(range(n))
     # The band holds the Jacobian of the problem.
@@ -63,10 +63,10 @@ def test_a_ring_is_folded_and_points_that_do_not_meet_stay() -> None:
     source = SimpleNamespace(
         POINTS=7, SPECIES=1, AT=np.stack([ring, (ring + 1) % 7]), COUPLED=np.array([[0, 0, 0], [0, 0, 1]])
     )
-    found: Any = arrangement(source)  # pyright: ignore[reportArgumentType]
+    found: Any = arrangement(source.AT, source.COUPLED, source.SPECIES)
     assert np.max(np.abs(found.shape.rows - found.shape.columns)) == 2
     source.AT, source.COUPLED = ring[None], np.empty((0, 3), dtype=np.int64)
-    alone: Any = arrangement(source)  # pyright: ignore[reportArgumentType]
+    alone: Any = arrangement(source.AT, source.COUPLED, source.SPECIES)
     assert list(alone.order) == list(ring)
     assert len(alone.shape.rows) == 0
 

@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from sciml_bench.adapters.scipy import ADAPTER, newton
 from sciml_bench.adapters.scipy import newton as layout
 from sciml_bench.adapters.scipy.program import build
-from sciml_bench.adapters.scipy.structure import Structure, band, groups, structure
+from sciml_bench.adapters.scipy.structure import Structure, groups, narrowest, structure
 from sciml_bench.emit import scalar_jacobian, source, variation
 from sciml_bench.problem import catalog
 from sciml_bench.record.task import Cell, Numbers, Point
@@ -108,11 +108,11 @@ def test_sparse_dense_and_banded_layouts_hold_the_same() -> None:
     source_of = scipy_program("pollution", "bdf")._source
     numbers = catalog.load("pollution").numbers()
     shape, columns, z = structure(source_of, numbers), slice(2, 5), np.random.default_rng(0).normal(size=80)
-    found = band(shape)
+    found = narrowest(shape)
     made = []
     for chosen in (layout.dense(shape, 3), layout.sparse(shape, 3), layout.banded(shape, 3, found)):
         entries = np.zeros(chosen.stored)
-        newton.written_out(source_of, chosen, list(numbers.p), 20, columns)(0.0, z, entries)
+        newton.written_out(source_of.second_derivatives, chosen, list(numbers.p), 20, columns)(0.0, z, entries)
         options = {} if chosen.lower is None else {"lband": chosen.lower, "uband": chosen.upper}
         matrix = full(chosen.matrix(entries), options)
         order = np.arange(80) if chosen.order is None else chosen.order
@@ -158,7 +158,7 @@ def test_a_band_is_found_in_any_order_of_the_states() -> None:
     order = np.random.default_rng(3).permutation(30)
     chain = np.arange(29)
     rows, columns = np.concatenate([chain, chain + 1, order]), np.concatenate([chain + 1, chain, order])
-    found = band(Structure(30, order[rows], order[columns]))
+    found = narrowest(Structure(30, order[rows], order[columns]))
     assert found.width == 1
     np.testing.assert_array_equal(found.place[found.order], np.arange(30))
 

@@ -109,10 +109,48 @@ def test_scipy(cell, problem, switched, tmp_path):
     assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
 
 
-@pytest.mark.parametrize("cell", ["scipy/odeint/forward/compiled", "scipy/bdf/forward/compiled"])
-def test_scipy_with_numba(cell, tmp_path):
+@pytest.mark.parametrize(
+    ("problem", "method"),
+    [
+        ("robertson", "odeint"), ("robertson", "bdf"), ("hires", "odeint"),
+        # Points in the order of a band, folded, and steps that land on times.
+        ("brusselator-1d", "odeint"), ("brusselator-1d", "bdf"), ("heat", "rk45"), ("detest-stiff-a4", "lsoda"),
+    ],
+)  # fmt: skip
+def test_scipy_with_numba(problem, method, tmp_path):
     skip_without("numba")
-    assert error_of(script_of_cell("robertson", cell.split("/"), 1e-7), tmp_path) < 1e-5
+    assert error_of(script_of_cell(problem, ["scipy", method, "forward", "compiled"], 1e-7), tmp_path) < 1e-5
+
+
+def test_names_of_quoted_functions_are_free_for_constants(tmp_path):
+    path = tmp_path / "clash.toml"
+    path.write_text(CLASH, encoding="utf-8")
+    assert error_of(script_of_cell(str(path), ["scipy", "odeint", "forward", "eager"], 1e-7), tmp_path) < 1e-4
+
+
+CLASH = """
+spec = 1
+name = "clash"
+title = "A ring of points whose numbers have the names of the script's own functions"
+[time]
+t1 = 1
+save = { spacing = "linear", count = 5 }
+[grids.x]
+points = 24
+first = 0
+last = 1
+boundary = "periodic"
+[constants]
+dense = 0.5
+layout_of = 1.5
+[parameters]
+banded = 0.2
+matrix = 0.3
+[states]
+u = { grid = ["x"], initial = "sin(2*pi*x)" }
+[equations]
+u = "banded*laplacian(u) + dense*layout_of*matrix*u"
+"""
 
 
 @pytest.mark.parametrize(
@@ -123,6 +161,11 @@ def test_scipy_with_numba(cell, tmp_path):
         ("pollution", "odeint/forward/eager"),
         ("pollution", "bdf/forward/eager"),
         (COMPARTMENTS, "rk45/forward/eager"),
+        # Fields as arrays: LSODA has a band of blocks, Radau sparse matrices with coupling by differences.
+        ("fisher-kpp", "odeint/forward/eager"),
+        ("brusselator-1d", "radau/forward/eager"),
+        # A matrix with and one without the coupling, of which the script takes the faster.
+        ("hires", "odeint/forward/eager"),
     ],
 )
 def test_scipy_lands_shares_out_and_stores_sparse_matrices(problem, cell, tmp_path):
@@ -254,8 +297,6 @@ def test_names_of_a_model_do_not_clash_with_those_of_its_script(cell, tmp_path):
         ("digits-node", "scipy/odeint/forward/compiled", "cannot run digits-node"),
         ("lotka-volterra", "diffrax/tsit6/forward/compiled", "unknown method of diffrax 'tsit6'"),
         ("spiral-node", "scipy/rk45/forward/eager", "cannot run spiral-node"),
-        ("pleiades", "scipy/odeint/forward/eager", "224 equations"),
-        ("heat", "scipy/rk45/forward/compiled", "fields"),
     ],
 )
 def test_what_has_no_script_is_named(problem, cell, told):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sciml_bench.adapters.scipy.integrators import MAX_STEPS_OPTION, writing
-from sciml_bench.adapters.scipy.newton import Fill, Layout, banded_blocks, dense, sparse
+from sciml_bench.adapters.scipy.newton import Fill, Layout, banded_blocks, dense, point_by_point, sparse
 from sciml_bench.adapters.scipy.structure import Arrangement, Band, Parameters, Structure, arrangement, own_band
 from sciml_bench.adapters.scipy.system import EXPLICIT, LSODA, MANY_STATES, SPARSE_FROM, System, Systems, is_narrow
 from sciml_bench.record.outcome import SolverFailure
@@ -84,10 +84,10 @@ class FieldSystems(Systems):
 
     def __init__(self, source: ModuleType, numbers: Numbers, method: str):
         super().__init__(source, numbers, method, is_compiled=True)
-        self._arranged: Arrangement = arrangement(source)
+        self.arranged: Arrangement = arrangement(source.AT, source.COUPLED, source.SPECIES)
 
     def state(self, p: Parameters, start: Vector, rtol: float, atol: Vector) -> System:
-        rhs = writing(self._source.derivative, self._n, self._reuses, p, self._arranged.points)
+        rhs = writing(self.source.derivative, self._n, self._reuses, p, self.arranged.points)
         return self._system(rhs, start, rtol, atol, self._state_layout, p, slice(0, 0))
 
     def _with(
@@ -96,36 +96,36 @@ class FieldSystems(Systems):
         start, atol = (self._part(values, columns) for values in (start, atol))
         n_columns = columns.stop - columns.start
         rhs = writing(
-            self._source.augmented, len(start), self._reuses, p, columns.start, self._arranged.points
+            self.source.augmented, len(start), self._reuses, p, columns.start, self.arranged.points
         )  # fmt: skip
         if chosen is None and self._method not in EXPLICIT:
-            chosen = self._layout_with(n_columns)
+            chosen = self.storage(n_columns).layout(self.shape, n_columns)
         return self._system(rhs, start, rtol, atol, chosen, p, columns)
 
     def _system(
         self, rhs: Any, start: Vector, rtol: float, atol: Vector, chosen: Layout | None, p: Parameters, columns: slice
     ) -> System:
-        order = self._arranged.order_of(len(start) // self._n)
+        order = self.arranged.order_of(len(start) // self._n)
         options = {} if chosen is None else self._options(chosen, self._fill(chosen, columns, p, atol))
         system = System(rhs, start[order], rtol, atol[order], options, (), columns, np.argsort(order))
         return system.ordered(None if chosen is None else chosen.order)
 
     @cached_property
-    def _shape(self) -> Structure:
-        return self._arranged.shape
+    def shape(self) -> Structure:
+        return self.arranged.shape
 
     @cached_property
-    def _band(self) -> Band:
-        return own_band(self._shape)
+    def band(self) -> Band:
+        return own_band(self.shape)
 
     @cached_property
     def _state_layout(self) -> Layout | None:
         if self._method in EXPLICIT:
             return None
         if self._method in LSODA:
-            narrow = is_narrow(self._band.width, self._n)
-            return banded_blocks(self._shape, 0, self._band) if narrow else dense(self._shape, 0)
-        return (sparse if self._n >= SPARSE_FROM else dense)(self._shape, 0)
+            narrow = is_narrow(self.band.width, self._n)
+            return banded_blocks(self.shape, 0, self.band) if narrow else dense(self.shape, 0)
+        return (sparse if self._n >= SPARSE_FROM else dense)(self.shape, 0)
 
     @property
     def _can_uncouple(self) -> bool:
@@ -136,15 +136,8 @@ class FieldSystems(Systems):
         return self._method in LSODA and self._n < MANY_STATES and not self._is_interleaved
 
     def _fill(self, chosen: Layout, columns: slice, p: Parameters, atol: Vector) -> Fill:
-        entry, points = self._arranged.entry, self._arranged.points
-        jacobian, coupling = self._source.jacobian, self._source.coupling
-        diagonal, below = (np.ascontiguousarray(places[:, entry]) for places in (chosen.diagonal, chosen.below))
-        first = columns.start
-        if columns.stop == first or not self._is_coupled(chosen, columns):
-            return lambda t, z, numbers: jacobian(t, z, numbers, p, points, diagonal)
-
-        def fill(t: float, z: Vector, numbers: Vector) -> None:
-            jacobian(t, z, numbers, p, points, diagonal)
-            coupling(t, z, numbers, p, first, points, below)
-
-        return fill
+        source, arranged = self.source, self.arranged
+        is_coupled = columns.stop > columns.start and self.is_coupled(chosen, columns)
+        coupling = source.coupling if is_coupled else None
+        layout = chosen.taking(arranged.entry)
+        return point_by_point(source.jacobian, coupling, layout, p, columns.start, arranged.points)

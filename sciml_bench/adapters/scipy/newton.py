@@ -16,7 +16,6 @@ matrix costs the same order of work.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,11 +46,16 @@ class Layout(NamedTuple):
     lower: int | None = None
     upper: int | None = None
 
+    def taking(self, entry: Indices) -> Layout:
+        """Replace the places if number q is a part of ``entry[q]``."""
+        diagonal, below = (np.ascontiguousarray(places[:, entry]) for places in (self.diagonal, self.below))
+        return self._replace(diagonal=diagonal, below=below)
+
 
 def dense(shape: Structure, n_columns: int) -> Layout:
     """Row by row."""
     size = shape.n * (1 + n_columns)
-    rows, columns, below_rows = _places(shape, n_columns)
+    rows, columns, below_rows = _rows_and_columns(shape, n_columns)
     places = rows * size + columns, below_rows * size + shape.columns
     return Layout(size * size, lambda numbers: numbers.reshape(size, size), *places)
 
@@ -59,7 +63,7 @@ def dense(shape: Structure, n_columns: int) -> Layout:
 def sparse(shape: Structure, n_columns: int) -> Layout:
     """SciPy's compressed columns."""
     size = shape.n * (1 + n_columns)
-    rows, columns, below_rows = _places(shape, n_columns)
+    rows, columns, below_rows = _rows_and_columns(shape, n_columns)
     below_columns = np.broadcast_to(shape.columns, below_rows.shape)
     all_rows = np.concatenate([rows.ravel(), below_rows.ravel()])
     all_columns = np.concatenate([columns.ravel(), below_columns.ravel()])
@@ -102,7 +106,7 @@ def _stored(lower: int, upper: int, size: int) -> tuple[int, Callable[[Vector], 
     return height * size, lambda numbers: numbers.reshape(height, size)
 
 
-def _places(shape: Structure, n_columns: int) -> tuple[Indices, Indices, Indices]:
+def _rows_and_columns(shape: Structure, n_columns: int) -> tuple[Indices, Indices, Indices]:
     """Rows and columns of the diagonal blocks, and the rows of the coupling."""
     offsets = shape.n * np.arange(1 + n_columns)[:, None]
     rows, columns = shape.rows + offsets, shape.columns + offsets
@@ -115,13 +119,13 @@ Fill = Callable[[float, Vector, Vector], None]
 DIFFERENCE = float(np.sqrt(np.finfo(float).eps))
 
 
-def written_out(source: ModuleType, layout: Layout, p: Parameters, n: int, columns: slice) -> Fill:
-    """With the coupling, whose entries the module has; for the sensitivities to these components of theta."""
+def written_out(derivatives: Callable[..., Any], layout: Layout, p: Parameters, n: int, columns: slice) -> Fill:
+    """With the coupling from the model's second derivatives; for the sensitivities to these components of theta."""
     n_columns = columns.stop - columns.start
     diagonal, below = layout.diagonal, layout.below
 
     def fill(t: float, z: Vector, numbers: Vector) -> None:
-        jacobian, by_state, by_theta = source.second_derivatives(t, z[:n], p)
+        jacobian, by_state, by_theta = derivatives(t, z[:n], p)
         numbers[diagonal] = jacobian
         coupling = z[n:].reshape(n_columns, n) @ by_state.T
         if by_theta is not None:
@@ -131,10 +135,25 @@ def written_out(source: ModuleType, layout: Layout, p: Parameters, n: int, colum
     return fill
 
 
-def compiled(source: ModuleType, layout: Layout, p: Parameters, columns: slice) -> Fill:
-    """Return a compiled function that fills the Newton matrix."""
-    kernel, first, diagonal, below = source.augmented_jacobian, columns.start, layout.diagonal, layout.below
+def compiled(kernel: Callable[..., Any], layout: Layout, p: Parameters, first: int) -> Fill:
+    """By a compiled function that writes both; sensitivities begin with theta's component ``first``."""
+    diagonal, below = layout.diagonal, layout.below
     return lambda t, z, numbers: kernel(t, z, numbers, p, first, diagonal, below)
+
+
+def point_by_point(
+    jacobian: Callable[..., Any], coupling: Callable[..., Any] | None, layout: Layout, p: Parameters, first: int,
+    points: Indices,
+) -> Fill:  # fmt: skip
+    """By the compiled functions of a grid, whose numbers the layout takes; ``coupling`` is ``None`` to leave it out."""
+    diagonal, below = layout.diagonal, layout.below
+
+    def fill(t: float, z: Vector, numbers: Vector) -> None:
+        jacobian(t, z, numbers, p, points, diagonal)
+        if coupling is not None:
+            coupling(t, z, numbers, p, first, points, below)
+
+    return fill
 
 
 def uncoupled(jacobian: Callable[..., Any], layout: Layout, p: Parameters, shape: Structure) -> Fill:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-
-import numpy as np
+from collections.abc import Sequence
 
 from sciml_bench.adapters import script
-from sciml_bench.adapters.scipy import ADAPTER
-from sciml_bench.adapters.scipy.structure import Structure, band
-from sciml_bench.adapters.scipy.system import EXPLICIT, LSODA, MANY_STATES, SPARSE_FROM, TOGETHER, is_narrow, shares
+from sciml_bench.adapters.scipy.fields import FieldSystems
+from sciml_bench.adapters.scipy.newton_script import NewtonScript, newton_script, systems_of
+from sciml_bench.adapters.scipy.system import Systems
 from sciml_bench.adapters.time_grid import split
 from sciml_bench.errors import UsageError
 from sciml_bench.record.task import LANDING, Point, Task
@@ -25,84 +23,41 @@ def script_of(task: Task, point: Point) -> str:
     """
     cell = task.cell
     script.refuse(task, "controls")
-    _refuse(task)
     compiled = cell.framework_mode == "compiled"
+    if compiled and not script.has(task, "augmented"):
+        raise UsageError(f"{cell.problem} has no sensitivity equations for Numba: there is no such script")
+    systems = systems_of(task)
+    matrix = newton_script(task, systems)
     solver = "odeint" if cell.method == "odeint" else "solve_ivp"
     needed = [f"from scipy.integrate import {solver}"]
     if _lands_by_subclass(task):
         needed = [f"from scipy.integrate import {_METHODS[cell.method]}, {solver}"]
-    if _matrix(task) == "sparse":
-        needed.append("from scipy.sparse import csc_matrix")
-    if _matrix(task):
+    quoted, imports = script.quoted(matrix.quoted)
+    if "@cache" in matrix.module:
         needed.append("from functools import cache")
+    later = ["from __future__ import annotations"] if quoted else []
     return script.joined(
         script.head(task, "scipy, numpy" + (" and numba" if compiled else "")),
-        script.imports(task, *needed),
+        script.imports(task, *needed, *imports, first=later),
         "# The model, and its sensitivity equations.",
         script.body(task),
         "# Its numbers, and how it is solved.",
-        "\n".join([script.given(task, point), *_numbers(task)]),
-        "\n".join(_places(task)),
+        "\n".join([script.given(task, point), *_numbers(task, systems.shares)]),
+        *(["# How its Newton matrix is stored and filled.", quoted] if quoted else []),
+        "\n".join(matrix.module),
         "\n".join(_landing(task)) if _lands_by_subclass(task) else "",
-        "\n".join(_sensitivities(task, compiled)),
-        "\n".join(_value_and_gradient(task, compiled)),
+        "\n".join(_sensitivities(task, systems, matrix)),
+        "\n".join(_value_and_gradient(task, systems, matrix)),
         script.check(task),
     )
 
 
-def _refuse(task: Task) -> None:
-    """Refuse what the program does by code that is too long for a script."""
-    cell, size = task.cell, len(task.numbers.y0) * (1 + len(task.numbers.theta))
-    if cell.framework_mode == "compiled" and not script.has(task, "augmented"):
-        raise UsageError(f"{cell.problem} has no sensitivity equations for Numba: there is no such script")
-    if script.has(task, "COUPLED"):
-        raise UsageError(f"{cell.problem} has fields, which Numba takes point by point: there are no scripts of that")
-    if cell.method in EXPLICIT:
-        return
-    if len(task.numbers.y0) >= MANY_STATES or (size > TOGETHER and _entries(task) is None):
-        raise UsageError(
-            f"{cell.problem} has {size} equations of states and sensitivities: there are scripts for explicit methods, "
-            f"but not for {cell.method}, which needs its own way of storing its Jacobian"
-        )
-    if cell.method in LSODA and _is_interleaved(task):
-        raise UsageError(f"{cell.problem} is given to {cell.method} as a band: there are no scripts of that yet")
-
-
-def _entries(task: Task) -> Structure | None:
-    """The places of the Jacobian's entries, where the model states them."""
-    line = next((line for line in task.source.splitlines() if line.startswith("ENTRIES = ")), None)
-    if line is None:
-        return None
-    rows, columns = np.array(ast.literal_eval(line.partition(" = ")[2]), dtype=np.intp).reshape(-1, 2).T
-    return Structure(len(task.numbers.y0), rows, columns)
-
-
-def _is_interleaved(task: Task) -> bool:
-    shape = _entries(task)
-    return shape is not None and is_narrow(band(shape).width, shape.n)
-
-
-def _shares(task: Task) -> list[slice]:
-    """The components of theta whose sensitivities are solved for together."""
-    in_parts = task.cell.method in LSODA and _entries(task) is not None
-    return shares(len(task.numbers.y0), len(task.numbers.theta), TOGETHER if in_parts else None)
-
-
-def _matrix(task: Task) -> str:
-    """Return how a Newton matrix is stored whose entries go to places: ``dense``, ``sparse``, or not at all."""
-    if task.cell.method in EXPLICIT or _entries(task) is None:
-        return ""
-    size = len(task.numbers.y0) * (1 + len(task.numbers.theta))
-    return "sparse" if task.cell.method not in LSODA and size >= SPARSE_FROM else "dense"
-
-
-def _numbers(task: Task) -> list[str]:
+def _numbers(task: Task, parts: Sequence[slice]) -> list[str]:
     values = task.numbers
     segments = [
         f"    ({part.start!r}, np.array({list(part.times)!r}), {part.n_saved}, {_bounds(part.low, part.high)}),"
         for part in split(values)
     ]
-    parts = _shares(task)
     lines = [
         "# Start, times, how many of them are saved, and the bounds of t, of each smooth part of the time span.",
         "PARTS = [", *segments, "]",
@@ -117,33 +72,6 @@ def _numbers(task: Task) -> list[str]:
             f"SHARES = [{ends}]",
         ]
     return lines
-
-
-def _places(task: Task) -> list[str]:
-    """Places of the Jacobian's entries in the Newton matrix."""
-    if not _matrix(task):
-        return []
-    lines = [
-        "@cache",
-        "def places(m):",
-        '    """Where the entries of the Jacobian are in the Newton matrix, in its blocks and in those below them."""',
-        "    rows, columns = np.array(ENTRIES).T",
-        "    offsets, size = N*np.arange(1 + m)[:, None], N*(1 + m)",
-        "    rows, columns, below = rows + offsets, columns + offsets, rows + offsets[1:]",
-        "    columns_below = columns[0] + 0*below",
-    ]
-    if _matrix(task) == "dense":
-        return [*lines, "    return rows*size + columns, below*size + columns_below"]
-    return [
-        *lines,
-        "    all_rows = np.concatenate([rows.ravel(), below.ravel()])",
-        "    all_columns = np.concatenate([columns.ravel(), columns_below.ravel()])",
-        "    order = np.lexsort((all_rows, all_columns))",
-        "    place = np.argsort(order)",
-        "    starts = np.searchsorted(all_columns[order], np.arange(size + 1)).astype(np.int32)",
-        "    found = place[: rows.size].reshape(rows.shape), place[rows.size :].reshape(below.shape)",
-        "    return *found, all_rows[order].astype(np.int32), starts",
-    ]
 
 
 def _lands_by_subclass(task: Task) -> bool:
@@ -180,11 +108,13 @@ def _typical(task: Task) -> list[float]:
     return [max(abs(value), low) for value, low in zip(values.theta, least, strict=True)]
 
 
-def _value_and_gradient(task: Task, compiled: bool) -> list[str]:
+def _value_and_gradient(task: Task, systems: Systems, matrix: NewtonScript) -> list[str]:
     parameters, with_data = task.numbers.wrt == "parameters", script.has(task, "GIVEN")
-    values = "theta" if parameters else "P"
-    lines = ["def value_and_gradient(theta):", '    """The loss at theta, and its gradient."""']
-    lines += [f"    p = np.asarray({values}, dtype=float){'' if compiled else '.tolist()'}"]
+    compiled = task.cell.framework_mode == "compiled"
+    coupled = ", coupled" if matrix.is_choice else ""
+    name = "solved" if matrix.is_choice else "value_and_gradient"
+    lines = [f"def {name}(theta{coupled}):", '    """The loss at theta, and its gradient."""']
+    lines += [f"    p = np.asarray({'theta' if parameters else 'P'}, dtype=float){'' if compiled else '.tolist()'}"]
     if with_data:
         lines += [
             "    start = initial_state(*GIVEN, np.asarray(p))",
@@ -194,50 +124,86 @@ def _value_and_gradient(task: Task, compiled: bool) -> list[str]:
     else:
         lines.append(f"    y0 = {'Y0' if parameters else 'np.asarray(theta, dtype=float)'}")
         lines.append(f"    s0 = {'np.zeros((M, N))' if parameters else 'np.eye(N)'}")
-    if len(_shares(task)) > 1:
+    if len(systems.shares) > 1:
+        if matrix.is_choice:
+            lines.append("    shares = SHARES if coupled else [(0, M)]")
+        shares = "shares" if matrix.is_choice else "SHARES"
         lines += [
-            "    found = [sensitivities(p, y0, s0[first:end], first) for first, end in SHARES]",
+            f"    found = [sensitivities(p, y0, s0[first:end], first{coupled}) for first, end in {shares}]",
             "    ys, s = found[0][0], np.concatenate([part for _, part in found], axis=1)",
         ]
     else:
-        lines.append("    ys, s = sensitivities(p, y0, s0, 0)")
+        lines.append(f"    ys, s = sensitivities(p, y0, s0, 0{coupled})")
     if with_data:
-        return [
-            *lines,
+        lines += [
             "    by_state, directly = loss_gradient(ys, *GIVEN, p)",
             "    value = loss(ys, *GIVEN, p) + penalty",
             "    return float(value), np.einsum('tmn,tn->m', s, by_state) + directly",
         ]
-    return [*lines, "    return float(loss(ys)), np.einsum('tmn,tn->m', s, loss_gradient(ys))"]
+    else:
+        lines.append("    return float(loss(ys)), np.einsum('tmn,tn->m', s, loss_gradient(ys))")
+    if matrix.is_choice:
+        lines += _CHOICE.replace("THETA", "P" if parameters else "Y0").splitlines()[1:]
+    return lines
 
 
-def _sensitivities(task: Task, compiled: bool) -> list[str]:
-    jacobian, defined = _jacobian(task, compiled)
-    return [
-        "def sensitivities(p, y0, s0, first):",
+_CHOICE = '''
+
+
+def seconds(theta, coupled):
+    try:
+        solved(theta, coupled)  # compiles
+        start = time.perf_counter()
+        solved(theta, coupled)
+        return time.perf_counter() - start
+    except RuntimeError:
+        return float("inf")
+
+
+@cache
+def is_coupled():
+    """Return whether the Newton matrix is to couple sensitivities to the state, which takes fewer steps."""
+    return seconds(THETA, True) <= seconds(THETA, False)
+
+
+def value_and_gradient(theta):
+    """The loss at theta, and its gradient."""
+    return solved(theta, is_coupled())'''
+
+
+def _sensitivities(task: Task, systems: Systems, matrix: NewtonScript) -> list[str]:
+    coupled = ", coupled" if matrix.is_choice else ""
+    fields = isinstance(systems, FieldSystems)
+    head = [
+        f"def sensitivities(p, y0, s0, first{coupled}):",
         '    """The states at the saved times, and their sensitivities to the components of theta from first on."""',
         "    m = len(s0)",
-        "    size = N*(1 + m)",
+    ]
+    lines = [
         "    z = np.concatenate([y0, s0.ravel()])",
         "    atols = np.concatenate([ATOL, (ATOL/TYPICAL[first : first + m, None]).ravel()])",
-        "",
-        *_rhs(task, compiled),
-        "",
-        *([*defined, ""] if defined else []),
-        *_integration(task, jacobian),
-        "",
-        "    saved = np.concatenate(saved)",
-        "    return saved[:, :N], saved[:, N:].reshape(len(saved), m, N)",
     ]
+    if fields:
+        lines += ["    arranged = ARRANGED.order_of(1 + m)", "    z, atols = z[arranged], atols[arranged]"]
+    lines += ["", *_rhs(task, fields), ""]
+    if matrix.inside:
+        lines += [*matrix.inside, ""]
+    lines += [*_integration(task, matrix), "", "    saved = np.concatenate(saved)"]
+    if matrix.has_order:
+        lines.append("    saved = saved[:, place]")
+    if fields:
+        lines.append("    saved = saved[:, np.argsort(arranged)]")
+    if any("size" in line for line in lines):
+        head.append("    size = N*(1 + m)")
+    return [*head, *lines, "    return saved[:, :N], saved[:, N:].reshape(len(saved), m, N)"]
 
 
-def _rhs(task: Task, compiled: bool) -> list[str]:
-    if compiled:
+def _rhs(task: Task, fields: bool) -> list[str]:
+    if task.cell.framework_mode == "compiled":
         return [
-            "    out = np.empty(size)",
-            "",
+            *(["    out = np.empty(size)", ""] if task.cell.method == "odeint" else []),
             "    def rhs_of_all(t, z):",
-            f"        augmented(t, z, {_kept(task)}, p, first)",
+            f"        augmented(t, z, {_kept(task)}, p, first{', ARRANGED.points' if fields else ''})",
             "        return out",
         ]
     if script.has(task, "augmented"):
@@ -265,59 +231,21 @@ def _kept(task: Task) -> str:
     return "out" if task.cell.method == "odeint" else "out := np.empty(size)"
 
 
-def _jacobian(task: Task, compiled: bool) -> tuple[str, list[str]]:
-    """The name of the Newton matrix's function, and the lines that define it; both empty if there is none."""
-    if not ADAPTER.method(task.cell.method).implicit:
-        return "", []
-    if not compiled and script.has(task, "augmented"):
-        if not script.has(task, "augmented_jacobian"):
-            return "", []
-        return "jac", ["    def jac(t, z):", "        return augmented_jacobian(t, z, p)"]
-    sparse = _matrix(task) == "sparse"
-    where = "diagonal, below, rows, starts" if sparse else "diagonal, below"
-    stored = "len(rows)" if sparse else "size*size"
-    whole = "csc_matrix((entries, rows, starts), shape=(size, size))" if sparse else "entries.reshape(size, size)"
-    given = [f"    {where} = places(m)"]
-    if compiled and script.has(task, "augmented_jacobian"):
-        made = [f"entries = np.zeros({stored})"]
-        kept, each = (made, []) if task.cell.method == "odeint" else ([], made)
-        return "jac", [
-            *given,
-            *(f"    {line}" for line in kept),
-            "",
-            "    def jac(t, z):",
-            *(f"        {line}" for line in each),
-            "        augmented_jacobian(t, z, entries, p, first, diagonal, below)",
-            f"        return {whole}",
-        ]
-    if script.has(task, "second_derivatives"):
-        return "jac", [
-            *given,
-            "",
-            "    def jac(t, z):",
-            f"        entries = np.zeros({stored})",
-            "        of_state, by_state, by_theta = second_derivatives(t, z[:N], p)",
-            "        entries[diagonal] = of_state",
-            "        coupling = z[N:].reshape(m, N) @ by_state.T",
-            "        entries[below] = coupling if by_theta is None else coupling + by_theta[:, first : first + m].T",
-            f"        return {whole}",
-        ]
-    return "", []
-
-
-def _integration(task: Task, jacobian: str) -> list[str]:
+def _integration(task: Task, matrix: NewtonScript) -> list[str]:
     clipped = bool(task.numbers.breakpoints)
-    f, j = "rhs_of_all", jacobian
+    jacobian = matrix.jacobian
+    f, j = "rhs_in_order" if matrix.has_order else "rhs_of_all", jacobian
     lines = ["    saved = []", "    for start, times, n_saved, low, high in PARTS:"]
     if clipped:
-        f = "lambda t, z: rhs_of_all(min(max(t, low), high), z)"
+        f = f"lambda t, z: {f}(min(max(t, low), high), z)"
         j = f"lambda t, z: {jacobian}(min(max(t, low), high), z)" if jacobian else ""
     if task.cell.method == "odeint":
+        band = "ml=layout.lower, mu=layout.upper, " if matrix.is_band else ""
         landing = "times" if task.cell.saving == LANDING else "times[-1:]" if clipped else "None"
         lines += [
             "        found, info = odeint(",
             f"            {f}, z, [start, *times], tfirst=True, rtol=RTOL, atol=atols, mxstep=100_000,",
-            f"            Dfun={j or 'None'}, tcrit={landing}, full_output=True,",
+            f"            Dfun={j or 'None'}, {band}tcrit={landing}, full_output=True,",
             "        )",
             "        if info['message'] != 'Integration successful.':",
             "            raise RuntimeError(info['message'])",
@@ -327,11 +255,12 @@ def _integration(task: Task, jacobian: str) -> list[str]:
         return lines
     if _lands_by_subclass(task):
         lines.append("        Landing.ends = times[::-1].tolist()")
+    band = ", lband=layout.lower, uband=layout.upper" if matrix.is_band else ""
     method = "Landing" if _lands_by_subclass(task) else repr(_METHODS[task.cell.method])
     lines += [
         "        found = solve_ivp(",
         f"            {f}, (start, times[-1]), z, method={method}, t_eval=times,",
-        f"            rtol=RTOL, atol=atols{f', jac={j}' if j else ''},",
+        f"            rtol=RTOL, atol=atols{f', jac={j}' if j else ''}{band},",
         "        )",
         "        if not found.success:",
         "            raise RuntimeError(found.message)",

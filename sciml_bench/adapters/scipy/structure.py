@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,12 +48,14 @@ def structure(
         # In the module's order, which its second derivatives follow.
         rows, columns = np.array(source.ENTRIES, dtype=np.intp).reshape(-1, 2).T
         return Structure(n, rows, columns)
-    places = np.unique(np.concatenate(list(_places(source, numbers, of))))
+    times = (numbers.t0, *numbers.breakpoints, numbers.t1)
+    found = places_of_entries(source.jacobian, times, np.asarray(numbers.y0), np.asarray(numbers.p), of)
+    places = np.unique(np.concatenate(list(found)))
     is_sparse = issparse(source.jacobian(numbers.t0, np.asarray(numbers.y0), of(np.asarray(numbers.p))))
     return Structure(n, places % n, places // n, is_sparse)
 
 
-def band(shape: Structure) -> Band:
+def narrowest(shape: Structure) -> Band:
     """The band, in the reversed order of Cuthill and McKee if that is narrower than the order of the states.
 
     Two fields on a line lie one after the other, which is half of a full matrix; point by point they are next to each
@@ -76,24 +78,26 @@ def _width(shape: Structure, place: Indices) -> int:
     return int(np.max(np.abs(place[shape.rows] - place[shape.columns]), initial=0))
 
 
-def _places(source: ModuleType, numbers: Numbers, of: Callable[[Vector], Parameters]) -> Iterator[Indices]:
-    """Places (column * n + row) of entries that are not zero, at the start, the breakpoints and the end.
+def places_of_entries(
+    jacobian: Callable[..., Any], times: Sequence[float], y: Vector, p: Vector, of: Callable[[Vector], Parameters]
+) -> Iterator[Indices]:
+    """Places (column * n + row) of entries that are not zero at these times.
 
     A sparse Jacobian stores its possible non-zeros. A dense one is evaluated in the initial state and at random states
     and parameters of its size, in which an entry that depends on them does not vanish by chance. An entry that lives
     only in an untaken branch of a ``where`` is missed, and slows Newton's iteration down there.
     """
     random = np.random.default_rng(0)
-    n, y, p = len(numbers.y0), np.asarray(numbers.y0), np.asarray(numbers.p)
+    n = len(y)
     size_of_p = np.where(p == 0, 1.0, p)
     probes = [(y, p)]
     for _ in range(3):
         state = y * random.uniform(0.5, 2.0, n) + random.uniform(0.0, 1.0, n)
         probes.append((state, size_of_p * random.uniform(0.9, 1.1, len(p))))
     with np.errstate(all="ignore"):
-        for t in (numbers.t0, *numbers.breakpoints, numbers.t1):
+        for t in times:
             for state, parameters in probes:
-                matrix = source.jacobian(t, state, of(parameters))
+                matrix = jacobian(t, state, of(parameters))
                 if issparse(matrix):
                     rows, columns = matrix.tocoo().coords
                 else:
@@ -145,28 +149,29 @@ class Arrangement(NamedTuple):
         return (len(self.order) * np.arange(blocks)[:, None] + self.order).ravel()
 
 
-def arrangement(source: ModuleType) -> Arrangement:
+def arrangement(at: IndexArray, coupled: IndexArray, species: int) -> Arrangement:
     """Points in the order of the narrowest band: their own, from both ends at once, which folds a ring flat, or the
     reversed order of Cuthill and McKee, which walks along the longer side of a rectangle.
+
+    ``at`` and ``coupled`` are the tables of the module, for ``species`` fields.
     """
-    own = np.arange(source.POINTS)
-    graph = csr_matrix(
-        (np.ones(source.AT.size), (np.tile(own, len(source.AT)), source.AT.ravel())), shape=(len(own), len(own))
-    )
+    own = np.arange(at.shape[1])
+    graph = csr_matrix((np.ones(at.size), (np.tile(own, len(at)), at.ravel())), shape=(len(own), len(own)))
     found = reverse_cuthill_mckee((graph + graph.T).tocsr(), symmetric_mode=True)
     folded = np.minimum(own, own[::-1]) * 2 + (own > own[::-1])
-    candidates = [_in_order(source, order.astype(np.int64)) for order in (own, np.argsort(folded), found)]
+    candidates = [in_order(at, coupled, species, order.astype(np.int64)) for order in (own, np.argsort(folded), found)]
     return min(candidates, key=lambda candidate: own_band(candidate.shape).width)
 
 
-def _in_order(source: ModuleType, order: IndexArray) -> Arrangement:
-    species, n_points = source.SPECIES, source.POINTS
+def in_order(at: IndexArray, coupled: IndexArray, species: int, order: IndexArray) -> Arrangement:
+    """Points in this order."""
+    n_points = len(order)
     n = species * n_points
     place = np.argsort(order)
     # (points, places): where the values of the point there begin.
-    begin = species * place[source.AT[:, order]].T
+    begin = species * place[at[:, order]].T
     points = np.ascontiguousarray(np.hstack([order[:, None], begin[:, 1:]]), dtype=np.int64)
-    to, by, where = source.COUPLED.T
+    to, by, where = coupled.T
     rows = (species * np.arange(n_points)[:, None] + to).ravel()
     columns = (begin[:, where] + by).ravel()
     entries, entry = np.unique(columns * n + rows, return_inverse=True)

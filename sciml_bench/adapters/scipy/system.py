@@ -21,8 +21,8 @@ from sciml_bench.adapters.scipy.structure import (
     Band,
     Parameters,
     Structure,
-    band,
     entries_of_factors,
+    narrowest,
     own_band,
     structure,
 )
@@ -148,21 +148,32 @@ class System(NamedTuple):
         )
 
 
+class Storage(NamedTuple):
+    """Storage of a Newton matrix: a function of :mod:`.newton`, and its band."""
+
+    make: Callable[..., Layout]
+    band: Band | None = None
+
+    def layout(self, shape: Structure, n_columns: int) -> Layout:
+        """The places of the entries, with ``n_columns`` sensitivities."""
+        return self.make(shape, n_columns) if self.band is None else self.make(shape, n_columns, self.band)
+
+
 class Systems:
     """The systems of one cell. A module that is compiled has functions that write into an array."""
 
     def __init__(self, source: ModuleType, numbers: Numbers, method: str, is_compiled: bool):
-        self._source, self._numbers, self._method, self._is_compiled = source, numbers, method, is_compiled
+        self.source, self._numbers, self._method, self._is_compiled = source, numbers, method, is_compiled
         self._n, self._n_theta = len(numbers.y0), len(numbers.theta)
         self._reuses = method == "odeint"
 
     def state(self, p: Parameters, start: Vector, rtol: float, atol: Vector) -> System:
         """The problem itself."""
-        source, n = self._source, self._n
+        source, n = self.source, self._n
         chosen = self._state_layout
         if not self._is_compiled and chosen is None:
             options = {} if self._method in EXPLICIT else {"jac": source.jacobian}
-            if self._method in LSODA and self._shape.is_sparse:
+            if self._method in LSODA and self.shape.is_sparse:
                 options = {"jac": lambda t, y, p: source.jacobian(t, y, p).toarray()}
             return System(source.rhs, start, rtol, atol, options, (p,))
         if self._is_compiled:
@@ -176,32 +187,37 @@ class Systems:
 
     def augmented(self, p: Parameters, start: Vector, rtol: float, atol: Vector) -> list[System]:
         """The problem with its sensitivities, of that start and tolerance; one, or several that share them out."""
-        return [self._with(columns, p, start, rtol, atol) for columns in self._shares]
+        return [self._with(columns, p, start, rtol, atol) for columns in self.shares]
 
     def uncoupled(self, p: Parameters, start: Vector, rtol: float, atol: Vector) -> System | None:
-        """One system, with a Newton matrix of only the diagonal blocks as a band; ``None`` if that gains nothing, or
-        the matrix is such a band anyway.
-        """
+        """One system, with a Newton matrix of only the diagonal blocks as a band, if there is a storage for it."""
+        if (storage := self.uncoupled_storage) is None:
+            return None
+        chosen = storage.layout(self.shape, self._n_theta)
+        return self._with(slice(0, self._n_theta), p, start, rtol, atol, chosen)
+
+    @cached_property
+    def uncoupled_storage(self) -> Storage | None:
+        """Storage of the matrix without coupling; ``None`` if that gains nothing, or it is such a band anyway."""
         blocks = 1 + self._n_theta
         if self._method != "odeint" or not self._can_uncouple or self._n >= MANY_STATES:
             return None
-        narrow = self._band if self._n >= BAND_FROM else own_band(self._shape)
+        narrow = self.band if self._n >= BAND_FROM else own_band(self.shape)
         if not is_narrow(narrow.width, self._n * blocks):
             return None
-        chosen = newton.banded_blocks(self._shape, self._n_theta, narrow)
-        return self._with(slice(0, self._n_theta), p, start, rtol, atol, chosen)
+        return Storage(newton.banded_blocks, narrow)
 
     @property
     def _can_uncouple(self) -> bool:
         """Return whether the module has what both of the matrices are made of."""
-        source = self._source
+        source = self.source
         matrices = hasattr(source, "augmented_jacobian") if self._is_compiled else not hasattr(source, "augmented")
         return matrices and hasattr(source, "ENTRIES")
 
     def _with(
         self, columns: slice, p: Parameters, start: Vector, rtol: float, atol: Vector, chosen: Layout | None = None
     ) -> System:
-        source, size = self._source, self._n * (1 + columns.stop - columns.start)
+        source, size = self.source, self._n * (1 + columns.stop - columns.start)
         start, atol = (self._part(values, columns) for values in (start, atol))
         if not self._is_compiled and hasattr(source, "augmented"):
             options = {} if self._method in EXPLICIT else self._own_jacobian()
@@ -212,13 +228,14 @@ class Systems:
             rhs = right_hand_side(source, p, self._n, columns, self._numbers.wrt)
         if self._method in EXPLICIT:
             return System(rhs, start, rtol, atol, {}, (), columns)
-        chosen = chosen or self._layout_with(columns.stop - columns.start)
+        n_columns = columns.stop - columns.start
+        chosen = chosen or self.storage(n_columns).layout(self.shape, n_columns)
         fill = self._fill(chosen, columns, p, atol[: self._n])
         options = self._options(chosen, fill)
         return System(rhs, start, rtol, atol, options, (), columns).ordered(chosen.order)
 
     def _compiled_jacobian(self, p: Parameters) -> Function:
-        n, kernel = self._n, self._source.jacobian
+        n, kernel = self._n, self.source.jacobian
         nowhere = np.empty((0, 0), dtype=np.int64)
         whole = Layout(n * n, lambda numbers: numbers.reshape(n, n), nowhere, nowhere)
         return matrix(whole, lambda t, y, numbers: kernel(t, y, numbers, p), self._reuses)
@@ -229,77 +246,75 @@ class Systems:
 
     def _own_jacobian(self) -> dict[str, Any]:
         """The matrix that the module writes out, if it does; otherwise the solver takes differences."""
-        return {"jac": self._source.augmented_jacobian} if hasattr(self._source, "augmented_jacobian") else {}
+        return {"jac": self.source.augmented_jacobian} if hasattr(self.source, "augmented_jacobian") else {}
 
     @cached_property
-    def _shares(self) -> list[slice]:
+    def shares(self) -> list[slice]:
         """The components of theta that each system has sensitivities to."""
-        return shares(self._n, self._n_theta, TOGETHER if self._in_shares else None)
+        return parts_of(self._n, self._n_theta, TOGETHER if self._in_shares else None)
 
     @property
     def _in_shares(self) -> bool:
         """Return whether sensitivities are solved for a share at a time."""
-        return self._method in LSODA and hasattr(self._source, "ENTRIES") and not self._is_interleaved
+        return self._method in LSODA and hasattr(self.source, "ENTRIES") and not self._is_interleaved
 
     @cached_property
-    def _shape(self) -> Structure:
-        return structure(self._source, self._numbers, lambda p: p if self._is_compiled else p.tolist())
+    def shape(self) -> Structure:
+        return structure(self.source, self._numbers, lambda p: p if self._is_compiled else p.tolist())
 
     @cached_property
-    def _band(self) -> Band:
-        return band(self._shape)
+    def band(self) -> Band:
+        return narrowest(self.shape)
 
     @cached_property
     def _state_layout(self) -> Layout | None:
         """A narrow band, for LSODA; ``None`` if the emitted matrix will do."""
-        if self._method not in LSODA or not is_narrow(self._band.width, self._n):
+        if self._method not in LSODA or not is_narrow(self.band.width, self._n):
             return None
-        if self._is_compiled and not hasattr(self._source, "augmented_jacobian"):
+        if self._is_compiled and not hasattr(self.source, "augmented_jacobian"):
             return None
-        return newton.banded_blocks(self._shape, 0, self._band)
+        return newton.banded_blocks(self.shape, 0, self.band)
 
-    def _layout_with(self, n_columns: int) -> Layout:
+    def storage(self, n_columns: int) -> Storage:
         """Storage of the matrix of a system with ``n_columns`` sensitivities."""
-        shape, size = self._shape, self._n * (1 + n_columns)
+        size = self._n * (1 + n_columns)
         if self._method in LSODA:
-            if self._n >= MANY_STATES and (size > DENSE_UP_TO or is_narrow(self._band.width, self._n)):
-                return newton.banded_blocks(shape, n_columns, self._band)
-            if self._is_interleaved:
-                return newton.banded(shape, n_columns, self._band)
-            return newton.dense(shape, n_columns)
-        return newton.sparse(shape, n_columns) if size >= SPARSE_FROM else newton.dense(shape, n_columns)
+            if self._n >= MANY_STATES and (size > DENSE_UP_TO or is_narrow(self.band.width, self._n)):
+                return Storage(newton.banded_blocks, self.band)
+            return Storage(newton.banded, self.band) if self._is_interleaved else Storage(newton.dense)
+        return Storage(newton.sparse if size >= SPARSE_FROM else newton.dense)
 
     @property
     def _is_interleaved(self) -> bool:
         """Return whether LSODA is given a band in which each state stands before its sensitivities."""
-        return self._n < MANY_STATES and is_narrow(self._band.width, self._n)
+        return self._n < MANY_STATES and is_narrow(self.band.width, self._n)
 
     def _fill_of_state(self, chosen: Layout, p: Parameters) -> newton.Fill | None:
         if self._is_compiled:
-            return newton.compiled(self._source, chosen, p, slice(0, 0))
+            return newton.compiled(self.source.augmented_jacobian, chosen, p, 0)
         # Differences along a narrow band cost less than a sparse matrix.
-        return None if self._shape.is_sparse else newton.uncoupled(self._source.jacobian, chosen, p, self._shape)
+        return None if self.shape.is_sparse else newton.uncoupled(self.source.jacobian, chosen, p, self.shape)
 
     def _fill(self, chosen: Layout, columns: slice, p: Parameters, atol: Vector) -> newton.Fill | None:
-        source, shape = self._source, self._shape
+        source, shape = self.source, self.shape
         if self._is_compiled:
             has = hasattr(source, "augmented_jacobian")
-            return newton.compiled(source, chosen, p, columns) if has else None
+            return newton.compiled(source.augmented_jacobian, chosen, p, columns.start) if has else None
         if hasattr(source, "second_derivatives") and len(chosen.below) == columns.stop - columns.start:
-            return newton.written_out(source, chosen, p, self._n, columns)
-        if not self._is_coupled(chosen, columns):
+            return newton.written_out(source.second_derivatives, chosen, p, self._n, columns)
+        if not self.is_coupled(chosen, columns):
             return newton.uncoupled(source.jacobian, chosen, p, shape)
         forcing = source.parameter_jacobian if self._numbers.wrt == "parameters" else None
         return newton.Differences(source.jacobian, forcing, chosen, shape, columns).fill(p, atol)
 
-    def _is_coupled(self, chosen: Layout, columns: slice) -> bool:
+    def is_coupled(self, chosen: Layout, columns: slice) -> bool:
         """Return whether the matrix is to have the coupling."""
         n_columns = columns.stop - columns.start
         if len(chosen.below) < n_columns:
             return False
         if self._method in LSODA or self._n < MANY_STATES or self._n * (1 + n_columns) < SPARSE_FROM:
             return True
-        return self._method != "bdf" and entries_of_factors(self._shape) * (1 + n_columns) <= LARGE_FACTORS
+        return self._method != "bdf" and entries_of_factors(self.shape) * (1 + n_columns) <= LARGE_FACTORS
 
     def _options(self, chosen: Layout, fill: newton.Fill | None) -> dict[str, Any]:
         """The solver's options for its Newton iteration; without ``fill`` it takes differences."""
@@ -307,7 +322,7 @@ class Systems:
         return options if fill is None else {**options, "jac": matrix(chosen, fill, self._reuses)}
 
 
-def shares(n_states: int, n_theta: int, together: int | None) -> list[slice]:
+def parts_of(n_states: int, n_theta: int, together: int | None) -> list[slice]:
     """Split theta into parts of nearly equal length, so that each has at most ``together`` equations; no limit: one."""
     at_once = n_theta if together is None else min(n_theta, max(1, together // n_states - 1))
     parts = -(-n_theta // at_once)

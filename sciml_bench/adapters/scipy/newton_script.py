@@ -1,0 +1,178 @@
+"""The Newton matrix of a SciPy cell in its script: the adapter's own functions, quoted, and the lines that use them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sciml_bench.adapters.emitted_source import load_source
+from sciml_bench.adapters.scipy import ADAPTER, newton, structure
+from sciml_bench.adapters.scipy.fields import FieldSystems, has_fields
+from sciml_bench.adapters.scipy.integrators import matrix
+from sciml_bench.adapters.scipy.system import EXPLICIT, Systems
+from sciml_bench.record.task import Task
+
+_ARRANGED = (
+    structure.Structure, structure.Band, structure.Arrangement, structure.own_band, structure._width,
+    structure.in_order, structure.arrangement,
+)  # fmt: skip
+_STORED = {
+    newton.dense: (newton.dense, newton._rows_and_columns),
+    newton.sparse: (newton.sparse, newton._rows_and_columns),
+    newton.banded: (newton.banded, newton._stored),
+    newton.banded_blocks: (newton.banded_blocks, newton._stored),
+}
+_NJIT = "from numba import njit\n"
+_NOT_COMPILED = "def njit(**_options):\n    return lambda function: function\n"
+
+
+@dataclass(frozen=True)
+class NewtonScript:
+    """Parts of a script: functions to quote, lines of the module, and lines of its function ``sensitivities``.
+
+    ``jacobian`` is the name of the function that returns the matrix, empty if the solver is given none; ``is_band`` if
+    it returns a band. ``has_order`` if the solver has the equations in another order. ``is_choice`` if there are two
+    matrices, with and without the coupling of sensitivities to the state: the script tries both.
+    """
+
+    quoted: tuple[Callable[..., Any] | type, ...] = ()
+    module: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
+    jacobian: str = ""
+    is_band: bool = False
+    has_order: bool = False
+    is_choice: bool = False
+
+
+def systems_of(task: Task) -> Systems:
+    """The systems of the task's cell, made of its emitted source without compiling it."""
+    compiled = task.cell.framework_mode == "compiled"
+    source = load_source(replace(task, source=task.source.replace(_NJIT, _NOT_COMPILED)))
+    shutil.rmtree(Path(str(source.__file__)).parent, ignore_errors=True)
+    if compiled and has_fields(source):
+        return FieldSystems(source, task.numbers, task.cell.method)
+    return Systems(source, task.numbers, task.cell.method, compiled)
+
+
+def newton_script(task: Task, systems: Systems) -> NewtonScript:
+    """The parts for a task."""
+    method, compiled = task.cell.method, task.cell.framework_mode == "compiled"
+    source, fields = systems.source, isinstance(systems, FieldSystems)
+    quoted, module = (_ARRANGED, ("ARRANGED = arrangement(AT, COUPLED, SPECIES)",)) if fields else ((), ())
+    if not ADAPTER.method(method).implicit or method in EXPLICIT:
+        return NewtonScript(quoted, module)
+    if not compiled and hasattr(source, "augmented"):
+        if not hasattr(source, "augmented_jacobian"):
+            return NewtonScript(quoted, module)
+        return NewtonScript(
+            inside=("    def jac(t, z):", "        return augmented_jacobian(t, z, p)"), jacobian="jac"
+        )  # fmt: skip
+    n_columns = systems.shares[0].stop
+    usual, other = systems.storage(n_columns), systems.uncoupled_storage
+    band = usual.band or (other.band if other is not None else None)
+    if fields:
+        module = (*module, "STRUCTURE = ARRANGED.shape")
+    else:
+        found, lines = _structure(task, systems)
+        quoted, module = (structure.Structure, structure.Band, *found), lines
+    if band is not None:
+        own = np.array_equal(band.order, np.arange(len(band.order)))
+        search = structure.own_band if own else structure.narrowest
+        quoted = (*quoted, search, structure._width)
+        module = (*module, f"BAND = {search.__name__}(STRUCTURE)")
+    quoted = (*quoted, newton.Layout)
+    for storage in (usual, *((other,) if other is not None else ())):
+        quoted = (*quoted, *_STORED[storage.make])
+    layout = usual.layout(systems.shape, n_columns)
+    filled, fill, before = _fill(systems, task, layout, n_columns)
+    taking = ".taking(ARRANGED.entry)" if fields else ""
+    made = f"{usual.make.__name__}(STRUCTURE, m{', BAND' if usual.band else ''}){taking}"
+    module = (*module, "", "", "@cache")
+    if other is None:
+        module = (*module, "def layout_of(m):", *_SAID, f"    return {made}")
+    else:
+        otherwise = f"{other.make.__name__}(STRUCTURE, m, BAND){taking}"
+        module = (*module, "def layout_of(m, coupled):", *_SAID, f"    return {made} if coupled else {otherwise}")
+    module = (*module, *before)
+    order = [storage.layout(systems.shape, n_columns).order for storage in (usual, other) if storage is not None]
+    has_order = any(found is not None and not np.array_equal(found, np.arange(len(found))) for found in order)
+    inside = [f"    layout = layout_of(m{'' if other is None else ', coupled'})"]
+    jacobian = "jac" if fill else ""
+    if fill:
+        inside += [f"    fill = {fill}", f"    jac = matrix(layout, fill, {method == 'odeint'})"]
+    if has_order:
+        inside += [
+            "    order = layout.order if layout.order is not None else np.arange(size)",
+            "    place = np.argsort(order)",
+            "    z, atols = z[order], atols[order]",
+            "",
+            "    def rhs_in_order(t, x):",
+            "        return rhs_of_all(t, x[place])[order]",
+        ]
+        if fill:
+            jacobian = "jac_in_order"
+            inside += ["", "    def jac_in_order(t, x):", "        return jac(t, x[place])"]
+    return NewtonScript(
+        tuple(dict.fromkeys((*quoted, *filled, *((matrix,) if fill else ())))), module, tuple(inside), jacobian,
+        is_band=band is not None, has_order=has_order, is_choice=other is not None,
+    )  # fmt: skip
+
+
+_SAID = ('    """Places of the entries in the Newton matrix with m sensitivities."""',)
+
+
+def _structure(task: Task, systems: Systems) -> tuple[tuple[Callable[..., Any], ...], tuple[str, ...]]:
+    """The functions and lines that give the places of the Jacobian's entries."""
+    if hasattr(systems.source, "ENTRIES"):
+        return (), ("STRUCTURE = Structure(N, *np.array(ENTRIES).reshape(-1, 2).T)",)
+    times = ", ".join(["T0", *map(repr, task.numbers.breakpoints), "T1"])
+    return (structure.places_of_entries,), (
+        "# The entries of the Jacobian that are not always zero.",
+        f"FOUND = places_of_entries(jacobian, ({times}), Y0, P, np.ndarray.tolist)",
+        "PLACES = np.unique(np.concatenate(list(FOUND)))",
+        "STRUCTURE = Structure(N, PLACES % N, PLACES//N)",
+    )
+
+
+def _fill(
+    systems: Systems, task: Task, layout: newton.Layout, n_columns: int
+) -> tuple[tuple[Callable[..., Any] | type, ...], str, tuple[str, ...]]:
+    """Functions to quote, the call that makes the function which writes the matrix, and lines of the module."""
+    source, columns = systems.source, slice(0, n_columns)
+    if isinstance(systems, FieldSystems):
+        coupled = systems.is_coupled(layout, columns)
+        coupling = "coupling if len(layout.below) else None" if coupled else "None"
+        call = f"point_by_point(jacobian, {coupling}, layout, p, first, ARRANGED.points)"
+        return (newton.point_by_point,), call, ()
+    if task.cell.framework_mode == "compiled":
+        if not hasattr(source, "augmented_jacobian"):
+            return (), "", ()
+        return (newton.compiled,), "compiled(augmented_jacobian, layout, p, first)", ()
+    blocks = (newton.uncoupled, newton._entries), "uncoupled(jacobian, layout, p, STRUCTURE)"
+    if hasattr(source, "second_derivatives") and len(layout.below) == n_columns:
+        written = "written_out(second_derivatives, layout, p, N, slice(first, first + m))"
+        quoted, call, module = (newton.written_out,), written, ()
+    elif not systems.is_coupled(layout, columns):
+        return *blocks, ()
+    else:
+        quoted, call, module = _differences(task, systems)
+    if systems.uncoupled_storage is None:
+        return quoted, call, module
+    return (*quoted, *blocks[0]), f"{call} if coupled else {blocks[1]}", module
+
+
+def _differences(task: Task, systems: Systems) -> tuple[tuple[Callable[..., Any] | type, ...], str, tuple[str, ...]]:
+    forcing = "parameter_jacobian" if task.numbers.wrt == "parameters" else "None"
+    of = "m" if systems.uncoupled_storage is None else "m, True"
+    module = (
+        "", "", "@cache", "def differences(first, m):",
+        '    """The coupling of sensitivities to the state, by differences."""',
+        f"    return Differences(jacobian, {forcing}, layout_of({of}), STRUCTURE, slice(first, first + m))",
+    )  # fmt: skip
+    quoted = (structure.groups, newton.Differences, newton._entries)
+    return quoted, "differences(first, m).fill(p, atols[:N])", module
