@@ -9,12 +9,14 @@ import ast
 import importlib
 import inspect
 import io
+import math
 import re
 import tokenize
 from collections.abc import Sequence
 from typing import Any
 
 from sciml_bench.adapters.base import Adapter
+from sciml_bench.adapters.time_grid import Segment
 from sciml_bench.errors import UsageError
 from sciml_bench.record.task import Point, Task
 
@@ -33,16 +35,6 @@ def script_of(adapter: Adapter, task: Task, point: Point) -> str:
     return getattr(importlib.import_module(module), function)(task, point)
 
 
-def refuse(task: Task, *features: str) -> None:
-    """Refuse a task with features that scripts do not support.
-
-    Raises:
-        UsageError: the problem has one of these features.
-    """
-    if found := [feature for feature in features if f"\ndef {feature}(" in task.source]:
-        raise UsageError(f"{task.cell.problem} has {', '.join(found)}: there are no scripts for such problems yet")
-
-
 def has(task: Task, name: str) -> bool:
     """Return whether the emitted source defines a function or a constant of this name."""
     return f"\ndef {name}(" in task.source or f"\n{name} = " in task.source
@@ -57,11 +49,12 @@ def numbers(name: str, values: Sequence[float]) -> str:
     return "\n".join([f"{name} = np.array([", *(f"    {row}," for row in rows), "])"])
 
 
-def head(task: Task, needs: str) -> str:
-    """The docstring."""
+def head(task: Task, needs: str, calls: str = "gradients") -> str:
+    """The docstring; a script is of gradients or of ``solves``."""
     cell = task.cell
     what = "parameters" if task.numbers.wrt == "parameters" else "initial values"
-    first = f"{cell.problem}: gradients of its loss with respect to its {what}, by {cell.solver}."
+    of = f"gradients of its loss with respect to its {what}" if calls == "gradients" else calls
+    first = f"{cell.problem}: {of}, by {cell.solver}."
     return f'"""{first}\n\nNeeds {needs}.\n"""\n'
 
 
@@ -129,6 +122,55 @@ def given(task: Task, point: Point) -> str:
     )
 
 
+def segments(parts: Sequence[Segment]) -> list[str]:
+    """The smooth parts of the time span."""
+    lines = [
+        f"    ({part.start!r}, np.array({list(part.times)!r}), {part.n_saved}, {_bound_of(part.low)}, "
+        f"{_bound_of(part.high)}),"
+        for part in parts
+    ]
+    told = "# Start, times, how many of them are saved, and the bounds of t, of each smooth part of the time span."
+    return [told, "PARTS = [", *lines, "]"]
+
+
+def _bound_of(value: float) -> str:
+    return repr(value) if math.isfinite(value) else f'float("{value}")'
+
+
+def check_of_solve(task: Task) -> str:
+    """The printing part of a script of solves: the last state, the time of a call, and its error."""
+    reference, n_saved = task.reference, len(task.numbers.save_times)
+    end = reference.solution[-1] if reference is not None and reference.rows[-1] == n_saved - 1 else (None,)
+    known = [value for value in end if value is not None]
+    theta = "P" if task.numbers.wrt == "parameters" else "Y0"
+    lines = ['if __name__ == "__main__":', f"    states = solve({theta})"]
+    if reference is not None and len(known) == len(end):
+        lines[:0] = [f"# The {reference.kind} state at the last saved time.", numbers("REFERENCE", known), "", ""]
+    lines += [
+        *_timing(theta, "{}", "solve(theta)"),
+        '    print(f"last state {states[-1]}")',
+        '    print(f"{1e3*np.median(times):.3g} ms per solve")',
+    ]
+    if len(known) == len(end):
+        lines += [
+            "    errors = np.abs(states[-1] - REFERENCE)/np.maximum(np.abs(REFERENCE), SCALE)",
+            '    print(f"largest relative error of the last state {np.max(errors):.1e}")',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _timing(theta: str, inputs: str, timed: str) -> list[str]:
+    """Lines that collect the times of calls."""
+    return [
+        "    times = []",
+        "    while len(times) < 20 or (sum(times) < 1 and len(times) < 1000):",
+        f"        theta = {inputs.format(f'{theta}*(1 + 1e-6*len(times))')}",
+        "        start = time.perf_counter()",
+        f"        {timed}",
+        "        times.append(time.perf_counter() - start)",
+    ]
+
+
 def check(task: Task, inputs: str = "{}", timed: str = "value_and_gradient(theta)") -> str:
     """The printing part: the loss, the gradient, the time of a call, and the error against the reference.
 
@@ -150,12 +192,7 @@ def check(task: Task, inputs: str = "{}", timed: str = "value_and_gradient(theta
     theta = "P" if task.numbers.wrt == "parameters" else "Y0"
     lines += [
         f"    value, slopes = value_and_gradient({theta})",
-        "    times = []",
-        "    while len(times) < 20 or (sum(times) < 1 and len(times) < 1000):",
-        f"        theta = {inputs.format(f'{theta}*(1 + 1e-6*len(times))')}",
-        "        start = time.perf_counter()",
-        f"        {timed}",
-        "        times.append(time.perf_counter() - start)",
+        *_timing(theta, inputs, timed),
         '    print(f"loss {value:.12g}")',
         '    print(f"gradient {slopes}")',
         '    print(f"{1e3*np.median(times):.3g} ms per gradient")',

@@ -11,6 +11,7 @@ from needs import imported
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.numbalsoda import ADAPTER
+from sciml_bench.plan.script import script_of_cell
 from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point
@@ -79,3 +80,11 @@ def test_steps_stop_where_the_right_hand_side_jumps(library):
     program = build(source_task(text, numbers, CELL))
     ys = program.read_solution(program.solve(program.prepare(np.array([3.0]), Point(1e-3, 1e-3)))).ys
     np.testing.assert_allclose(ys, [[1.5], [0.0]], atol=1e-12)
+
+
+def test_the_script_solves_each_smooth_part_and_says_how_wrong_it_is():
+    text = script_of_cell("robertson", ["numbalsoda", "lsoda", "none", "compiled"], 1e-8)
+    compile(text, "script.py", "exec")
+    assert "sciml_bench" not in text
+    assert "    derivative(t, y, dy, p)" in text
+    assert text.count("REFERENCE") == 3

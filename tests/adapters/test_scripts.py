@@ -183,6 +183,8 @@ def test_scipy_lands_shares_out_and_stores_sparse_matrices(problem, cell, tmp_pa
         ("diffrax/tsit5/checkpointed/compiled", "small-node-64"),
         ("diffrax/tsit5/forward/compiled", "ensemble"),
         ("diffrax/tsit5/backsolve/compiled", "lotka-volterra"),
+        ("diffrax/tsit5/checkpointed/compiled", "neural-cde"),
+        ("diffrax/reversible-heun/checkpointed/compiled", "neural-sde"),
         ("diffrax/dopri5/backsolve/compiled", "spiral-node"),
         ("torchdiffeq/dopri5/discrete/eager", "small-node-64"),
         ("torchdiffeq/dopri5/discrete/eager", "ensemble"),
@@ -292,7 +294,6 @@ def test_names_of_a_model_do_not_clash_with_those_of_its_script(cell, tmp_path):
 @pytest.mark.parametrize(
     ("problem", "cell", "told"),
     [
-        ("neural-sde", "diffrax/heun/checkpointed/compiled", "controls"),
         ("lotka-volterra", "julia/tsit5/forward/compiled", "no scripts for julia yet"),
         ("digits-node", "scipy/odeint/forward/compiled", "cannot run digits-node"),
         ("lotka-volterra", "diffrax/tsit6/forward/compiled", "unknown method of diffrax 'tsit6'"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from sciml_bench.adapters import script
-from sciml_bench.adapters.diffrax import ADAPTER, SPLIT, STOCHASTIC
-from sciml_bench.errors import UsageError
-from sciml_bench.record.task import LANDING, Point, Task
+from sciml_bench.adapters.diffrax import ADAPTER, SPLIT
+from sciml_bench.record.task import LANDING, Cell, Point, Task
 
 _ADJOINTS = {
     "checkpointed": "diffrax.RecursiveCheckpointAdjoint()",
@@ -20,17 +21,10 @@ _ROOT_FINDERS = {"newton": "Newton", "chord": "Chord"}
 
 
 def script_of(task: Task, point: Point) -> str:
-    """The script of a cell at a tolerance.
-
-    Raises:
-        UsageError: there is none for this kind of problem or method.
-    """
+    """The script of a cell at a tolerance."""
     cell = task.cell
-    script.refuse(task, "controls")
-    if cell.method in {method.name for method in STOCHASTIC}:
-        raise UsageError(f"there are no scripts for {cell.method} yet")
     needed = ["import diffrax", "import jax", "import jax.numpy as jnp"]
-    needed += ["import optimistix"] if "-" in cell.method else []
+    needed += ["import optimistix"] if _root_finder(cell) else []
     checks = ("import os", "", 'os.environ.setdefault("EQX_ON_ERROR", "nan")', "")
     return script.joined(
         script.head(task, "diffrax, jax and numpy"),
@@ -44,8 +38,29 @@ def script_of(task: Task, point: Point) -> str:
     )
 
 
+_STOCHASTIC = {"heun": "Heun", "reversible-heun": "ReversibleHeun"}
+
+
+def _root_finder(cell: Cell) -> str:
+    return "" if cell.method in _STOCHASTIC else cell.method.partition("-")[2]
+
+
+def _equal_steps(task: Task, point: Point) -> list[str]:
+    """Steps in which the motion is given, halved until there are as many as the tolerance needs."""
+    given = len(task.numbers.breakpoints) + 1
+    halvings = max(0, math.ceil(math.log2(max(1.0, point.rtol**-0.5 / given))))
+    return [
+        f"SOLVER = diffrax.{_STOCHASTIC[task.cell.method]}()",
+        "CONTROLLER = diffrax.ConstantStepSize()",
+        f"STEP = (T1 - T0)/{given * 2**halvings}",
+        f"MAX_STEPS = {_KEPT_STEPS if _keeps_all(task) or task.cell.sensitivity == 'discrete' else _MAX_STEPS}",
+    ]
+
+
 def _solver(task: Task, point: Point) -> list[str]:
     cell, values = task.cell, task.numbers
+    if cell.method in _STOCHASTIC:
+        return _equal_steps(task, point)
     method = ADAPTER.method(cell.method)
     name, _, finder = cell.method.partition("-")
     kind = "".join(part.capitalize() for part in name.split("-")).replace("Kencarp", "KenCarp")
@@ -107,13 +122,16 @@ def _solve(task: Task) -> list[str]:
     scaled = task.cell.sensitivity == "backsolve"
     p = "p/P_SCALE" if scaled else "p"
     arguments = f"arguments({p})" if script.has(task, "arguments") else f"({p},)"
+    driven = script.has(task, "controls")
     lines = [
-        "def solved(y0, p):",
+        f"def solved(y0, p{', given' if driven else ''}):",
         '    """The states at the saved times, from one initial state."""',
         f"    args = {arguments}",
     ]
     if script.has(task, "RHS_NETWORKS"):
         lines.append("    args = (args[0], *(args[1 + i] for i in RHS_NETWORKS))")
+    if driven:
+        lines += ["    driving = controls(*given)", "    args = (*args, *driving)"]
     called, y0, ys = "(t, y, *args)", "y0", "solution.ys"
     if scaled:
         named = f"args[0]*P_SCALE[:{task.numbers.n_named}]"
@@ -126,11 +144,15 @@ def _solve(task: Task) -> list[str]:
     term = [f"        {terms[0]},"]
     if split:
         term = ["        diffrax.MultiTerm(", *(f"            {each}," for each in terms), "        ),"]
+    if task.cell.method in _STOCHASTIC:
+        noise = "diffrax.ControlTerm(lambda t, y, args: diffusion(t, y, *args), *driving)"
+        drift = "diffrax.ODETerm(lambda t, y, args: drift(t, y, *args))"
+        term = ["        diffrax.MultiTerm(", f"            {drift},", f"            {noise},", "        ),"]
     return [
         *lines,
         "    solution = diffrax.diffeqsolve(",
         *term,
-        f"        SOLVER, T0, T1, None, {y0},",
+        f"        SOLVER, T0, T1, {'STEP' if task.cell.method in _STOCHASTIC else 'None'}, {y0},",
         "        args=args,",
         "        saveat=diffrax.SaveAt(ts=jnp.asarray(SAVED)),",
         "        stepsize_controller=CONTROLLER,",
@@ -156,17 +178,20 @@ def _loss(task: Task) -> list[str]:
             value = "jnp.sum(jax.vmap(loss)(ys))"
         return [*lines, f"    value = {value}", "    return value, value"]
     lines.append(f"    args = {'arguments(p)' if script.has(task, 'arguments') else '(p,)'}")
+    driven = script.has(task, "controls")
     if alone:
         lines += [
             "    start = initial_state(*GIVEN, *args)",
             "    y0, penalty = start if isinstance(start, tuple) else (start, 0.0)",
-            "    value = loss(solved(y0, p), *GIVEN, *args) + penalty",
+            f"    value = loss(solved(y0, p{', GIVEN' if driven else ''}), *GIVEN, *args) + penalty",
         ]
     else:
         lines += [
             "    start = jax.vmap(lambda *given: initial_state(*given, *args))(*GIVEN)",
             "    y0, penalty = start if isinstance(start, tuple) else (start, 0.0)",
-            "    ys = jax.vmap(lambda y0: solved(y0, p))(y0)",
+            "    ys = jax.vmap(lambda y0, *given: solved(y0, p, given))(y0, *GIVEN)"
+            if driven
+            else "    ys = jax.vmap(lambda y0: solved(y0, p))(y0)",
             "    value = jnp.sum(jax.vmap(lambda ys, *given: loss(ys, *given, *args))(ys, *GIVEN)) + jnp.sum(penalty)",
         ]
     return [*lines, "    return value, value"]

@@ -34,6 +34,7 @@ ADAPTER = Adapter(
     extra="numbalsoda",
     target="numba",
     program="sciml_bench.adapters.numbalsoda.program:build",
+    script="sciml_bench.adapters.numbalsoda.script:script_of",
     methods=(
         # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5.
         Method("lsoda", family="multistep", order=5, implicit=True, stiff=True),

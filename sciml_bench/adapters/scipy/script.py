@@ -22,7 +22,6 @@ def script_of(task: Task, point: Point) -> str:
         UsageError: there is none for this kind of problem and method.
     """
     cell = task.cell
-    script.refuse(task, "controls")
     compiled = cell.framework_mode == "compiled"
     if compiled and not script.has(task, "augmented"):
         raise UsageError(f"{cell.problem} has no sensitivity equations for Numba: there is no such script")
@@ -54,13 +53,8 @@ def script_of(task: Task, point: Point) -> str:
 
 def _numbers(task: Task, parts: Sequence[slice]) -> list[str]:
     values = task.numbers
-    segments = [
-        f"    ({part.start!r}, np.array({list(part.times)!r}), {part.n_saved}, {_bounds(part.low, part.high)}),"
-        for part in split(values)
-    ]
     lines = [
-        "# Start, times, how many of them are saved, and the bounds of t, of each smooth part of the time span.",
-        "PARTS = [", *segments, "]",
+        *script.segments(split(values)),
         f"N, M = {len(values.y0)}, {len(values.theta)}",
         "# A sensitivity is as large as its state over its parameter.",
         script.numbers("TYPICAL", _typical(task)),
@@ -94,12 +88,6 @@ def _landing(task: Task) -> list[str]:
         '            self.status = "running"',
         "        return message",
     ]
-
-
-def _bounds(low: float, high: float) -> str:
-    return ", ".join(
-        f'float("{bound}")' if bound in (float("inf"), float("-inf")) else repr(bound) for bound in (low, high)
-    )
 
 
 def _typical(task: Task) -> list[float]:

@@ -15,7 +15,6 @@ def script_of(task: Task, point: Point) -> str:
     Raises:
         UsageError: there is none for this kind of problem.
     """
-    script.refuse(task, "controls")
     adjoint = _is_adjoint(task)
     solver = "odeint_adjoint" if adjoint else "odeint"
     method = ADAPTER.method(task.cell.method)
