@@ -35,6 +35,10 @@ class ProblemError(SciMLBenchError):
         return f"{place}{self.message}{cure}"
 
 
+class ProblemWarning(UserWarning):
+    """A problem file has something that is rarely meant."""
+
+
 class StoreError(SciMLBenchError):
     """A run folder, a record or a reference cannot be read or written."""
 

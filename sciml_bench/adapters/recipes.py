@@ -46,7 +46,7 @@ from sciml_bench.record.task import DEFAULT_SAVING, LANDING, TF32, Cell
 # Reasons for the plan that hold for every adapter of models.
 
 
-def model_refusal(cell: Cell, facts: Facts) -> str | None:
+def model_refusal(cell: Cell, _facts: Facts) -> str | None:
     """Return why a cell of a model cannot run here; ``None`` if it can. Workers check for GPUs."""
     if cell.precision == "bfloat16" and cell.device == "cpu":
         return lacks_bfloat16()

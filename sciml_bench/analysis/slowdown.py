@@ -86,7 +86,7 @@ def gap(fast: Row, slow: Row, target: Target, quantity: str) -> Gap | None:
     sentences = (
         *_factors(ratio, counted, work_ratio, a, b),
         *_own_cost(fast, slow, quantity),
-        _conclusion(settings, fast, slow, ratio, work_ratio),
+        _conclusion(settings, fast, slow),
     )
     return Gap(quantity, fast, slow, ratio, counted, work_ratio, differences, sentences)
 
@@ -207,7 +207,7 @@ def _own_cost(fast: Row, slow: Row, quantity: str) -> Iterator[str]:
         )
 
 
-def _conclusion(settings: tuple[Difference, ...], fast: Row, slow: Row, ratio: float, work_ratio: float | None) -> str:
+def _conclusion(settings: tuple[Difference, ...], fast: Row, slow: Row) -> str:
     """The conclusion about the frameworks."""
     differing = [item for item in settings if item.differs and item.what not in ("method",)]
     names = [item.what for item in differing]

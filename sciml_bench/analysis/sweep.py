@@ -220,7 +220,7 @@ def _table(summary: RunSummary, axis: Axis, quantity: str, contest: Contest) -> 
     target = Target(None, None) if axis.tolerance else _target(cells, quantity)
     rows = tuple(_row(axis, quantity, solver, target) for solver in contest.solvers)
     judged = quantity in ("solve", "gradient") and bool(summary.plan["profile"]["comparable"])
-    meetings = tuple(_meetings(axis, rows)) if judged else ()
+    meetings = tuple(_meetings(rows)) if judged else ()
     return SweepTable(axis, quantity, contest, target, rows, meetings)
 
 
@@ -348,7 +348,7 @@ def _by_block(values: Mapping[Size, Value], sizes: Sequence[Size]) -> dict[int, 
     return found
 
 
-def _meetings(axis: Axis, rows: Sequence[SweepRow]) -> Iterator[Meeting]:
+def _meetings(rows: Sequence[SweepRow]) -> Iterator[Meeting]:
     for first, second in combinations(rows, 2):
         sizes = sorted({*_usable(first.values)} & {*_usable(second.values)})
         if len(sizes) < 2:

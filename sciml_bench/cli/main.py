@@ -9,13 +9,15 @@ import importlib
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import click
 
 from sciml_bench import __version__
 from sciml_bench.cli import options as exits
-from sciml_bench.errors import SciMLBenchError
+from sciml_bench.errors import ProblemWarning, SciMLBenchError
 
 # Name → where the command is, and its line in the help, which is printed without importing it.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -116,6 +118,17 @@ def cli(debug: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; messages go to standard error."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        return _carry_out(words)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_place: Any) -> None:
+    said = f"{message}" if issubclass(category, ProblemWarning) else f"{category.__name__}: {message}"
+    click.echo(f"warning: {said}", err=True)
+
+
+def _carry_out(words: list[str]) -> int:
     try:
         result = cli.main(words, prog_name="sciml-bench", standalone_mode=False, obj=words)
     except click.ClickException as error:

@@ -150,7 +150,7 @@ def _source(node: Node, grids: tuple[Grid, ...], target: str) -> tuple[str, str]
             axis = int(node.args[1])
             return f"gradient_{axis}", _gradient(axis, node.args[2], grids, target)
         case Shift():
-            return _shift(int(node.args[2]), node.args[3], len(grids) == 2, target)
+            return _shift(int(node.args[2]), node.args[3], target)
         case _:
             return "solve_tridiagonal", _TRIDIAGONAL[target]
 
@@ -205,7 +205,7 @@ def _gradient(axis: int, edge: Node, grids: tuple[Grid, ...], target: str) -> st
     return "\n".join([head, *first, f"    return {factor!r}*({right} - {left})", ""])
 
 
-def _shift(axis: int, edge: Node, two_axes: bool, target: str) -> tuple[str, str]:
+def _shift(axis: int, edge: Node, target: str) -> tuple[str, str]:
     kind = "wrapped" if edge == PERIODIC else "mirrored" if edge == MIRRORED else "filled"
     name = f"shift_{kind}" if axis == 0 else f"shift_{kind}_1"
     join = _CONCATENATE[target]

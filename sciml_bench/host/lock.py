@@ -6,10 +6,12 @@ import datetime
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+import psutil
 from filelock import FileLock, Timeout
 
 from sciml_bench.errors import EngineError
@@ -60,17 +62,18 @@ def host_lock(
 
 
 def holder(path: Path | None = None) -> str:
-    """Return which benchmark holds this host's lock; empty if none does."""
+    """Return which benchmark holds this host's lock; empty if none does.
+
+    The note in the file is read, and the lock not taken: a benchmark that starts meanwhile must not find it held.
+    """
     path = path or lock_path()
-    lock = FileLock(path, mode=_READABLE_BY_ALL)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return _holder(path)
-    except OSError:
-        return ""
-    lock.release()
-    return ""
+    note = _note(path)
+    return _described(note) if note is not None and _lives(note["pid"]) else ""
+
+
+def _lives(pid: int) -> bool:
+    # Of a number that is none of a process the kernel knows nothing either.
+    return 0 < pid < 2**31 and psutil.pid_exists(pid)
 
 
 def _acquire(lock: FileLock, wait_s: float | None, announce: Callable[[], object]) -> None:
@@ -99,11 +102,20 @@ def _write(path: Path, label: str | None) -> None:
 
 
 def _holder(path: Path) -> str:
+    note = _note(path)
+    return f"see {path}" if note is None else _described(note)
+
+
+def _note(path: Path) -> Mapping[str, Any] | None:
     try:
         # Any user of the host can write this file.
         with path.open("rb") as file:
             note = json.loads(file.read(4096))
-        printable = "".join(letter for letter in str(note["since"]) if letter.isprintable())
-        return f"{note['label']!r}, process {int(note['pid'])}, since {printable}"
+        return {"label": str(note["label"]), "pid": int(note["pid"]), "since": str(note["since"])}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return f"see {path}"
+        return None
+
+
+def _described(note: Mapping[str, Any]) -> str:
+    since = "".join(letter for letter in note["since"] if letter.isprintable())
+    return f"{note['label']!r}, process {note['pid']}, since {since}"

@@ -28,6 +28,9 @@ from sciml_bench.record.task import CALLS, CONVENTIONAL, SOLVERS, Task, Training
 
 SCHEMA = 1
 
+# Advice is wanted within minutes: the proof of its reference may cost this, as counted.
+ADVICE_PROOF_S = 5.0
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -68,7 +71,9 @@ class Plan:
             return dataclasses.replace(material, points=self.claimed.points, wanted=self.claimed.calls)
         if self.advised is not None:
             calls = (self.advised.call,)
-            return dataclasses.replace(material, points=self.advised.points, wanted=calls, trained=False)
+            return dataclasses.replace(
+                material, points=self.advised.points, wanted=calls, trained=False, proof_s=ADVICE_PROOF_S
+            )
         return material
 
     @cached_property

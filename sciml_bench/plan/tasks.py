@@ -40,7 +40,8 @@ class TaskFactory:
     """The parts of tasks, produced once per problem and framework. ``threads`` is the limit for every worker.
 
     ``points`` are the points of cells, by label, that are not measured on the profile's ladder. ``wanted`` are the
-    calls that are measured if a framework has them. Training is only requested if ``trained``.
+    calls that are measured if a framework has them. Training is only requested if ``trained``. ``proof_s`` limits the
+    proof of a reference that is computed on the way.
     """
 
     entries: Mapping[str, PlannedProblem]
@@ -51,6 +52,7 @@ class TaskFactory:
     points: Mapping[str, tuple[Point, ...]] = field(default_factory=dict[str, tuple[Point, ...]])
     wanted: tuple[str, ...] = CALLS
     trained: bool = True
+    proof_s: float | None = None
     _sources: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _invariants: dict[str, str] = field(default_factory=dict[str, str])
     _numbers: dict[str, Numbers] = field(default_factory=dict[str, Numbers])
@@ -177,7 +179,7 @@ class TaskFactory:
             from sciml_bench.reference.truth import truth
 
             try:
-                self._truths[name] = truth(self.entries[name].problem)
+                self._truths[name] = truth(self.entries[name].problem, proof_s=self.proof_s)
             except Unresolved as error:
                 self._truths[name], self._unresolved[name] = None, str(error)
         return self._truths[name]

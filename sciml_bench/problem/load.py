@@ -99,7 +99,7 @@ def load_problem(path: Path | str) -> Problem:
     observables = load_observables(reader, t0, t1)
     save_times = times_of(reader, observables, t0, t1) if observables else save_times
     loss = load_loss(reader, states, save_times, given, observables)
-    reader.refuse_unused("parameters", [parameter.name for parameter in parameters])
+    reader.warn_of_unused("parameters", [parameter.name for parameter in parameters])
     reader.refuse_unused("networks", [network.name for network in networks])
     for control in controls:
         reader.refuse_unused(f"control.{control.name}", [control.name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 import tomllib
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -12,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.errors import ProblemError
+from sciml_bench.errors import ProblemError, ProblemWarning
 from sciml_bench.problem import foreign
 from sciml_bench.problem.expression import ExpressionError, Scope, Typed, number, parse
 from sciml_bench.problem.model import symbol
@@ -206,6 +207,16 @@ class Reader:
                 f"'{key}' is a {describe(shape)}, but its expression is a {describe(typed.shape)}.", table, key
             )
         return typed.expr
+
+    def warn_of_unused(self, table: str, names: Iterable[str]) -> None:
+        """Warn of declared names that no expression has read: a fit may hold what a variant of the model uses."""
+        for name in names:
+            if name not in self.scope.used:
+                told = self.document.error(
+                    f"'{name}' in [{table}] is never used: its gradient is zero.", table, name,
+                    "Use it in an equation, or remove it.",
+                )  # fmt: skip
+                warnings.warn(str(told), ProblemWarning, stacklevel=2)
 
     def refuse_unused(self, table: str, names: Iterable[str]) -> None:
         """Refuse declared names that no expression has read: they are typing errors more often than not."""

@@ -1,20 +1,24 @@
-"""``python -m sciml_bench.reference PROBLEM_FILE OUTPUT LIMIT_S``: certify one problem in a separate process."""
+"""``python -m sciml_bench.reference PROBLEM_FILE OUTPUT LIMIT_S [PROOF_S]``: certify one problem in its own process."""
 
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
-from sciml_bench.errors import SciMLBenchError
+from sciml_bench.errors import ProblemWarning, SciMLBenchError
 from sciml_bench.problem import load_problem
 from sciml_bench.reference.making import make
+from sciml_bench.reference.proof import MOST_S
 from sciml_bench.reference.store import write
 
 
-def main(problem_file: str, output: str, limit_s: str) -> int:
+def main(problem_file: str, output: str, limit_s: str, proof_s: str = str(MOST_S)) -> int:
     """Compute, certify, write; 1 and a message when that fails, 0 and a message where the gradient is missing."""
+    # Whoever waits has read the file, too.
+    warnings.simplefilter("ignore", ProblemWarning)
     try:
-        stored, missing = make(load_problem(problem_file), _say, float(limit_s))
+        stored, missing = make(load_problem(problem_file), _say, float(limit_s), proof_s=float(proof_s))
         write(stored, Path(output))
     except SciMLBenchError as error:
         print(error, file=sys.stderr)
@@ -30,4 +34,4 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:4]))
+    sys.exit(main(*sys.argv[1:5]))

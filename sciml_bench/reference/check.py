@@ -164,7 +164,7 @@ def check(problem: Problem, stored: StoredReference, say: Say = lambda _: None, 
     for index, trajectory in enumerate(problem.trajectories()):
         case = Case(trajectory, like=first)
         first = first or case
-        again = compute(case, _other_settings(case, stored), watch, bool(stored.gradient))
+        again = compute(case, _other_settings(stored), watch, bool(stored.gradient))
         stages, steps = again.settings.stages, steps + again.trajectory.n_steps
         part = slice(index * n, index * n + n)
         with precision(COMPARE_BITS):
@@ -190,7 +190,7 @@ def check(problem: Problem, stored: StoredReference, say: Say = lambda _: None, 
     return Check(float(np.min(np.concatenate(worst))), agreement, tuple(complaints), stages, steps)
 
 
-def _other_settings(case: Case, stored: StoredReference) -> Settings:
+def _other_settings(stored: StoredReference) -> Settings:
     """A stage count and an arithmetic that the certificate has not; its floors; as loose as 16 digits allow."""
     try:
         runs = stored.certificate["solution"]

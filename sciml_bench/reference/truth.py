@@ -38,12 +38,18 @@ def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def truth(problem: Problem, affordable_s: float = AFFORDABLE_S, announce: Announce = _to_stderr) -> Reference | None:
+def truth(
+    problem: Problem,
+    affordable_s: float = AFFORDABLE_S,
+    announce: Announce = _to_stderr,
+    proof_s: float | None = None,
+) -> Reference | None:
     """The truth of a problem: certified, exact, published or a tight double-precision solution, in this order.
 
     A certified reference is read from its file. A missing one is computed if its counted work takes at most
     ``affordable_s`` seconds (0: never), and kept; the count is announced before it starts. Neither the count nor the
-    limits, which are of processor time, depend on other work on the machine.
+    limits, which are of processor time, depend on other work on the machine. ``proof_s`` seconds, as counted, may go
+    into the proof of an enclosure, unless given as many as :func:`.make` takes.
 
     Raises:
         StoreError: there is a reference file, but it is stale or was changed.
@@ -53,7 +59,7 @@ def truth(problem: Problem, affordable_s: float = AFFORDABLE_S, announce: Announ
     if stored is not None:
         return from_stored(stored)
     if affordable_s > 0:
-        computed = _computed(problem, affordable_s, announce)
+        computed = _computed(problem, affordable_s, announce, proof_s)
         if computed is not None:
             return computed
     # Both are about the first trajectory of a batch.
@@ -79,7 +85,7 @@ def from_stored(stored: StoredReference) -> Reference:
     )
 
 
-def _computed(problem: Problem, affordable_s: float, announce: Announce) -> Reference | None:
+def _computed(problem: Problem, affordable_s: float, announce: Announce, proof_s: float | None) -> Reference | None:
     """A certified reference computed now and kept in the cache, when it is affordable and can be certified."""
     # The engine is only loaded when something is computed.
     from sciml_bench.reference.case import Case
@@ -102,8 +108,9 @@ def _computed(problem: Problem, affordable_s: float, announce: Announce) -> Refe
     announce(f"reference of {problem.name}: computing a certified one, {about}")
     limit_s = affordable_s if cost_s is None else min(_GENEROUS * affordable_s, max(affordable_s, _MOST_OVER * cost_s))
     complaint = compute_apart(
-        problem, cache_path(problem), limit_s, lambda line: announce(f"reference of {problem.name}: {line}")
-    )
+        problem, cache_path(problem), limit_s, lambda line: announce(f"reference of {problem.name}: {line}"),
+        proof_s=proof_s,
+    )  # fmt: skip
     if complaint:
         announce(f"reference of {problem.name}: {complaint}")
     stored = find(problem)
@@ -116,6 +123,7 @@ def compute_apart(
     limit_s: float,
     announce: Announce = lambda _line: None,
     now_s: Callable[[], float] = time.monotonic,
+    proof_s: float | None = None,
 ) -> str:
     """Compute a reference in its own process, which has one thread; return what went wrong, empty if nothing did.
 
@@ -124,6 +132,7 @@ def compute_apart(
     """
     environment = {**os.environ, **ONE_THREAD}
     command = [sys.executable, "-m", "sciml_bench.reference", problem.path, str(path), str(limit_s)]
+    command += [] if proof_s is None else [str(proof_s)]
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as complaints,
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=complaints, text=True) as process,

@@ -20,7 +20,7 @@ __all__ = ["ADAPTER"]
 PART = "diffeqpy"
 
 
-def refusal(cell: Cell, facts: Facts) -> str | None:
+def refusal(_cell: Cell, facts: Facts) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
         return "diffeqpy is given right-hand sides written number by number, not vectors, fields, networks or paths"

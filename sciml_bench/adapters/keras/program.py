@@ -87,7 +87,7 @@ def _keras_attention(heads: int, arrays: Sequence[np.ndarray]) -> list[np.ndarra
     return [*found, project.T.reshape(heads, -1, width), bias]
 
 
-def _neutral_attention(heads: int, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _neutral_attention(_heads: int, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     *projections, project, bias = arrays
     width = len(bias)
     qkv = np.concatenate([kernel.reshape(width, width).T for kernel in projections[0::2]])

@@ -30,7 +30,7 @@ def script_of(task: Task, point: Point) -> str:
         script.body(task),
         "# Its numbers, and how it is solved.",
         "\n".join([script.given(task, point), *_numbers(task, point), *_compiled(task)]),
-        "" if method.adaptive else "\n".join(_fixed_steps(task, method, point)),
+        "" if method.adaptive else "\n".join(_fixed_steps(method, point)),
         _functions(task),
         script.check(task),
     )
@@ -80,7 +80,7 @@ def _numbers(task: Task, point: Point) -> list[str]:
     return [*lines, "]"]
 
 
-def _fixed_steps(task: Task, method: Method, point: Point) -> list[str]:
+def _fixed_steps(method: Method, point: Point) -> list[str]:
     lines = [f"STEPS_PER_UNIT = {fixed_steps(method.order, point.rtol)}/(T1 - T0)"]
     if method.implicit:
         # The library only warns, and continues with a stage that does not solve its equation.

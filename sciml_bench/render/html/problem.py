@@ -101,7 +101,7 @@ def problem_view(
             for number, ranked in enumerate(problem.tables, start=1)
         ),
         targets=(f"Solves are compared at {problem.answer.at('solve')}, gradients at {problem.answer.at('gradient')}."),
-        why=tuple(_why(loaded, traces)),
+        why=tuple(_why(traces)),
         lead=lead,
         second=second,
         figures=tuple(figure for figure in others if figure is not None),
@@ -187,7 +187,7 @@ def _failed(cells: Sequence[CellSummary]) -> str:
     return f"Not in the tables, since nothing succeeded: {', '.join(names[:_MOST_FAILED])}{more}; see the failures."
 
 
-def _why(loaded: LoadedRun, traces: Sequence[Trace]) -> Iterator[str]:
+def _why(traces: Sequence[Trace]) -> Iterator[str]:
     """Return why to believe the numbers of a problem, or why not."""
     kinds = sorted({str(trace.reference_kind or "none") for trace in traces})
     if traces:
