@@ -121,6 +121,10 @@ class Axes:
         if label:
             self.beside(-0.6, self.height + 0.08, label, size=TEXT_PT)
 
+    def in_inches(self, x: float, y: float) -> tuple[float, float]:
+        """The place of a value, in inches from the left lower corner."""
+        return self._x_in(x), self._y_in(y)
+
     def _grid(self, ends: Sequence[Ends]) -> None:
         self.segments(ends, linewidth=0.6, alpha=0.13, scale=self.inches, zorder=0.5)
 

@@ -17,7 +17,8 @@ from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
 from sciml_bench.charts.data import ProblemData, ending, label, places
 from sciml_bench.charts.kind import ProblemKind
-from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, title
+from sciml_bench.charts.layout import Grid, LegendLine, failed_strip, title
+from sciml_bench.charts.line_names import End, LineNames
 from sciml_bench.stats.breakeven import Cost
 
 NUMBERS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
@@ -121,8 +122,8 @@ def _furthest(shown: Costs) -> float:
 
 def _draw(backend: Backend, data: ProblemData, shown: Costs) -> None:
     cells = (*((cell, "") for cell, _ in shown.costs), *shown.without)
-    legend = Legend([LegendLine(data.style(cell), label(cell) + (f": {why}" if why else "")) for cell, why in cells])
-    grid = Grid(1, legend.height_in, cautioned=bool(data.caution))
+    names = LineNames([LegendLine(data.style(cell), label(cell) + (f": {why}" if why else "")) for cell, why in cells])
+    grid = Grid(1, names.below_in, right_in=names.right_in, cautioned=bool(data.caution))
     grid.open(backend)
     title(backend, f"{data.title}: total time against the number of gradients", data.caution)
     last = _furthest(shown)
@@ -133,7 +134,8 @@ def _draw(backend: Backend, data: ProblemData, shown: Costs) -> None:
     axes.x_axis(scales.named_ticks(x_limits, scales.count_tick), "gradients")
     axes.y_axis(scales.named_ticks(y_limits, scales.duration_tick), "total time")
     _draw_panel(axes, data, shown)
-    legend.draw(backend)
+    ends: list[End] = [(last, math.log10(cost.total_s(round(10**last)))) for _, cost in shown.costs]
+    names.draw(backend, axes, [*ends, *(None for _ in shown.without)])
 
 
 def _draw_panel(axes: Axes, data: ProblemData, shown: Costs) -> None:

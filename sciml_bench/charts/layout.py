@@ -38,9 +38,21 @@ def title(backend: Backend, text: str, caution: str = "") -> None:
 
 
 class Grid:
-    """Panels of one kind above a legend: one across the whole width, more in two columns."""
+    """Panels of one kind above a legend: one across the whole width, more in two columns.
 
-    def __init__(self, panels: int, legend_in: float, *, cautioned: bool = False, height_in: float | None = None):
+    ``right_in`` is the room at the right of a single panel.
+    """
+
+    def __init__(
+        self,
+        panels: int,
+        legend_in: float,
+        *,
+        cautioned: bool = False,
+        height_in: float | None = None,
+        right_in: float = 0.5,
+    ):
+        self._right_in = right_in if panels == 1 else 0.5
         self._columns = 1 if panels == 1 else 2
         self._rows = math.ceil(panels / self._columns)
         self._height_in = height_in or (3.1 if panels == 1 else 2.3)
@@ -70,7 +82,7 @@ class Grid:
 
     @property
     def _width_in(self) -> float:
-        return WIDTH_IN / self._columns - 1.25
+        return WIDTH_IN / self._columns - 0.75 - self._right_in
 
     def title(self, axes: Axes, text: str) -> None:
         """The title of a panel, shortened to fit; a single panel's title is in the title of the figure."""

@@ -22,7 +22,8 @@ from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
 from sciml_bench.charts.data import Panel, ProblemData, Section, label, listed, places
 from sciml_bench.charts.kind import ProblemKind
-from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, joined, title
+from sciml_bench.charts.layout import Grid, LegendLine, failed_strip, joined, title
+from sciml_bench.charts.line_names import End, LineNames
 from sciml_bench.charts.markers import AT_MOST
 from sciml_bench.record.outcome import Outcome
 
@@ -229,13 +230,14 @@ def _draw(
 ) -> None:
 
     every = [line for panel in section.panels for line in lines[panel.title]]
-    legend = Legend(
+    names = LineNames(
         [
             LegendLine(data.style(line.cell), label(line.cell) + (f": {line.failures}" if line.failed else ""))
             for line in every
-        ]
+        ],
+        len(section.panels),
     )
-    grid = Grid(len(section.panels), legend.height_in, cautioned=bool(data.caution))
+    grid = Grid(len(section.panels), names.below_in, cautioned=bool(data.caution), right_in=names.right_in)
     grid.open(backend)
     only = section.panels[0].title if grid.single else ""
     text = f"{data.title}: time per {quantity.call} against its error, {section.name}"
@@ -253,7 +255,16 @@ def _draw(
         y_label = f"time per {quantity.call}" if grid.leftmost(place) else ""
         axes.y_axis(scales.named_ticks(y_limits, scales.duration_tick), y_label)
         _draw_lines(axes, data, lines[panel.title], known)
-    legend.draw(backend)
+        if grid.single:
+            names.draw(backend, axes, [_end(line, known) for line in every])
+    if not grid.single:
+        names.draw(backend, None)
+
+
+def _end(line: Line, known: bool) -> End:
+    """The right end of a line."""
+    places = [(math.log10(_x(dot, known)), math.log10(dot.time_s)) for dot in line.dots if _has_x(dot, known)]
+    return max(places, default=None)
 
 
 def _x(dot: Dot, known: bool) -> float:

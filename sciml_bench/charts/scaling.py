@@ -17,7 +17,8 @@ from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name, clean
 from sciml_bench.charts.data import QUANTITIES, Contest, RunData, label, listed, places
 from sciml_bench.charts.kind import RunKind
-from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, title
+from sciml_bench.charts.layout import Grid, LegendLine, failed_strip, title
+from sciml_bench.charts.line_names import End, LineNames
 from sciml_bench.charts.style import Configuration
 from sciml_bench.charts.sweep import draw_line, sweep_charts
 from sciml_bench.stats.centre import Spread, spread
@@ -159,8 +160,8 @@ def _alt(found: Family) -> str:
 
 
 def _draw(backend: Backend, data: RunData, found: Family) -> None:
-    legend = Legend([LegendLine(data.palette.style(key), _told(dots)) for key, dots in found.solvers.items()])
-    grid = Grid(1, legend.height_in)
+    names = LineNames([LegendLine(data.palette.style(key), _told(dots)) for key, dots in found.solvers.items()])
+    grid = Grid(1, names.below_in, right_in=names.right_in)
     grid.open(backend)
     title(backend, f"{clean(found.name, 60)}: time per {found.quantity}, {found.contest}")
     axes = grid.axes(backend, 0)
@@ -175,7 +176,12 @@ def _draw(backend: Backend, data: RunData, found: Family) -> None:
     failing = [key for key, of in found.solvers.items() if len(_timed(of)) < len(of)]
     if failing:
         failed_strip(axes, [data.palette.style(key) for key in failing])
-    legend.draw(backend)
+    names.draw(backend, axes, [_end(dots) for dots in found.solvers.values()])
+
+
+def _end(dots: Sequence[Dot]) -> End:
+    timed = ((math.log10(dot.states), math.log10(seconds.median)) for dot, seconds in _timed(dots))
+    return max(timed, default=None)
 
 
 def _told(dots: Sequence[Dot]) -> str:

@@ -14,7 +14,8 @@ from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name, clean
 from sciml_bench.charts.data import listed, places
-from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, title
+from sciml_bench.charts.layout import Grid, LegendLine, failed_strip, title
+from sciml_bench.charts.line_names import End, LineNames
 from sciml_bench.charts.style import Palette, Style, configuration
 from sciml_bench.stats.centre import Spread
 
@@ -80,8 +81,8 @@ def _alt(table: SweepTable) -> str:
 
 def _draw(backend: Backend, palette: Palette, table: SweepTable) -> None:
     shown = [(palette.style(configuration(row.solver.cell)), row) for row in table.rows]
-    legend = Legend([LegendLine(style, _told(table, row)) for style, row in shown])
-    grid = Grid(1, legend.height_in, cautioned=True)
+    names = LineNames([LegendLine(style, _told(table, row)) for style, row in shown])
+    grid = Grid(1, names.below_in, right_in=names.right_in, cautioned=True)
     grid.open(backend)
     what, _, more = sweep_text.caption(table).replace("; ", ", ").partition(", ")
     title(backend, clean(f"{table.axis.of}: {what}", 80), clean(more, 110))
@@ -99,7 +100,11 @@ def _draw(backend: Backend, palette: Palette, table: SweepTable) -> None:
     failing = [style for style, row in shown if len(_known(row)) < len(row.values)]
     if failing:
         failed_strip(axes, failing)
-    legend.draw(backend)
+    names.draw(backend, axes, [_end(row) for _, row in shown])
+
+
+def _end(row: SweepRow) -> End:
+    return max(((math.log10(size), math.log10(of.median)) for size, of in _known(row)), default=None)
 
 
 def _tick(table: SweepTable) -> Callable[[float], str]:

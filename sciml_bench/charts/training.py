@@ -14,7 +14,8 @@ from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name, clean
 from sciml_bench.charts.data import ProblemData, label, listed, places
 from sciml_bench.charts.kind import ProblemKind
-from sciml_bench.charts.layout import Grid, Legend, LegendLine, failed_strip, title
+from sciml_bench.charts.layout import Grid, LegendLine, failed_strip, title
+from sciml_bench.charts.line_names import End, LineNames
 from sciml_bench.record.outcome import Outcome
 
 _MOST_ROWS = 40
@@ -96,8 +97,8 @@ def _alt(data: ProblemData, rows: Sequence[TrainingRow]) -> str:
 
 
 def _draw(backend: Backend, data: ProblemData, rows: Sequence[TrainingRow]) -> None:
-    legend = Legend([LegendLine(data.style(row.cell), _entry(row)) for row in rows])
-    grid = Grid(1, legend.height_in, cautioned=bool(data.caution))
+    names = LineNames([LegendLine(data.style(row.cell), _entry(row)) for row in rows])
+    grid = Grid(1, names.below_in, right_in=names.right_in, cautioned=bool(data.caution))
     grid.open(backend)
     title(backend, f"{data.title}: loss against the time of training", data.caution)
     every = [step for row in rows for step in _steps(row)]
@@ -114,7 +115,15 @@ def _draw(backend: Backend, data: ProblemData, rows: Sequence[TrainingRow]) -> N
     without = [row for row in rows if not _steps(row)]
     if without:
         failed_strip(axes, [data.style(row.cell) for row in without])
-    legend.draw(backend)
+    names.draw(backend, axes, [_end(row, logarithmic) for row in rows])
+
+
+def _end(row: TrainingRow, logarithmic: bool) -> End:
+    steps = _steps(row)
+    if not steps:
+        return None
+    _, seconds, loss = steps[-1]
+    return math.log10(seconds), math.log10(loss) if logarithmic else loss
 
 
 def _entry(row: TrainingRow) -> str:

@@ -72,7 +72,7 @@ def holder(path: Path | None = None) -> str:
 
 
 def _lives(pid: int) -> bool:
-    # Of a number that is none of a process the kernel knows nothing either.
+    # Larger numbers are an error to the kernel, and the file may hold any.
     return 0 < pid < 2**31 and psutil.pid_exists(pid)
 
 

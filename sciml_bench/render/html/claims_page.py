@@ -117,6 +117,8 @@ def _sentences(found: Sequence[Judged]) -> Iterator[str]:
 _ROW, _TOP, _BOTTOM = 22.0, 24.0, 30.0
 _WIDTH, _LABEL, _RIGHT = 1180.0, 470.0, 36.0
 _LONGEST = 62
+_SIGNS = {"confirmed": "✓", "differs": "≠", "reversed": "✗", "open": "?"}
+"""Signs of rulings, which colours repeat."""
 
 
 @dataclass(frozen=True)
@@ -191,9 +193,11 @@ def _line(k: int, judged: Judged, axis: _Axis) -> Markup:
     return Markup(
         '<a href="#{id}"><text x="0" y="{base:.1f}">{name}</text></a>'
         '<rect class="claimed" x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:g}"/>{marks}'
+        '<text class="sign {kind}" x="{sign_x:.1f}" y="{base:.1f}" text-anchor="middle">{sign}</text>'
     ).format(
         id=_id(judged), base=y + 4, name=name, x=band[0], top=y - 7, width=max(band[1] - band[0], 2.0), height=14,
-        marks=Markup("").join(marks),
+        marks=Markup("").join(marks), kind=(kind := ruling_class(_main(judged))), sign=_SIGNS[kind],
+        sign_x=_WIDTH - _RIGHT / 2 + 6,
     )  # fmt: skip
 
 
