@@ -37,9 +37,9 @@ class LineNames:
             self._legend.draw(backend)
             return
         heights = [len(lines) * _LINE_IN + _GAP_IN for lines in self._texts]
-        # Lines that are not drawn are named at the bottom.
+        # Lines that are not drawn are named at the top, next to the strip of failures.
         points = [None if end is None else axes.in_inches(*end) for end in ends]
-        wanted = [-1.0 if point is None else point[1] for point in points]
+        wanted = [axes.height if point is None else point[1] for point in points]
         for index, middle in _apart(wanted, heights, axes.height):
             self._draw_one(axes, index, points[index], middle)
 

@@ -64,11 +64,24 @@ def host_lock(
 def holder(path: Path | None = None) -> str:
     """Return which benchmark holds this host's lock; empty if none does.
 
-    The note in the file is read, and the lock not taken: a benchmark that starts meanwhile must not find it held.
+    The holder's note is enough: a benchmark that starts meanwhile must not find the lock held. Only a file with
+    something else in it has to be tried.
     """
     path = path or lock_path()
     note = _note(path)
-    return _described(note) if note is not None and _lives(note["pid"]) else ""
+    if note is not None:
+        return _described(note) if _lives(note["pid"]) else ""
+    lock = FileLock(path, mode=_READABLE_BY_ALL)
+    try:
+        if path.stat().st_size == 0:
+            return ""
+        lock.acquire(timeout=0)
+    except Timeout:
+        return f"see {path}"
+    except OSError:
+        return ""
+    lock.release()
+    return ""
 
 
 def _lives(pid: int) -> bool:

@@ -59,10 +59,15 @@ def time_at(points: Iterable[WorkPoint], digits: float) -> Reading:
     if not front:
         return Reading(None, reason="no point with a measured error")
     if digits > front[-1].digits:
-        return Reading(None, reason=f"reaches only {front[-1].digits:.1f} digits")
+        return Reading(None, reason=f"reaches only {_rounded_down(front[-1].digits)} digits")
     if digits < front[0].digits:
         return Reading(front[0].time, at_most=True, reason=f"loosest point already has {front[0].digits:.1f} digits")
     return Reading(_interpolated(front, digits))
+
+
+def _rounded_down(digits: float) -> str:
+    # Of 5.98 digits, 6.0 is more than there are.
+    return f"{math.floor(10 * digits + 1e-9) / 10:.1f}"
 
 
 def _interpolated(front: Sequence[WorkPoint], digits: float) -> float:
