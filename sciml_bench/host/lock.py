@@ -64,29 +64,33 @@ def host_lock(
 def holder(path: Path | None = None) -> str:
     """Return which benchmark holds this host's lock; empty if none does.
 
-    The holder's note is enough: a benchmark that starts meanwhile must not find the lock held. Only a file with
-    something else in it has to be tried.
+    The note of a process that was there when it was written is enough: a benchmark that starts meanwhile must not find
+    the lock held. Any other file has to be tried.
     """
     path = path or lock_path()
     note = _note(path)
-    if note is not None:
-        return _described(note) if _lives(note["pid"]) else ""
+    if note is not None and _wrote(note):
+        return _described(note)
     lock = FileLock(path, mode=_READABLE_BY_ALL)
     try:
-        if path.stat().st_size == 0:
+        if not path.exists():
             return ""
         lock.acquire(timeout=0)
     except Timeout:
-        return f"see {path}"
+        return _holder(path)
     except OSError:
         return ""
     lock.release()
     return ""
 
 
-def _lives(pid: int) -> bool:
-    # Larger numbers are an error to the kernel, and the file may hold any.
-    return 0 < pid < 2**31 and psutil.pid_exists(pid)
+def _wrote(note: Mapping[str, Any]) -> bool:
+    """Return whether a process of this number ran when the note was written: numbers are used again."""
+    try:
+        since = datetime.datetime.fromisoformat(note["since"]).timestamp()
+        return psutil.Process(note["pid"]).create_time() <= since + 1
+    except (psutil.Error, ValueError, OverflowError):
+        return False
 
 
 def _acquire(lock: FileLock, wait_s: float | None, announce: Callable[[], object]) -> None:

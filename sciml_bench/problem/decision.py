@@ -67,6 +67,9 @@ class Decider:
         unknown = (varying.free_symbols - {self.t}) | (constant.free_symbols - self.values.keys())
         self._refuse_moving(u, unknown)
         factor = sign_of_number(constant.xreplace(dict(self.values)))
+        if factor == 0 and constant.free_symbols:
+            # The parameters are at their own kink, and to either side of it the sign is another one.
+            raise Moving(u, tuple(sorted(s.name for s in constant.free_symbols)))
         if factor == 0 or varying == 1:
             return factor
         times = sign_changes(varying, self.t, span)

@@ -26,6 +26,7 @@ from sciml_bench.problem.removable import exprel, sinc
 MAX_LENGTH = 20_000
 MAX_DEPTH = 100
 MAX_EXPONENT = 400
+_LARGEST = Decimal("1.797e308")
 
 
 class ExpressionError(Exception):
@@ -82,6 +83,8 @@ def number(value: int | Decimal) -> Node:
     decimal = Decimal(value)
     if not decimal.is_finite():
         raise ExpressionError(f"{decimal} is not a finite number")
+    if abs(decimal) > _LARGEST:
+        raise ExpressionError(f"the number {decimal:.3g} is beyond the largest in double precision, 1.8e308")
     if decimal and abs(decimal.adjusted()) > MAX_EXPONENT:
         raise ExpressionError(f"the number {decimal} is beyond 1e±{MAX_EXPONENT}")
     if len(decimal.as_tuple().digits) > 1000:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import sympy
 from sympy import Symbol
 
+from sciml_bench.errors import ProblemError
 from sciml_bench.problem.batch import ONE, Batch, Given
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, Node, Shape
@@ -388,10 +389,11 @@ def labels(name: str, shape: Shape) -> list[str]:
 
 
 def to_double(value: Node) -> float:
-    """The nearest double of an exact number."""
-    if value.is_Rational:
-        return int(value.p) / int(value.q)
-    return float(value.evalf(25))
+    """The nearest double of an exact number; a :class:`ProblemError` if it is larger than all of them."""
+    try:
+        return int(value.p) / int(value.q) if value.is_Rational else float(value.evalf(25))
+    except OverflowError:
+        raise ProblemError("a number is beyond 1.8e308, the largest double: take other units.") from None
 
 
 def _doubles(values: tuple[Node, ...]) -> tuple[float, ...]:

@@ -123,6 +123,7 @@ class Document:
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 MAX_COMPONENTS = 1_000_000
+_LARGEST = 1.797e308
 
 
 @dataclass
@@ -182,6 +183,8 @@ class Reader:
             raise self.document.error(f"'{key}' must be a single number.", table, key)
         if not typed.expr.is_real or not typed.expr.is_finite:
             raise self.document.error(f"'{key}' is {typed.expr}, not a finite real number.", table, key)
+        if abs(typed.expr) > _LARGEST:
+            raise self.document.error(f"'{key}' is beyond the largest number in double precision, 1.8e308.", table, key)
         return typed.expr
 
     def constants(self, values: Iterable[Any], table: str, key: str) -> tuple[Node, ...]:

@@ -30,13 +30,14 @@ from sciml_bench.reference.agreement import (
     slope_digits,
     theta_part,
 )
+from sciml_bench.reference.attempts import FIELD_FLOOR, LOWER_FLOOR, NEGLIGIBLE, opening_settings, tightened
 from sciml_bench.reference.case import LARGE, Case
 from sciml_bench.reference.differences import central_differences
 from sciml_bench.reference.dynamics import FloatArray
 from sciml_bench.reference.numbers import matching_digits, precision
 from sciml_bench.reference.proof import LIMIT_SHARE, MOST_S
-from sciml_bench.reference.radau import Settings, Trajectory, solve
-from sciml_bench.reference.second_method import Confirmation, confirm
+from sciml_bench.reference.radau import BLOWS_UP, Settings, Trajectory, solve
+from sciml_bench.reference.second_method import Confirmation, Disagreement, confirm
 from sciml_bench.reference.watch import LimitReached, ReferenceFailure, Say, Watch
 
 #: What certified means: one of these two.
@@ -52,11 +53,8 @@ SEED = 20_001
 #: Two computations differ by the sum of their errors; either may have most of it.
 _CLAIMED_LESS = 1.0
 _MARGIN = 1.4
-#: Components of a field share their units: small ones need not be followed as closely as large ones at first.
-_FIELD_FLOOR = 1e-6
-_ATTEMPTS = 6
-#: How small a component is followed relative to itself, by how often two runs have parted: it may be for want of that.
-_NEGLIGIBLE = (1e-30, 1e-30, 1e-150, 1e-290)
+#: Attempts at a certificate, and how many of them may stop on the way.
+_ATTEMPTS, _STOPS = 6, 3
 #: Against the loss, derivatives this small are below the noise of the differences; the adjoint follows them still.
 _BELOW_DIFFERENCES, _NOISE = 1e-9, 1e-21
 
@@ -129,21 +127,29 @@ def certify(
     watch, proof_s = Watch(say, limit_s), min(proof_s, LIMIT_SHARE * limit_s)
     first, second = opening_settings(case)
     digits, parted = np.zeros((1, 1)), 0
+    stopped: ReferenceFailure | None = None
     for attempt in range(_ATTEMPTS):
         try:
             a, b = (compute(case, settings, watch, gradients) for settings in (first, second))
         except LimitReached:
             raise
-        except ReferenceFailure:
-            # A looser run may meet a singularity that a tighter one shows to be none.
-            if attempt > 0:
-                raise
-            first, second = (replace(_tightened(s, 2.0, 2.0, 0), floor=_FIELD_FLOOR) for s in (first, second))
+        except ReferenceFailure as failure:
+            # A looser run may meet a singularity that a tighter one shows to be none. One that a tighter run has at
+            # another time comes from rounding that has grown, or from below the floor.
+            if attempt > 0 and (failure.near(stopped) or attempt >= _STOPS):
+                raise ReferenceFailure(_why_stopped(failure, stopped), failure.t) from failure
+            if attempt == 0:
+                first, second = (replace(tightened(s, 2.0, 2.0, 0), floor=FIELD_FLOOR) for s in (first, second))
+            else:
+                watch.say("the run stopped at another time than the last one; computing again with more digits")
+                parted = max(parted + 1, LOWER_FLOOR)
+                first, second = (tightened(s, SOLUTION_DIGITS, SOLUTION_DIGITS, parted) for s in (first, second))
+            stopped = failure
             continue
         with precision(COMPARE_BITS):
             negligible = 10 * (b.settings.negligible * b.trajectory.largest + _smallest(case, b) * case.scale)
             digits = compare(a.trajectory.saved, b.trajectory.saved, negligible)
-        missing = SOLUTION_DIGITS + _MARGIN - float(digits.min())
+        missing, lower = SOLUTION_DIGITS + _MARGIN - float(digits.min()), False
         parted += missing > 0
         if missing <= 0 and gradients and attempt == parted:
             # A component that cancels never has digits: one more attempt is enough to distinguish it from a difficult
@@ -152,13 +158,29 @@ def certify(
         else:
             followed = SOLUTION_DIGITS + _MARGIN - _followed_digits(case, b, digits)
         if missing <= 0:
-            return _certified(case, a, b, digits, negligible, watch, gradients, every_component, proof_s)
+            try:
+                return _certified(case, a, b, digits, negligible, watch, gradients, every_component, proof_s)
+            except Disagreement:
+                # Both methods may have missed something below their floor, each in its own way.
+                if parted >= len(NEGLIGIBLE) - 1 or attempt == _ATTEMPTS - 1:
+                    raise
+                parted = max(parted + 1, LOWER_FLOOR)
+                missing, followed, lower = 0.0, SOLUTION_DIGITS, True
         watch.say(f"{digits.min():.1f} digits agree; computing again with smaller steps")
-        first, second = (_tightened(s, missing, max(followed, 0.0), parted) for s in (first, second))
+        first, second = (tightened(s, missing, max(followed, 0.0), parted, lower) for s in (first, second))
     worst = case.problem.state_labels[int(digits.min(axis=0).argmin())]
     raise ReferenceFailure(
         f"no reference is certified for '{case.problem.name}': after {_ATTEMPTS} attempts two computations of the"
         f" solution agree to only {digits.min():.1f} digits, in {worst}"
+    )
+
+
+def _why_stopped(failure: ReferenceFailure, before: ReferenceFailure | None) -> str:
+    if before is None or failure.near(before):
+        return str(failure)
+    return (
+        "something too small to be followed decides the solution: two runs with different digits stop at different"
+        f" times; the last one: {str(failure).removesuffix(BLOWS_UP)}"
     )
 
 
@@ -171,37 +193,6 @@ def _followed_digits(case: Case, finest: Computation, digits: FloatArray) -> flo
 def _smallest(case: Case, finest: Computation) -> float:
     """The fraction of its declared scale below which a component counts as zero."""
     return min(case.smallest, finest.settings.floor) if case.problem.n_states <= LARGE else case.smallest
-
-
-def opening_settings(case: Case) -> tuple[Settings, Settings]:
-    """The first pair of settings, in different arithmetic too, so that rounding differs everywhere.
-
-    Components of a field are followed to their common size.
-    """
-    if case.problem.n_states > LARGE:
-        return (
-            Settings(18, 5e-17, 38, _FIELD_FLOOR, resolved=True),
-            Settings(22, 1e-17, 45, _FIELD_FLOOR, shaken=True, resolved=True),
-        )
-    return Settings(18, 5e-19, resolved=True), Settings(22, 2e-19, 45, shaken=True, resolved=True)
-
-
-def _tightened(settings: Settings, missing: float, followed: float, parted: int) -> Settings:
-    """Settings for more digits: the tail of a step's polynomial buys a little more than its own size.
-
-    ``followed`` of the missing digits belong to values above the floor; a lower floor gives the others.
-    """
-    negligible = _NEGLIGIBLE[min(parted, len(_NEGLIGIBLE) - 1)]
-    return replace(
-        settings,
-        stages=settings.stages + (2 if followed > 2 else 0),
-        tail=settings.tail * 10 ** -(0.7 * min(followed, 12.0) + 0.3),
-        digits=settings.digits + (19 if settings.digits < 57 else 10),
-        floor=min(settings.floor * 10**-missing, negligible)
-        if settings.floor < _FIELD_FLOOR
-        else settings.floor * 10**-missing,
-        negligible=negligible,
-    )
 
 
 def compute(case: Case, settings: Settings, watch: Watch, gradients: bool) -> Computation:
@@ -340,6 +331,7 @@ def _certified_gradient(
                 by_adjoint.append(case.problem.theta_labels[i])
             else:
                 digits[i] = 0.0
+        kinked = [i for i, along in zip(chosen, found, strict=False) if along.kinked]
         evidence: dict[str, object] = {
             "method": "central differences on the second mesh, adjoint on the first",
             "directions": len(directions),
@@ -357,17 +349,27 @@ def _certified_gradient(
                     f"no gradient is certified for '{case.problem.name}': along random directions central differences"
                     f" and the adjoint agree to only {agreement:.1f} digits"
                 )
+            if any(along.kinked for along in found[len(chosen) :]):
+                raise ReferenceFailure(
+                    f"no gradient is certified for '{case.problem.name}': the loss has a kink at these values of theta,"
+                    " so that its derivatives to either side differ; look for abs, max, min and where"
+                )
         if by_adjoint:
             evidence["by_the_adjoint_on_both_meshes_alone"] = by_adjoint
         determined = slope_digits(case, b.trajectory.saved, b.trajectory.largest)
         digits = _or_none(digits) if determined >= GRADIENT_DIGITS else np.zeros_like(digits)
+        digits[kinked] = 0.0
         rounding = np.array([float(ROUNDING * abs(loss) / size) for size in case.theta_sizes])
         # A component that is exactly zero on both meshes and has no digits was lost on the way.
         zero = (digits == 0) & [bool(0 < one <= least) for one, least in zip(largest, rounding, strict=True)]
+        zero[kinked] = False
         fine = [arb(0) if none else value for none, value in zip(zero, fine, strict=True)]
         digits, negligible = np.where(zero, FULLY - _CLAIMED_LESS, digits), np.where(zero, rounding, 0.0)
         if np.any(zero):
             evidence["zero_but_for_rounding"] = [case.problem.theta_labels[i] for i in np.flatnonzero(zero)]
+        if kinked:
+            # To either side the derivatives differ.
+            evidence["kinks"] = [case.problem.theta_labels[i] for i in kinked]
         uncertified = [label for label, good in zip(case.problem.theta_labels, digits, strict=True) if good == 0]
         if uncertified:
             evidence["uncertified"] = uncertified

@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
+from sciml_bench.reference.attempts import opening_settings
 from sciml_bench.reference.case import Case
-from sciml_bench.reference.certificate import RANDOM_DIRECTIONS, SINGLE_DIRECTIONS, opening_settings
+from sciml_bench.reference.certificate import RANDOM_DIRECTIONS, SINGLE_DIRECTIONS
 from sciml_bench.reference.double import EvaluationLimit, emitted_numpy, integrate
 from sciml_bench.reference.dynamics import Dynamics
 from sciml_bench.reference.step import DENSE_UNKNOWNS, bandwidth

@@ -253,6 +253,10 @@ DIGITS = 57
 _SEED = 7
 #: The width of the perturbation along the sum of all directions.
 _WIDER = 2
+#: A bend is looked at if it is this large against the slope, and against the objective: what rounding leaves of it.
+_BENT, _NO_BEND = 1e-6, 1e-18
+#: With twice the width the bend of a smooth function doubles, the bend of a kink stays.
+_SMOOTH_RATIO = 1.5
 
 
 @dataclass(frozen=True)
@@ -266,11 +270,15 @@ class Direction:
 
 @dataclass(frozen=True)
 class Difference:
-    """A directional derivative, and the digits of all directions together with another perturbation."""
+    """A directional derivative, and the digits of all directions together with another perturbation.
+
+    ``kinked`` if the objective has different derivatives to either side, so that this is none.
+    """
 
     direction: Direction
     value: arb
     digits: float
+    kinked: bool = False
 
 
 def central_differences(
@@ -291,33 +299,64 @@ def central_differences(
     if not directions:
         return []
     bits = int(DIGITS * BITS_PER_DIGIT) + 1
-    with precision(bits):
-        signs = _signs(len(directions))
-        together = _sum(directions, signs)
-        pairs = [_Pair(start, direction, arb(PERTURBATION)) for direction in directions]
-        wide = _Pair(start, together, _WIDER * arb(PERTURBATION))
+
+    def follow(pairs: Sequence[_Pair]) -> None:
         mesh = Mesh(dynamics, trajectory, start, bits, PERTURBATION)
         for count, step in enumerate(trajectory.steps):
             try:
-                mesh.advance(step, [pair.paths for pair in (*pairs, wide)])
+                mesh.advance(step, [pair.paths for pair in pairs])
             except StepFailure as failure:
                 place = float(step.place.t)
                 raise ReferenceFailure(f"the central differences stop at t = {place:.12g}: {failure}") from failure
             if progress is not None:
                 progress(float(step.place.t), count + 1)
+
+    with precision(bits):
+        signs = _signs(len(directions))
+        together = _sum(directions, signs)
+        pairs = [_Pair(start, direction, arb(PERTURBATION)) for direction in directions]
+        wide = _Pair(start, together, _WIDER * arb(PERTURBATION))
+        # No perturbation: the middle of all pairs on this mesh.
+        middle = _Pair(start, together, arb(0))
+        follow([*pairs, wide, middle])
+        kinked = _kinked(pairs, middle.value(objective), start, objective, follow)
         values = [pair.difference(objective) for pair in pairs]
         terms = [sign * value for sign, value in zip(signs, values, strict=True)]
         # Against the magnitudes of the terms, which may cancel.
         size = float(sum((abs(term) for term in terms), arb(0)))
         digits = matching_digits(sum(terms, arb(0)), wide.difference(objective), size)
-        return [Difference(direction, value, digits) for direction, value in zip(directions, values, strict=True)]
+        return [
+            Difference(direction, value, digits, index in kinked)
+            for index, (direction, value) in enumerate(zip(directions, values, strict=True))
+        ]
+
+
+def _kinked(
+    pairs: Sequence[_Pair], middle: arb, start: Start, objective: Objective, follow: Callable[[Sequence[_Pair]], None]
+) -> set[int]:
+    """The pairs between whose sides the objective has a kink: its bend does not shrink with the width."""
+    bends = [pair.bend(objective, middle) for pair in pairs]
+    doubtful = [
+        index
+        for index, (pair, bend) in enumerate(zip(pairs, bends, strict=True))
+        if abs(bend) > max(_BENT * abs(pair.difference(objective)), _NO_BEND * abs(middle))
+    ]
+    if not doubtful:
+        return set()
+    wider = [_Pair(start, pairs[index].direction, _WIDER * arb(PERTURBATION)) for index in doubtful]
+    follow(wider)
+    return {
+        index
+        for index, pair in zip(doubtful, wider, strict=True)
+        if abs(pair.bend(objective, middle)) < _SMOOTH_RATIO * abs(bends[index])
+    }
 
 
 class _Pair:
     """The two trajectories on both sides along one direction."""
 
     def __init__(self, start: Start, direction: Direction, width: arb):
-        self._width = width
+        self._width, self.direction = width, direction
         sides = []
         for signed in (width, -width):
             p = _moved(start.p, direction.p, signed)
@@ -326,8 +365,18 @@ class _Pair:
         self.paths: tuple[Path, Path] = (sides[0], sides[1])
 
     def difference(self, objective: Objective) -> arb:
+        """The slope between both sides."""
         plus, minus = (objective.value(path.saved, path.p) for path in self.paths)
         return ((plus - minus) / (2 * self._width)).mid()
+
+    def bend(self, objective: Objective, middle: arb) -> arb:
+        """The difference of the slopes to either side of the ``middle``: as small as the width without a kink."""
+        plus, minus = (objective.value(path.saved, path.p) for path in self.paths)
+        return ((plus - 2 * middle + minus) / self._width).mid()
+
+    def value(self, objective: Objective) -> arb:
+        """The objective on one side."""
+        return objective.value(self.paths[0].saved, self.paths[0].p)
 
 
 def _signs(count: int) -> list[int]:

@@ -27,9 +27,12 @@ from sciml_bench.reference.watch import StepFailure
 class Sides:
     """Remembers the side of each condition from the first time that it is on one."""
 
-    def __init__(self, unsettled: str | None = ""):
-        """``unsettled`` says which conditions of the file there are; ``None`` lets all of them change."""
-        self._unsettled = unsettled
+    def __init__(self, unsettled: str | None = "", parameters: frozenset[Basic] = frozenset()):
+        """``unsettled`` says which conditions of the file there are; ``None`` lets all of them change.
+
+        Conditions of ``parameters`` alone do not change along a solution, but from one solution to another.
+        """
+        self._unsettled, self._parameters = unsettled, parameters
         self._known: dict[Basic, int] = {}
 
     def functions(self, conditions: Sequence[Basic]) -> dict[str, Callable[..., Any]]:
@@ -51,7 +54,7 @@ class Sides:
 
     def _side(self, x: arb, condition: Basic) -> int:
         side = 1 if x > 0 else -1 if x < 0 else 0
-        if self._unsettled is None:
+        if self._unsettled is None or condition.free_symbols <= self._parameters:
             return side
         known = self._known.get(condition, 0)
         if known == 0:
@@ -126,6 +129,7 @@ class Dynamics:
         )
         self.operations = max(source.operations for source in self.sources)
         self.unsettled = unsettled
+        self._parameters = frozenset[Basic](system.p)
 
     def segments(self) -> tuple[Segment, ...]:
         """The segments, with their constants at the current precision.
@@ -133,7 +137,7 @@ class Dynamics:
         Conditions that depend on the state must stay the same from one end of the time span to the other: if one
         changes, a step fails.
         """
-        sides = Sides(self.unsettled)
+        sides = Sides(self.unsettled, self._parameters)
         return tuple(_segment(source, end, sides) for source, end in zip(self.sources, self.ends, strict=True))
 
     def in_doubles(self) -> tuple[Callable[[float, FloatArray, FloatArray], list[float]], ...]:

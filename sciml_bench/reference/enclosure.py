@@ -24,7 +24,7 @@ from sympy import Expr
 from sciml_bench.problem.model import to_double
 from sciml_bench.reference.dynamics import Dynamics, FloatArray
 from sciml_bench.reference.numbers import ball, precision
-from sciml_bench.reference.radau import stops
+from sciml_bench.reference.stops import stops
 from sciml_bench.reference.taylor import NoSeries, TaylorField
 from sciml_bench.reference.watch import ReferenceFailure
 

@@ -18,8 +18,8 @@ from sympy import Rational
 from sciml_bench.problem.model import Problem
 from sciml_bench.record.task import Draw, Reference
 from sciml_bench.reference.agreement import COMPARE_BITS, compare
+from sciml_bench.reference.attempts import opening_settings
 from sciml_bench.reference.case import Case
-from sciml_bench.reference.certificate import opening_settings
 from sciml_bench.reference.numbers import precision
 from sciml_bench.reference.radau import solve
 from sciml_bench.reference.watch import LimitReached, ReferenceFailure, StepFailure

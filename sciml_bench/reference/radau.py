@@ -17,10 +17,11 @@ from sympy import Expr
 
 from sciml_bench.problem.model import to_double
 from sciml_bench.reference.around import Around
-from sciml_bench.reference.dynamics import Dynamics, FloatArray
+from sciml_bench.reference.dynamics import Dynamics, FloatArray, Segment
 from sciml_bench.reference.numbers import BITS_PER_DIGIT, exact, precision
 from sciml_bench.reference.resolution import Resolution
 from sciml_bench.reference.step import Place, Stages, StepFailure, solve_stages
+from sciml_bench.reference.stops import stops
 from sciml_bench.reference.tableau import Tableau, radau
 from sciml_bench.reference.watch import ReferenceFailure
 
@@ -36,6 +37,10 @@ _SHORTEST = 1e-26
 _SEED = 7
 #: How much of what the tail allows a component is moved by: more would be a transient that the steps have to resolve.
 _SHAKE = 1e-3
+#: The largest h·Re λ of a step, for each stage: the method's exp(z) is right to one part in 1e8 there.
+_GROWTH_OF_STEP = 0.5
+#: Of more components the eigenvalues are computed only every twentieth step: their cost grows with the cube.
+_MANY, _RATE_STEPS = 64, 20
 
 
 @dataclass(frozen=True)
@@ -44,9 +49,13 @@ class Settings:
 
     The tail is relative to the size of each component over the step, or to ``floor`` times its declared size if that
     is larger; components are followed relatively down to ``negligible`` times the largest value that they have had.
-    Below both, an error may be as large as the component. With ``shaken`` it is made so: after each step such a
-    component moves by the allowed tail, to either side, so that two runs part where it matters later. ``resolved``
-    checks every step by :mod:`sciml_bench.reference.resolution`.
+    Below both, an error may be as large as the component. With ``shaken`` errors are made as large as they may be:
+    after each step such a component moves by the allowed tail, and any other by what Newton's method may leave, to
+    either side, so that two runs part where it matters later. ``resolved`` checks every step by
+    :mod:`sciml_bench.reference.resolution`.
+
+    No step is longer than its stages reproduce growth: the method damps what grows faster, and a deviation that is too
+    small to be seen, of a component or from a fixed point, would vanish instead of growing.
     """
 
     stages: int
@@ -157,12 +166,15 @@ class _March:
         self.start = start
         self.t, self.y = exact(t0), [(+value).mid() for value in start.y0]
         self.segments = list(dynamics.segments())
-        self.resolutions = [Resolution(source) for source in dynamics.sources] if settings.resolved else []
+        self.resolutions = [Resolution(source, keep_steps) for source in dynamics.sources] if settings.resolved else []
         self.targets = stops(dynamics.ends, save_times)
         self.span = to_double(save_times[-1]) - to_double(t0)
         self.h = settings.first_step * (to_double(save_times[0]) - to_double(t0))
         self.largest = np.array([abs(float(value)) for value in self.y])
         self.first = self.largest
+        self.p_d = np.array([float(value) for value in start.p])
+        self.rate, self.rate_at = 0.0, -_RATE_STEPS
+        self.has_moved = np.zeros(len(self.y), dtype=bool)
         self._signs = random.Random(_SEED)
         self.cause = "the solution is not smooth"
         self.last: tuple[float, FloatArray] | None = None
@@ -184,12 +196,15 @@ class _March:
     def _reach(self, target: arb, saved: int | None) -> None:
         while self.t < target:
             left = float(target - self.t)
+            self.h = min(self.h, self._longest())
             proposed = self.h
             final = self.h >= 0.999 * left
             h = target - self.t if final else arb(min(self.h, left / 2 if self.h > left / 2 else self.h))
             accepted, factor = self._step(h.mid(), saved if final else None)
             taken = float(h)
-            self._guard(taken * factor)
+            # A step may be cut as short as two times are apart.
+            if not (accepted and final):
+                self._guard(taken * factor)
             if accepted:
                 self.t = target if final else (self.t + h).mid()
                 # A step that was cut to reach a time says little against the length proposed before.
@@ -197,6 +212,14 @@ class _March:
             else:
                 self.h = taken * factor
                 self.trajectory.n_rejected += 1
+
+    def _longest(self) -> float:
+        """The step over which the fastest growth here is still reproduced."""
+        n_steps = self.trajectory.n_steps
+        if n_steps != self.rate_at and (len(self.y) <= _MANY or n_steps >= self.rate_at + _RATE_STEPS):
+            here = np.array([float(value) for value in self.y])
+            self.rate, self.rate_at = growth_rate(self.segments[0], float(self.t), here, self.p_d), n_steps
+        return _GROWTH_OF_STEP * self.tableau.stages / self.rate if self.rate > 0 else np.inf
 
     def _step(self, h: arb, saved: int | None) -> tuple[bool, float]:
         place = Place(self.segments[0], self.t, h, self.tableau)
@@ -284,17 +307,24 @@ class _March:
         return np.maximum(self.settings.negligible * self.largest, self.settings.floor * self.start.scale)
 
     def _shaken(self, end: list[arb], stages: Stages, scale: FloatArray) -> list[arb]:
-        """The state with the components moved that are too small to be followed.
+        """The state with every component moved by an error that it may have.
 
-        A component that is zero and whose slope is zero stays: nothing says that it is anything else.
+        A component that is zero and whose slope is zero stays, and so does one that has never moved: nothing says that
+        it is anything else.
         """
         n, floor = len(end), self._floor()
         slopes = stages.f.entries()
         moved = list(end)
         for i, value in enumerate(end):
-            if abs(float(value)) < floor[i] and (value != 0 or any(x != 0 for x in slopes[i::n])):
-                sign = 1 if self._signs.random() < 0.5 else -1
-                moved[i] = (value + arb(sign * _SHAKE * self.settings.tail) * arb(float(scale[i]))).mid()
+            slides = any(x != 0 for x in slopes[i::n])
+            self.has_moved[i] |= slides
+            sign = 1 if self._signs.random() < 0.5 else -1
+            if abs(float(value)) >= floor[i]:
+                error = self.settings.newton_tolerance if self.has_moved[i] else 0.0
+            else:
+                error = _SHAKE * self.settings.tail if value != 0 or slides else 0.0
+            if error > 0:
+                moved[i] = (value + arb(sign * error) * arb(float(scale[i]))).mid()
         return moved
 
     def _tail(self, stages: Stages, h: arb, scale: FloatArray) -> float:
@@ -309,10 +339,26 @@ class _March:
         grown = max(abs(float(value)) for value in self.y) > _GROWN * max(self.first.max(), self.start.scale.max())
         raise ReferenceFailure(
             f"the reference solution stops at t = {here:.12g}: the step size fell to {h:.2g} because {self.cause};"
-            f" the state there is ({sizes}{more})." + (" The solution blows up." if grown else f" {_STUCK}")
+            f" the state there is ({sizes}{more})." + (BLOWS_UP if grown else f" {_STUCK}"),
+            here,
         )
 
 
+def growth_rate(segment: Segment, t: float, y: FloatArray, p: FloatArray) -> float:
+    """The largest real part of an eigenvalue of the Jacobian at a point, if it is positive, or 0."""
+    entries = segment.jacobian(np.array([t]), y[:, None], p)[:, 0]
+    if not np.all(np.isfinite(entries)):
+        return 0.0
+    matrix = np.zeros((len(y), len(y)))
+    np.add.at(matrix, (segment.rows, segment.columns), entries)
+    # Gershgorin's circles are quickly drawn, and often enough.
+    diagonal = np.diag(matrix)
+    if np.max(diagonal + np.sum(np.abs(matrix), axis=1) - np.abs(diagonal)) <= 0:
+        return 0.0
+    return max(0.0, float(np.max(np.linalg.eigvals(matrix).real)))
+
+
+BLOWS_UP = " The solution blows up."
 _STUCK = (
     "The state does not grow there: look for a formula that is 0/0, a kink, or a change that is too fast for the time "
     "span."
@@ -321,22 +367,3 @@ _STUCK = (
 
 def _doubles(matrix: arb_mat) -> FloatArray:
     return np.array([float(x) for x in matrix.entries()]).reshape(matrix.nrows(), matrix.ncols())
-
-
-def stops(
-    ends: Sequence[Expr], save_times: Sequence[Expr], number: Callable[[Expr], arb] = exact
-) -> list[tuple[arb, int | None, bool]]:
-    """Times to step on exactly: (time, index of the saved time or None, whether a segment ends there).
-
-    ``ends`` are the ends of the segments; the last is the end of the time span; ``number`` makes a time a ball.
-
-    Raises:
-        ReferenceFailure: two saved times are the same double, with which everything else computes.
-    """
-    if len({to_double(t) for t in save_times}) < len(save_times):
-        raise ReferenceFailure("two saved times differ by less than double precision resolves")
-    times = {to_double(t): t for t in (*ends[:-1], *save_times)}
-    saved = {to_double(t): k for k, t in enumerate(save_times)}
-    breaks = {to_double(t) for t in ends[:-1]}
-    last = to_double(save_times[-1])
-    return [(number(times[x]), saved.get(x), x in breaks) for x in sorted(times) if x <= last]

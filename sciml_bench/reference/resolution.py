@@ -6,6 +6,10 @@ does not (it has a pole there, or grows like exp(r²/w²)). So the right-hand si
 the step, in complex ball arithmetic, along the step's polynomial. A piece is smooth if the enclosure over it shrinks
 with the piece as a polynomial's would; other pieces are halved. At smooth pieces the slope of the polynomial must be
 the right-hand side, within the step's tail.
+
+A gradient also depends on the derivatives of the right-hand side, which may do something where the solution sees
+nothing: a dose of size zero, say. For gradients they are looked at in the same way, a random combination of the rows of
+the Jacobians; at smooth pieces they must be what the stages alone say of them.
 """
 
 from __future__ import annotations
@@ -38,15 +42,23 @@ _DEEPEST = 48
 _MOST_PIECES = 3000
 #: Enclosures this small against what moves the solution are nothing.
 _NOTHING = 1e-24
+#: What the stages may miss of the derivatives, relative to their size over the step: what doubles resolve of it.
+_MISSED = 1e-12
+#: Derivatives are not followed below this share of their largest earlier value, nor where doubles lose digits.
+_FAINT, _FAINTEST = 1e-20, 1e-200
+_SEED = 11
 
 
 class Resolution:
-    """Checks the steps of one segment."""
+    """Checks the steps of one segment, for ``gradients`` also of the derivatives of its right-hand side."""
 
-    def __init__(self, source: FlintSource):
+    def __init__(self, source: FlintSource, gradients: bool = False):
         with precision(_CONSTANT_BITS):
             constants = {name: acb(exact(value)) for name, value in source.constants.items()}
-        self._rhs: Callable[..., list[Any]] = compiled(source, _DISKS | constants)["rhs"]
+        functions = compiled(source, _DISKS | constants)
+        self._rhs: Callable[..., list[Any]] = functions["rhs"]
+        self._pullback: Callable[..., Any] | None = functions["pullback"] if gradients else None
+        self._largest: FloatArray = np.zeros(0)
 
     def unresolved(
         self,
@@ -74,13 +86,18 @@ class Resolution:
             StepFailure: a condition on the state changes within the step.
         """
         with np.errstate(all="ignore"):
-            return _Step(self._rhs, place, y, z, f, p, scale, tail).search()
+            step = _Step(self._rhs, self._pullback, place, y, z, f, p, scale, tail)
+            if self._pullback is not None:
+                self._largest = np.maximum(self._largest, step.sizes) if self._largest.size else step.sizes
+                step.sizes = np.maximum(step.sizes, _FAINT * self._largest + _FAINTEST)
+            return step.search()
 
 
 class _Step:
     def __init__(
         self,
         rhs: Callable[..., list[Any]],
+        pullback: Callable[..., Any] | None,
         place: Place,
         y: Sequence[arb],
         z: arb_mat,
@@ -103,6 +120,27 @@ class _Step:
         rate = np.zeros((n, states.shape[1]))
         np.add.at(rate, place.segment.rows, np.abs(entries) * scale[place.segment.columns, None])
         self.allowed = _DEFECT * tail * (scale / self.h + np.max(rate, axis=1))
+        self.pullback = pullback
+        self.seeds = np.random.default_rng(_SEED).uniform(0.5, 1.0, n) / np.maximum(scale, _FAINTEST)
+        self.derivatives = np.zeros((0, 0))
+        #: Their sizes over the step, and how much of them the error of the state leaves unknown.
+        self.sizes = self.unknown = np.zeros(0)
+        if pullback is not None:
+            rows = (arb_mat(len(self.nodes), n, list(y) * len(self.nodes)) + z).mid().entries()
+            times = place.times
+            self.derivatives = np.array([
+                self._derivatives_at(times[j], rows[j * n : j * n + n], p) for j in range(len(self.nodes))
+            ])  # fmt: skip
+            self.sizes = np.max(np.abs(self.derivatives), axis=0)
+            self.unknown = self._spread(0.5, 0.0, _DEFECT * tail * scale)[n:]
+            # A derivative that is singular near the state is left to the other tests.
+            self.unknown = np.where(np.isfinite(self.unknown), self.unknown, 0.0)
+
+    def _derivatives_at(self, t: arb, state: Sequence[arb], p: Sequence[arb]) -> FloatArray:
+        """The combined derivatives by the state, in units of its size, and by the parameters."""
+        by_state, by_parameter = self.place.segment.pullback(t, state, p, [arb(float(seed)) for seed in self.seeds])
+        scaled = [float(value) * size for value, size in zip(by_state, self.scale, strict=True)]
+        return np.array([*scaled, *(float(value) for value in by_parameter)])
 
     def search(self) -> float | None:
         """Pieces from the first to the last, so that the first finding is nearest to the start."""
@@ -126,7 +164,7 @@ class _Step:
                 waiting += [(depth + 1, 2 * index + 1), (depth + 1, 2 * index)]
                 continue
             for middle in halves:
-                if not self._follows(middle):
+                if not (self._follows(middle) and self._derivatives_follow(middle)):
                     return middle
         return None
 
@@ -134,21 +172,28 @@ class _Step:
         whole = self._spread(centre, width / 2)
         if not np.all(np.isfinite(whole)):
             return False
-        least = _NOTHING * self.scale / self.h
+        least = np.concatenate([_NOTHING * self.scale / self.h, np.maximum(_MISSED * self.sizes, self.unknown)])
         if np.all(whole <= least):
             return True
         closer = np.maximum(*(self._spread(middle, width / 4) for middle in halves))
         return bool(np.all(whole <= _SMOOTH * closer + least))
 
-    def _spread(self, centre: float, radius: float) -> FloatArray:
-        """Return how far the right-hand side may be from its value at a centre, over the disk around it, (n,)."""
+    def _spread(self, centre: float, radius: float, error: FloatArray | float = 0.0) -> FloatArray:
+        """Return how far values may be from those at a centre, over the disk around it: the right-hand side, (n,), and
+        for gradients its derivatives. The state may also be wrong by an ``error``.
+        """
         far = radius * self.h
         state = self._state(centre)
-        disks = [_disk(value, far * speed) for value, speed in zip(state, self.speed, strict=True)]
+        disks = [_disk(value, radius) for value, radius in zip(state, far * self.speed + error, strict=True)]
         with precision(_BITS):
             time = self.place.t + self.place.h * centre
-            values = self.rhs(acb(time + arb(0, far), arb(0, far)), disks, self.p)
-        return np.array([_radius(value) for value in values])
+            times = acb(time + arb(0, far), arb(0, far))
+            radii = [_radius(value) for value in self.rhs(times, disks, self.p)]
+            if self.pullback is None:
+                return np.array(radii)
+            by_state, by_parameter = self.pullback(times, disks, self.p, [acb(float(seed)) for seed in self.seeds])
+            radii += [_radius(value) * size for value, size in zip(by_state, self.scale, strict=True)]
+            return np.array([*radii, *map(_radius, by_parameter)])
 
     def _follows(self, at: float) -> bool:
         """Return whether the polynomial's slope equals the right-hand side at a point, at the precision of the step."""
@@ -161,6 +206,18 @@ class _Step:
         found = self.place.segment.rhs((self.place.t + self.place.h * arb(at)).mid(), state, p)
         defect = np.array([abs(float(found[i] - slopes[i])) for i in range(n)])
         return bool(np.all(defect <= self.allowed))
+
+    def _derivatives_follow(self, at: float) -> bool:
+        """Return whether the derivatives at a point are the values there of the polynomials through their stages."""
+        if self.pullback is None:
+            return True
+        y, z, _, p = self.exact
+        weights = _exact_weights(self.place.tableau.stages, at, flint.ctx.prec)
+        state = [(a + b).mid() for a, b in zip(y, (weights[0] * z).entries(), strict=True)]
+        here = self._derivatives_at((self.place.t + self.place.h * arb(at)).mid(), state, p)
+        stages = _weights(self.nodes, at) @ self.derivatives
+        allowed = np.maximum(_MISSED * np.maximum(self.sizes, np.abs(here)), self.unknown)
+        return bool(np.all(np.abs(here - stages) <= allowed))
 
     def _state(self, at: float) -> FloatArray:
         weights = _weights(np.append(0.0, self.nodes), at)

@@ -39,6 +39,10 @@ _DOUBLE_LIMIT_S = 30.0
 _MOST_DOUBLE_DIGITS = 14.0
 
 
+class Disagreement(ReferenceFailure):
+    """A second method came to another solution."""
+
+
 @dataclass(frozen=True)
 class Confirmation:
     """The second method and its common digits with the engine, (n_states,).
@@ -92,7 +96,7 @@ def _held(case: Case, found: Confirmation, least: float, reason: str) -> Confirm
     if found.digits.min() >= least:
         return found
     label = case.problem.state_labels[int(found.digits.argmin())]
-    raise ReferenceFailure(
+    raise Disagreement(
         f"no reference is certified for '{case.problem.name}': two runs of the engine agree, but a second method"
         f" ({found.method}) agrees with them to only {found.digits.min():.1f} digits, in {label}"
         + (f"; {reason}" if reason else "")
@@ -117,7 +121,7 @@ def _by_taylor(
         try:
             other = witness(
                 case.dynamics, case.start, case.problem.t0, case.problem.save_times, care, negligible / 10,
-                trajectory.mesh, watch.during("implicit Taylor method, t"),
+                trajectory.mesh, watch.during("implicit Taylor method, t"), trajectory.settings.bits,
             )  # fmt: skip
         except LimitReached:
             raise

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -96,7 +97,7 @@ def stored_reference(problem: Problem, certified: Certified) -> StoredReference:
 
 
 def _printed(digits: float) -> int:
-    return int(min(digits, _MOST_DIGITS - _GUARD_DIGITS)) + _GUARD_DIGITS
+    return math.ceil(min(digits, _MOST_DIGITS - _GUARD_DIGITS)) + _GUARD_DIGITS
 
 
 def _claimed(digits: float) -> float:

@@ -24,7 +24,8 @@ from sympy import Expr
 from sciml_bench.problem.model import to_double
 from sciml_bench.reference.dynamics import Dynamics, FloatArray
 from sciml_bench.reference.numbers import exact, precision
-from sciml_bench.reference.radau import Start, stops
+from sciml_bench.reference.radau import Start, growth_rate
+from sciml_bench.reference.stops import stops
 from sciml_bench.reference.taylor import NoSeries, TaylorField
 from sciml_bench.reference.watch import ReferenceFailure
 
@@ -41,6 +42,8 @@ _TIME_BITS = 768
 _CLOSE = 1e-24
 _HISTORY = 7
 _SAFETY, _GROWTH, _SHRINK = 0.8, 4.0, 0.2
+#: The largest h·Re λ of a step: what grows faster would be damped, since p < q.
+_GROWTH_OF_STEP = 4.0
 _SHORTEST = 1e-26
 #: The stage of an unknown size: a component that starts from zero counts against its first Euler step.
 _UNKNOWN_SIZE = 1e-8
@@ -76,6 +79,7 @@ def witness(
     negligible: FloatArray,
     mesh: Sequence[float] = (),
     progress: Callable[[float, int], object] | None = None,
+    bits: int = 0,
 ) -> Witness:
     """Integrate from t0 over every saved time.
 
@@ -86,6 +90,7 @@ def witness(
         save_times: increasing times after t0; the last ends the integration.
         care: how carefully.
         negligible: sizes below which a component is not followed relative to itself, (n,).
+        bits: the precision of the method that it confirms, at least: with less, what deviates little is rounded away.
         mesh: times that another method stepped on. No step is longer than about two of its steps there: a step rule of
             its own would pass by what is narrow, too.
         progress: called with the time reached and the number of steps taken; what it raises ends the integration.
@@ -93,7 +98,7 @@ def witness(
     Raises:
         ReferenceFailure: the method cannot follow the solution.
     """
-    return _March(dynamics, start, t0, save_times, care, negligible, mesh, progress).run()
+    return _March(dynamics, start, t0, save_times, care, negligible, mesh, progress, bits).run()
 
 
 class _NotTaken(Exception):
@@ -111,9 +116,11 @@ class _March:
         negligible: FloatArray,
         mesh: Sequence[float],
         progress: Callable[[float, int], object] | None,
+        bits: int,
     ):
+        self.least_bits = bits
         self.fields = [TaylorField(source, end) for source, end in zip(dynamics.sources, dynamics.ends, strict=True)]
-        self.jacobians = [segment.jacobian for segment in dynamics.segments()]
+        self.segments = list(dynamics.segments())
         with precision(_TIME_BITS):
             self.stops = stops(dynamics.ends, save_times)
             self.t = exact(t0)
@@ -136,7 +143,7 @@ class _March:
                 saved.append(tuple(self.y))
             if ends_segment and len(self.fields) > 1:
                 self.fields.pop(0)
-                self.jacobians.pop(0)
+                self.segments.pop(0)
                 self.history = []
                 self.h = min(self.h, self.first_step)
         return Witness(saved, self.n_steps, self.n_rejected, self.care)
@@ -147,7 +154,7 @@ class _March:
             self.h = min(self.h, self._most())
             proposed, final = self.h, self.h >= 0.999 * left
             length = left if final else min(self.h, left / 2 if self.h > left / 2 else self.h)
-            if not length > _SHORTEST * max(self.span * 1e-6, abs(float(self.t))):
+            if not final and not length > _SHORTEST * max(self.span * 1e-6, abs(float(self.t))):
                 raise ReferenceFailure(
                     f"the witness stops at t = {float(self.t):.12g}: its step size fell to {length:.2g}"
                 )
@@ -173,15 +180,17 @@ class _March:
     def _most(self) -> float:
         here = float(self.t)
         ahead = self.mesh[np.searchsorted(self.mesh, here, side="right") :]
-        return float(ahead[min(1, len(ahead) - 1)] - here) if len(ahead) else math.inf
+        most = float(ahead[min(1, len(ahead) - 1)] - here) if len(ahead) else math.inf
+        rate = growth_rate(self.segments[0], here, _doubles(self.y), self.p_d)
+        return min(most, _GROWTH_OF_STEP / rate) if rate > 0 else most
 
     def _bits(self, h: float) -> int:
         """Precision for a step: a coefficient of order q of a fast component is (h × its rate)^q times its error."""
-        entries = self.jacobians[0](np.array([float(self.t)]), _doubles(self.y)[:, None], self.p_d)
+        entries = self.segments[0].jacobian(np.array([float(self.t)]), _doubles(self.y)[:, None], self.p_d)
         rate = float(np.max(np.abs(entries), initial=0.0))
         if not np.isfinite(rate):
             raise ReferenceFailure(f"the witness stops at t = {float(self.t):.12g}: the Jacobian is not finite")
-        return self.care.bits + 64 * math.ceil(_TOP * math.log2(1 + h * rate) / 64)
+        return max(self.care.bits, self.least_bits) + 64 * math.ceil(_TOP * math.log2(1 + h * rate) / 64)
 
     def _step(self, h: arb) -> tuple[list[arb], float]:
         """The state after a step and the error estimate, relative to the size of each component."""
