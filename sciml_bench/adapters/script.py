@@ -178,21 +178,18 @@ def check(task: Task, inputs: str = "{}", timed: str = "value_and_gradient(theta
     result to NumPy.
     """
     reference = task.reference
-    known = reference is not None and reference.gradient is not None
-    certain: list[int] = []
-    if known and reference is not None and reference.gradient is not None:
-        digits = reference.gradient_digits or (1.0,) * len(reference.gradient)
-        certain = [index for index, good in enumerate(digits) if good > 0]
-        known = bool(certain)
-    some = known and reference is not None and len(certain) < len(reference.gradient or ())
+    gradient = (reference.gradient if reference is not None else None) or ()
+    digits = (reference.gradient_digits if reference is not None else ()) or (1.0,) * len(gradient)
+    certain = [index for index, good in enumerate(digits[: len(gradient)]) if good > 0]
+    at = "[CERTAIN]" if len(certain) < len(gradient) else ""
     sizes = task.theta.sizes if task.theta is not None else [1.0] * len(task.numbers.theta)
     lines = ['if __name__ == "__main__":']
-    if known and reference is not None and reference.gradient is not None:
+    if certain and reference is not None:
         lines[:0] = [
             f"# The {reference.kind} gradient, and the sizes of the quantities it is taken with respect to.",
-            numbers("REFERENCE", reference.gradient),
+            numbers("REFERENCE", gradient),
             numbers("SIZES", sizes),
-            *([f"CERTAIN = {certain}  # the components that the reference has"] if some else []),
+            *([f"CERTAIN = {certain}  # the components that the reference has"] if at else []),
             "",
             "",
         ]
@@ -204,8 +201,7 @@ def check(task: Task, inputs: str = "{}", timed: str = "value_and_gradient(theta
         '    print(f"gradient {slopes}")',
         '    print(f"{1e3*np.median(times):.3g} ms per gradient")',
     ]
-    if known:
-        at = "[CERTAIN]" if some else ""
+    if certain:
         lines += [
             f"    error = np.linalg.norm((SIZES*(slopes - REFERENCE)){at})/np.linalg.norm((SIZES*REFERENCE){at})",
             '    print(f"relative error of the gradient {error:.1e}")',

@@ -122,6 +122,32 @@ def test_scipy_with_numba(problem, method, tmp_path):
     assert error_of(script_of_cell(problem, ["scipy", method, "forward", "compiled"], 1e-7), tmp_path) < 1e-5
 
 
+KINKED = """
+spec = 1
+name = "kinked"
+title = "A parameter at its own kink, which has no derivative"
+[time]
+t1 = 2
+[parameters]
+a = 0.7
+k = 0
+[states]
+x = 1
+y = 0
+[equations]
+x = "-a*x - abs(k)*x"
+y = "x - max(k, 0)*y + where(k > 0, k, 2*k)"
+"""
+
+
+def test_components_that_the_reference_has_not_are_left_out_of_the_error(tmp_path):
+    path = tmp_path / "kinked.toml"
+    path.write_text(KINKED, encoding="utf-8")
+    text = script_of_cell(str(path), ["scipy", "odeint", "forward", "eager"], 1e-8)
+    assert "CERTAIN = [0]" in text
+    assert error_of(text, tmp_path) < 1e-5
+
+
 def test_names_of_quoted_functions_are_free_for_constants(tmp_path):
     path = tmp_path / "clash.toml"
     path.write_text(CLASH, encoding="utf-8")
