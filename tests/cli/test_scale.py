@@ -29,7 +29,7 @@ def sweeping(cli, monkeypatch):
     )  # fmt: skip
     monkeypatch.setattr(registry, "_all", lambda: {"alpha": adapter})
     truth = types.ModuleType("truth")
-    truth.__dict__["truth"] = lambda _problem, *_options: None
+    truth.__dict__["truth"] = lambda _problem, *_options, **_named: None
     monkeypatch.setitem(sys.modules, "sciml_bench.reference.truth", truth)
     return cli
 

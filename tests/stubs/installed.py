@@ -30,5 +30,5 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "host.lock")
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
     truth = types.ModuleType("truth")
-    truth.__dict__["truth"] = lambda _problem, *_options: reference()
+    truth.__dict__["truth"] = lambda _problem, *_options, **_named: reference()
     monkeypatch.setitem(sys.modules, "sciml_bench.reference.truth", truth)
