@@ -31,9 +31,9 @@ class LineNames:
         widest = max((text_width_in(line) for lines in self._texts for line in lines), default=0.0)
         self.right_in = _STRIP_IN + _MARKER_IN + widest + 0.08 if self._direct else 0.5
 
-    def draw(self, backend: Backend, axes: Axes | None, ends: Sequence[End] = ()) -> None:
-        """Draw them for lines of the axes that end there, in the order of the entries; a legend needs neither."""
-        if axes is None or not self._direct:
+    def draw(self, backend: Backend, axes: Axes, ends: Sequence[End]) -> None:
+        """Draw them for lines of the axes that end there, in the order of the entries."""
+        if not self._direct:
             self._legend.draw(backend)
             return
         heights = [len(lines) * _LINE_IN + _GAP_IN for lines in self._texts]

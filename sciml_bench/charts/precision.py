@@ -246,8 +246,8 @@ def _draw(
     xs = [math.log10(_x(dot, known)) for dot in dots if _has_x(dot, known)]
     x_limits = scales.log_limits(xs or [0.0])
     y_limits = scales.log_limits([math.log10(value) for dot in dots for value in (dot.fastest_s, dot.slowest_s)])
-    for place, panel in enumerate(section.panels):
-        axes = grid.axes(backend, place)
+    panes = [grid.axes(backend, place) for place in range(len(section.panels))]
+    for place, (panel, axes) in enumerate(zip(section.panels, panes, strict=True)):
         axes.limits(x=x_limits, y=y_limits)
         grid.title(axes, panel.title)
         x_label = (quantity.axis if grid.single else "error") if known else "relative tolerance"
@@ -255,10 +255,7 @@ def _draw(
         y_label = f"time per {quantity.call}" if grid.leftmost(place) else ""
         axes.y_axis(scales.named_ticks(y_limits, scales.duration_tick), y_label)
         _draw_lines(axes, data, lines[panel.title], known)
-        if grid.single:
-            names.draw(backend, axes, [_end(line, known) for line in every])
-    if not grid.single:
-        names.draw(backend, None)
+    names.draw(backend, panes[0], [_end(line, known) for line in every])
 
 
 def _end(line: Line, known: bool) -> End:

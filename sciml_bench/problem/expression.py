@@ -7,6 +7,7 @@ refused. Limits on length, depth and the size of numbers keep hostile input chea
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ from sciml_bench.problem.removable import exprel, sinc
 MAX_LENGTH = 20_000
 MAX_DEPTH = 100
 MAX_EXPONENT = 400
-_LARGEST = Decimal("1.797e308")
+_LARGEST = Decimal(sys.float_info.max)
 
 
 class ExpressionError(Exception):

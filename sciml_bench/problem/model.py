@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING
 
 import sympy
@@ -381,19 +382,18 @@ def symbol(name: str) -> Symbol:
 
 def labels(name: str, shape: Shape) -> list[str]:
     """Labels of the components of a quantity, in C order."""
-    if shape == ():
-        return [name]
-    if len(shape) == 1:
-        return [f"{name}[{i}]" for i in range(shape[0])]
-    return [f"{name}[{i},{j}]" for i in range(shape[0]) for j in range(shape[1])]
+    return [f"{name}[{','.join(map(str, index))}]" if shape else name for index in product(*map(range, shape))]
 
 
 def to_double(value: Node) -> float:
     """The nearest double of an exact number; a :class:`ProblemError` if it is larger than all of them."""
     try:
-        return int(value.p) / int(value.q) if value.is_Rational else float(value.evalf(25))
+        found = int(value.p) / int(value.q) if value.is_Rational else float(value.evalf(25))
     except OverflowError:
-        raise ProblemError("a number is beyond 1.8e308, the largest double: take other units.") from None
+        found = math.inf
+    if math.isinf(found) and value.is_finite:
+        raise ProblemError("a number is beyond the largest in double precision, 1.8e308: take other units.")
+    return found
 
 
 def _doubles(values: tuple[Node, ...]) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 from sciml_bench.errors import ProblemError, ProblemWarning
 from sciml_bench.problem import foreign
 from sciml_bench.problem.expression import ExpressionError, Scope, Typed, number, parse
-from sciml_bench.problem.model import symbol
+from sciml_bench.problem.model import symbol, to_double
 from sciml_bench.problem.operators import Node, Shape, describe
 
 # A problem file as text and data: reads TOML with exact decimals, and knows the line of each key.
@@ -123,7 +123,6 @@ class Document:
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 MAX_COMPONENTS = 1_000_000
-_LARGEST = 1.797e308
 
 
 @dataclass
@@ -183,8 +182,10 @@ class Reader:
             raise self.document.error(f"'{key}' must be a single number.", table, key)
         if not typed.expr.is_real or not typed.expr.is_finite:
             raise self.document.error(f"'{key}' is {typed.expr}, not a finite real number.", table, key)
-        if abs(typed.expr) > _LARGEST:
-            raise self.document.error(f"'{key}' is beyond the largest number in double precision, 1.8e308.", table, key)
+        try:
+            to_double(typed.expr)
+        except ProblemError as error:
+            raise self.document.error(f"'{key}': {error}", table, key) from None
         return typed.expr
 
     def constants(self, values: Iterable[Any], table: str, key: str) -> tuple[Node, ...]:

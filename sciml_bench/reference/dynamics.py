@@ -41,21 +41,24 @@ class Sides:
         They take a ball and the number of a condition, and raise :class:`StepFailure` where its side changes.
         """
 
+        followed = [self._unsettled is not None and not c.free_symbols <= self._parameters for c in conditions]
+
+        def side(x: arb, number: int) -> int:
+            here = 1 if x > 0 else -1 if x < 0 else 0
+            return self._followed(x, here, conditions[number]) if followed[number] else here
+
         def above(x: arb, number: int) -> arb:
-            return arb(int(self._side(x, conditions[number]) > 0))
+            return arb(int(side(x, number) > 0))
 
         def above_or_at(x: arb, number: int) -> arb:
-            return arb(int(self._side(x, conditions[number]) >= 0))
+            return arb(int(side(x, number) >= 0))
 
         def sign(x: arb, number: int) -> arb:
-            return arb(self._side(x, conditions[number]))
+            return arb(side(x, number))
 
         return {"above": above, "above_or_at": above_or_at, "sign": sign}
 
-    def _side(self, x: arb, condition: Basic) -> int:
-        side = 1 if x > 0 else -1 if x < 0 else 0
-        if self._unsettled is None or condition.free_symbols <= self._parameters:
-            return side
+    def _followed(self, x: arb, side: int, condition: Basic) -> int:
         known = self._known.get(condition, 0)
         if known == 0:
             if side != 0:

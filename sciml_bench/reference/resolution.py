@@ -58,7 +58,7 @@ class Resolution:
         functions = compiled(source, _DISKS | constants)
         self._rhs: Callable[..., list[Any]] = functions["rhs"]
         self._pullback: Callable[..., Any] | None = functions["pullback"] if gradients else None
-        self._largest: FloatArray = np.zeros(0)
+        self._largest: FloatArray | float = 0.0
 
     def unresolved(
         self,
@@ -86,10 +86,8 @@ class Resolution:
             StepFailure: a condition on the state changes within the step.
         """
         with np.errstate(all="ignore"):
-            step = _Step(self._rhs, self._pullback, place, y, z, f, p, scale, tail)
-            if self._pullback is not None:
-                self._largest = np.maximum(self._largest, step.sizes) if self._largest.size else step.sizes
-                step.sizes = np.maximum(step.sizes, _FAINT * self._largest + _FAINTEST)
+            step = _Step(self._rhs, self._pullback, place, y, z, f, p, scale, tail, self._largest)
+            self._largest = np.maximum(self._largest, step.sizes)
             return step.search()
 
 
@@ -105,6 +103,7 @@ class _Step:
         p: Sequence[arb],
         scale: FloatArray,
         tail: float,
+        largest: FloatArray | float,
     ):
         self.rhs, self.place, self.p = rhs, place, [acb(value) for value in p]
         self.exact = y, z, f, p
@@ -131,7 +130,7 @@ class _Step:
             self.derivatives = np.array([
                 self._derivatives_at(times[j], rows[j * n : j * n + n], p) for j in range(len(self.nodes))
             ])  # fmt: skip
-            self.sizes = np.max(np.abs(self.derivatives), axis=0)
+            self.sizes = np.maximum(np.max(np.abs(self.derivatives), axis=0), _FAINT * largest + _FAINTEST)
             self.unknown = self._spread(0.5, 0.0, _DEFECT * tail * scale)[n:]
             # A derivative that is singular near the state is left to the other tests.
             self.unknown = np.where(np.isfinite(self.unknown), self.unknown, 0.0)

@@ -38,11 +38,17 @@ def script_of(task: Task, point: Point) -> str:
     )
 
 
-_STOCHASTIC = {"heun": "Heun", "reversible-heun": "ReversibleHeun"}
+def _is_stochastic(cell: Cell) -> bool:
+    return not ADAPTER.method(cell.method).adaptive
 
 
 def _root_finder(cell: Cell) -> str:
-    return "" if cell.method in _STOCHASTIC else cell.method.partition("-")[2]
+    return "" if _is_stochastic(cell) else cell.method.partition("-")[2]
+
+
+def _kind(name: str) -> str:
+    """The name of Diffrax's solver."""
+    return "".join(part.capitalize() for part in name.split("-")).replace("Kencarp", "KenCarp")
 
 
 def _equal_steps(task: Task, point: Point) -> list[str]:
@@ -50,20 +56,25 @@ def _equal_steps(task: Task, point: Point) -> list[str]:
     given = len(task.numbers.breakpoints) + 1
     halvings = max(0, math.ceil(math.log2(max(1.0, point.rtol**-0.5 / given))))
     return [
-        f"SOLVER = diffrax.{_STOCHASTIC[task.cell.method]}()",
+        f"SOLVER = diffrax.{_kind(task.cell.method)}()",
         "CONTROLLER = diffrax.ConstantStepSize()",
         f"STEP = (T1 - T0)/{given * 2**halvings}",
-        f"MAX_STEPS = {_KEPT_STEPS if _keeps_all(task) or task.cell.sensitivity == 'discrete' else _MAX_STEPS}",
+        _max_steps(task),
     ]
+
+
+def _max_steps(task: Task) -> str:
+    keeps = task.cell.sensitivity == "discrete" or _keeps_all(task)
+    return f"MAX_STEPS = {_KEPT_STEPS if keeps else _MAX_STEPS}"
 
 
 def _solver(task: Task, point: Point) -> list[str]:
     cell, values = task.cell, task.numbers
-    if cell.method in _STOCHASTIC:
+    if _is_stochastic(cell):
         return _equal_steps(task, point)
     method = ADAPTER.method(cell.method)
     name, _, finder = cell.method.partition("-")
-    kind = "".join(part.capitalize() for part in name.split("-")).replace("Kencarp", "KenCarp")
+    kind = _kind(name)
     if finder:
         found = f"diffrax.with_stepsize_controller_tols(optimistix.{_ROOT_FINDERS[finder]})(cauchy_termination=False)"
         lines = [f"SOLVER = diffrax.{kind}(", f"    root_finder={found}", ")"]
@@ -77,8 +88,7 @@ def _solver(task: Task, point: Point) -> list[str]:
         pid = f"diffrax.PIDController(RTOL, {atol}, pcoeff=0.3, icoeff=0.4, dtmin=1e-30*(T1 - T0), force_dtmin=False)"
     else:
         pid = f"diffrax.PIDController(RTOL, {atol})"
-    keeps = cell.sensitivity == "discrete" or _keeps_all(task)
-    lines += [f"CONTROLLER = {pid}", f"MAX_STEPS = {_KEPT_STEPS if keeps else _MAX_STEPS}"]
+    lines += [f"CONTROLLER = {pid}", _max_steps(task)]
     clips = ["step_ts=jnp.asarray(SAVED)"] if cell.saving == LANDING else []
     if values.breakpoints:
         lines.insert(0, script.numbers("JUMPS", values.breakpoints))
@@ -144,7 +154,7 @@ def _solve(task: Task) -> list[str]:
     term = [f"        {terms[0]},"]
     if split:
         term = ["        diffrax.MultiTerm(", *(f"            {each}," for each in terms), "        ),"]
-    if task.cell.method in _STOCHASTIC:
+    if _is_stochastic(task.cell):
         noise = "diffrax.ControlTerm(lambda t, y, args: diffusion(t, y, *args), *driving)"
         drift = "diffrax.ODETerm(lambda t, y, args: drift(t, y, *args))"
         term = ["        diffrax.MultiTerm(", f"            {drift},", f"            {noise},", "        ),"]
@@ -152,7 +162,7 @@ def _solve(task: Task) -> list[str]:
         *lines,
         "    solution = diffrax.diffeqsolve(",
         *term,
-        f"        SOLVER, T0, T1, {'STEP' if task.cell.method in _STOCHASTIC else 'None'}, {y0},",
+        f"        SOLVER, T0, T1, {'STEP' if _is_stochastic(task.cell) else 'None'}, {y0},",
         "        args=args,",
         "        saveat=diffrax.SaveAt(ts=jnp.asarray(SAVED)),",
         "        stepsize_controller=CONTROLLER,",

@@ -43,7 +43,7 @@ def from_keras(slots: Sequence[Slot], arrays: Iterable[np.ndarray]) -> np.ndarra
     for _, group in groupby(slots, key=lambda slot: slot.layer):
         members = list(group)
         if members[0].kind == "attention":
-            parts += _neutral_attention(members[0].heads, [next(remaining) for _ in range(8)])
+            parts += _neutral_attention([next(remaining) for _ in range(8)])
         else:
             parts += [_neutral(slot, next(remaining)) for slot in members]
     return np.concatenate([part.reshape(-1) for part in parts])
@@ -87,7 +87,7 @@ def _keras_attention(heads: int, arrays: Sequence[np.ndarray]) -> list[np.ndarra
     return [*found, project.T.reshape(heads, -1, width), bias]
 
 
-def _neutral_attention(_heads: int, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _neutral_attention(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     *projections, project, bias = arrays
     width = len(bias)
     qkv = np.concatenate([kernel.reshape(width, width).T for kernel in projections[0::2]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.adapters.emitted_source import load_source
-from sciml_bench.adapters.scipy import ADAPTER, newton, structure
+from sciml_bench.adapters.scipy import newton, structure
 from sciml_bench.adapters.scipy.fields import FieldSystems, has_fields
 from sciml_bench.adapters.scipy.integrators import matrix
-from sciml_bench.adapters.scipy.system import EXPLICIT, Systems
+from sciml_bench.adapters.scipy.system import EXPLICIT, Storage, Systems
 from sciml_bench.record.task import Task
 
 _ARRANGED = (
@@ -61,77 +61,83 @@ def systems_of(task: Task) -> Systems:
 
 def newton_script(task: Task, systems: Systems) -> NewtonScript:
     """The parts for a task."""
-    method, compiled = task.cell.method, task.cell.framework_mode == "compiled"
     source, fields = systems.source, isinstance(systems, FieldSystems)
+    if task.cell.framework_mode != "compiled" and hasattr(source, "augmented"):
+        if task.cell.method in EXPLICIT or not hasattr(source, "augmented_jacobian"):
+            return NewtonScript()
+        return NewtonScript(inside=("    def jac(t, z):", "        return augmented_jacobian(t, z, p)"), jacobian="jac")
     quoted, module = (_ARRANGED, ("ARRANGED = arrangement(AT, COUPLED, SPECIES)",)) if fields else ((), ())
-    if not ADAPTER.method(method).implicit or method in EXPLICIT:
+    if task.cell.method in EXPLICIT:
         return NewtonScript(quoted, module)
-    if not compiled and hasattr(source, "augmented"):
-        if not hasattr(source, "augmented_jacobian"):
-            return NewtonScript(quoted, module)
-        return NewtonScript(
-            inside=("    def jac(t, z):", "        return augmented_jacobian(t, z, p)"), jacobian="jac"
-        )  # fmt: skip
     n_columns = systems.shares[0].stop
-    usual, other = systems.storage(n_columns), systems.uncoupled_storage
-    band = usual.band or (other.band if other is not None else None)
-    if fields:
-        module = (*module, "STRUCTURE = ARRANGED.shape")
-    else:
-        found, lines = _structure(task, systems)
-        quoted, module = (structure.Structure, structure.Band, *found), lines
-    if band is not None:
-        own = np.array_equal(band.order, np.arange(len(band.order)))
-        search = structure.own_band if own else structure.narrowest
-        quoted = (*quoted, search, structure._width)
-        module = (*module, f"BAND = {search.__name__}(STRUCTURE)")
-    quoted = (*quoted, newton.Layout)
-    for storage in (usual, *((other,) if other is not None else ())):
-        quoted = (*quoted, *_STORED[storage.make])
-    layout = usual.layout(systems.shape, n_columns)
-    filled, fill, before = _fill(systems, task, layout, n_columns)
-    taking = ".taking(ARRANGED.entry)" if fields else ""
-    made = f"{usual.make.__name__}(STRUCTURE, m{', BAND' if usual.band else ''}){taking}"
-    module = (*module, "", "", "@cache")
-    if other is None:
-        module = (*module, "def layout_of(m):", *_SAID, f"    return {made}")
-    else:
-        otherwise = f"{other.make.__name__}(STRUCTURE, m, BAND){taking}"
-        module = (*module, "def layout_of(m, coupled):", *_SAID, f"    return {made} if coupled else {otherwise}")
-    module = (*module, *before)
-    order = [storage.layout(systems.shape, n_columns).order for storage in (usual, other) if storage is not None]
-    has_order = any(found is not None and not np.array_equal(found, np.arange(len(found))) for found in order)
-    inside = [f"    layout = layout_of(m{'' if other is None else ', coupled'})"]
-    jacobian = "jac" if fill else ""
+    storages = [storage for storage in (systems.storage(n_columns), systems.uncoupled_storage) if storage is not None]
+    layouts = [storage.layout(systems.shape, n_columns) for storage in storages]
+    band = next((storage.band for storage in storages if storage.band is not None), None)
+    places, place_lines = _structure(task, systems)
+    band_quoted, band_lines = _band(band)
+    filled, fill, fill_lines = _fill(systems, task, layouts[0], n_columns)
+    has_order = any(layout.order is not None and np.any(np.diff(layout.order) != 1) for layout in layouts)
+    is_choice = len(storages) > 1
+    inside = [f"    layout = layout_of(m{', coupled' if is_choice else ''})"]
     if fill:
-        inside += [f"    fill = {fill}", f"    jac = matrix(layout, fill, {method == 'odeint'})"]
+        inside += [f"    fill = {fill}", f"    jac = matrix(layout, fill, {task.cell.method == 'odeint'})"]
     if has_order:
-        inside += [
-            "    order = layout.order if layout.order is not None else np.arange(size)",
-            "    place = np.argsort(order)",
-            "    z, atols = z[order], atols[order]",
-            "",
-            "    def rhs_in_order(t, x):",
-            "        return rhs_of_all(t, x[place])[order]",
-        ]
-        if fill:
-            jacobian = "jac_in_order"
-            inside += ["", "    def jac_in_order(t, x):", "        return jac(t, x[place])"]
+        inside += _IN_ORDER if fill else _IN_ORDER[:6]
+    stored = [function for storage in storages for function in _STORED[storage.make]]
     return NewtonScript(
-        tuple(dict.fromkeys((*quoted, *filled, *((matrix,) if fill else ())))), module, tuple(inside), jacobian,
-        is_band=band is not None, has_order=has_order, is_choice=other is not None,
+        (*quoted, *places, *band_quoted, newton.Layout, *stored, *filled, *((matrix,) if fill else ())),
+        (*module, *place_lines, *band_lines, *_layout_of(storages, fields), *fill_lines),
+        tuple(inside),
+        ("jac_in_order" if has_order else "jac") if fill else "",
+        is_band=band is not None,
+        has_order=has_order,
+        is_choice=is_choice,
+    )
+
+
+_IN_ORDER = (
+    "    order = layout.order if layout.order is not None else np.arange(size)",
+    "    place = np.argsort(order)",
+    "    z, atols = z[order], atols[order]",
+    "",
+    "    def rhs_in_order(t, x):",
+    "        return rhs_of_all(t, x[place])[order]",
+    "",
+    "    def jac_in_order(t, x):",
+    "        return jac(t, x[place])",
+)
+
+
+def _layout_of(storages: Sequence[Storage], fields: bool) -> tuple[str, ...]:
+    """The function that places the entries, for one storage, or for two with and without the coupling."""
+    taking = ".taking(ARRANGED.entry)" if fields else ""
+    made = [
+        f"{item.make.__name__}(STRUCTURE, m{', BAND' if item.band is not None else ''}){taking}" for item in storages
+    ]
+    chosen = made[0] if len(made) == 1 else f"{made[0]} if coupled else {made[1]}"
+    return (
+        "", "", "@cache", f"def layout_of(m{', coupled' if len(made) > 1 else ''}):",
+        '    """Places of the entries in the Newton matrix with m sensitivities."""', f"    return {chosen}",
     )  # fmt: skip
 
 
-_SAID = ('    """Places of the entries in the Newton matrix with m sensitivities."""',)
+def _band(band: structure.Band | None) -> tuple[tuple[Callable[..., Any], ...], tuple[str, ...]]:
+    """The functions and lines that find a band."""
+    if band is None:
+        return (), ()
+    search = structure.narrowest if np.any(np.diff(band.order) != 1) else structure.own_band
+    return (search, structure._width), (f"BAND = {search.__name__}(STRUCTURE)",)
 
 
-def _structure(task: Task, systems: Systems) -> tuple[tuple[Callable[..., Any], ...], tuple[str, ...]]:
+def _structure(task: Task, systems: Systems) -> tuple[tuple[Callable[..., Any] | type, ...], tuple[str, ...]]:
     """The functions and lines that give the places of the Jacobian's entries."""
+    types = structure.Structure, structure.Band
+    if isinstance(systems, FieldSystems):
+        return types, ("STRUCTURE = ARRANGED.shape",)
     if hasattr(systems.source, "ENTRIES"):
-        return (), ("STRUCTURE = Structure(N, *np.array(ENTRIES).reshape(-1, 2).T)",)
+        return types, ("STRUCTURE = Structure(N, *np.array(ENTRIES).reshape(-1, 2).T)",)
     times = ", ".join(["T0", *map(repr, task.numbers.breakpoints), "T1"])
-    return (structure.places_of_entries,), (
+    return (*types, structure.places_of_entries), (
         "# The entries of the Jacobian that are not always zero.",
         f"FOUND = places_of_entries(jacobian, ({times}), Y0, P, np.ndarray.tolist)",
         "PLACES = np.unique(np.concatenate(list(FOUND)))",
