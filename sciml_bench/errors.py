@@ -36,7 +36,11 @@ class ProblemError(SciMLBenchError):
 
 
 class ProblemWarning(UserWarning):
-    """A problem file has something that is rarely meant."""
+    """A problem file has something that is rarely meant; ``error`` says what, where, and how to mend it."""
+
+    def __init__(self, error: ProblemError):
+        self.error = error
+        super().__init__(str(error))
 
 
 class StoreError(SciMLBenchError):

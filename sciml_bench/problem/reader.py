@@ -220,7 +220,7 @@ class Reader:
                     f"'{name}' in [{table}] is never used: its gradient is zero.", table, name,
                     "Use it in an equation, or remove it.",
                 )  # fmt: skip
-                warnings.warn(str(told), ProblemWarning, stacklevel=2)
+                warnings.warn(ProblemWarning(told), stacklevel=2)
 
     def refuse_unused(self, table: str, names: Iterable[str]) -> None:
         """Refuse declared names that no expression has read: they are typing errors more often than not."""
