@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import fmean, median
 
 from sciml_bench.analysis.loops import Loop, joules_per_call, longest_loop, why_not_measured
 from sciml_bench.record.migration import SCORED_BY_COMPONENT
@@ -23,6 +24,22 @@ NO_HALF = Half()
 
 
 @dataclass(frozen=True)
+class CallTimes:
+    """The calls of a loop that count, in seconds, by each statistic."""
+
+    median: float
+    mean: float
+    minimum: float
+
+    @staticmethod
+    def of(samples_ns: Sequence[int]) -> CallTimes | None:
+        """Reduce samples; ``None`` without any."""
+        if not samples_ns:
+            return None
+        return CallTimes(median(samples_ns) / 1e9, fmean(samples_ns) / 1e9, min(samples_ns) / 1e9)
+
+
+@dataclass(frozen=True)
 class HalfSummary:
     """The solves, or the gradients, of one point of one process. Times are in seconds; ``None`` when it failed.
 
@@ -30,8 +47,9 @@ class HalfSummary:
     error that is compared with the time: a solution's mescd, or −log10 of a gradient's error; ``below_reference`` says
     that the reference is no better. ``steady_class`` describes its loop (see ``measure.steady``), ``None`` if that was
     too short to judge. ``joules`` are per call, ``None`` if they were not measurable. ``bridge_s`` is the cost per
-    call of crossing a bridge to the framework, ``None`` without a bridge. ``kept`` is the half of the record, without
-    its samples.
+    call of crossing a bridge to the framework, ``None`` without a bridge. ``calls`` are the times of the calls that
+    count by other statistics, ``inside`` those on the framework's side of a bridge. ``kept`` is the half of the record,
+    without its samples.
     """
 
     seconds: float | None = None
@@ -41,6 +59,8 @@ class HalfSummary:
     steady_class: str | None = None
     joules: float | None = None
     bridge_s: float | None = None
+    calls: CallTimes | None = None
+    inside: CallTimes | None = None
     kept: Half = NO_HALF
 
     @property
@@ -287,6 +307,8 @@ def _reduce_half(half: Half, right: bool, error: float | None, record: Record, l
         steady_class=None if half.steady is None else half.steady["class"],
         joules=joules_per_call(record.energy, *loop) if right else None,
         bridge_s=_seconds(half.bridge_ns),
+        calls=CallTimes.of(half.counted_ns) if right else None,
+        inside=CallTimes.of(half.inside["ns"][half.counted_from :]) if right and half.inside else None,
         kept=half.without_samples(),
     )
 

@@ -12,6 +12,7 @@ from sciml_bench.analysis.process_summary import HalfSummary, PointSummary, Proc
 from sciml_bench.analysis.rows import Target, Work, axis_at, is_bound, reading, work_points
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
+from sciml_bench.claims.conditions import CALL_PATH, DIRECT, MEAN, MEDIAN, MINIMUM, TIMING
 from sciml_bench.plan.cells import labels
 from sciml_bench.plan.purpose import claimed_sides
 from sciml_bench.record.outcome import Outcome
@@ -96,46 +97,53 @@ def evidence(claim: Claim, setting: str, summary: RunSummary) -> tuple[Evidence,
 def _measured(claim: Claim, setting: str, summary: RunSummary) -> tuple[Evidence, ...]:
     """The evidence if both sides were planned.
 
+    As published, times of calls are reduced as the source did; when fair, by the median. A library that the source
+    called from its own language is read on its side of the bridge in both settings.
+
     As published, both sides are read at the claim's stated tolerances, if any; when fair, at equal achieved accuracy
     on the ladder of the profile, if that has both. Models, which are right before they are timed, are read at their
     largest batch. First calls are one number per process in either setting.
     """
     quantity = claim.figure.quantity
+    value = {side: _value(quantity, _taken(claim, setting, side)) for side in claim.figure.sides}
     if claim.figure.against_later:
-        cell = _cell(claim, f"{setting}.{ONE_SIDE[0]}", summary)
-        later, first = _at_point(cell, _value(LATER[quantity])), _at_point(cell, _value(quantity))
+        (side,) = ONE_SIDE
+        cell = _cell(claim, f"{setting}.{side}", summary)
+        later = _at_point(cell, _value(LATER[quantity], _taken(claim, setting, side)))
+        first = _at_point(cell, value[side])
         return (Evidence(later, first, alone=True, disturbed=_disturbed(cell)),)
     fast, slow = (_cell(claim, f"{setting}.{side}", summary) for side in SIDES)
     disturbed = _disturbed(fast, slow)
     if quantity == "first_gradient":
         return (Evidence(_first(fast), _first(slow), disturbed=disturbed),)
-    value = _value(quantity)
+    of_fast, of_slow = (value[side] for side in SIDES)
     if quantity == "first_solve":
-        return (Evidence(_at_point(fast, value), _at_point(slow, value), disturbed=disturbed),)
+        return (Evidence(_at_point(fast, of_fast), _at_point(slow, of_slow), disturbed=disturbed),)
     stated = [side.rtol is not None for side in getattr(claim, setting).sides.values()]
     if setting == "published" and all(stated):
         places = [_place(claim, side, summary) for side in SIDES]
-        at_fast, at_slow = _at_point(fast, value, places[0]), _at_point(slow, value, places[1])
+        at_fast, at_slow = _at_point(fast, of_fast, places[0]), _at_point(slow, of_slow, places[1])
         return (Evidence(at_fast, at_slow, disturbed=disturbed),)
     batch = max((point.batch for cell in (fast, slow) for point in cell.points if point.batch is not None), default=0)
     if batch:
         target = Target(None, None, batch)
-        at_fast, at_slow = (_at(cell, target, _no_work, value) for cell in (fast, slow))
+        at_fast, at_slow = _at(fast, target, _no_work, of_fast), _at(slow, target, _no_work, of_slow)
         return (Evidence(at_fast, at_slow, disturbed=disturbed),)
-    work = _work(quantity, value)
-    chosen = _digits(claim, [work_points([process], work) for cell in (fast, slow) for process in cell.processes])
+    works = {side: _work(quantity, value[side]) for side in SIDES}
+    cells = dict(zip(SIDES, (fast, slow), strict=True))
+    chosen = _digits(claim, [work_points([one], works[side]) for side in SIDES for one in cells[side].processes])
     if not chosen and claim.figure.digits is not None:
         # Any other accuracy would be another claim.
         beyond = Measured(why=f"cannot be read at {claim.figure.digits:g} digits, as in the source, in every process")
         return (Evidence(beyond, beyond, disturbed=disturbed),)
     if not chosen:
-        digits = common_target(work_points(cell.processes, work) for cell in (fast, slow))
+        digits = common_target(work_points(cells[side].processes, works[side]) for side in SIDES)
         if digits is None:
-            return (Evidence(_unscored(fast, value), _unscored(slow, value), disturbed=disturbed),)
+            return (Evidence(_unscored(fast, of_fast), _unscored(slow, of_slow), disturbed=disturbed),)
         chosen = [digits]
     found: list[Evidence] = []
     for digits in chosen:
-        at_fast, at_slow = (_at(cell, Target(digits, None), work, value) for cell in (fast, slow))
+        at_fast, at_slow = (_at(cells[side], Target(digits, None), works[side], value[side]) for side in SIDES)
         found.append(Evidence(at_fast, at_slow, digits, disturbed=disturbed))
     return tuple(found)
 
@@ -181,24 +189,40 @@ def _left_out(summary: RunSummary, label: str) -> Measured | None:
     return None if reason is None else Measured(why=f"was left out: {reason}")
 
 
-def _value(quantity: str) -> Value:
+Seconds = Callable[[HalfSummary], float | None]
+
+
+def _taken(claim: Claim, setting: str, side: str) -> Seconds:
+    """The time of a call of a side: by the source's statistic, and inside of a bridge that the source did not cross."""
+    statistic = claim.conditions[TIMING].sides.get(side) if setting == "published" else None
+    name = statistic if statistic in (MEAN, MINIMUM) else MEDIAN
+    direct = claim.conditions[CALL_PATH].sides.get(side) == DIRECT
+
+    def seconds(half: HalfSummary) -> float | None:
+        times = half.inside if direct and half.inside is not None else half.calls
+        return None if times is None else getattr(times, name)
+
+    return seconds
+
+
+def _value(quantity: str, seconds: Seconds) -> Value:
     if quantity == "backward_evaluations":
         return lambda point: _count(point.gradient, BACKWARD_EVALUATIONS)
     if quantity in COUNTS:
         key = _COUNT_KEYS[quantity]
         return lambda point: _count(point.solve, key)
     times: dict[str, Value] = {
-        "solve": lambda point: point.solve.seconds,
-        "step": _per_step,
+        "solve": lambda point: seconds(point.solve),
+        "step": lambda point: _per_step(point, seconds),
         "first_solve": lambda point: point.solve.first_s,
         "first_gradient": lambda point: point.gradient.first_s,
     }
-    return times.get(quantity, lambda point: point.gradient.seconds)
+    return times.get(quantity, lambda point: seconds(point.gradient))
 
 
-def _per_step(point: PointSummary) -> float | None:
-    steps = _count(point.solve, _COUNT_KEYS["steps"])
-    return point.solve.seconds / steps if steps and point.solve.seconds is not None else None
+def _per_step(point: PointSummary, seconds: Seconds) -> float | None:
+    steps, time = _count(point.solve, _COUNT_KEYS["steps"]), seconds(point.solve)
+    return time / steps if steps and time is not None else None
 
 
 def _count(half: HalfSummary, key: str) -> float | None:

@@ -15,11 +15,12 @@ from sciml_bench.claims.ruling import (
     Ruling,
     Words,
     claimed_words,
+    judgement_of_counts,
     measured_words,
     not_testable,
     outdated,
     rule,
-    rule_count,
+    unless_conditions,
 )
 from sciml_bench.claims.selection import SETTINGS
 from sciml_bench.stats.verdict import Judgement, judge
@@ -136,10 +137,17 @@ def _finding(claim: Claim, name: str, read: Evidence, judgement: Judgement | Non
         return not_testable(read.why)
     words = words_of(claim, name)
     if claim.figure.is_count:
-        return rule_count(claim.figure, *read.counts, words)
+        judgement = judgement_of_counts(claim.figure, *read.counts)
     if judgement is None:
         raise ValueError(f"{claim.id} was measured, but not judged")
-    return _bounded(claim, getattr(claim, name), read, judgement, words)
+
+    def ruled(judgement: Judgement) -> Finding:
+        if claim.figure.is_count:
+            return rule(claim.figure, judgement, words)
+        return _bounded(claim, getattr(claim, name), read, judgement, words)
+
+    finding = ruled(judgement)
+    return unless_conditions(finding, claim.conditions, judgement, ruled) if name == "published" else finding
 
 
 def words_of(claim: Claim, name: str) -> Words:

@@ -18,9 +18,9 @@ from sciml_bench.claims.claim import (
     LATER,
     NO_FIGURE,
     OF_SEVERAL,
+    PROBLEMS,
     QUANTITIES,
     RATIO,
-    TABLE,
     UP_TO,
     Claim,
     Drift,
@@ -30,8 +30,8 @@ from sciml_bench.claims.claim import (
     Setting,
     Side,
     Workload,
-    load_conditions,
 )
+from sciml_bench.claims.conditions import TABLE, load_conditions
 from sciml_bench.problem import catalog
 from sciml_bench.problem.reader import Document
 from sciml_bench.record.task import DEFAULT_SAVING
@@ -87,7 +87,7 @@ def load_claim(path: Path | str, *, measured: bool = False) -> Claim:
         fair=fair,
         traps=_texts(document, data, "traps", ""),
         drifts=tuple(_drift(document, entry) for entry in _entries(document, "drift")),
-        conditions=load_conditions(document, measured=published is not None or fair is not None),
+        conditions=load_conditions(document, figure.sides, measured=published is not None or fair is not None),
         path=document.path,
     )
 
@@ -149,6 +149,8 @@ def _kind(document: Document, data: dict[str, Any], most: float | None, within: 
     if kind in (AT_LEAST, UP_TO, DIRECTION) and most is not None:
         cure = f"A figure of kind '{kind}' has one end: leave out 'most', or the kind."
         raise document.error(f"'most' ends a range; kind '{kind}' has none.", "figure", "most", cure)
+    if kind == PROBLEMS and most is None:
+        raise document.error("a range over problems has two ends.", "figure", "kind", "Add 'most', or claim a ratio.")
     return kind
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from sciml_bench.claims.claim import AT_LEAST, DIRECTION, UP_TO, Figure
+from sciml_bench.claims.claim import AT_LEAST, DIRECTION, PROBLEMS, UP_TO, Figure
+from sciml_bench.claims.conditions import Conditions
 from sciml_bench.stats.ratio import Ratio
 from sciml_bench.stats.verdict import Judgement, Rule, Verdict, processes_to_tell
 
@@ -54,6 +56,10 @@ class Words:
     call: str = ""
 
 
+Again = Callable[[Judgement], Finding]
+"""A rule, applied to another judgement."""
+
+
 def rule(figure: Figure, judgement: Judgement, words: Words | None = None) -> Finding:
     """Judge a claim by the measured slow/fast.
 
@@ -83,14 +89,50 @@ def rule(figure: Figure, judgement: Judgement, words: Words | None = None) -> Fi
     return _of_size(figure, figure.ratio, ratio, measured)
 
 
-def rule_count(figure: Figure, slow: float, fast: float, words: Words | None = None) -> Finding:
-    """Rule on counts, which are exact and have no interval. Ratios within the band are equal."""
+def judgement_of_counts(figure: Figure, slow: float, fast: float) -> Judgement:
+    """Judge counts, which are exact and have no interval. Ratios within the band are equal."""
     measured = slow / fast
     edge = 1 + Rule.band
     verdict = Verdict.SLOWER if measured > edge else Verdict.FASTER if measured < 1 / edge else Verdict.SAME
     if figure.ratio is not None and measured > 1 and figure.ratio <= edge:
         verdict = Verdict.SLOWER
-    return rule(figure, Judgement(verdict, Ratio(measured, measured, measured, 0.0, 1), 0.0), words)
+    return Judgement(verdict, Ratio(measured, measured, measured, 0.0, 1), 0.0)
+
+
+def unless_conditions(finding: Finding, conditions: Conditions, judgement: Judgement, again: Again) -> Finding:
+    """Take back a ruling that a difference between the source's conditions and ours could make.
+
+    The source's ratio may be larger than ours by the factor of the conditions that make ours smaller, and the other way
+    round. A ruling stands if ``again`` rules the same over that whole range; a factor that nobody measured has no end.
+    """
+    if finding.ruling in (Ruling.UNDECIDED, Ruling.NOT_TESTABLE, Ruling.OUTDATED):
+        return finding
+    wider = {"larger": (conditions.larger, 1.0), "smaller": (1.0, conditions.smaller)}
+    if finding.ruling is Ruling.SMALLER:
+        # A ratio that is smaller still, or the other way round, is as far from the claim.
+        del wider["larger"]
+    causes = [
+        word
+        for word, factors in wider.items()
+        if again(_without(judgement, *factors)).ruling is not finding.ruling
+    ]  # fmt: skip
+    if not causes:
+        return finding
+    names = [item.title for item in conditions.each if any(getattr(item, word) > 1 for word in causes)]
+    told = f"{finding.reason}; the difference in {', '.join(names)} could explain it"
+    return dataclasses.replace(finding, ruling=Ruling.UNDECIDED, reason=told, more_processes=None)
+
+
+def _without(judgement: Judgement, larger: float, smaller: float) -> Judgement:
+    """The judgement over all ratios that the source may have if conditions made ours larger or smaller."""
+    wide = replace(judgement.ratio, low=judgement.ratio.low / larger, high=judgement.ratio.high * smaller)
+    edge = 1 + Rule.band
+    kept = {
+        Verdict.SLOWER: wide.low > 1,
+        Verdict.FASTER: wide.high < 1,
+        Verdict.SAME: 1 / edge < wide.low and wide.high < edge,
+    }.get(judgement.verdict, False)
+    return replace(judgement, ratio=wide, verdict=judgement.verdict if kept else Verdict.UNDECIDED)
 
 
 def rounded(number: float) -> str:
@@ -126,7 +168,7 @@ _BEFORE = {
 }  # fmt: skip
 
 
-_OF_OTHERS = ": this one says nothing of it, the problems of the source would"
+_OF_OTHERS = ": this one says nothing of the others, the problems of the source would"
 
 
 def measured_words(words: Words, ratio: Ratio) -> str:
@@ -166,6 +208,8 @@ def _of_size(figure: Figure, claimed: float, ratio: Ratio, measured: str) -> Fin
         whole = "ours" if ratio.low == ratio.high else "all of the interval"
         above = figure.kind == AT_LEAST and ratio.low >= claimed
         told = "lies above that" if above else f"lies within a factor of {figure.factor:g} of it"
+        if figure.kind == PROBLEMS:
+            return Finding(Ruling.UNDECIDED, f"{said}: {whole} lies in this range over problems{_OF_OTHERS}", ratio)
         return Finding(Ruling.CONFIRMED, f"{said}: {whole} {told}", ratio)
     if ratio.low > high:
         times = rounded(ratio.estimate * figure.factor / high)

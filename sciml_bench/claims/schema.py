@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from sciml_bench.claims.claim import (
-    CONDITION_KEYS,
-    CONDITIONS,
-    KINDS,
-    LATER,
-    NO_FIGURE,
-    ONE_SIDE,
-    QUANTITIES,
-    SIDES,
-    TABLE,
-    Mark,
-)
+from sciml_bench.claims.claim import KINDS, LATER, NO_FIGURE, ONE_SIDE, QUANTITIES, SIDES
+from sciml_bench.claims.conditions import CONDITION_KEYS, CONDITIONS, TABLE, UNKNOWN_FACTOR, Mark, further_keys
 from sciml_bench.claims.load import (
     AGAINST,
     DEVICES,
@@ -73,7 +64,7 @@ def schema() -> Schema:
         "needs": needs,
         "published": {"type": "object"},
         "fair": {"type": "object"},
-        TABLE: _conditions(),
+        TABLE: {"type": "object"},
         "drift": {"type": "array", "items": _table(DRIFT_KEYS, {}, DRIFT_KEYS)},
     }
     required = ("claim", "id", "title", "workload", "timed", "figure", "source", "needs", TABLE)
@@ -85,13 +76,28 @@ def schema() -> Schema:
     }
 
 
-def _conditions() -> Schema:
-    """Each with a mark; one that differs says how, what that does, and whether it touches the ratio."""
-    known: Schema = {"mark": {"enum": [mark.value for mark in Mark]}, "ratio": {"type": "boolean"}}
-    each = _table(CONDITION_KEYS, known, ("mark",))
+def _conditions(sides: tuple[str, ...]) -> Schema:
+    """Each with a mark; one that differs says how, what that does, and how it changes the ratio."""
+    return _table(CONDITIONS, {name: _condition(further_keys(name, sides)) for name in CONDITIONS}, CONDITIONS)
+
+
+def _condition(further: Mapping[str, tuple[str, ...]]) -> Schema:
+    factor: Schema = {"anyOf": [{"type": "number", "exclusiveMinimum": 1}, {"const": UNKNOWN_FACTOR}]}
+    known: Schema = {
+        "mark": {"enum": [mark.value for mark in Mark]},
+        "ratio": {"const": False},
+        "larger": factor,
+        "smaller": factor,
+        **{key: {"enum": list(values)} if values else _STRING for key, values in further.items()},
+    }
+    effects = [{"required": [key]} for key in ("ratio", "larger", "smaller")]
     differs = {"properties": {"mark": {"const": Mark.DIFFERS.value}}}
-    each |= {"if": differs, "then": {"required": list(CONDITION_KEYS)}, "else": {"not": {"required": ["effect"]}}}
-    return _table(CONDITIONS, dict.fromkeys(CONDITIONS, each), CONDITIONS)
+    return {
+        **_table((*CONDITION_KEYS, *further), known, ("mark", *further)),
+        "if": differs,
+        "then": {"required": ["source", "ours", "effect"], "anyOf": effects},
+        "else": {"not": {"anyOf": [{"required": ["effect"]}, *effects]}},
+    }
 
 
 def _setting(side: Schema, names: tuple[str, ...]) -> Schema:
@@ -103,7 +109,8 @@ def _sides_of_the_figure(side: Schema) -> Schema:
     """First calls that are claimed against later ones have one side, all else has two."""
 
     def settings(names: tuple[str, ...]) -> Schema:
-        return {"properties": dict.fromkeys(("published", "fair"), _setting(side, names))}
+        found = dict.fromkeys(("published", "fair"), _setting(side, names))
+        return {"properties": {**found, TABLE: _conditions(names)}}
 
     quantity = {"quantity": {"enum": list(LATER)}}
     against = {"properties": {"figure": {"required": ["against"]}}}

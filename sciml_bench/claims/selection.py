@@ -105,7 +105,7 @@ def _written(claim: Claim, setting: str, workload: Workload, folder: Path, namin
         for data in _data_beside(base):
             (folder / data.name).write_bytes(data.read_bytes())
         with warnings.catch_warnings():
-            # What a claim sets and no equation reads changes nothing: a typing error.
+            # A value that no equation reads changes nothing: it is a typing error.
             warnings.simplefilter("error", ProblemWarning)
             problem = load_declared(path)
     except (ProblemError, ProblemWarning) as raised:

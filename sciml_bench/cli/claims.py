@@ -122,11 +122,11 @@ def run(
     names: tuple[str, ...], cpu_only: bool, minutes: float | None, resume: bool | None, wait: str | None, as_json: bool,
     **options: Any,
 ) -> int:  # fmt: skip
-    """Measure claims, each as published and when fair, and judge them; without an ID all of them.
+    """Measure claims, each nearest to the source and when fair, and judge them; without an ID all of them.
 
-    Claims that share cells have a run folder in common, all others one each. As published, both sides run at the
-    tolerances of the source; when fair, on a ladder of those of the profile that are two decades apart, and are
-    compared at equal achieved accuracy. Both settings are measured in the same blocks; counts, which no process
+    Claims that share cells have a run folder in common, all others one each. Nearest to the source, both sides run at
+    its tolerances; when fair, on a ladder of those of the profile that are two decades apart, and are compared at equal
+    achieved accuracy. Both settings are measured in the same blocks; counts, which no process
     changes, in a single one, and claimed ratios of 1.25 or more in half of the profile's processes, from five on, with
     at least ten calls if the profile has more. First calls are read at the loosest tolerance alone. If one side of a
     setting cannot run here, the other is not measured either.
@@ -178,8 +178,8 @@ def run(
 def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> int:
     """Judge claims by their runs: folders or names, or the newest run of each claim.
 
-    The claimed ratio, ours as published and ours when fair share a line, with 95 % intervals. All claims of the
-    command are one family of comparisons.
+    The claimed ratio, ours nearest to the source and ours when fair share a line, with 95 % intervals. All claims of
+    the command are one family of comparisons.
 
     \b
     confirmed             the claimed side wins, and the whole interval lies within a factor
@@ -187,7 +187,8 @@ def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> 
     larger than claimed   the whole interval lies above that
     smaller than claimed  the whole interval lies below that, or there is no difference
     reversed              the other side wins
-    undecided             the processes do not tell, or it depends on the accuracy
+    undecided             the processes do not tell, it depends on the accuracy, or a condition
+                          that differs from the source's could explain it
     not testable here     with the reason
 
     "More than" has no upper end. "Up to" is the largest of several ratios: one of ours can reach or pass it, and says

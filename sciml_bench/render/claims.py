@@ -12,13 +12,14 @@ from typing import Any
 
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.analysis.quantities import wrapped
-from sciml_bench.claims.claim import Claim, Mark, Setting
+from sciml_bench.claims.claim import Claim, Setting
+from sciml_bench.claims.conditions import UNKNOWN_FACTOR, Mark
 from sciml_bench.claims.judging import Judged
 from sciml_bench.claims.ruling import Finding, claimed_words, rounded
 from sciml_bench.claims.selection import needed
 from sciml_bench.stats.ratio import Ratio
 
-HEADINGS = ("claim", "claimed", "as published", "", "when fair", "", "conditions")
+HEADINGS = ("claim", "claimed", "nearest to the source", "", "when fair", "", "conditions")
 
 
 def claimed_text(claim: Claim) -> str:
@@ -56,7 +57,7 @@ def row(judged: Judged) -> tuple[str, ...]:
 
 
 def conditions_text(claim: Claim) -> str:
-    """The name of the measurement as published, and how many of the conditions differ or are unknown."""
+    """The name of the measurement nearest to the source, and how many of its conditions differ or are unknown."""
     conditions = claim.conditions
     if conditions.marked(Mark.NOT_MEASURED):
         return "not measured"
@@ -146,7 +147,7 @@ def document(judged: Judged) -> dict[str, Any]:
         },
         "conditions": {
             "setting": None if claim.conditions.marked(Mark.NOT_MEASURED) else claim.conditions.setting,
-            "each": [{**dataclasses.asdict(item), "mark": item.mark.value} for item in claim.conditions.each],
+            "each": [_plain(dataclasses.asdict(item)) for item in claim.conditions.each],
         },
         "profile": judged.profile or None,
         "run": None if judged.folder is None else str(judged.folder),
@@ -181,7 +182,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 def markdown(found: Sequence[Judged]) -> str:
     """The table for a page, with the source of each claim."""
     lines = [
-        "| claim | claimed | as published | | when fair | | why | conditions | source |",
+        "| claim | claimed | nearest to the source | | when fair | | why | conditions | source |",
         "|---|---|---|---|---|---|---|---|---|",
         *(f"| {' | '.join(_in_markdown(cell) for cell in _whole(item))} |" for item in found),
     ]
@@ -309,10 +310,10 @@ def _condition_lines(claim: Claim) -> Iterator[str]:
     """Yield the names of equal conditions, and the differences of the others."""
     yield "conditions"
     if same := claim.conditions.marked(Mark.SAME):
-        yield from wrapped(f"  same: {', '.join(item.name for item in same)}", _WIDTH)
+        yield from wrapped(f"  same: {', '.join(item.title for item in same)}", _WIDTH)
     for item in claim.conditions.each:
         if item.mark is not Mark.SAME:
-            yield from (f"  {line}" for line in wrapped(f"{item.name} ({item.standing}): {item.words}", _WIDTH - 2))
+            yield from (f"  {line}" for line in wrapped(f"{item.title} ({item.standing}): {item.words}", _WIDTH - 2))
 
 
 def _found_lines(claim: Claim, found: Judged | None) -> Iterator[str]:
@@ -356,10 +357,12 @@ def claim_document(claim: Claim) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Reduce a value to numbers and texts: overrides may be decimals, or whatever TOML knows."""
+    if value == math.inf:
+        return UNKNOWN_FACTOR
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     if isinstance(value, Decimal):
         return float(value)
-    return value if isinstance(value, str | int | float | None) else str(value)
+    return value if isinstance(value, int | float | None) else str(value)

@@ -9,8 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from sciml_bench.claims.claim import CONDITIONS, Mark
 from sciml_bench.claims.collection import claims, folder
+from sciml_bench.claims.conditions import CONDITIONS, Mark
 from sciml_bench.claims.load import load_claim
 from sciml_bench.claims.schema import schema
 from sciml_bench.errors import ProblemError
@@ -59,6 +59,47 @@ def test_ours_are_those_that_are_measured(name: str):
         assert float(changed["time.t1"]) in {float(number) for number in _NUMBER.findall(told(name, "span"))}
 
 
+@pytest.mark.parametrize("name", sorted(claims()))
+def test_every_claim_states_statistic_call_path_and_machine(name: str):
+    claim = claims()[name]
+    timing, path, machine = (claim.conditions[key] for key in ("timing", "call_path", "machine"))
+    assert set(timing.sides) == set(path.sides) == set(claim.figure.sides)
+    assert ("count" in timing.sides.values()) == claim.figure.is_count
+    assert machine.device
+    assert machine.threads
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('fast = "minimum", slow', "slow", "the condition 'timing' does not say 'fast' of the source"),
+        ('fast = "minimum"', 'fast = "best"', "'fast' of the condition 'timing' cannot be 'best'"),
+        (
+            'call_path = { mark = "same", fast = "direct"',
+            'call_path = { mark = "same", fast = "far"',
+            "cannot be 'far'",
+        ),
+        ('device = "cpu"', 'device = "tpu"', "'device' of the condition 'machine' cannot be 'tpu'"),
+        ('threads = "not said", ', "", "the condition 'machine' does not say 'threads' of the source"),
+        ("machine = { mark", 'machine = { fast = "mean", mark', "unknown key 'fast'"),
+    ],
+)
+def test_what_these_do_not_say_is_refused(tmp_path: Path, old: str, new: str, complaint: str):
+    with pytest.raises(ProblemError, match=complaint):
+        load_claim(written(tmp_path, old, new))
+
+
+_RATIO = re.compile(r"(\d[\d,.]*) ?[x×]")
+
+
+@pytest.mark.parametrize("name", [name for name, claim in claims().items() if claim.figure.derived])
+def test_a_ratio_that_the_source_prints_is_not_called_derived(name: str):
+    figure = claims()[name].figure
+    first, *rest = figure.says.split(": ")
+    printed = {float(number.replace(",", "")) for number in _RATIO.findall(first)}
+    assert figure.ratio is None or figure.ratio not in printed or rest == []
+
+
 def written(tmp_path: Path, old: str, new: str) -> Path:
     text = GOOD.read_text(encoding="utf-8")
     assert text.count(old) == 1
@@ -79,10 +120,27 @@ def written(tmp_path: Path, old: str, new: str) -> Path:
         ('span = "same"', "the condition 'span' must be a table"),
         ('span = { mark = "same", source = "1", effect = "more" }', "which has no effect"),
         ('span = { mark = "same", source = "1", more = "more" }', "unknown key 'more'"),
-        ('span = { mark = "differs", source = "1", ours = "2", ratio = true }', "does not say how"),
+        ('span = { mark = "differs", source = "1", ours = "2", larger = 2 }', "does not say how"),
         ('span = { mark = "differs", source = "1", ours = "2", effect = "more" }', "does not say how"),
-        ('span = { mark = "differs", source = "1", effect = "more", ratio = true }', "does not say how"),
-        ('span = { mark = "differs", source = "1", ours = "2", effect = "more", ratio = "yes" }', "true or false"),
+        ('span = { mark = "differs", source = "1", effect = "more", larger = 2 }', "does not say how"),
+        ('span = { mark = "same", source = "1", smaller = 2 }', "which has no effect"),
+        ('span = { mark = "differs", source = "1", ours = "2", effect = "more", ratio = true }', "can only be false"),
+        (
+            'span = { mark = "differs", source = "1", ours = "2", effect = "more", ratio = false, larger = 2 }',
+            "can only be false",
+        ),
+        (
+            'span = { mark = "differs", source = "1", ours = "2", effect = "more", larger = 0.5 }',
+            "must be a factor above 1",
+        ),
+        (
+            'span = { mark = "differs", source = "1", ours = "2", effect = "more", smaller = "some" }',
+            "must be a factor above 1",
+        ),
+        (
+            'span = { mark = "differs", source = "1", ours = "2", effect = "more", smaller = true }',
+            "must be a factor above 1",
+        ),
     ],
 )
 def test_a_condition_that_says_too_little_is_refused_with_its_line_and_cure(tmp_path: Path, new: str, complaint: str):
@@ -91,7 +149,7 @@ def test_a_condition_that_says_too_little_is_refused_with_its_line_and_cure(tmp_
         load_claim(path)
     lines = path.read_text(encoding="utf-8").splitlines()
     assert caught.value.line == lines.index("[conditions]") + (1 if not new else 3)
-    assert caught.value.cure or "true or false" in complaint or "non-empty" in complaint
+    assert caught.value.cure or "non-empty" in complaint
     if complaint != "the condition 'span' cannot be 'alike'":
         return
     assert "same, differs, unknown" in caught.value.cure
@@ -121,9 +179,14 @@ def test_what_is_not_measured_cannot_be_the_same(tmp_path: Path):
 def test_a_difference_that_touches_the_ratio_is_called_in_the_spirit_of_it(tmp_path: Path):
     conditions = load_claim(GOOD).conditions
     assert conditions.setting == "in the spirit of it"
-    assert conditions.distance == "2 differ (method, timing), 1 unknown (version); touching the ratio: method"
-    near = load_claim(written(tmp_path, 'which helps SciPy", ratio = true', 'which helps SciPy", ratio = false'))
-    assert near.conditions.setting == "as published", "of the version alone nothing is known"
+    assert conditions.distance == "1 differ (method), 2 unknown (machine, version); touching the ratio: method"
+    near = load_claim(written(tmp_path, 'which helps SciPy", smaller = 1.2', 'which helps SciPy", ratio = false'))
+    assert near.conditions.setting == "as published, if known"
+    text = near.path.read_text(encoding="utf-8").replace(
+        'machine = { mark = "unknown"', 'machine = { mark = "same", source = "ours"'
+    )
+    near.path.write_text(text, encoding="utf-8")
+    assert load_claim(near.path).conditions.setting == "as published", "of the version alone nothing is known"
     text = near.path.read_text(encoding="utf-8")
     near.path.write_text(text.replace(SPAN, 'span = { mark = "unknown" }'), encoding="utf-8")
     assert load_claim(near.path).conditions.setting == "as published, if known"
@@ -138,5 +201,7 @@ def test_the_schema_refuses_what_the_loader_does():
         'span = { mark = "alike", source = "1" }',
         'span = { mark = "same", source = "1", effect = "more" }',
         'span = { mark = "differs", source = "1", ours = "2", effect = "more" }',
+        'span = { mark = "differs", source = "1", ours = "2", effect = "more", larger = 0.5 }',
+        'span = { mark = "same", source = "1", larger = 2 }',
     ):
         assert list(validator.iter_errors(tomllib.loads(text.replace(SPAN, new)))) != [], new

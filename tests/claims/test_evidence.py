@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+
 import pytest
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.summary import summarise
+from sciml_bench.claims.claim import Claim
 from sciml_bench.claims.collection import find
+from sciml_bench.claims.conditions import CALL_PATH, Conditions
 from sciml_bench.claims.evidence import evidence
 from sciml_bench.record.point import PointResult
 
@@ -36,3 +41,37 @@ def test_a_solve_without_counted_steps_has_no_time_of_a_step():
     told |= {"claimed": {"claim": claim.id, "cells": {name: which.label for name, which in sides.items()}}}
     records = [record(which, [point(1e-4, solve_ms=1.0)]) for which in sides.values()]
     assert all(found.ratio is None for found in evidence(claim, "fair", summarise(told, records)))
+
+
+FAST, SLOW = cell("fast", "julia", "p-published"), cell("slow", "scipy", "p-published")
+
+
+def published_ratio(claim: Claim, fast_ns: Sequence[int], slow_ns: Sequence[int], inside: Sequence[int] = ()) -> float:
+    """The ratio at the source's settings, of one process on each side with these calls."""
+    told = plan([FAST, SLOW])
+    cells = {"published.fast": FAST.label, "published.slow": SLOW.label}
+    told |= {"claimed": {"claim": claim.id, "cells": cells}}
+    of_fast = {"ns": tuple(fast_ns), **({"inside": {"ns": tuple(inside)}} if inside else {})}
+    records = [
+        record(FAST, [point(1e-4, solve=of_fast)]),
+        record(SLOW, [point(1e-4, solve={"ns": tuple(slow_ns)})]),
+    ]
+    (found,) = evidence(claim, "published", summarise(told, records))
+    assert found.ratio is not None
+    return found.ratio.estimate
+
+
+def test_published_times_are_reduced_as_the_source_did():
+    """C05's source has Julia's minimum and SciPy's mean."""
+    assert published_ratio(find("C05"), [1000, 1000, 500], [5000, 5000, 20_000]) == pytest.approx(20.0)
+    both = find("C06-lorenz")
+    assert published_ratio(both, [1000, 1000, 400], [5000, 5000, 20_000]) == pytest.approx(10_000 / 800)
+
+
+def test_a_library_that_was_called_from_its_own_language_is_read_inside_of_the_bridge():
+    claim = find("C05")
+    assert published_ratio(claim, [1000] * 3, [9000] * 3, inside=[900] * 3) == pytest.approx(10.0)
+    path = dataclasses.replace(claim.conditions[CALL_PATH], sides={"fast": "bridge", "slow": "direct"})
+    each = tuple(path if item.name == CALL_PATH else item for item in claim.conditions.each)
+    across = dataclasses.replace(claim, conditions=Conditions(each))
+    assert published_ratio(across, [1000] * 3, [9000] * 3, inside=[900] * 3) == pytest.approx(9.0)

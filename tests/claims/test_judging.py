@@ -12,8 +12,9 @@ from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.loaded_run import LoadedRun
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.claims.claim import CONDITIONS, Claim, Figure
+from sciml_bench.claims.claim import Claim, Figure
 from sciml_bench.claims.collection import find, keep, of_run
+from sciml_bench.claims.conditions import CONDITIONS
 from sciml_bench.claims.judging import Judged, Measurement, judged, untested
 from sciml_bench.claims.load import load_claim
 from sciml_bench.claims.ruling import Ruling
@@ -232,7 +233,7 @@ def test_tables_have_the_source_and_no_markup_of_strangers():
     text = markdown(found)
     assert len(text.splitlines()) == 4
     assert (
-        "in the spirit of it: 2 differ (method, timing), 1 unknown (version); touching the ratio: method"
+        "in the spirit of it: 1 differ (method), 2 unknown (machine, version); touching the ratio: method"
         in text.replace(r"\(", "(").replace(r"\)", ")")
     )
     assert "<i>" not in text
@@ -241,7 +242,7 @@ def test_tables_have_the_source_and_no_markup_of_strangers():
     lines = table(found).splitlines()
     assert lines[0].startswith("claim,quantity,claimed")
     assert lines[1].startswith("X1,solve,10,,,11.998,11.6471,12.3595,confirmed,")
-    assert ",in the spirit of it,method timing,method,version,quick," in lines[1]
+    assert ",in the spirit of it,method,method,machine version,quick," in lines[1]
     assert "not testable here" in lines[2]
 
 
@@ -277,9 +278,12 @@ def test_the_page_of_a_run_shows_its_claim(tmp_path: Path, plan_of: Any, file: s
     (shown,) = tables["r1"]
     assert shown.caption.startswith("Claim C13: ")
     assert [entries[0].text for entries in shown.rows[:3]] == ["claimed", "in the spirit of it", "when fair"]
-    assert [entries[2].text for entries in shown.rows[:3]] == ["", "larger than claimed", "larger than claimed"]
-    assert [entries[0].text for entries in shown.rows[3:]] == list(CONDITIONS)
-    assert {entries[2].text for entries in shown.rows[3:]} == {"same", "differs", "differs, touching the ratio"}
+    assert [entries[2].text for entries in shown.rows[:3]] == ["", "undecided", "larger than claimed"]
+    assert [entries[0].text for entries in shown.rows[3:]] == [name.replace("_", " ") for name in CONDITIONS]
+    assert {entries[2].text for entries in shown.rows[3:]} == {
+        "same", "differs", "unknown",
+        "differs: may make the ratio larger by an unknown factor or smaller by an unknown factor",
+    }  # fmt: skip
     assert "49% slower" in shown.note
     assert "Corrections are welcome" in shown.note
 

@@ -133,6 +133,8 @@ mode = "compiled-warm"
 def test_a_first_call_against_later_ones_has_one_side(tmp_path: Path):
     text = GOOD.read_text(encoding="utf-8").replace('quantity = "solve"', 'quantity = "first_solve"\nagainst = "later"')
     text = text[: text.index("[published]")] + FIRST_CALL
+    text = text.replace('fast = "minimum", slow = "mean"', 'cell = "single"')
+    text = text.replace('fast = "direct", slow = "direct"', 'cell = "direct"')
     path = tmp_path / "claim.toml"
     path.write_text(text, encoding="utf-8")
     claim = load_claim(path)

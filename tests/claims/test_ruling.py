@@ -6,8 +6,17 @@ import math
 
 import pytest
 
-from sciml_bench.claims.claim import AT_LEAST, DIRECTION, UP_TO, Figure
-from sciml_bench.claims.ruling import Ruling, Words, not_testable, outdated, rule, rule_count
+from sciml_bench.claims.claim import AT_LEAST, DIRECTION, PROBLEMS, UP_TO, Figure
+from sciml_bench.claims.conditions import CONDITIONS, Condition, Conditions, Mark
+from sciml_bench.claims.ruling import (
+    Ruling,
+    Words,
+    judgement_of_counts,
+    not_testable,
+    outdated,
+    rule,
+    unless_conditions,
+)
 from sciml_bench.stats.ratio import Ratio, paired_ratio
 from sciml_bench.stats.verdict import Judgement, Verdict, judge
 
@@ -15,6 +24,7 @@ TEN = Figure("ten times", "solve", 10.0)
 RANGE = Figure("five to twenty times", "solve", 5.0, most=20.0)
 LEAST = Figure("more than ten times", "solve", 10.0, kind=AT_LEAST)
 LARGEST = Figure("up to ten times", "solve", 10.0, kind=UP_TO)
+OVER_PROBLEMS = Figure("1.3 to 20 times", "solve", 1.3, most=20.0, kind=PROBLEMS)
 FASTER = Figure("faster", "solve", 1.0, kind=DIRECTION)
 ALIKE = Figure("very similar", "solve", None, within=1.3)
 
@@ -49,6 +59,9 @@ NEAR = {factor: [factor * f for f in (1.0, 1.01, 0.99, 1.0, 1.005, 0.995)] for f
         (LARGEST, 4, Ruling.UNDECIDED),
         (LARGEST, 1, Ruling.UNDECIDED),
         (LARGEST, 0.5, Ruling.UNDECIDED),
+        (OVER_PROBLEMS, 99, Ruling.LARGER),
+        (OVER_PROBLEMS, 7, Ruling.UNDECIDED),
+        (OVER_PROBLEMS, 0.5, Ruling.REVERSED),
         (FASTER, 99, Ruling.CONFIRMED),
         (FASTER, 4, Ruling.CONFIRMED),
         (FASTER, 1, Ruling.SMALLER),
@@ -147,7 +160,7 @@ COUNT = Figure("4 times as many", "steps", 4.0)
     ],
 )
 def test_counts_are_exact(figure: Figure, slow: float, fast: float, ruling: Ruling):
-    found = rule_count(figure, slow, fast)
+    found = rule(figure, judgement_of_counts(figure, slow, fast))
     assert found.ruling is ruling
     assert found.ratio is not None
     assert found.ratio.estimate == slow / fast
@@ -157,3 +170,64 @@ def test_what_was_not_measured_says_why():
     assert not_testable("it needs a GPU").reason == "it needs a GPU"
     assert not_testable("it needs a GPU").ratio is None
     assert outdated().ruling.value == "not measured since its conditions changed"
+
+
+def differing(**effects: tuple[float, float]) -> Conditions:
+    """Conditions that may make our ratio larger and smaller by these factors; all others are the same."""
+    return Conditions(
+        tuple(
+            Condition(name, Mark.SAME, "1")
+            if name not in effects
+            else Condition(name, Mark.DIFFERS, "1", "2", "more", *effects[name])
+            for name in CONDITIONS
+        )
+    )
+
+
+UNKNOWN = math.inf
+
+
+@pytest.mark.parametrize(
+    ("figure", "factor", "effects", "stands"),
+    [
+        (TEN, 4, {"span": (1, 1.1)}, True),
+        (TEN, 4, {"span": (1, 2.0)}, False),
+        (TEN, 4, {"span": (1, 1.3), "saved": (1, 1.3)}, False),
+        (TEN, 4, {"span": (1, UNKNOWN)}, False),
+        (TEN, 4, {"span": (UNKNOWN, 1)}, True),
+        (TEN, 30, {"span": (1.2, UNKNOWN)}, True),
+        (TEN, 30, {"span": (UNKNOWN, 1)}, False),
+        (TEN, 10, {"span": (1.2, 1.2)}, True),
+        (TEN, 10, {"span": (1.6, 1)}, False),
+        (TEN, 0.5, {"span": (UNKNOWN, 1.5)}, True),
+        (TEN, 0.5, {"span": (1, 3.0)}, False),
+        (TEN, 1, {"span": (1, UNKNOWN)}, False),
+        (LEAST, 99, {"span": (1, UNKNOWN)}, True),
+        (LEAST, 99, {"span": (UNKNOWN, 1)}, False),
+        (FASTER, 4, {"span": (1, UNKNOWN)}, True),
+        (FASTER, 4, {"span": (3.0, 1)}, True),
+        (FASTER, 4, {"span": (5.0, 1)}, False),
+    ],
+)
+def test_a_ruling_that_a_difference_could_make_is_none(
+    figure: Figure, factor: float, effects: dict[str, tuple[float, float]], stands: bool
+):
+    judgement = judged(FAST, [fast * value for fast, value in zip(FAST, NEAR[factor], strict=True)])
+    once = rule(figure, judgement)
+    found = unless_conditions(once, differing(**effects), judgement, lambda other: rule(figure, other))
+    assert (found.ruling is once.ruling) is stands
+    assert found.ratio == once.ratio, "what was measured does not change"
+    if stands:
+        assert found.reason == once.reason
+    else:
+        assert found.ruling is Ruling.UNDECIDED
+        assert found.reason.endswith(f"the difference in {', '.join(effects)} could explain it")
+
+
+def test_alike_sides_are_judged_by_the_same_rule():
+    judgement = judged(FAST, NEAR[1])
+    once = rule(ALIKE, judgement)
+    assert once.ruling is Ruling.CONFIRMED
+    for effect, ruling in (((1.05, 1.05), Ruling.CONFIRMED), ((1.0, 1.4), Ruling.UNDECIDED)):
+        found = unless_conditions(once, differing(batch=effect), judgement, lambda other: rule(ALIKE, other))
+        assert found.ruling is ruling

@@ -11,7 +11,7 @@ import pytest
 
 from sciml_bench.adapters import registry
 from sciml_bench.claims import collection
-from sciml_bench.claims.claim import CONDITIONS
+from sciml_bench.claims.conditions import CONDITIONS
 from sciml_bench.claims.load import load_claim
 from sciml_bench.cli import options as exits
 from sciml_bench.plan.plan import Plan
@@ -64,12 +64,21 @@ def sides(setting: str, fast: str, slow: str, tolerances: str = "") -> str:
 def write(name: str = "X1", quantity: str = "solve", fair_slow: str = "finer", needs: str = "") -> str:
     published = sides("published", "fine", "finer", "rtol = 1e-3\natol = 1e-6")
     fair = sides("fair", "fine", fair_slow)
-    conditions = "\n".join(["[conditions]", *(f'{key} = {{ mark = "same", source = "any" }}' for key in CONDITIONS)])
+    conditions = "\n".join(["[conditions]", *(_condition(key) for key in CONDITIONS)])
     text = CLAIM.format(
         name=name, quantity=quantity, needs=needs, conditions=conditions, published=published, fair=fair
     )
     Path(f"{name}.toml").write_text(text, encoding="utf-8")
     return f"{name}.toml"
+
+
+def _condition(name: str) -> str:
+    further = {
+        "timing": 'fast = "median", slow = "median", ',
+        "call_path": 'fast = "direct", slow = "direct", ',
+        "machine": 'device = "cpu", threads = "1", ',
+    }.get(name, "")
+    return f'{name} = {{ mark = "same", {further}source = "any" }}'
 
 
 def only_run() -> Run:

@@ -120,7 +120,7 @@ _OVERVIEW = (
     Column("claim", wide=True),
     Column("of"),
     Column("claimed", True, "slow side / fast side"),
-    Column("as published", True, f"as near to the source as the last column says: {_RATIO}"),
+    Column("nearest to the source", True, f"as near to the source as the last column says: {_RATIO}"),
     Column("ruling"),
     Column("when fair", True, f"at equal achieved accuracy: {_RATIO}"),
     Column("ruling"),
@@ -222,7 +222,7 @@ def claim_table(found: Judged, id_: str, records: Mapping[str, Entry] | None = N
         reason = Entry(f"{finding.reason}{disturbance(finding)}")
         heading = claim.conditions.setting if name == "published" else _FAIR
         rows.append((Entry(heading), *_found(found, name), reason, (records or {}).get(name, Entry(""))))
-    rows += [(Entry(c.name), Entry(""), Entry(c.standing), Entry(c.words), Entry("")) for c in claim.conditions.each]
+    rows += [(Entry(c.title), Entry(""), Entry(c.standing), Entry(c.words), Entry("")) for c in claim.conditions.each]
     return Table(
         id_,
         f"Claim {claim.id}: {claim.title}",

@@ -62,7 +62,7 @@ def claims_page(found: Sequence[Judged]) -> str:
 
 
 _RULINGS = (
-    Column("claim"), Column("claimed", True), Column("as published", True), Column("ruling"),
+    Column("claim"), Column("claimed", True), Column("nearest to the source", True), Column("ruling"),
     Column("when fair", True), Column("ruling"),
 )  # fmt: skip
 
@@ -93,7 +93,7 @@ def _id(judged: Judged) -> str:
 
 
 def _main(judged: Judged) -> Finding:
-    """The finding when fair; as published if only that was measured."""
+    """The finding when fair; at the source's settings if only that was measured."""
     fair, published = judged.findings[FAIR], judged.findings[PUBLISHED]
     return published if fair.ruling is Ruling.NOT_TESTABLE else fair
 
@@ -106,7 +106,7 @@ def _sentences(found: Sequence[Judged]) -> Iterator[str]:
     """The number of claims with each ruling, in each setting."""
     measured = sum(_measured(judged) for judged in found)
     yield f"{measured} of {len(found)} published claims were measured here."
-    for setting, words in ((FAIR, "At equal achieved accuracy"), (PUBLISHED, "Measured as published")):
+    for setting, words in ((FAIR, "At equal achieved accuracy"), (PUBLISHED, "Measured at the source's settings")):
         counts = Counter(judged.findings[setting].ruling for judged in found)
         parts = [f"{counts[ruling]} {ruling.value}" for ruling in Ruling if counts[ruling]]
         yield f"{words}: {', '.join(parts)}."
@@ -202,7 +202,7 @@ def _line(k: int, judged: Judged, axis: _Axis) -> Markup:
 
 
 def _mark(finding: Finding, place: _Place | None, setting: str, axis: _Axis, y: float) -> Markup:
-    """The interval as a line; the estimate as a disk when fair, as a ring as published."""
+    """The interval as a line; the estimate as a disk when fair, as a ring at the source's settings."""
     if place is None:
         return Markup()
     kind = f"{ruling_class(finding)} {setting}"
