@@ -156,7 +156,7 @@ def rerun_command(label: str, plan: Mapping[str, Any]) -> str:
     """The command that measures one cell of a plan again: alone, or, at the tolerances of a claim, as its side."""
     problem = label.split("/")[0]
     files = [entry["file"] for entry in plan["problems"] if entry["name"] == problem and entry["file"]]
-    claims = [claim for claim, sides in claimed_sides(plan).items() if label in sides.values()]
+    claims = [claim for claim, sides in claimed_sides(plan).items() if any(label in cells for cells in sides.values())]
     if claims and files:
         folder = Path(files[0]).parent.parent
         words = ["sciml-bench", "claims", "run", *(str(kept_file(folder, plan, claim)) for claim in claims)]

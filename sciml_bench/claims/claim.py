@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.claims.conditions import Conditions
-from sciml_bench.record.task import CALLS, DEFAULT_SAVING, SOLVE, USUAL, Point
+from sciml_bench.record.task import CALLS, DEFAULT_SAVING, SOLVE, USUAL, Cell, Point
 
 QUANTITIES = (
     "solve", "gradient", "step", "first_solve", "first_gradient", "training_step", "training", "steps", "evaluations",
@@ -111,13 +111,15 @@ class Drift:
 class Side:
     """One side: a cell without its problem, and its tolerances; ``None`` for a fixed step.
 
-    ``stands_for`` names the faster one of the source in whose place it is measured: its time is an upper bound.
+    A method, sensitivity or mode that is not given is the library's recommendation: the side is then each of its
+    recipes with the others, and counts as the fastest of them. ``stands_for`` names the faster one of the source in
+    whose place it is measured: its time is an upper bound.
     """
 
     adapter: str
-    method: str
-    sensitivity: str
-    mode: str
+    method: str = ""
+    sensitivity: str = ""
+    mode: str = ""
     precision: str = "float64"
     rtol: float | None = None
     atol: float | None = None
@@ -138,14 +140,23 @@ class Side:
         return Point(self.rtol, self.rtol if self.atol is None else self.atol)
 
     @property
+    def recommended(self) -> bool:
+        """True if it leaves a part of the cell to the recipes of its library."""
+        return not (self.method and self.sensitivity and self.mode)
+
+    def allows(self, cell: Cell) -> bool:
+        """Return whether a cell is this side, or a recipe to which the side leaves the rest."""
+        given = (self.adapter, self.method, self.sensitivity, self.mode, self.precision, self.device)
+        of_cell = (cell.adapter, cell.method, cell.sensitivity, cell.mode, cell.precision, cell.device)
+        same = all(mine in ("", other) for mine, other in zip(given, of_cell, strict=True))
+        return same and (self.recommended or cell.saving == self.saving)
+
+    @property
     def words(self) -> str:
         """In one line."""
         unusual = [word for word in (self.precision, self.device, self.saving) if word not in USUAL]
-        return " ".join([self.adapter, self.method, self.sensitivity, self.mode, *unusual])
-
-    def name(self, calls: tuple[str, ...]) -> str:
-        """Return the name of the side for these calls: a solve has no sensitivity."""
-        return self.words if calls == CALLS else self.words.replace(f" {self.sensitivity} ", " ", 1)
+        named = [word for word in (self.adapter, self.method, self.sensitivity, self.mode, *unusual) if word]
+        return " ".join([*named, "as recommended"] if self.recommended else named)
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.claims.claim import Claim, Setting, Side
+from sciml_bench.claims.claim import ONE_SIDE, SIDES, Claim, Setting, Side
 from sciml_bench.claims.load import load_claim
-from sciml_bench.claims.selection import SETTINGS, measuring, same_workload
+from sciml_bench.claims.selection import SETTINGS, measuring, recommended_cells, same_workload
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.plan.purpose import FOLDER, claimed_sides, kept_file
+from sciml_bench.plan.purpose import FOLDER, by_recipes, claimed_sides, kept_file
 from sciml_bench.problem.reader import Document
+from sciml_bench.record.run_folder import PROBLEMS
 
 # The claims measured in one run: a cell that is a side of several is then measured once for all of them.
 
@@ -110,7 +111,8 @@ def of_run(folder: Path, plan: Mapping[str, Any]) -> tuple[Tested, ...]:
             continue
         if name in claims():
             claim = claims()[name]
-            found.append(Tested(claim, changed(claim, path)))
+            lacking = frozenset() if by_recipes(plan, name) else _without_recipes(claim, folder, plan)
+            found.append(Tested(claim, changed(claim, path) | lacking))
         else:
             found.append(Tested(load_claim(path, measured=True)))
     return tuple(found)
@@ -123,7 +125,42 @@ def changed(claim: Claim, kept: Path) -> frozenset[str]:
         ProblemError: the file is not TOML.
     """
     now, then = Document.read(claim.path).data, Document.read(kept).data
-    return frozenset(name for name in SETTINGS if name in now and _measured(now[name]) != _measured(then.get(name)))
+    return frozenset(
+        name for name in SETTINGS if name in now and _measured(now[name]) != _given(now[name], then.get(name))
+    )
+
+
+def _given(now: Any, then: Any) -> Any:
+    """The parts of an earlier setting that decide on the measurement, without what is left to recipes now."""
+    if not isinstance(then, dict):
+        return then
+    sides = {
+        key: {part: value for part, value in side.items() if part not in _LEFT or part in now[key]}
+        for key, side in then.items()
+        if key in _SIDES and key in now
+    }
+    return _measured({**then, **sides})
+
+
+_LEFT = ("method", "sensitivity", "mode", "saving")
+_SIDES = (*SIDES, *ONE_SIDE)
+
+
+def _without_recipes(claim: Claim, folder: Path, plan: Mapping[str, Any]) -> frozenset[str]:
+    """The settings whose sides are left to recipes that a run of an earlier version did not measure."""
+    measured = {cell["label"] for cell in plan["cells"]}
+    names = claimed_sides(plan)[claim.id]
+    lacking: set[str] = set()
+    for setting in SETTINGS:
+        sides: Mapping[str, Side] = {} if (known := getattr(claim, setting)) is None else known.sides
+        for name, side in sides.items():
+            label = next(iter(names.get(f"{setting}.{name}", ())), "")
+            path = folder / PROBLEMS / f"{label.partition('/')[0]}.toml"
+            if side.recommended and label:
+                wanted = recommended_cells(path, side, claim.figure.calls) if path.is_file() else ()
+                if not wanted or any(cell.label not in measured for cell in wanted):
+                    lacking.add(setting)
+    return frozenset(lacking)
 
 
 _TOLD_ONLY = ("note", "notes", "stands_for")

@@ -21,6 +21,9 @@ CONDITIONS = (
 )  # fmt: skip
 """The conditions that every claim must state and mark."""
 
+UNMENDED = ("problem", "sizes", MACHINE)
+"""The conditions that no fair comparison mends: it has the methods and the accuracy of our choice, but not these."""
+
 CONDITION_KEYS = ("mark", "source", "ours", "effect", "ratio", "larger", "smaller")
 
 NOT_SAID = "not said"
@@ -102,7 +105,7 @@ class Conditions:
     each: tuple[Condition, ...]
 
     def __getitem__(self, name: str) -> Condition:
-        return self.each[CONDITIONS.index(name)]
+        return next(condition for condition in self.each if condition.name == name)
 
     def marked(self, mark: Mark) -> tuple[Condition, ...]:
         """Return the conditions with a mark."""
@@ -112,6 +115,11 @@ class Conditions:
     def touching(self) -> tuple[Condition, ...]:
         """The conditions that differ and may change the ratio."""
         return tuple(condition for condition in self.each if condition.touches)
+
+    @property
+    def unmended(self) -> Conditions:
+        """The conditions that a fair comparison keeps."""
+        return Conditions(tuple(condition for condition in self.each if condition.name in UNMENDED))
 
     @property
     def larger(self) -> float:

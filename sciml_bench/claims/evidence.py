@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS
 from sciml_bench.analysis.process_summary import HalfSummary, PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Target, Work, axis_at, is_bound, reading, work_points
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
+from sciml_bench.claims.claim import Side as SideOfClaim
 from sciml_bench.claims.conditions import CALL_PATH, DIRECT, MEAN, MEDIAN, MINIMUM, TIMING
 from sciml_bench.plan.cells import labels
 from sciml_bench.plan.purpose import claimed_sides
@@ -32,29 +34,43 @@ _OF_GRADIENTS = ("gradient", "backward_evaluations")
 class Measured:
     """One side: a number of each block, in seconds or a count; ``why`` there is none.
 
-    ``at_most`` is true if its loosest tolerance is already more accurate than what both are compared at, so that its
-    number is an upper bound. ``axis`` is the error of reading it at equal accuracy.
+    ``cell`` is the measured cell; of several recipes the one that is the fastest at what both sides are compared at.
+    ``at_most`` is true if its loosest tolerance is already more accurate than that, so that its number is an upper
+    bound. ``axis`` is the error of reading it at equal accuracy. ``disturbed`` are the processes that other work on the
+    machine disturbed, and all of them.
     """
 
     blocks: Mapping[int, float | None] = field(default_factory=dict[int, "float | None"])
     at_most: bool = False
     why: str = ""
     axis: AxisError | None = None
+    cell: Cell | None = None
+    disturbed: tuple[int, int] = (0, 0)
+
+    @property
+    def typical(self) -> float:
+        """The median over the blocks; ∞ without a number."""
+        known = [number for number in self.blocks.values() if number is not None]
+        return median(known) if known else math.inf
 
 
 @dataclass(frozen=True)
 class Evidence:
     """Both sides of one setting. ``digits`` are the digits of the comparison, if that is at equal accuracy.
 
-    ``alone`` is true if both are calls of the same cell: the first one is the slow side. ``disturbed`` are the
-    processes of both sides that other work on the machine disturbed, and all of them.
+    ``alone`` is true if both are calls of the same cell: the first one is the slow side.
     """
 
     fast: Measured
     slow: Measured
     digits: float | None = None
     alone: bool = False
-    disturbed: tuple[int, int] = (0, 0)
+
+    @property
+    def disturbed(self) -> tuple[int, int]:
+        """The disturbed processes of both sides, and all of them."""
+        sides = (self.slow,) if self.alone else (self.fast, self.slow)
+        return sum(side.disturbed[0] for side in sides), sum(side.disturbed[1] for side in sides)
 
     @property
     def why(self) -> str:
@@ -85,108 +101,148 @@ def evidence(claim: Claim, setting: str, summary: RunSummary) -> tuple[Evidence,
     At equal accuracy there is one for each whole digit that both sides reach, loosest first, or one for the claim's
     own digits; otherwise there is one.
     """
-    found = _measured(claim, setting, summary)
+    sides = {name: _Side.of(claim, setting, name, summary) for name in claim.figure.sides}
+    found = _measured(claim, setting, sides, summary)
     names = ONE_SIDE * 2 if found[0].alone else SIDES
-    fast, slow = (_left_out(summary, _label(claim, f"{setting}.{side}", summary)) for side in names)
+    fast, slow = (sides[name].left_out(summary) for name in names)
     if fast is None and slow is None:
         return found
     # The other side was not measured on its own: there was nothing to compare it with.
     return (dataclasses.replace(found[-1], fast=fast or Measured(), slow=slow or Measured()),)
 
 
-def _measured(claim: Claim, setting: str, summary: RunSummary) -> tuple[Evidence, ...]:
+@dataclass(frozen=True)
+class _Side:
+    """The cells of one side in a run, and the number that is read of each."""
+
+    labels: tuple[str, ...]
+    cells: tuple[CellSummary, ...]
+    value: Value
+    work: Work
+    later: Value | None = None
+
+    @staticmethod
+    def of(claim: Claim, setting: str, name: str, summary: RunSummary) -> _Side:
+        """The cells that a run measured of a side, which are several if it is left to recipes.
+
+        Times are reduced by the source's statistic at its settings and by the median when fair. A library that the
+        source called from its own language is read on its side of the bridge in both.
+        """
+        labels = claimed_sides(summary.plan).get(claim.id, {}).get(f"{setting}.{name}", ())
+        problems = {label.partition("/")[0] for label in labels}
+        stated: SideOfClaim = getattr(claim, setting).sides[name]
+        measured = [cell for cell in summary.cells.values() if cell.cell.problem in problems]
+        planned = tuple(cell for cell in measured if cell.cell.label in labels)
+        found = tuple(cell for cell in measured if stated.allows(cell.cell)) or planned
+        quantity, seconds = claim.figure.quantity, _taken(claim, setting, name)
+        later = _value(LATER[quantity], seconds) if quantity in LATER else None
+        value = _value(quantity, seconds)
+        return _Side(labels, found or (_UNMEASURED,), value, _work(quantity, value), later)
+
+    def best(self, read: Callable[[CellSummary], Measured]) -> Measured:
+        """The fastest of the cells, each with a number read of it."""
+        return min((read(cell) for cell in self.cells), key=lambda measured: measured.typical)
+
+    def reads(self, cell: CellSummary, digits: float) -> bool:
+        """Return whether every process of a cell with a work-precision front can be read at these digits."""
+        return any(low <= digits <= high for low, high in self.ranges((cell,)))
+
+    def ranges(self, cells: Sequence[CellSummary]) -> list[tuple[float, float]]:
+        """The digits over which every process of a cell can be read."""
+        found: list[tuple[float, float]] = []
+        for cell in cells:
+            points = [work_points([process], self.work) for process in cell.processes]
+            fronts = [front for one in points if (front := pareto_front(one))]
+            if fronts and len(fronts) == len(points):
+                found.append((max(f[0].digits for f in fronts), min(f[-1].digits for f in fronts)))
+        return found
+
+    def at(self, target: Target) -> Measured:
+        """The side at equal accuracy, or at a size: the fastest cell that can be read there in every process."""
+        able = [cell for cell in self.cells if target.digits is not None and self.reads(cell, target.digits)]
+        kept = dataclasses.replace(self, cells=tuple(able) or self.cells)
+        return kept.best(lambda cell: _at(cell, target, _no_work if target.batch else self.work, self.value))
+
+    def left_out(self, summary: RunSummary) -> Measured | None:
+        """A side whose cells the plan left out, with the reason of the first."""
+        if self.cells != (_UNMEASURED,):
+            return None
+        skipped = summary.plan.get("skipped", ())
+        for label in self.labels:
+            reason = next((entry["reason"] for entry in skipped if label in labels(entry["cells"])), None)
+            if reason is not None:
+                return Measured(why=f"was left out: {reason}")
+        return None
+
+
+_UNMEASURED = CellSummary(Cell("", "", "", "", ""), "other", "")
+
+
+def _measured(claim: Claim, setting: str, sides: Mapping[str, _Side], summary: RunSummary) -> tuple[Evidence, ...]:
     """The evidence if both sides were planned.
 
-    As published, times of calls are reduced as the source did; when fair, by the median. A library that the source
-    called from its own language is read on its side of the bridge in both settings.
-
-    As published, both sides are read at the claim's stated tolerances, if any; when fair, at equal achieved accuracy
-    on the ladder of the profile, if that has both. Models, which are right before they are timed, are read at their
-    largest batch. First calls are one number per process in either setting.
+    At the source's settings both sides are read at the tolerances that the claim states, if any; when fair, at equal
+    achieved accuracy on the ladder of the profile, if that has both. Models, which are right before they are timed, are
+    read at their largest batch. First calls are one number per process in either setting.
     """
     quantity = claim.figure.quantity
-    value = {side: _value(quantity, _taken(claim, setting, side)) for side in claim.figure.sides}
     if claim.figure.against_later:
-        (side,) = ONE_SIDE
-        cell = _cell(claim, f"{setting}.{side}", summary)
-        later = _at_point(cell, _value(LATER[quantity], _taken(claim, setting, side)))
-        first = _at_point(cell, value[side])
-        return (Evidence(later, first, alone=True, disturbed=_disturbed(cell)),)
-    fast, slow = (_cell(claim, f"{setting}.{side}", summary) for side in SIDES)
-    disturbed = _disturbed(fast, slow)
+        (side,) = sides.values()
+        later = side.later or side.value
+        slow = side.best(lambda cell: _at_point(cell, side.value))
+        return (Evidence(side.best(lambda cell: _at_point(cell, later)), slow, alone=True),)
+    fast, slow = (sides[name] for name in SIDES)
     if quantity == "first_gradient":
-        return (Evidence(_first(fast), _first(slow), disturbed=disturbed),)
-    of_fast, of_slow = (value[side] for side in SIDES)
-    if quantity == "first_solve":
-        return (Evidence(_at_point(fast, of_fast), _at_point(slow, of_slow), disturbed=disturbed),)
+        return (Evidence(fast.best(_first), slow.best(_first)),)
     stated = [side.rtol is not None for side in getattr(claim, setting).sides.values()]
-    if setting == "published" and all(stated):
-        places = [_place(claim, side, summary) for side in SIDES]
-        at_fast, at_slow = _at_point(fast, of_fast, places[0]), _at_point(slow, of_slow, places[1])
-        return (Evidence(at_fast, at_slow, disturbed=disturbed),)
-    batch = max((point.batch for cell in (fast, slow) for point in cell.points if point.batch is not None), default=0)
+    if quantity == "first_solve" or (setting == "published" and all(stated)):
+        at = quantity != "first_solve"
+        both = [
+            side.best(lambda cell, side=side, name=name: _at_point(
+                cell, side.value, _place(claim, name, cell, summary) if at else 0
+            ))
+            for name, side in sides.items()
+        ]  # fmt: skip
+        return (Evidence(both[0], both[1]),)
+    batches = [point.batch for side in sides.values() for cell in side.cells for point in cell.points]
+    batch = max((batch for batch in batches if batch is not None), default=0)
     if batch:
         target = Target(None, None, batch)
-        at_fast, at_slow = _at(fast, target, _no_work, of_fast), _at(slow, target, _no_work, of_slow)
-        return (Evidence(at_fast, at_slow, disturbed=disturbed),)
-    works = {side: _work(quantity, value[side]) for side in SIDES}
-    cells = dict(zip(SIDES, (fast, slow), strict=True))
-    chosen = _digits(claim, [work_points([one], works[side]) for side in SIDES for one in cells[side].processes])
+        return (Evidence(fast.at(target), slow.at(target)),)
+    chosen = _digits(claim, fast, slow)
     if not chosen and claim.figure.digits is not None:
         # Any other accuracy would be another claim.
         beyond = Measured(why=f"cannot be read at {claim.figure.digits:g} digits, as in the source, in every process")
-        return (Evidence(beyond, beyond, disturbed=disturbed),)
+        return (Evidence(beyond, beyond),)
     if not chosen:
-        digits = common_target(work_points(cells[side].processes, works[side]) for side in SIDES)
+        digits = common_target(work_points(side.cells[0].processes, side.work) for side in (fast, slow))
         if digits is None:
-            return (Evidence(_unscored(fast, of_fast), _unscored(slow, of_slow), disturbed=disturbed),)
+            return (Evidence(_unscored(fast.cells[0], fast.value), _unscored(slow.cells[0], slow.value)),)
         chosen = [digits]
-    found: list[Evidence] = []
-    for digits in chosen:
-        at_fast, at_slow = (_at(cells[side], Target(digits, None), works[side], value[side]) for side in SIDES)
-        found.append(Evidence(at_fast, at_slow, digits, disturbed=disturbed))
-    return tuple(found)
+    targets = [Target(digits, None) for digits in chosen]
+    return tuple(Evidence(fast.at(target), slow.at(target), target.digits) for target in targets)
 
 
-def _digits(claim: Claim, points: list[list[WorkPoint]]) -> list[float]:
-    """The digits at which every process of both sides can be read: the source's, or all whole ones."""
-    fronts = [front for found in points if (front := pareto_front(found))]
-    if not fronts or len(fronts) < len(points):
+def _digits(claim: Claim, fast: _Side, slow: _Side) -> list[float]:
+    """The digits at which every process of a cell of each side can be read: the source's, or all whole ones."""
+    ranges = [side.ranges(side.cells) for side in (fast, slow)]
+    if not all(ranges):
         return []
-    low, high = max(front[0].digits for front in fronts), min(front[-1].digits for front in fronts)
     if claim.figure.digits is not None:
-        return [claim.figure.digits] if low <= claim.figure.digits <= high else []
-    return [float(digits) for digits in range(math.ceil(low), math.floor(high) + 1)]
+        wanted = [claim.figure.digits]
+    else:
+        low, high = (min(low for low, _ in ranges[0]), max(high for _, high in ranges[0]))
+        wanted = [float(digits) for digits in range(math.ceil(low), math.floor(high) + 1)]
+    return [
+        digits for digits in wanted if all(any(low <= digits <= high for low, high in of_side) for of_side in ranges)
+    ]
 
 
-def _disturbed(*cells: CellSummary) -> tuple[int, int]:
-    processes = [process for cell in cells for process in cell.processes]
-    return sum(bool(process.noisy) for process in processes), len(processes)
-
-
-def _cell(claim: Claim, side: str, summary: RunSummary) -> CellSummary:
-    """The cell of a side; one that the plan left out has no process."""
-    label = _label(claim, side, summary)
-    found = next((cell for cell in summary.cells.values() if cell.cell.label == label), None)
-    return CellSummary(Cell("", "", "", "", ""), "other", "") if found is None else found
-
-
-def _label(claim: Claim, side: str, summary: RunSummary) -> str:
-    return claimed_sides(summary.plan).get(claim.id, {}).get(side, "")
-
-
-def _place(claim: Claim, side: str, summary: RunSummary) -> int:
+def _place(claim: Claim, side: str, cell: CellSummary, summary: RunSummary) -> int:
     """The point of a published side in its cell; a cell that is a side when fair, too, has several."""
-    points = summary.plan["claimed"].get("points", {}).get(_label(claim, f"published.{side}", summary), ())
+    points = summary.plan["claimed"].get("points", {}).get(cell.cell.label, ())
     stated = claim.published.sides[side].tolerances if claim.published is not None else None
     return next((i for i, (rtol, atol) in enumerate(points) if Point(rtol, atol) == stated), 0)
-
-
-def _left_out(summary: RunSummary, label: str) -> Measured | None:
-    """A side that the plan left out, with its reason, by the label of its cell."""
-    skipped = summary.plan.get("skipped", ())
-    reason = next((entry["reason"] for entry in skipped if label in labels(entry["cells"])), None)
-    return None if reason is None else Measured(why=f"was left out: {reason}")
 
 
 Seconds = Callable[[HalfSummary], float | None]
@@ -263,7 +319,7 @@ def _at(cell: CellSummary, target: Target, work: Work, value: Value) -> Measured
         timed = any(value(point) is not None for point in cell.points)
         return Measured(why=reasons[0] if timed and reasons else _ended(cell))
     at_most = is_bound(cell.processes, target.digits, work)
-    return Measured(blocks, at_most=at_most, axis=axis_at(cell.processes, target, work))
+    return dataclasses.replace(_of_blocks(cell, blocks), at_most=at_most, axis=axis_at(cell.processes, target, work))
 
 
 def _first(cell: CellSummary) -> Measured:
@@ -272,7 +328,8 @@ def _first(cell: CellSummary) -> Measured:
 
 def _of_blocks(cell: CellSummary, blocks: Mapping[int, float | None]) -> Measured:
     if any(number is not None for number in blocks.values()):
-        return Measured(blocks)
+        noisy = sum(bool(process.noisy) for process in cell.processes)
+        return Measured(blocks, cell=cell.cell, disturbed=(noisy, len(cell.processes)))
     return Measured(why=_ended(cell))
 
 

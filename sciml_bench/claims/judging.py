@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sciml_bench.analysis.summary import RunSummary
-from sciml_bench.claims.claim import AT_LEAST, SIDES, Claim, Setting, Side
+from sciml_bench.claims.claim import AT_LEAST, Claim, Setting, Side
 from sciml_bench.claims.evidence import Evidence, Measured, evidence
 from sciml_bench.claims.ruling import (
     Finding,
@@ -23,6 +23,7 @@ from sciml_bench.claims.ruling import (
     unless_conditions,
 )
 from sciml_bench.claims.selection import SETTINGS
+from sciml_bench.record.task import CALLS, USUAL
 from sciml_bench.stats.verdict import Judgement, judge
 
 
@@ -135,7 +136,7 @@ def _span(digits: Sequence[float | None]) -> str:
 def _finding(claim: Claim, name: str, read: Evidence, judgement: Judgement | None) -> Finding:
     if read.why:
         return not_testable(read.why)
-    words = words_of(claim, name)
+    words = words_of(claim, name, read)
     if claim.figure.is_count:
         judgement = judgement_of_counts(claim.figure, *read.counts)
     if judgement is None:
@@ -146,21 +147,27 @@ def _finding(claim: Claim, name: str, read: Evidence, judgement: Judgement | Non
             return rule(claim.figure, judgement, words)
         return _bounded(claim, getattr(claim, name), read, judgement, words)
 
-    finding = ruled(judgement)
-    return unless_conditions(finding, claim.conditions, judgement, ruled) if name == "published" else finding
+    conditions = claim.conditions if name == "published" else claim.conditions.unmended
+    return unless_conditions(ruled(judgement), conditions, judgement, ruled)
 
 
-def words_of(claim: Claim, name: str) -> Words:
-    """The sides and the quantity of a setting in words."""
-    setting: Setting | None = getattr(claim, name)
-    assert setting is not None
+def words_of(claim: Claim, name: str, read: Evidence) -> Words:
+    """The measured sides and the quantity of a setting in words."""
     quantity, of_call = _QUANTITY[claim.figure.quantity]
-    calls = claim.figure.calls
+    sides: Mapping[str, Side] = getattr(claim, name).sides
+
+    def named(side: str, measured: Measured) -> str:
+        cell = measured.cell
+        if cell is None:
+            return sides[side].words
+        unusual = [word for word in (cell.precision, cell.device, cell.saving) if word not in USUAL]
+        # A solve has no sensitivity.
+        sensitivity = [cell.sensitivity] if claim.figure.calls == CALLS else []
+        return " ".join([cell.adapter, cell.method, *sensitivity, cell.mode, *unusual])
+
     if claim.figure.against_later:
-        cell = setting.sides["cell"].name(calls)
-        return Words(cell, "later ones", "takes", "long", of_call)
-    fast, slow = (setting.sides[side].name(calls) for side in SIDES)
-    return Words(slow, fast, "takes", quantity, of_call)
+        return Words(named("cell", read.slow), "later ones", "takes", quantity, of_call)
+    return Words(named("slow", read.slow), named("fast", read.fast), "takes", quantity, of_call)
 
 
 _QUANTITY = {

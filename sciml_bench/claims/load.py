@@ -234,7 +234,10 @@ def _side(document: Document, setting: Mapping[str, Any], table: str, name: str)
             f"[{table}] is missing the table '{name}'.", table, cure=f"Add [{place}] with adapter, method, …"
         )
     document.known_keys(data, SIDE_KEYS, place)
-    adapter, method, sensitivity, mode = (document.string(data, key, place) for key in SIDE_KEYS[:4])
+    # A source took one way, whatever its library recommends.
+    adapter = document.string(data, "adapter", place)
+    default = "" if table == "fair" else None
+    method, sensitivity, mode = (document.string(data, key, place, default) for key in SIDE_KEYS[1:4])
     rtol, atol = (_number(document, data, key, place) if key in data else None for key in ("rtol", "atol"))
     for key, value in (("rtol", rtol), ("atol", atol)):
         if value is not None and not 0 < value < 1:
@@ -261,7 +264,7 @@ def _check_side(document: Document, side: Side, place: str) -> None:
         "saving": tuple(dict.fromkeys(saving for method in adapter.methods for saving in method.savings)),
     }
     for key, names in known.items():
-        if getattr(side, key) not in names:
+        if getattr(side, key) not in ("", *names):
             raise document.error(
                 f"{side.adapter} has no {key} '{getattr(side, key)}'.", place, key, f"It has {', '.join(names)}."
             )

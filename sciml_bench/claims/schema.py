@@ -31,7 +31,11 @@ _POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
 
 def schema() -> Schema:
     """The schema as plain JSON values."""
-    side = _table(SIDE_KEYS, {"rtol": _TOLERANCE, "atol": _TOLERANCE}, SIDE_KEYS[:4])
+    tolerances: Schema = {"rtol": _TOLERANCE, "atol": _TOLERANCE}
+    sides = {
+        "published": _table(SIDE_KEYS, tolerances, SIDE_KEYS[:4]),
+        "fair": _table(SIDE_KEYS, tolerances, SIDE_KEYS[:1]),
+    }
     figure = _table(
         FIGURE_KEYS,
         {
@@ -72,7 +76,7 @@ def schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A published claim of sciml-bench",
         **_table(TOP_KEYS, tables, required),
-        **_sides_of_the_figure(side),
+        **_sides_of_the_figure(sides),
     }
 
 
@@ -105,11 +109,11 @@ def _setting(side: Schema, names: tuple[str, ...]) -> Schema:
     return _table((*SETTING_KEYS, *names), known, ("problem", *names))
 
 
-def _sides_of_the_figure(side: Schema) -> Schema:
+def _sides_of_the_figure(sides: Mapping[str, Schema]) -> Schema:
     """First calls that are claimed against later ones have one side, all else has two."""
 
     def settings(names: tuple[str, ...]) -> Schema:
-        found = dict.fromkeys(("published", "fair"), _setting(side, names))
+        found = {setting: _setting(side, names) for setting, side in sides.items()}
         return {"properties": {**found, TABLE: _conditions(names)}}
 
     quantity = {"quantity": {"enum": list(LATER)}}

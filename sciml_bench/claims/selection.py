@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from sciml_bench.adapters.base import Adapter
-from sciml_bench.adapters.registry import missing
+from sciml_bench.adapters.base import WITHOUT_GRADIENTS, Adapter
+from sciml_bench.adapters.registry import adapters, missing
 from sciml_bench.claims.claim import LATER, Claim, Side, Workload
 from sciml_bench.errors import ProblemError, ProblemWarning
 from sciml_bench.host.nvidia import is_present
 from sciml_bench.measure.steady import FEWEST_SAMPLES
 from sciml_bench.models.load import load_declared
+from sciml_bench.plan.cells import recipes_of
+from sciml_bench.plan.problems import entries
 from sciml_bench.plan.profiles import Profile, profile_named
 from sciml_bench.plan.purpose import Claimed
 from sciml_bench.plan.selection import Selection
 from sciml_bench.problem import catalog
 from sciml_bench.problem.reader import Document
-from sciml_bench.record.task import Cell, Point
+from sciml_bench.record.task import GRADIENT, Cell, Point
 from sciml_bench.stats.bootstrap import FEWEST
 
 if TYPE_CHECKING:
@@ -267,28 +269,67 @@ def trial(
     """The cells of claims that are measured together, and which of them are measured at tolerances that these state.
 
     A cell that is a side of both settings is measured at these and on the ladder. ``refused`` are the labels of cells
-    that cannot be measured: the other side of their setting is not measured either.
+    that cannot be measured: if no cell of a side is left, the other side of its setting is not measured either.
+
+    Raises:
+        ProblemError: a side leaves something to recipes of its library, and none has the rest.
     """
-    cells: dict[str, dict[str, str]] = {}
+    cells: dict[str, dict[str, tuple[str, ...]]] = {}
     selected: list[str] = []
     stated: dict[str, list[Point]] = {}
     laddered: set[str] = set()
     for item in written:
         sides = getattr(item.claim, item.setting).sides
-        labels = {name: _cell(item.problem.name, side).label for name, side in sides.items()}
-        lacking = [label for label in labels.values() if label in refused]
-        selected += lacking or labels.values()
-        for name, label in labels.items():
-            cells.setdefault(item.claim.id, {})[f"{item.setting}.{name}"] = label
+        labels = {name: _labels(item, side) for name, side in sides.items()}
+        able = {name: tuple(label for label in found if label not in refused) for name, found in labels.items()}
+        lacking = [label for name, found in labels.items() if not able[name] for label in found]
+        selected += lacking or [label for found in able.values() for label in found]
+        for name, found in labels.items():
+            cells.setdefault(item.claim.id, {})[f"{item.setting}.{name}"] = able[name] or found
             if lacking:
                 continue
             if item.setting == "published" and sides[name].rtol is not None:
-                stated.setdefault(label, []).append(sides[name].tolerances)
+                stated.setdefault(able[name][0], []).append(sides[name].tolerances)
             else:
-                laddered.add(label)
+                laddered.update(able[name])
     points = {label: _loosest_first([*own, *(ladder if label in laddered else ())]) for label, own in stated.items()}
     calls = written[0].claim.figure.calls
     return Selection(cells=tuple(dict.fromkeys(selected))), Claimed(cells, points, calls)
+
+
+def _labels(item: Written, side: Side) -> tuple[str, ...]:
+    """The cells of a side: one, or the recipes of its library that have what the side gives."""
+    if not side.recommended:
+        return (_cell(item.problem.name, side).label,)
+    found = [cell.label for cell in recommended_cells(item.path, side, item.claim.figure.calls)]
+    if not found:
+        line = Document.read(item.claim.path).line(item.setting, "problem")
+        message = f"no recipe of {side.adapter} for {item.problem.name} is '{side.words}'"
+        raise ProblemError(message, where=item.claim.path, line=line, cure="Give method, sensitivity and mode.")
+    return tuple(found)
+
+
+def recommended_cells(path: Path, side: Side, calls: tuple[str, ...]) -> tuple[Cell, ...]:
+    """The recipes of a side's library for the problem of a file that have what the side gives, best first.
+
+    Of a solve the sensitivity changes nothing: only the first of each method and mode is taken.
+    """
+    (entry,) = entries(Selection(), (path,))
+    recipes = recipes_of(adapters()[side.adapter], entry)
+    cells = [
+        dataclasses.replace(
+            _cell(entry.name, side),
+            method=recipe.method,
+            sensitivity=recipe.sensitivity,
+            mode=recipe.mode,
+            saving=recipe.saving,
+        )
+        for recipe in recipes
+    ]
+    allowed = [cell for cell in cells if side.allows(cell)]
+    if GRADIENT in calls:
+        return tuple(cell for cell in allowed if cell.sensitivity not in WITHOUT_GRADIENTS)
+    return tuple({(cell.method, cell.mode, cell.saving): cell for cell in reversed(allowed)}.values())[::-1]
 
 
 def _loosest_first(points: Sequence[Point]) -> tuple[Point, ...]:

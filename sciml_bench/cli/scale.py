@@ -215,8 +215,9 @@ def _carried_out(
     from sciml_bench.cli.progress import carry_out
     from sciml_bench.cli.run import end
     from sciml_bench.plan.selection import Selection
+    from sciml_bench.record.run_folder import PROBLEMS
     from sciml_bench.run.planning import planned
-    from sciml_bench.run.session import PROBLEMS, open_session
+    from sciml_bench.run.session import open_session
 
     plan = planned(Selection(**selection), files, out=out, sweep=sweep, **options)
     if not plan.planned:

@@ -41,21 +41,23 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Claimed:
-    """``sides`` maps each claim's id to its sides, such as ``published.fast``, and these to the labels of their cells.
+    """``sides`` maps each claim's id to its sides, such as ``published.fast``, and these to the labels of their cells,
+    which are several if a side is what its library recommends.
 
     ``points`` are the points of cells that are measured at the tolerances of a claim, by label: at these alone, or on
     the ladder as well if a cell is also a side when fair. The others have the ladder of the profile. ``calls`` are the
     measured calls for each quantity.
     """
 
-    sides: Mapping[str, Mapping[str, str]]
+    sides: Mapping[str, Mapping[str, tuple[str, ...]]]
     points: Mapping[str, tuple[Point, ...]] = field(default_factory=dict[str, tuple[Point, ...]])
     calls: tuple[str, ...] = CALLS
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, as kept in the plan."""
         points = {label: [[point.rtol, point.atol] for point in points] for label, points in self.points.items()}
-        return {"claims": {claim: dict(sides) for claim, sides in self.sides.items()}, "points": points}
+        sides = {claim: {name: list(cells) for name, cells in of.items()} for claim, of in self.sides.items()}
+        return {"claims": sides, "points": points}
 
 
 @dataclass(frozen=True)
@@ -88,15 +90,22 @@ SCREEN, RACE = "screen", "race"
 """The two stages of advice."""
 
 
-def claimed_sides(plan: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
-    """The sides of each claim that a written plan tests, by the claim's id; empty if it tests none."""
+def claimed_sides(plan: Mapping[str, Any]) -> dict[str, Mapping[str, tuple[str, ...]]]:
+    """The labels of the sides of each claim that a written plan tests, by the claim's id; empty if it tests none."""
     claimed = plan.get("claimed")
     if claimed is None:
         return {}
-    if "claim" in claimed:
-        # As earlier versions wrote it, with one claim.
-        return {claimed["claim"]: claimed.get("cells", {})}
-    return dict(claimed.get("claims", {}))
+    # Earlier versions wrote one claim without a list of claims, and one label of a side.
+    found = {claimed["claim"]: claimed.get("cells", {})} if "claim" in claimed else claimed.get("claims", {})
+    return {
+        claim: {name: (cells,) if isinstance(cells, str) else tuple(cells) for name, cells in sides.items()}
+        for claim, sides in found.items()
+    }
+
+
+def by_recipes(plan: Mapping[str, Any], claim: str) -> bool:
+    """Return whether a written plan asked the recipes for the sides of a claim that leave something to them."""
+    return any(not isinstance(cells, str) for cells in plan["claimed"].get("claims", {}).get(claim, {}).values())
 
 
 FOLDER = "claims"

@@ -20,6 +20,8 @@ from sciml_bench.record.record import Record, read_records
 PLAN = "plan.json"
 ENVIRONMENT = "environment.json"
 RECORDS = "records.jsonl"
+PROBLEMS = "problems"
+"""The folder of problem files that a run was given or made."""
 LOCKS = "locks"
 """Files that pin what workers load beside Python's packages, by their names; the environment has their hashes."""
 ENVIRONMENTS = "environments"

@@ -30,6 +30,8 @@ _MOST_OVER = 30.0
 #: A line of progress comes this often.
 _EVERY_S = 10.0
 _EXACT_DIGITS = 30.0
+#: With fewer digits two solutions in double precision disagree: an error of 1e-2 is a solver's bound.
+_LEAST_DIGITS = 3.0
 
 Announce = Callable[[str], object]
 
@@ -214,7 +216,11 @@ def _double(problem: Problem, announce: Announce) -> Reference | None:
         raise Unresolved(str(lost))
     rows = np.concatenate([part.rows for part in found], axis=1)
     digits = np.concatenate([part.digits for part in found])
-    announce(f"reference of {problem.name}: {found[0].compared} agree to {digits.min():.1f} digits; no gradient")
+    agreed = f"{found[0].compared} agree to {digits.min():.1f} digits"
+    if digits.min() < _LEAST_DIGITS:
+        announce(f"reference of {problem.name}: {agreed}, too few to judge a solver by; its errors are not scored")
+        return None
+    announce(f"reference of {problem.name}: {agreed}; no gradient")
     return Reference(
         kind="double",
         rows=tuple(range(len(rows))),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.plan.purpose import claimed_sides
-from sciml_bench.record.run_folder import runs_in
+from sciml_bench.record.run_folder import PROBLEMS, runs_in
 from sciml_bench.run.planning import planned
 from sciml_bench.run.schedule import remaining
-from sciml_bench.run.session import PROBLEMS, Session, hash_of, open_session
+from sciml_bench.run.session import Session, hash_of, open_session
 
 if TYPE_CHECKING:
     from sciml_bench.adapters.base import Adapter

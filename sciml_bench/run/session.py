@@ -16,13 +16,10 @@ from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.host.environment import environment_facts
 from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
-from sciml_bench.record.run_folder import Run, environment_hash
+from sciml_bench.record.run_folder import PROBLEMS, Run, environment_hash
 from sciml_bench.run.executor import Rest, Watcher, execute
 from sciml_bench.run.planning import newest_runs
 from sciml_bench.run.schedule import remaining
-
-PROBLEMS = "problems"
-"""The folder of problem files that were made for a run."""
 
 WriteFiles = Callable[[Path], None]
 """Puts the files that a plan was made of into the folder of a new run; problem files into ``PROBLEMS`` there."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.claims.claim import Claim
-from sciml_bench.claims.collection import find
+from sciml_bench.claims.collection import find, folder
 from sciml_bench.claims.conditions import CALL_PATH, Conditions
 from sciml_bench.claims.evidence import evidence
 from sciml_bench.record.point import PointResult
+from sciml_bench.run.claims import claims_of, newest_of_each
 
 
 def test_a_step_is_a_solve_over_its_accepted_steps():
@@ -43,6 +45,7 @@ def test_a_solve_without_counted_steps_has_no_time_of_a_step():
     assert all(found.ratio is None for found in evidence(claim, "fair", summarise(told, records)))
 
 
+RESULTS = folder().parent / "results" / "claims"
 FAST, SLOW = cell("fast", "julia", "p-published"), cell("slow", "scipy", "p-published")
 
 
@@ -75,3 +78,52 @@ def test_a_library_that_was_called_from_its_own_language_is_read_inside_of_the_b
     each = tuple(path if item.name == CALL_PATH else item for item in claim.conditions.each)
     across = dataclasses.replace(claim, conditions=Conditions(each))
     assert published_ratio(across, [1000] * 3, [9000] * 3, inside=[900] * 3) == pytest.approx(9.0)
+
+
+def test_a_side_left_to_its_library_counts_as_its_fastest_recipe_at_every_digit():
+    """Eager is faster at 4 digits and compiled at 8; at 6, which one alone reaches, that one counts."""
+    claim = find("C01")
+    fast = cell("tsit5", "julia", "p-fair")
+    eager, compiled = (replace(cell("dopri5", "torchdiffeq", "p-fair"), mode=mode) for mode in ("eager", "compiled"))
+    other = replace(eager, problem="p-other")
+    told = plan([fast, eager, compiled, other])
+    sides = {"fair.fast": [fast.label], "fair.slow": [compiled.label]}
+    told |= {"claimed": {"claims": {claim.id: sides}, "points": {}}}
+
+    def ladder(*points_ms: tuple[float, float]) -> list[PointResult]:
+        return [point(10.0**-digits, solve_ms=ms, mescd=digits) for digits, ms in points_ms]
+
+    records = [
+        record(fast, ladder((4.0, 1.0), (8.0, 2.0))),
+        record(eager, ladder((4.0, 10.0), (8.0, 90.0))),
+        record(compiled, ladder((4.0, 40.0), (8.0, 41.0))),
+        record(other, ladder((4.0, 0.1), (8.0, 0.1))),
+    ]
+    found = {read.digits: read for read in evidence(claim, "fair", summarise(told, records))}
+    chosen = {digits: read.slow.cell for digits, read in found.items()}
+    assert chosen == {4.0: eager, 5.0: eager, 6.0: eager, 7.0: compiled, 8.0: compiled}
+    ratio = found[4.0].ratio
+    assert ratio is not None
+    assert ratio.estimate == pytest.approx(10.0)
+
+
+def test_no_fair_side_is_slower_than_another_mode_of_its_library_in_the_same_run():
+    """Held against the stored runs, also where a file gives the mode."""
+    compared = 0
+    for run in newest_of_each(RESULTS).values():
+        summary = summarise(run.plan, run.records())
+        for tested in claims_of(run):
+            claim, fair = tested.claim, tested.claim.fair
+            if fair is None or "fair" in tested.changed or claim.figure.is_count:
+                continue
+            chosen = evidence(claim, "fair", summary)
+            for name in claim.figure.sides:
+                for mode in {measured.cell.mode for measured in summary.cells.values()}:
+                    side = replace(fair.sides[name], mode=mode)
+                    other = replace(claim, fair=replace(fair, sides={**fair.sides, name: side}))
+                    for ours, theirs in zip(chosen, evidence(other, "fair", summary), strict=False):
+                        if ours.digits == theirs.digits:
+                            compared += 1
+                            fastest, slower = (read.slow if name == "slow" else read.fast for read in (ours, theirs))
+                            assert fastest.typical <= slower.typical * 1.02, f"{run.folder.name}: {side.words}"
+    assert compared > 20

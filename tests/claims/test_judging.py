@@ -259,7 +259,7 @@ def run_of(claims: list[Claim], folder: Path, plan_of: Any) -> tuple[LoadedRun, 
 
 
 def as_now(claims: list[Claim], sides: dict[str, str]) -> dict[str, Any]:
-    return Claimed({claim.id: sides for claim in claims}).to_dict()
+    return Claimed({claim.id: {name: (label,) for name, label in sides.items()} for claim in claims}).to_dict()
 
 
 def as_once(claims: list[Claim], sides: dict[str, str]) -> dict[str, Any]:

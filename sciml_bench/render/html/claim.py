@@ -236,10 +236,13 @@ def _records(claim: Claim, loaded: LoadedRun, setting: str, places: Places) -> E
     """The cells of the sides by their numbers, linked to the slow one's, or the only one's."""
     cells = claimed_sides(loaded.plan).get(claim.id, {})
     ids = {cell.cell.label: cell_id for cell_id, cell in loaded.summary.cells.items()}
-    found = {side: ids.get(cells.get(f"{setting}.{side}", "")) for side in ("slow", "fast", "cell")}
-    entries = {side: places.entry(cell_id) for side, cell_id in found.items() if cell_id is not None}
-    text = ", ".join(f"{side} {entry.text}" for side, entry in entries.items())
-    return Entry(text, link=next((entry.link for entry in entries.values()), ""))
+    entries = {
+        side: found
+        for side in ("slow", "fast", "cell")
+        if (found := [places.entry(ids[label]) for label in cells.get(f"{setting}.{side}", ()) if label in ids])
+    }
+    text = ", ".join(f"{side} {' '.join(entry.text for entry in found)}" for side, found in entries.items())
+    return Entry(text, link=next((found[0].link for found in entries.values()), ""))
 
 
 def _note(claim: Claim) -> str:
