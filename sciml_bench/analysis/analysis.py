@@ -18,9 +18,12 @@ from sciml_bench.analysis.failures import CellTally, Failure, cell_tally, failur
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, Ranking, Standing, ranking
 from sciml_bench.analysis.recommendation import COUNT, Recommendation, of_problem
 from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, compare, tables
+from sciml_bench.analysis.selftest_store import earlier
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.plan.purpose import RACE, Advised
+from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import GRADIENT
+from sciml_bench.stats.serial import Earlier
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,12 @@ class Analysis:
     @cached_property
     def judged(self) -> Judged | None:
         """The verdicts on all pairs of rows, judged together as one family; ``None`` if no winner may be named."""
-        return Judged(self.comparisons) if self.comparable else None
+        return Judged(self.comparisons, self._earlier) if self.comparable else None
+
+    @cached_property
+    def _earlier(self) -> Earlier | None:
+        """The correlation of neighbouring blocks in a self-test of the run's machine."""
+        return earlier(Run(self.folder))
 
     @cached_property
     def problems(self) -> tuple[ProblemAnalysis, ...]:
@@ -139,7 +147,7 @@ class Analysis:
                 RankedTable(table, self._rankings(table.rows) if table.name.startswith("matched") else found)
                 for table in self._tables[name]
             )
-            chosen = choice(comparison.rows) if self.comparable else None
+            chosen = choice(comparison.rows, self._earlier) if self.comparable else None
             answer = Answer(name, comparison, found, chosen, self.why_not_comparable)
             cells = tuple(self.summary.of_problem(name))
             advised = self._recommended(answer, cells)

@@ -104,7 +104,8 @@ def family(judged: Judged) -> Iterator[str]:
         "verdicts: time over the time of the fastest, with its 95 % interval, paired by block, with what other "
         "tolerances would change where cells take different steps; p below 5 % by "
         f"Benjamini–Hochberg over all {judged.family} pairs of rows of each problem, below a factor of 2 with what "
-        "neighbouring blocks may have in common; same: within ±5 %"
+        "neighbouring blocks may have in common; same: within ±5 %. They are about this run: the same cell differs by "
+        "2 to 5 % between two runs of one day, which `sciml-bench compare` allows for"
     )
 
 

@@ -13,7 +13,7 @@ from statistics import median
 from sciml_bench.analysis.process_summary import PointSummary
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.stats.power import smallest_change
+from sciml_bench.stats.power import smallest_named
 from sciml_bench.stats.ratio import pair, paired_ratio
 from sciml_bench.stats.verdict import FEW_PROCESSES, LEAST_RATIO_OF_FEW
 
@@ -59,18 +59,15 @@ def spread_of(summary: RunSummary, name: str) -> Spread | None:
 
 
 def sights(spread: Spread, profiles: Iterable[Profile]) -> Iterator[Sight]:
-    """The smallest change that each profile finds with a probability of 80 %, at 5 %."""
+    """The smallest change that a verdict of each profile names with a probability of 80 %, at 5 %."""
     for profile in profiles:
         if not profile.comparable:
             yield Sight(profile.name, profile.processes, math.inf, "one process: its times are never compared")
             continue
-        change = smallest_change(spread.sd_log, profile.processes, power=POWER)
-        if profile.processes < FEW_PROCESSES:
-            least = LEAST_RATIO_OF_FEW - 1.0
-            note = f"fewer than {FEW_PROCESSES} processes name no winner below a factor of {LEAST_RATIO_OF_FEW:g}"
-            yield Sight(profile.name, profile.processes, max(change, least), note)
-        else:
-            yield Sight(profile.name, profile.processes, change)
+        few = profile.processes < FEW_PROCESSES
+        note = f"fewer than {FEW_PROCESSES} processes name no winner below a factor of {LEAST_RATIO_OF_FEW:g}"
+        change = smallest_named(spread.sd_log, profile.processes, power=POWER)
+        yield Sight(profile.name, profile.processes, change, note if few else "")
 
 
 def _spreads(cells: list[CellSummary]) -> Iterator[float]:

@@ -12,6 +12,7 @@ from itertools import combinations
 from sciml_bench.analysis.rows import Comparison, Row, Time
 from sciml_bench.stats.front import on_axis
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
+from sciml_bench.stats.serial import Earlier
 from sciml_bench.stats.verdict import Judgement, Verdict, judge, with_bound
 
 QUANTITIES = ("gradient", "solve")
@@ -90,7 +91,7 @@ class Ranking:
 class Judged:
     """The judgements on all pairs of rows of each problem that have a block in common: one family for a run."""
 
-    def __init__(self, comparisons: Mapping[str, Comparison]):
+    def __init__(self, comparisons: Mapping[str, Comparison], earlier: Earlier | None = None):
         family: dict[_Pair, Ratio] = {}
         for problem, comparison in comparisons.items():
             for quantity in QUANTITIES:
@@ -98,7 +99,7 @@ class Judged:
                     ratio = _ratio(time_of(first, quantity), time_of(second, quantity))
                     if ratio is not None:
                         family[problem, quantity, first.summary.cell.label, second.summary.cell.label] = ratio
-        self._judged = judge(family, independent=_independent(comparisons))
+        self._judged = judge(family, independent=_independent(comparisons), earlier=earlier)
         self.family = sum(judgement.ratio.n > 1 for judgement in self._judged.values())
 
     def between(self, quantity: str, base: Row, other: Row) -> Judgement | None:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from sciml_bench import __version__
@@ -16,7 +17,8 @@ from sciml_bench.analysis.selftest import DRIFT, Bias, Figures, Order, Series
 from sciml_bench.errors import StoreError
 from sciml_bench.record.lines import append_line, store_error, write_whole
 from sciml_bench.record.record import Record
-from sciml_bench.record.run_folder import environment_hash
+from sciml_bench.record.run_folder import Run, environment_hash
+from sciml_bench.stats.serial import Earlier
 
 SCHEMA = 2
 
@@ -106,6 +108,23 @@ def document(test: SelfTest) -> dict[str, Any]:
         "smallest_change": {str(n): change for n, change in found.smallest_change.items()},
         "processes_needed": {str(by): n for by, n in found.processes_needed.items()},
     }
+
+
+def earlier(run: Run) -> Earlier | None:
+    """The correlation of neighbouring blocks in the newest self-test of a run's machine, next to the run or to its
+    folder; ``None`` without one, or if the run does not say what its machine was.
+    """
+    found = next((test for place in run.folder.parents[:2] if (test := newest(place)) is not None), None)
+    try:
+        same = found is not None and found.machine == machine_hash(run.environment)
+    except StoreError:
+        same = False
+    if found is None or not same:
+        return None
+    series = [item.bias.serial for item in found.figures.series]
+    errors = [error for _, error in series]
+    # Quantities of one self-test share its blocks: they are not independent of each other.
+    return Earlier(max(0.0, fmean(rho for rho, _ in series)), max(errors)) if errors else None
 
 
 def newest(results: Path) -> SelfTest | None:

@@ -131,7 +131,7 @@ def changed(claim: Claim, kept: Path) -> frozenset[str]:
 
 
 def _given(now: Any, then: Any) -> Any:
-    """The parts of an earlier setting that decide on the measurement, without what is left to recipes now."""
+    """The parts of an earlier setting that decide on the measurement, without the parts left to recipes now."""
     if not isinstance(then, dict):
         return then
     sides = {

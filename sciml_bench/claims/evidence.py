@@ -48,6 +48,11 @@ class Measured:
     disturbed: tuple[int, int] = (0, 0)
 
     @property
+    def all_disturbed(self) -> bool:
+        """True if other work on the machine disturbed every process."""
+        return 0 < self.disturbed[1] == self.disturbed[0]
+
+    @property
     def typical(self) -> float:
         """The median over the blocks; ∞ without a number."""
         known = [number for number in self.blocks.values() if number is not None]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sciml_bench.analysis.selftest_store import earlier
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.claims.claim import AT_LEAST, Claim, Setting, Side
 from sciml_bench.claims.evidence import Evidence, Measured, evidence
@@ -23,8 +24,9 @@ from sciml_bench.claims.ruling import (
     unless_conditions,
 )
 from sciml_bench.claims.selection import SETTINGS
+from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import CALLS, USUAL
-from sciml_bench.stats.verdict import Judgement, judge
+from sciml_bench.stats.verdict import Held, Judgement, judge
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,11 @@ def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
         for i, read in enumerate(readings)
         if not item.claim.figure.is_count and not read.why and (ratio := read.ratio) is not None
     }
-    judgements = judge(family)
+    places = [earlier(Run(item.folder)) for item in measurements]
+    known = [place for place in places if place is not None]
+    # Runs of several machines have no neighbours in common.
+    shared = known[0] if known and len(known) == len(places) and len(set(known)) == 1 else None
+    judgements = judge(family, earlier=shared)
     result: list[Judged] = []
     for place, (item, settings) in enumerate(zip(measurements, found, strict=True)):
         findings: dict[str, Finding] = {}
@@ -96,9 +102,10 @@ def untested(claim: Claim, reason: str) -> Judged:
 
 def _together(readings: Sequence[Evidence], findings: Sequence[Finding]) -> Finding:
     """One finding of those over the digits: the ruling that all share, or that it depends on them."""
-    disturbed, processes = readings[0].disturbed
+    read = readings[len(findings) // 2]
+    disturbed, processes = read.disturbed
     middle = dataclasses.replace(findings[len(findings) // 2], disturbed=disturbed, processes=processes)
-    at = readings[len(findings) // 2].digits
+    at = read.digits
     if at is None:
         return middle
     if len(findings) == 1:
@@ -147,6 +154,9 @@ def _finding(claim: Claim, name: str, read: Evidence, judgement: Judgement | Non
             return rule(claim.figure, judgement, words)
         return _bounded(claim, getattr(claim, name), read, judgement, words)
 
+    if not claim.figure.is_count and any(side.all_disturbed for side in (read.fast, read.slow)):
+        told = f"{measured_words(words, judgement.ratio)}; {Held.DISTURBED}"
+        return Finding(Ruling.UNDECIDED, told, judgement.ratio)
     conditions = claim.conditions if name == "published" else claim.conditions.unmended
     return unless_conditions(ruled(judgement), conditions, judgement, ruled)
 

@@ -121,7 +121,7 @@ def _print(made: Plan, design: dict[str, Any]) -> None:
     )
     click.echo(announcement(made, made.slots))
     click.echo()
-    click.echo("smallest change between two cells that is found with a probability of 80 %, at equal accuracy")
+    click.echo("smallest change between two cells that a verdict names with a probability of 80 %, at equal accuracy")
     for sight in design["smallest_change"]:
         chosen = "*" if sight["profile"] == made.profile.name else " "
         note = f"  ({sight['note']})" if sight["note"] else ""

@@ -46,12 +46,13 @@ Examples:
 def reference() -> None:
     """Show, compute or check reference solutions and gradients.
 
-    Certified means one of two things. "enclosed": two runs of a collocation method (Radau IIA, multiple precision)
-    agree to 20 digits, and lie in balls that a Taylor method proves to hold the solution; this is possible for systems
-    of up to 10 states that are not very stiff. "two methods agree": a method of another family confirms the two runs,
-    an implicit Taylor method to 15 digits on systems of up to 10 states, a multistep or explicit method in double
-    precision to 7 on others. Each component of the gradient is certified separately, to 12 digits, by differences and
-    the adjoint, or called uncertified.
+    Certified means one of two things, of the solution at the saved times. "enclosed": two runs of a collocation method
+    (Radau IIA, multiple precision) agree to 20 digits, and lie in balls that a Taylor method proves to hold the
+    solution; this is possible for systems of up to 10 states that are not very stiff. "two methods agree": a method of
+    another family confirms the two runs, an implicit Taylor method to 15 digits on systems of up to 10 states, a
+    multistep or explicit method in double precision to 7 on others. Neither covers the gradient: each of its components
+    is certified separately, to 12 digits, by differences and the adjoint, or called uncertified. The weaker
+    witness counts for the digits of a reference.
     """
     # Set before anything that loads a linear-algebra library is imported.
     for name, value in ONE_THREAD.items():
@@ -241,7 +242,8 @@ def _progress(name: str) -> Iterator[Callable[[str], object]]:
 
 
 def _digits_text(stored: StoredReference) -> str:
-    text = f"{stored.kind} to {min(stored.solution_digits):.1f} digits"
+    proof = stored.certificate.get("proof")
+    text = f"{stored.kind}{f' ({proof})' if proof else ''} to {stored.proved_digits:.1f} digits"
     good = [digits for digits in stored.gradient_digits if digits > 0]
     if good:
         text += f", gradient to {min(good):.1f}"
@@ -263,7 +265,7 @@ def _show_all(as_json: bool) -> None:
         problem = catalog.load(name)
         row: dict[str, Any] = {"problem": name, "tier": problem.tier, "reference": _state(problem)}
         if row["reference"] == "certified" and (stored := find(problem)) is not None:
-            row["digits"] = min(stored.solution_digits)
+            row["digits"] = round(stored.proved_digits, 1)
             row["gradient_digits"] = min((good for good in stored.gradient_digits if good > 0), default=None)
             row["seconds"] = round(sum(stored.seconds.values()), 1)
             row["proof"] = stored.certificate.get("proof")
@@ -288,7 +290,8 @@ def _print(stored: StoredReference) -> None:
         click.echo(f"  {run['method']}, {run['stages']} stages, {run['steps']} steps, {arithmetic}")
     second = stored.certificate.get("second_method")
     if second:
-        verb = "proves them" if stored.certificate["proof"] == ENCLOSED else "agrees"
+        verb = "proves the solution" if stored.certificate["proof"] == ENCLOSED else "agrees on the solution"
+        click.echo(f"  two runs agree to {min(stored.solution_digits)} digits")
         click.echo(f"  {second['method']} in {second['arithmetic']} {verb} to {second['digits']} digits")
     for name, digits in stored.certificate.get("invariant_digits", {}).items():
         click.echo(f"  invariant {name} holds to {digits} digits")
@@ -305,15 +308,18 @@ def _print(stored: StoredReference) -> None:
             click.echo(f"  uncertified: {', '.join(gradient['uncertified'][:_SHOWN])}")
     click.echo("  processor time: " + ", ".join(f"{name} {value:g} s" for name, value in stored.seconds.items()))
     click.echo(f"\nstate at t = {stored.times[-1]}")
-    _print_numbers(stored.states, stored.solution[-1], stored.solution_digits)
+    _print_numbers(stored.states, stored.solution[-1], stored.solution_digits, stored.negligible)
     click.echo(f"\nloss = {stored.loss} ({stored.loss_digits} digits)")
     if stored.gradient:
         click.echo("gradient of the loss")
-        _print_numbers(stored.theta, stored.gradient, stored.gradient_digits)
+        _print_numbers(stored.theta, stored.gradient, stored.gradient_digits, stored.gradient_negligible)
 
 
-def _print_numbers(labels: list[str], values: list[str], digits: list[float]) -> None:
-    for label, value, good in list(zip(labels, values, digits, strict=True))[:_SHOWN]:
-        click.echo(f"  {label} = {value} ({good} digits)")
+def _print_numbers(labels: list[str], values: list[str], digits: list[float], negligible: list[float]) -> None:
+    """Print each number with its digits, which two runs of the engine agree to; of zero with the bound of its size."""
+    bounds = negligible or [0.0] * len(labels)
+    for label, value, good, bound in list(zip(labels, values, digits, bounds, strict=True))[:_SHOWN]:
+        zero = f"below {bound:.0e}" if bound else "exactly"
+        click.echo(f"  {label} = {value} ({zero if value == '0' else f'{good} digits'})")
     if len(labels) > _SHOWN:
         click.echo(f"  and {len(labels) - _SHOWN} more (--json has all)")

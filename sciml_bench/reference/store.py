@@ -61,6 +61,12 @@ class StoredReference:
     certificate: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def proved_digits(self) -> float:
+        """The digits of the whole solution: of two runs of the engine or of the second method, whichever is fewer."""
+        second = self.certificate.get("second_method", {})
+        return min(*self.solution_digits, second.get("digits", math.inf))
+
     def to_json(self) -> str:
         """The text of the file: one line for each saved time, and a checksum of everything else."""
         content = asdict(self)

@@ -14,12 +14,13 @@ from sciml_bench.adapters.registry import adapters
 from sciml_bench.analysis.quantities import wrapped
 from sciml_bench.claims.claim import Claim, Setting
 from sciml_bench.claims.conditions import UNKNOWN_FACTOR, Mark
-from sciml_bench.claims.judging import Judged
+from sciml_bench.claims.judging import Judged, untested
 from sciml_bench.claims.ruling import Finding, claimed_words, rounded
 from sciml_bench.claims.selection import needed
 from sciml_bench.stats.ratio import Ratio
 
-HEADINGS = ("claim", "claimed", "nearest to the source", "", "when fair", "", "conditions")
+NEAREST = "nearest to the source"
+HEADINGS = ("claim", "claimed", NEAREST, "", "when fair", "", "conditions")
 
 
 def claimed_text(claim: Claim) -> str:
@@ -52,25 +53,31 @@ def row(judged: Judged) -> tuple[str, ...]:
         ruling_text(published),
         range_text(judged, "fair"),
         ruling_text(fair),
-        conditions_text(judged.claim),
+        conditions_text(judged),
     )
 
 
-def conditions_text(claim: Claim) -> str:
+def setting_text(judged: Judged) -> str:
+    """The name of the setting nearest to the source: how near it is, if it was measured."""
+    measured = judged.findings["published"].ratio is not None
+    return judged.claim.conditions.setting if measured else NEAREST
+
+
+def conditions_text(judged: Judged) -> str:
     """The name of the measurement nearest to the source, and how many of its conditions differ or are unknown."""
-    conditions = claim.conditions
+    conditions = judged.claim.conditions
     if conditions.marked(Mark.NOT_MEASURED):
         return "not measured"
     differing, unknown = (len(conditions.marked(mark)) for mark in (Mark.DIFFERS, Mark.UNKNOWN))
-    return f"{conditions.setting}: {differing} differ, {unknown} unknown"
+    return f"{setting_text(judged)}: {differing} differ, {unknown} unknown"
 
 
-def distance_text(claim: Claim) -> str:
+def distance_text(judged: Judged) -> str:
     """Return the distance in words, with the names of the conditions."""
-    conditions = claim.conditions
+    conditions = judged.claim.conditions
     if conditions.marked(Mark.NOT_MEASURED):
         return "not measured"
-    return f"{conditions.setting}: {conditions.distance}"
+    return f"{setting_text(judged)}: {conditions.distance}"
 
 
 def remarks(judged: Judged) -> tuple[str, ...]:
@@ -78,7 +85,7 @@ def remarks(judged: Judged) -> tuple[str, ...]:
     published, fair = (_reason(judged.findings[name]) for name in ("published", "fair"))
     if published == fair:
         return (published,)
-    return f"{judged.claim.conditions.setting}: {published}", f"when fair: {fair}"
+    return f"{setting_text(judged)}: {published}", f"when fair: {fair}"
 
 
 def _reason(finding: Finding) -> str:
@@ -192,7 +199,7 @@ def markdown(found: Sequence[Judged]) -> str:
 def _whole(judged: Judged) -> tuple[str, ...]:
     """A line with the reasons, the names of the conditions and the source."""
     *cells, _ = row(judged)
-    return *cells, "; ".join(remarks(judged)), distance_text(judged.claim), source(judged.claim)
+    return *cells, "; ".join(remarks(judged)), distance_text(judged), source(judged.claim)
 
 
 # A citation, or a reason, is worth nothing without its end.
@@ -284,7 +291,8 @@ def lines(claim: Claim, found: Judged | None, everything: bool = False) -> Itera
     yield f"  {claim.origin.url}"
     yield f"  {claim.origin.version}, read {claim.origin.read.isoformat()}"
     yield from told("of what", " ".join(claim.workload.split()))
-    yield from wrapped(f"conditions: {distance_text(claim)}", _WIDTH)
+    distance = distance_text(untested(claim, "") if found is None else found)
+    yield from wrapped(f"conditions: {distance}", _WIDTH)
     names = ", ".join([claim.needs.device, *needed(claim, adapters())])
     yield from told("needs", f"{names}; about {claim.needs.minutes:g} min, {claim.needs.memory_gib:g} GiB")
     if not everything:
@@ -301,7 +309,7 @@ def lines(claim: Claim, found: Judged | None, everything: bool = False) -> Itera
         yield from told("mind", trap)
     yield ""
     yield from _condition_lines(claim)
-    for heading, setting in ((claim.conditions.setting, claim.published), ("when fair", claim.fair)):
+    for heading, setting in ((NEAREST, claim.published), ("when fair", claim.fair)):
         if setting is not None:
             yield from _setting_lines(heading, setting)
 
@@ -321,7 +329,7 @@ def _found_lines(claim: Claim, found: Judged | None) -> Iterator[str]:
         if claim.testable:
             yield f"found: nothing measured here yet; `sciml-bench claims run {claim.id}`"
         return
-    for name, heading in (("published", claim.conditions.setting), ("fair", "when fair")):
+    for name, heading in (("published", setting_text(found)), ("fair", "when fair")):
         ruling = ruling_text(found.findings[name])
         yield from wrapped(f"found {heading}: {range_text(found, name)}, {ruling}", _WIDTH)
     for remark in remarks(found):

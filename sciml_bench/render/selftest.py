@@ -25,6 +25,7 @@ from sciml_bench.analysis.selftest import (
 from sciml_bench.analysis.selftest_store import STALE_DAYS, SelfTest, document, newest
 from sciml_bench.errors import StoreError
 from sciml_bench.record.run_folder import Run
+from sciml_bench.stats.power import smallest_named
 from sciml_bench.stats.shares import Proportion
 
 # From this share of disturbed processes on, the figures describe a busy machine.
@@ -42,7 +43,8 @@ _DOUBTS = {
 
 def selftest_line(run: Run) -> str:
     """One line: the quality of the harness on the machine of this run, by the newest self-test next to it."""
-    return head(newest(run.folder.parent), _environment(run), datetime.datetime.now(datetime.UTC))
+    processes = run.plan["profile"]["processes"]
+    return head(newest(run.folder.parent), _environment(run), datetime.datetime.now(datetime.UTC), processes)
 
 
 def selftest_document(run: Run) -> dict[str, Any] | None:
@@ -61,14 +63,16 @@ def _environment(run: Run) -> Mapping[str, Any]:
         return {}
 
 
-def head(test: SelfTest | None, environment: Mapping[str, Any], now: datetime.datetime) -> str:
-    """The line above a report: what the harness is worth on the machine of this run, or why that is not known."""
+def head(test: SelfTest | None, environment: Mapping[str, Any], now: datetime.datetime, processes: int) -> str:
+    """The line above a report: what verdicts of this number of processes see on the machine of this run, or why that
+    is not known.
+    """
     if test is None:
         return "self-test: none here yet; `sciml-bench selftest` measures how often verdicts are wrong on this machine"
     when = f"self-test of {test.made_at:%Y-%m-%d}"
     if test.machine != machine_hash(environment):
         return f"{when}: made on another machine, so it says nothing of this run; `sciml-bench selftest` repeats it"
-    return f"{when}: {_summary(test)}{_doubts(test, now)}"
+    return f"{when}: {_summary(test, processes)}{_doubts(test, now)}"
 
 
 def lines(test: SelfTest) -> Iterator[str]:
@@ -96,7 +100,10 @@ def lines(test: SelfTest) -> Iterator[str]:
         yield f"  slowdown of {100 * share:g} %: found in {_percent(found.found(role))}{asked}"
         yield f"    called slower, which needs an estimate outside the band: {_percent(found.named(role))}"
     changes = ", ".join(f"{_change(change)} with {n}" for n, change in found.smallest_change.items())
-    yield f"  smallest change that processes find here, four times of five: {changes}"
+    yield f"  smallest change that a test of processes finds here, four times of five: {changes}"
+    if found.sd_log:
+        named = ", ".join(f"{_change(smallest_named(found.sd_log, n))} with {n}" for n in found.smallest_change)
+        yield f"    that a verdict names: {named}"
     needed = ", ".join(f"{100 * by:g} % takes {n}" for by, n in found.processes_needed.items())
     yield f"  processes a side that find a slowdown here, nine times of ten: {needed}"
     yield (
@@ -129,15 +136,17 @@ def _of_series(item: Series) -> Iterator[str]:
         yield f"    slowed down by {100 * share:>2g} %        {_interval(item.slower[role])}{wrong}"
 
 
-def _summary(test: SelfTest) -> str:
+def _summary(test: SelfTest, processes: int) -> str:
     found = test.figures
     slow = ", ".join(
-        f"{100 * share:g} % slower found in {_short(found.found(role))}" for role, share in SLOW_DOWNS.items()
+        f"{100 * share:g} % slower called so in {_short(found.named(role))}" for role, share in SLOW_DOWNS.items()
     )
-    return (
-        f"{_short(found.false_positives)} false positives (nominal {100 * NOMINAL:g} %), {slow}; "
-        f"10 processes see {_change(found.smallest_change[10])}"
-    )
+    positives = f"{_short(found.false_positives)} false positives (nominal {100 * NOMINAL:g} %)"
+    blocks = f"with {found.blocks_per_trial} processes {slow}"
+    if processes < 2 or not found.sd_log:
+        return f"{positives}, {blocks}"
+    named = smallest_named(found.sd_log, processes)
+    return f"{positives}, {blocks}; with {processes}, as here, a slowdown of {_change(named)} or more is called so"
 
 
 def _doubts(test: SelfTest, now: datetime.datetime) -> str:

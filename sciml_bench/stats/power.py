@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from statistics import NormalDist
 
 from sciml_bench.stats.centre import exp
 from sciml_bench.stats.student import critical_t
+from sciml_bench.stats.verdict import FEW_PROCESSES, LEAST_RATIO_OF_FEW, Rule
 
 _MOST = 10_000_000
 
@@ -24,6 +26,22 @@ def smallest_change(sd_log: float, n: int, power: float = 0.8, level: float = 0.
     """
     _check(sd_log, level, power)
     return exp(_noncentrality(n - 1, power, level) * sd_log / math.sqrt(n)) - 1 if n > 1 else math.inf
+
+
+def smallest_named(sd_log: float, n: int, power: float = 0.8, level: float = 0.05, band: float = Rule.band) -> float:
+    """The smallest slowdown that a verdict of n block pairs calls slower with ``power``; ∞ for fewer than two.
+
+    The test must find it, and the estimate must leave the band of equal ratios; fewer than 5 pairs name nothing below
+    a factor of 2. Among few cells a verdict asks for more, as neighbouring blocks may be correlated.
+
+    Raises:
+        ValueError: as :func:`smallest_change`.
+    """
+    found = smallest_change(sd_log, n, power, level)
+    if n < FEW_PROCESSES:
+        return max(found, LEAST_RATIO_OF_FEW - 1)
+    outside = math.log1p(band) + NormalDist().inv_cdf(power) * sd_log / math.sqrt(n)
+    return max(found, exp(outside) - 1)
 
 
 def processes_for(change: float, sd_log: float, power: float = 0.8, level: float = 0.05) -> int:

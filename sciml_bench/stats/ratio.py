@@ -162,6 +162,21 @@ def with_fixed(ratio: Ratio, sd: float, df: float) -> Ratio:
     return replace(made, p=max(ratio.p, made.p), serial=ratio.serial, fixed_sd=math.hypot(ratio.fixed_sd, sd))
 
 
+def with_alike(ratio: Ratio, factor: float) -> Ratio:
+    """The ratio where the mean over blocks scatters ``factor`` times as much as for independent ones, since neighbours
+    are correlated (:mod:`sciml_bench.stats.serial`): a wider interval and a larger p.
+
+    An error that is the same in every process has no blocks, and is not widened.
+    """
+    error = ratio.error
+    if factor == 1 or error is None or ratio.df is None or error == 0:
+        return ratio
+    of_blocks = factor * math.sqrt(max(0.0, error**2 - ratio.fixed_sd**2))
+    total, mean = math.hypot(of_blocks, ratio.fixed_sd), math.log(ratio.estimate)
+    half = critical_t(ratio.confidence, ratio.df) * total
+    return replace(ratio, low=exp(mean - half), high=exp(mean + half), p=two_sided_p(mean / total, ratio.df))
+
+
 def _ratio(mean: float, error: float, n: int, sd_log: float, df: float, confidence: float) -> Ratio:
     half = critical_t(confidence, df) * error
     # Without any spread t is 0/0 or infinite; the limits of p are taken.

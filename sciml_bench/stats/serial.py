@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from sciml_bench.stats.centre import mean_and_sd
@@ -25,6 +26,14 @@ MOST = 0.7
 WORST = 0.95
 # A series that is this many standard errors above independence keeps its own coefficient.
 _ODD = 1.64
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The coefficient that earlier series of the same machine show on average, with its standard error."""
+
+    coefficient: float
+    error: float
 
 
 def autocorrelation(values: Sequence[float]) -> float | None:
@@ -52,7 +61,7 @@ def error(n: int) -> float:
     return min(0.3, 0.95 / math.sqrt(n + 2))
 
 
-def allowed(found: Sequence[tuple[float, int]], independent: int) -> list[float]:
+def allowed(found: Sequence[tuple[float, int]], independent: int, earlier: Earlier | None = None) -> list[float]:
     """The coefficient, 0 to 0.95, that is allowed for in each of the series of a family.
 
     ``found`` holds the autocorrelation of each and its number of blocks, ``independent`` the number of mutually
@@ -61,8 +70,22 @@ def allowed(found: Sequence[tuple[float, int]], independent: int) -> list[float]
     """
     if not found:
         return []
-    common = central(found) + margin(found, independent)
-    return [capped(max(common, _own(r, n))) for r, n in found]
+    shared = common(central(found), margin(found, independent), earlier)
+    return [capped(max(shared, _own(r, n))) for r, n in found]
+
+
+def common(own: float, own_margin: float, earlier: Earlier | None) -> float:
+    """The coefficient of a family with its margin, and with what earlier series of the machine add to it.
+
+    Both are weighted by their variances, unless the family lies above the earlier ones beyond chance: then the machine
+    is another now, and the family counts alone.
+    """
+    own_error = own_margin / _MARGIN
+    if earlier is None or own - _ODD * math.hypot(own_error, earlier.error) > earlier.coefficient:
+        return own + own_margin
+    weights = own_error**-2, earlier.error**-2
+    mean = (weights[0] * own + weights[1] * earlier.coefficient) / sum(weights)
+    return mean + _MARGIN / math.sqrt(sum(weights))
 
 
 def central(found: Sequence[tuple[float, int]]) -> float:

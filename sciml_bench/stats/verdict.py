@@ -10,8 +10,8 @@ from statistics import NormalDist
 from typing import TypeVar
 
 from sciml_bench.stats import serial
-from sciml_bench.stats.ratio import Ratio
-from sciml_bench.stats.student import critical_t, two_sided_p
+from sciml_bench.stats.ratio import Ratio, with_alike
+from sciml_bench.stats.student import critical_t
 
 # Many comparisons at once: probabilities adjusted so that a share of the discoveries, not each test, is controlled.
 
@@ -119,6 +119,7 @@ def judge(
     *,
     independent: int | None = None,
     runs_known: bool = True,
+    earlier: serial.Earlier | None = None,
 ) -> dict[Key, Judgement]:
     """Judge all comparisons of one stated family together, in its order.
 
@@ -131,9 +132,10 @@ def judge(
     family. The band is symmetric in logs, so that exchanging the sides exchanges faster and slower and changes nothing
     else.
 
-    Below a factor of 2, t is first divided by the possible effect of the autocorrelation of neighbouring blocks
-    (:mod:`sciml_bench.stats.serial`). That is estimated from all comparisons of the family together; ``independent``
-    of them are mutually independent (by default all): a few blocks alone do not determine it.
+    Intervals, and below a factor of 2 probabilities, allow for the autocorrelation of neighbouring blocks
+    (:mod:`sciml_bench.stats.serial`). That is estimated from all comparisons of the family together and from
+    ``earlier`` series of the machine: a few blocks alone do not determine it. ``independent`` of the comparisons are
+    mutually independent (by default all).
 
     ``more_processes`` is for the plan of a new run. Adding to the same one until something is decided finds more than
     there is: looking a second time after doubling raises 5 % of false positives to 8 % (Armitage, McPherson & Rowe
@@ -144,12 +146,15 @@ def judge(
     """
     rule = Rule(band, level, power, runs_known)
     tested = [key for key, ratio in family.items() if ratio.n > 1]
-    alike = _Alike.of([family[key] for key in tested], independent)
-    guarded = [_guarded_p(family[key], factor) for key, factor in zip(tested, alike.factors, strict=True)]
+    alike = _Alike.of([family[key] for key in tested], independent, earlier)
+    wide = {key: with_alike(family[key], factor) for key, factor in zip(tested, alike.factors, strict=True)}
+    guarded = [ratio.p for ratio in wide.values()]
     plain = adjusted([family[key].p for key in tested])
     found = zip(plain, adjusted(guarded), guarded, alike.series, strict=True)
     proofs = {key: _Proof(*proof) for key, proof in zip(tested, found, strict=True)}
-    return {key: _judged(ratio, proofs.get(key, _NO_PROOF), rule, alike) for key, ratio in family.items()}
+    # A ratio keeps its own p: the judgement has the family's.
+    shown = {key: replace(wide[key], p=ratio.p) if key in wide else ratio for key, ratio in family.items()}
+    return {key: _judged(ratio, proofs.get(key, _NO_PROOF), rule, alike) for key, ratio in shown.items()}
 
 
 def processes_to_tell(ratio: Ratio, gap: float) -> int | None:
@@ -192,22 +197,24 @@ class _Alike:
     independent: int
     factors: tuple[float, ...]
     series: tuple[bool, ...]
+    earlier: serial.Earlier | None
 
     @classmethod
-    def of(cls, ratios: Sequence[Ratio], independent: int | None) -> _Alike:
+    def of(cls, ratios: Sequence[Ratio], independent: int | None, earlier: serial.Earlier | None) -> _Alike:
         known = [None if ratio.serial is None else (ratio.serial, ratio.n) for ratio in ratios]
         found = tuple(item for item in known if item is not None)
         among = len(found) if independent is None else independent
-        coefficients = iter(serial.allowed(found, among))
+        coefficients = iter(serial.allowed(found, among, earlier))
         factors = tuple(1.0 if item is None else serial.widening(next(coefficients)) for item in known)
-        return cls(found, among, factors, tuple(item is not None for item in known))
+        return cls(found, among, factors, tuple(item is not None for item in known), earlier)
 
     def planned(self, n: int) -> float:
         """The factor for ``n`` blocks, if the present coefficient is right."""
         if not self.found:
             return 1.0
         # The next run's estimate will lie above this one with the same probability as below; 1.5 leaves 80 % below.
-        coefficient = max(0.0, serial.central(self.found)) + 1.5 * serial.margin(self.found, self.independent, n)
+        own = max(0.0, serial.central(self.found)), 1.5 * serial.margin(self.found, self.independent, n)
+        coefficient = serial.common(*own, self.earlier)
         return serial.widening(min(coefficient, serial.WORST))
 
 
@@ -223,15 +230,6 @@ class _Proof:
 
 
 _NO_PROOF = _Proof(1.0, 1.0, 1.0, False)
-
-
-def _guarded_p(ratio: Ratio, factor: float) -> float:
-    """p where t is too large by ``factor``; what processes do not lessen has no blocks."""
-    error = ratio.error
-    if factor == 1 or error is None or ratio.df is None or error == 0:
-        return ratio.p
-    of_blocks = factor * math.sqrt(max(0.0, error**2 - ratio.fixed_sd**2))
-    return two_sided_p(math.log(ratio.estimate) / math.hypot(of_blocks, ratio.fixed_sd), ratio.df)
 
 
 def _judged(ratio: Ratio, proof: _Proof, rule: Rule, alike: _Alike) -> Judgement:
@@ -275,10 +273,10 @@ def _more_processes(ratio: Ratio, proof: _Proof, rule: Rule, alike: _Alike) -> i
     level = max(rule.level * proof.guarded / proof.adjusted if proof.adjusted > 0 else rule.level, 1e-12)
     likely = 2 * rule.power - 1
     distance = abs(math.log(ratio.estimate))
+    guarded = alike.planned if proof.series or ratio.n < FEW_PROCESSES else None
     if distance < rule.edge:
-        needed = [ratio.n + 1, _fewest(rule.edge - distance, ratio.sd_log, (ratio.confidence, likely))]
+        needed = [ratio.n + 1, _fewest(rule.edge - distance, ratio.sd_log, (ratio.confidence, likely), guarded)]
     else:
-        guarded = alike.planned if proof.series or ratio.n < FEW_PROCESSES else None
         needed = [
             max(ratio.n + 1, FEW_PROCESSES),
             _fewest(distance, ratio.sd_log, (1 - level, likely), guarded),

@@ -42,10 +42,10 @@ def test_what_the_profiles_see():
     assert math.isinf(found["smoke"].change)
     assert found["quick"].change == 1.0
     assert "no winner below a factor of 2" in found["quick"].note
-    assert 0.02 < found["standard"].change < 0.04
+    assert found["standard"].change == pytest.approx(0.058, abs=0.001), "just beyond the band"
     assert found["rigorous"].change < found["standard"].change
 
 
 def test_more_noise_sees_less():
     little, much = (next(iter(sights(Spread(sd, ""), [profile_named("standard")]))) for sd in (0.01, 0.1))
-    assert much.change > 5 * little.change
+    assert much.change > 0.1 > 0.06 > little.change

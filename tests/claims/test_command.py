@@ -42,7 +42,7 @@ def test_one_claim_fits_one_screen(told: Told, tmp_path: Path):
     whole = told("show", "c05", "--all", "--out", str(tmp_path))[1]
     for words in ("said:", "where:", "of what:", "conditions:"):
         assert words in out
-    for words in ("timed:", "mind:", "in the spirit of it: problem", "when fair: problem"):
+    for words in ("timed:", "mind:", "nearest to the source: problem", "when fair: problem"):
         assert words not in out
         assert words in whole
     out = whole

@@ -307,6 +307,9 @@ def test_a_ruling_from_disturbed_processes_is_marked_wherever_it_is_shown(side: 
     other = "fair" if name == "published" else "published"
     assert (found.findings[name].disturbed, found.findings[name].processes) == (6, 12)
     assert found.findings[other].disturbed == 0
+    assert found.findings[name].ruling is Ruling.UNDECIDED
+    assert "every process of a side was disturbed" in found.findings[name].reason
+    assert found.findings[other].ruling is Ruling.CONFIRMED
     place = 3 if name == "published" else 5
     assert row(found)[place].endswith(" †")
     assert "6 of 12 processes were disturbed" in " ".join(remarks(found))

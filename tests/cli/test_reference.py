@@ -23,7 +23,7 @@ def orbit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_compute_show_check(orbit: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["reference", "compute", str(orbit)]) == exits.OK
-    assert "orbit: certified to" in capsys.readouterr().out
+    assert "orbit: certified (enclosed) to" in capsys.readouterr().out
     assert main(["reference", "show", str(orbit)]) == exits.OK
     shown = capsys.readouterr().out
     assert "Radau IIA, 18 stages" in shown
@@ -36,7 +36,7 @@ def test_compute_show_check(orbit: Path, capsys: pytest.CaptureFixture[str]):
 
 
 def test_only_what_is_stale_is_computed_again(orbit: Path, capsys: pytest.CaptureFixture[str]):
-    for expected in ("certified to", "", "certified to"):
+    for expected in ("certified (enclosed) to", "", "certified (enclosed) to"):
         assert main(["reference", "compute", "--stale", str(orbit)]) == exits.OK
         assert expected in (out := capsys.readouterr().out)
         assert bool(out) == bool(expected)

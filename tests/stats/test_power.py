@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 from stats.noise import process_medians
 
-from sciml_bench.stats.power import processes_for, smallest_change
+from sciml_bench.stats.power import processes_for, smallest_change, smallest_named
 from sciml_bench.stats.ratio import paired_ratio
+from sciml_bench.stats.verdict import Verdict, judge
 
 spreads = st.floats(1e-3, 1.0)
 
@@ -79,3 +80,23 @@ def test_the_ends():
 def test_what_is_no_design(call):
     with pytest.raises(ValueError, match=r"change|spread|power"):
         call()
+
+
+@pytest.mark.parametrize(("sd_log", "n"), [(0.02, 10), (0.1, 10), (0.3, 10), (0.06, 30)])
+def test_the_smallest_named_change_is_named_by_verdicts_as_often_as_promised(sd_log: float, n: int):
+    """Among many cells, whose blocks are known to be independent, four verdicts of five call it slower."""
+    random = np.random.default_rng(1)
+    slow = math.log1p(smallest_named(sd_log, n))
+    named, trials = 0, 200
+    for _ in range(trials):
+        family = {"slow": paired_ratio([1.0] * n, np.exp(random.normal(slow, sd_log, n)).tolist())}
+        others = {i: paired_ratio([1.0] * n, np.exp(random.normal(3.0, sd_log, n)).tolist()) for i in range(60)}
+        named += judge({**family, **others})["slow"].verdict is Verdict.SLOWER
+    assert 0.55 < named / trials < 0.92
+
+
+def test_few_processes_name_a_factor_of_two_at_least():
+    assert smallest_named(0.02, 1) == math.inf
+    assert smallest_named(0.02, 4) == 1.0
+    assert smallest_named(2.0, 4) > 1.0
+    assert smallest_named(1e-6, 10) == pytest.approx(0.05, abs=1e-5), "the edge of the band"

@@ -121,3 +121,63 @@ def test_what_is_no_fixed_error(sd, df):
 def test_one_process_stays_unknown_with_a_fixed_error():
     ratio = paired_ratio([1.0], [2.0])
     assert with_fixed(ratio, 0.1, 5) == ratio
+
+
+def test_intervals_of_judgements_allow_for_what_blocks_have_in_common():
+    """A true ratio at the edge of the band is not called the same more often than the level says, whatever drifts."""
+    for coefficient in (0.0, 0.5, 0.9):
+        random = np.random.default_rng([7, int(10 * coefficient)])
+        said = 0
+        for _ in range(60):
+            logs = math.log(1.055) + 0.02 * series(random, coefficient, (12, 10))
+            family = {i: paired_ratio([1.0] * 10, np.exp(each).tolist()) for i, each in enumerate(logs)}
+            said += sum(judged.verdict is Verdict.SAME for judged in judge(family).values())
+        assert said / (60 * 12) <= 0.05, coefficient
+
+
+def test_a_judgement_keeps_the_p_of_its_ratio():
+    random = np.random.default_rng(8)
+    ratio = paired_ratio([1.0] * 5, np.exp(random.normal(0.4, 0.05, 5)).tolist())
+    found = judge({0: ratio})[0].ratio
+    assert found.p == ratio.p
+    assert found.low < ratio.low < ratio.high < found.high
+
+
+EARLIER = serial.Earlier(0.05, 0.1)
+
+
+def test_two_cells_with_five_processes_are_told_apart_once_the_machine_is_known():
+    """Where the processes of two cells spread by 6 %, a factor of 1.5 is seen, and no winner where there is none."""
+    random = np.random.default_rng(9)
+    told = {True: 0, False: 0}
+    for there in (True, False):
+        for _ in range(400):
+            logs = math.log(1.5) * there + 0.06 * series(random, 0.05, (1, 5))
+            found = judge({0: paired_ratio([1.0] * 5, np.exp(logs[0]).tolist())}, independent=1, earlier=EARLIER)
+            told[there] += found[0].verdict in (Verdict.FASTER, Verdict.SLOWER)
+    assert told[True] >= 0.95 * 400
+    assert told[False] <= 0.05 * 400
+
+
+@pytest.mark.parametrize("coefficient", [0.5, 0.9])
+def test_a_machine_that_drifts_more_than_before_names_no_winners(coefficient: float):
+    random = np.random.default_rng([10, int(10 * coefficient)])
+    named = 0
+    for _ in range(100):
+        family = {
+            i: paired_ratio([1.0] * 10, np.exp(0.06 * each).tolist())
+            for i, each in enumerate(series(random, coefficient, (8, 10)))
+        }
+        named += any(
+            item.verdict in (Verdict.FASTER, Verdict.SLOWER) for item in judge(family, earlier=EARLIER).values()
+        )
+    assert named <= 0.1 * 100
+
+
+def test_earlier_series_weigh_by_their_error():
+    own = 0.3, 0.33
+    assert serial.common(*own, None) == pytest.approx(0.63)
+    assert serial.common(*own, serial.Earlier(0.05, 1e-6)) == pytest.approx(0.05, abs=1e-4)
+    assert serial.common(*own, serial.Earlier(0.05, 1e6)) == pytest.approx(0.63, abs=1e-3)
+    far = serial.common(0.9, 0.11, serial.Earlier(0.05, 0.01))
+    assert far == pytest.approx(1.01), "the machine is another now"

@@ -25,6 +25,7 @@ from sciml_bench.render.claims import (
     quantity_text,
     range_text,
     ruling_text,
+    setting_text,
     source,
 )
 from sciml_bench.render.html.table import Entry, Places, Table
@@ -183,7 +184,7 @@ def _row(found: Judged, link: str) -> tuple[Entry, ...]:
         Entry(quantity_text(told)),
         Entry(claimed_words(told.figure), "derived by us" if told.figure.derived else "", told.figure.ratio),
         *settings,
-        Entry(distance_text(told)),
+        Entry(distance_text(found)),
     )
 
 
@@ -220,7 +221,7 @@ def claim_table(found: Judged, id_: str, records: Mapping[str, Entry] | None = N
     for name in SETTINGS:
         finding = found.findings[name]
         reason = Entry(f"{finding.reason}{disturbance(finding)}")
-        heading = claim.conditions.setting if name == "published" else _FAIR
+        heading = setting_text(found) if name == "published" else _FAIR
         rows.append((Entry(heading), *_found(found, name), reason, (records or {}).get(name, Entry(""))))
     rows += [(Entry(c.title), Entry(""), Entry(c.standing), Entry(c.words), Entry("")) for c in claim.conditions.each]
     return Table(

@@ -115,7 +115,9 @@ def selftest(loaded: LoadedRun, now: datetime.datetime) -> str:
     from sciml_bench.analysis.selftest_store import newest
     from sciml_bench.render.selftest import head
 
-    return head(newest(Path(loaded.folder).parent), loaded.environment, now).removeprefix("self-test: ")
+    processes = loaded.plan["profile"]["processes"]
+    line = head(newest(Path(loaded.folder).parent), loaded.environment, now, processes)
+    return line.removeprefix("self-test: ")
 
 
 def unmeasured(loaded: LoadedRun) -> Iterator[str]:

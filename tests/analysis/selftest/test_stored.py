@@ -26,8 +26,8 @@ def made(results: Path, now=NOW, interrupted=False, **options):
     return writer.finish(figures({"scipy, solve": drawn(**options)}), processes=240, noisy=3, interrupted=interrupted)
 
 
-def told(test, environment=MACHINE, days=1.0):
-    return head(test, environment, NOW.astimezone() + datetime.timedelta(days=days))
+def told(test, environment=MACHINE, days=1.0, processes=10):
+    return head(test, environment, NOW.astimezone() + datetime.timedelta(days=days), processes)
 
 
 def test_what_is_written_is_read(tmp_path):
@@ -58,8 +58,12 @@ def test_there_is_none(tmp_path):
 def test_the_heading_has_the_figures(tmp_path):
     line = told(made(tmp_path))
     assert line.startswith("self-test of 2026-03-01: ")
-    assert "% false positives (nominal 5 %), 3 % slower found in " in line
-    assert "10 % slower found in 100 %; 10 processes see " in line
+    assert "% false positives (nominal 5 %), with 10 processes 3 % slower called so in " in line
+    assert "10 % slower called so in 100 %" in line
+    assert "; with 10, as here, a slowdown of 5." in line
+    test = stored.newest(tmp_path)
+    assert "; with 3, as here, a slowdown of factor 2 or more is called so" in told(test, processes=3)
+    assert "as here" not in told(test, processes=1)
     assert "repeat it" not in line
 
 
@@ -94,7 +98,8 @@ def test_the_whole_text(tmp_path):
         "same cell on both sides: ",
         "slowdown of 10 %: found in 100 % of 500 trials",
         "slowdown of 3 %: found in ",
-        "smallest change that processes find here, four times of five: ",
+        "smallest change that a test of processes finds here, four times of five: ",
+        "that a verdict names: ",
         "processes a side that find a slowdown here, nine times of ten: 3 % takes ",
         "drawn from 240 measured processes, 3 of them disturbed",
         "scipy, solve: 60 blocks, spread ",
