@@ -15,6 +15,7 @@ from sciml_bench.reference.certificate import ENCLOSED, Certified, certify
 from sciml_bench.reference.dynamics import FloatArray
 from sciml_bench.reference.numbers import precision
 from sciml_bench.reference.proof import MOST_S
+from sciml_bench.reference.radau import BLOWS_UP
 from sciml_bench.reference.store import StoredReference, stored_reference
 from sciml_bench.reference.watch import LimitReached, ReferenceFailure, Say
 
@@ -40,6 +41,25 @@ def certified(
     Raises:
         ReferenceFailure: a trajectory cannot be certified.
     """
+    try:
+        return _certified(problem, say, limit_s, gradients, proof_s)
+    except ReferenceFailure as failure:
+        raise _explained(problem, failure) from None
+
+
+def _explained(problem: Problem, failure: ReferenceFailure) -> ReferenceFailure:
+    """A failure of a solution to get past a time, with the conditions of the file that may be the reason."""
+    moving = "; ".join(map(str, problem.switching.unsettled))
+    if failure.t is None or not moving or str(failure).endswith(BLOWS_UP):
+        return failure
+    return ReferenceFailure(
+        f"{failure} A kink may be the reason: {moving}. A reference follows a kink only if its time is known from the"
+        " file: make that a constant, or declare it.",
+        failure.t,
+    )
+
+
+def _certified(problem: Problem, say: Say, limit_s: float, gradients: bool, proof_s: float) -> Certified:
     if problem.batch.size == 1:
         return certify(Case(problem), say, limit_s, gradients, proof_s=proof_s)
     parts: list[Certified] = []

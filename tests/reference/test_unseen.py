@@ -13,6 +13,7 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.problem.model import to_double
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify
+from sciml_bench.reference.making import make
 from sciml_bench.reference.watch import ReferenceFailure
 
 HEAD = """
@@ -170,3 +171,29 @@ def test_numbers_beyond_doubles_are_refused_with_their_line(load: Load, old: str
 def test_a_product_of_constants_beyond_doubles_is_an_error_with_a_cure():
     with pytest.raises(ProblemError, match="take other units"):
         to_double(sympy.Integer(10) ** 400)
+
+
+RAMP = (
+    HEAD
+    + """
+[time]
+t1 = 10
+save = { times = [2, 10] }
+[parameters]
+tau = 5
+[states]
+y = 1
+[equations]
+y = "-y + max(t - tau, 0)"
+"""
+)
+
+
+def test_a_kink_that_a_parameter_moves_is_named_with_its_line(load: Load):
+    problem = load(RAMP)
+    with pytest.raises(ReferenceFailure) as caught:
+        make(problem, limit_s=60.0)
+    said = str(caught.value)
+    line = RAMP.splitlines().index('y = "-y + max(t - tau, 0)"') + 1
+    assert f":{line}: the condition in '-y + max(t - tau, 0)' depends on tau" in said
+    assert "make that a constant" in said
