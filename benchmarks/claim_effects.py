@@ -1,4 +1,4 @@
-"""Measure by how much a difference from a source's conditions changes one side of a claim: the `by` in claims/*.toml.
+"""Measure by which factor a difference from a source's conditions changes one side of a claim: `larger`, `smaller`.
 
     python benchmarks/claim_effects.py [--calls 20] [CLAIM]...
 
@@ -61,7 +61,8 @@ FAST_LORENZ, FAST_ROBERTSON, FAST_JACOBIAN = njit(lorenz), njit(robertson), njit
 TIGHT = {"rtol": 1e-8, "atol": 1e-8}
 LOOSE = {"rtol": 1e-3, "atol": 1e-6}
 START = np.array([1.0, 0.0, 0.0])
-DECADES = np.array([0.0, *np.logspace(-7, 5, 13)])
+DECADES = np.array([1e-2, 0.1, 0.4, 1, 4, 10, 40, 100, 400, 1e3, 4e3, 1e4, 4e4, 1e5])
+"""The saved times of the catalog's Robertson problem."""
 
 
 def of_torchdiffeq() -> Iterator[Effect]:
@@ -119,10 +120,10 @@ def of_robertson() -> Iterator[Effect]:
         return lambda: odeint(field, START, np.array([0.0, 1e5]), Dfun=jacobian, tfirst=True, mxstep=10**6, **LOOSE)
 
     even = np.linspace(0.0, 1e5, 100)
-    for claim, method in (("C06-robertson-julia", "BDF"), ("C06-robertson", "LSODA")):
-        ours = ivp(method, DECADES, FAST_JACOBIAN)
-        yield Effect(claim, "saved", "slow", ivp(method, even, FAST_JACOBIAN), ours)
-        yield Effect(claim, "method", "slow", ivp(method, DECADES, None), ours)
+    ours = ivp("BDF", DECADES, FAST_JACOBIAN)
+    yield Effect("C06-robertson-julia", "saved", "slow", ivp("BDF", even, FAST_JACOBIAN), ours)
+    yield Effect("C06-robertson-julia", "method", "slow", ivp("BDF", DECADES, None), ours)
+    yield Effect("C06-robertson", "method", "slow", ivp("LSODA", even, None), ivp("LSODA", even, FAST_JACOBIAN))
     yield Effect("C05", "method", "slow", fortran(robertson, None), fortran(robertson, robertson_jacobian))
     yield Effect("C05-numba", "method", "slow", fortran(FAST_ROBERTSON, None), fortran(FAST_ROBERTSON, FAST_JACOBIAN))
 

@@ -27,6 +27,9 @@ FIGURES = "figures.json"
 RECORDS = "records.jsonl"
 ENVIRONMENT = "environment.json"
 
+OTHER_TIMES = 0.3
+"""The standard error of a self-test's correlation as one of a run's: at other times a machine drifts otherwise."""
+
 # A machine changes within this time: updates, dust, neighbours.
 STALE_DAYS = 30
 
@@ -112,19 +115,25 @@ def document(test: SelfTest) -> dict[str, Any]:
 
 def earlier(run: Run) -> Earlier | None:
     """The correlation of neighbouring blocks in the newest self-test of a run's machine, next to the run or to its
-    folder; ``None`` without one, or if the run does not say what its machine was.
+    folder; ``None`` without one, or if the machine of the run is not known.
     """
     found = next((test for place in run.folder.parents[:2] if (test := newest(place)) is not None), None)
+    if found is None or found.interrupted or not found.figures.passed:
+        return None
     try:
-        same = found is not None and found.machine == machine_hash(run.environment)
-    except StoreError:
-        same = False
-    if found is None or not same:
+        if found.machine != machine_hash(run.environment) or abs(found.age_days(_made_at(run))) > STALE_DAYS:
+            return None
+    except (StoreError, ValueError):
         return None
     series = [item.bias.serial for item in found.figures.series]
     errors = [error for _, error in series]
-    # Quantities of one self-test share its blocks: they are not independent of each other.
-    return Earlier(max(0.0, fmean(rho for rho, _ in series)), max(errors)) if errors else None
+    # Quantities of one self-test share its blocks, and are not independent of each other.
+    return Earlier(max(0.0, fmean(rho for rho, _ in series)), max(OTHER_TIMES, *errors)) if errors else None
+
+
+def _made_at(run: Run) -> datetime.datetime:
+    """The time in the name of a run's folder; ``ValueError`` if it has another name."""
+    return datetime.datetime.strptime(run.folder.name[:19], "%Y-%m-%dT%H-%M-%S").astimezone()
 
 
 def newest(results: Path) -> SelfTest | None:

@@ -111,8 +111,7 @@ def of_run(folder: Path, plan: Mapping[str, Any]) -> tuple[Tested, ...]:
             continue
         if name in claims():
             claim = claims()[name]
-            lacking = frozenset() if by_recipes(plan, name) else _without_recipes(claim, folder, plan)
-            found.append(Tested(claim, changed(claim, path) | lacking))
+            found.append(Tested(claim, changed(claim, path) | _without_recipes(claim, folder, plan)))
         else:
             found.append(Tested(load_claim(path, measured=True)))
     return tuple(found)
@@ -134,20 +133,21 @@ def _given(now: Any, then: Any) -> Any:
     """The parts of an earlier setting that decide on the measurement, without the parts left to recipes now."""
     if not isinstance(then, dict):
         return then
+    left = {key: {*_LEFT} - {*now[key]} for key in _SIDES if key in then and key in now}
     sides = {
-        key: {part: value for part, value in side.items() if part not in _LEFT or part in now[key]}
-        for key, side in then.items()
-        if key in _SIDES and key in now
+        # A recipe also decides whether steps land on saved times.
+        key: {part: value for part, value in then[key].items() if part not in parts | ({"saving"} if parts else set())}
+        for key, parts in left.items()
     }
     return _measured({**then, **sides})
 
 
-_LEFT = ("method", "sensitivity", "mode", "saving")
+_LEFT = ("method", "sensitivity", "mode")
 _SIDES = (*SIDES, *ONE_SIDE)
 
 
 def _without_recipes(claim: Claim, folder: Path, plan: Mapping[str, Any]) -> frozenset[str]:
-    """The settings whose sides are left to recipes that a run of an earlier version did not measure."""
+    """The settings whose sides are left to recipes that a run did not ask for, and did not measure all the same."""
     measured = {cell["label"] for cell in plan["cells"]}
     names = claimed_sides(plan)[claim.id]
     lacking: set[str] = set()
@@ -156,7 +156,7 @@ def _without_recipes(claim: Claim, folder: Path, plan: Mapping[str, Any]) -> fro
         for name, side in sides.items():
             label = next(iter(names.get(f"{setting}.{name}", ())), "")
             path = folder / PROBLEMS / f"{label.partition('/')[0]}.toml"
-            if side.recommended and label:
+            if side.recommended and label and not by_recipes(plan, claim.id, f"{setting}.{name}"):
                 wanted = recommended_cells(path, side, claim.figure.calls) if path.is_file() else ()
                 if not wanted or any(cell.label not in measured for cell in wanted):
                     lacking.add(setting)
@@ -180,6 +180,11 @@ def keep(claims: Iterable[Claim], folder: Path) -> None:
         (folder / FOLDER / f"{claim.id}.toml").write_bytes(claim.path.read_bytes())
 
 
+def _settings_of(path: Path) -> Any:
+    data = Document.read(path).data
+    return {name: _measured(data.get(name)) for name in SETTINGS}
+
+
 def find(name: str) -> Claim:
     """A claim by its id or by the path of its file.
 
@@ -189,7 +194,7 @@ def find(name: str) -> Claim:
     """
     if name.endswith(".toml") or Path(name).is_file():
         claim = load_claim(Path(name))
-        if claim.id in claims() and changed(claims()[claim.id], claim.path):
+        if claim.id in claims() and _settings_of(claims()[claim.id].path) != _settings_of(claim.path):
             raise UsageError(
                 f"{name} has the id of the suite's claim {claim.id} and other settings; give it another id"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -21,8 +21,11 @@ CONDITIONS = (
 )  # fmt: skip
 """The conditions that every claim must state and mark."""
 
-UNMENDED = ("problem", "sizes", MACHINE)
-"""The conditions that no fair comparison mends: it has the methods and the accuracy of our choice, but not these."""
+_MENDED = ("precision", "tolerances", "version")
+_CHOSEN = ("method", "sensitivity")
+"""A fair comparison is at equal accuracy whatever the source's tolerances are, and its methods are the libraries' own,
+unless it gives them; all other conditions are as far from the source's as in the other setting.
+"""
 
 CONDITION_KEYS = ("mark", "source", "ours", "effect", "ratio", "larger", "smaller")
 
@@ -116,10 +119,10 @@ class Conditions:
         """The conditions that differ and may change the ratio."""
         return tuple(condition for condition in self.each if condition.touches)
 
-    @property
-    def unmended(self) -> Conditions:
-        """The conditions that a fair comparison keeps."""
-        return Conditions(tuple(condition for condition in self.each if condition.name in UNMENDED))
+    def kept(self, given: Collection[str]) -> Conditions:
+        """Return the conditions that a fair comparison keeps, if its sides give these keys."""
+        mended = {*_MENDED, *(name for name in _CHOSEN if name not in given)}
+        return Conditions(tuple(condition for condition in self.each if condition.name not in mended))
 
     @property
     def larger(self) -> float:

@@ -53,6 +53,11 @@ class Measured:
         return 0 < self.disturbed[1] == self.disturbed[0]
 
     @property
+    def incomplete(self) -> bool:
+        """True if a block has no number."""
+        return not self.blocks or None in self.blocks.values()
+
+    @property
     def typical(self) -> float:
         """The median over the blocks; ∞ without a number."""
         known = [number for number in self.blocks.values() if number is not None]
@@ -145,12 +150,17 @@ class _Side:
         return _Side(labels, found or (_UNMEASURED,), value, _work(quantity, value), later)
 
     def best(self, read: Callable[[CellSummary], Measured]) -> Measured:
-        """The fastest of the cells, each with a number read of it."""
-        return min((read(cell) for cell in self.cells), key=lambda measured: measured.typical)
+        """The fastest of the cells, each with a number read of it; one that failed in no block goes first."""
+        return min((read(cell) for cell in self.cells), key=lambda measured: (measured.incomplete, measured.typical))
 
-    def reads(self, cell: CellSummary, digits: float) -> bool:
-        """Return whether every process of a cell with a work-precision front can be read at these digits."""
-        return any(low <= digits <= high for low, high in self.ranges((cell,)))
+    def reaches(self, cell: CellSummary, digits: float) -> bool:
+        """Return whether every process of a cell is this accurate, if not already at its loosest tolerance."""
+        return any(digits <= high for _, high in self.ranges((cell,)))
+
+    @property
+    def first(self) -> CellSummary:
+        """The first cell with a known error, or the first one."""
+        return next((cell for cell in self.cells if work_points(cell.processes, self.work)), self.cells[0])
 
     def ranges(self, cells: Sequence[CellSummary]) -> list[tuple[float, float]]:
         """The digits over which every process of a cell can be read."""
@@ -163,8 +173,8 @@ class _Side:
         return found
 
     def at(self, target: Target) -> Measured:
-        """The side at equal accuracy, or at a size: the fastest cell that can be read there in every process."""
-        able = [cell for cell in self.cells if target.digits is not None and self.reads(cell, target.digits)]
+        """The side at equal accuracy, or at a size: the fastest cell that is as accurate in every process."""
+        able = [cell for cell in self.cells if target.digits is not None and self.reaches(cell, target.digits)]
         kept = dataclasses.replace(self, cells=tuple(able) or self.cells)
         return kept.best(lambda cell: _at(cell, target, _no_work if target.batch else self.work, self.value))
 
@@ -220,12 +230,32 @@ def _measured(claim: Claim, setting: str, sides: Mapping[str, _Side], summary: R
         beyond = Measured(why=f"cannot be read at {claim.figure.digits:g} digits, as in the source, in every process")
         return (Evidence(beyond, beyond),)
     if not chosen:
-        digits = common_target(work_points(side.cells[0].processes, side.work) for side in (fast, slow))
+        digits = common_target(work_points(side.first.processes, side.work) for side in (fast, slow))
         if digits is None:
-            return (Evidence(_unscored(fast.cells[0], fast.value), _unscored(slow.cells[0], slow.value)),)
+            return (Evidence(_unscored(fast.first, fast.value), _unscored(slow.first, slow.value)),)
         chosen = [digits]
-    targets = [Target(digits, None) for digits in chosen]
-    return tuple(Evidence(fast.at(target), slow.at(target), target.digits) for target in targets)
+    return _over_digits(fast, slow, chosen)
+
+
+def _over_digits(fast: _Side, slow: _Side, chosen: Sequence[float]) -> tuple[Evidence, ...]:
+    """The evidence at these digits, loosest first, until the fastest recipe of a side was not measured as accurately:
+    slower ones say nothing of the library there.
+
+    Where only a bound of a side is known, it is left out if there are other digits.
+    """
+    found: list[Evidence] = []
+    for digits in chosen:
+        if found and not all(
+            side.reaches(cell, digits)
+            for side, last in ((fast, found[-1].fast), (slow, found[-1].slow))
+            for cell in side.cells
+            if cell.cell == last.cell
+        ):
+            break
+        target = Target(digits, None)
+        found.append(Evidence(fast.at(target), slow.at(target), digits))
+    known = [read for read in found if not (read.fast.at_most or read.slow.at_most)]
+    return tuple(known or found)
 
 
 def _digits(claim: Claim, fast: _Side, slow: _Side) -> list[float]:

@@ -76,7 +76,14 @@ def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
     known = [place for place in places if place is not None]
     # Runs of several machines have no neighbours in common.
     shared = known[0] if known and len(known) == len(places) and len(set(known)) == 1 else None
-    judgements = judge(family, earlier=shared)
+    # Readings of two cells at several digits, or for several claims, are one series of blocks.
+    pairs = {
+        (measurements[place].folder, *(side.cell and side.cell.label for side in (read.fast, read.slow)))
+        for place, settings in enumerate(found)
+        for readings in settings.values()
+        for read in readings
+    }
+    judgements = judge(family, independent=len(pairs), earlier=shared)
     result: list[Judged] = []
     for place, (item, settings) in enumerate(zip(measurements, found, strict=True)):
         findings: dict[str, Finding] = {}
@@ -157,7 +164,10 @@ def _finding(claim: Claim, name: str, read: Evidence, judgement: Judgement | Non
     if not claim.figure.is_count and any(side.all_disturbed for side in (read.fast, read.slow)):
         told = f"{measured_words(words, judgement.ratio)}; {Held.DISTURBED}"
         return Finding(Ruling.UNDECIDED, told, judgement.ratio)
-    conditions = claim.conditions if name == "published" else claim.conditions.unmended
+    conditions = claim.conditions
+    if name == "fair":
+        sides = getattr(claim, name).sides.values()
+        conditions = conditions.kept({key for side in sides for key in ("method", "sensitivity") if getattr(side, key)})
     return unless_conditions(ruled(judgement), conditions, judgement, ruled)
 
 

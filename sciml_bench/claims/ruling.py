@@ -109,13 +109,15 @@ def unless_conditions(finding: Finding, conditions: Conditions, judgement: Judge
         return finding
     wider = {"larger": (conditions.larger, 1.0), "smaller": (1.0, conditions.smaller)}
     if finding.ruling is Ruling.SMALLER:
-        # A ratio that is smaller still, or the other way round, is as far from the claim.
+        # A ratio that is smaller still, or the other way round, is as far from the claim; and of a larger one its size
+        # decides, whoever wins by how little.
         del wider["larger"]
+        judgement = replace(judgement, verdict=Verdict.SLOWER)
     causes = [
         word
         for word, factors in wider.items()
-        if again(_without(judgement, *factors)).ruling is not finding.ruling
-    ]  # fmt: skip
+        if max(factors) > 1 and again(_without(judgement, finding, *factors)).ruling is not finding.ruling
+    ]
     if not causes:
         return finding
     names = [item.title for item in conditions.each if any(getattr(item, word) > 1 for word in causes)]
@@ -123,12 +125,12 @@ def unless_conditions(finding: Finding, conditions: Conditions, judgement: Judge
     return dataclasses.replace(finding, ruling=Ruling.UNDECIDED, reason=told, more_processes=None)
 
 
-def _without(judgement: Judgement, larger: float, smaller: float) -> Judgement:
+def _without(judgement: Judgement, finding: Finding, larger: float, smaller: float) -> Judgement:
     """The judgement over all ratios that the source may have if conditions made ours larger or smaller."""
     wide = replace(judgement.ratio, low=judgement.ratio.low / larger, high=judgement.ratio.high * smaller)
     edge = 1 + Rule.band
     kept = {
-        Verdict.SLOWER: wide.low > 1,
+        Verdict.SLOWER: wide.low > 1 or finding.ruling is Ruling.SMALLER,
         Verdict.FASTER: wide.high < 1,
         Verdict.SAME: 1 / edge < wide.low and wide.high < edge,
     }.get(judgement.verdict, False)

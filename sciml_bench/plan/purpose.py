@@ -56,7 +56,10 @@ class Claimed:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, as kept in the plan."""
         points = {label: [[point.rtol, point.atol] for point in points] for label, points in self.points.items()}
-        sides = {claim: {name: list(cells) for name, cells in of.items()} for claim, of in self.sides.items()}
+        sides = {
+            claim: {name: cells[0] if len(cells) == 1 else list(cells) for name, cells in of.items()}
+            for claim, of in self.sides.items()
+        }
         return {"claims": sides, "points": points}
 
 
@@ -103,9 +106,9 @@ def claimed_sides(plan: Mapping[str, Any]) -> dict[str, Mapping[str, tuple[str, 
     }
 
 
-def by_recipes(plan: Mapping[str, Any], claim: str) -> bool:
-    """Return whether a written plan asked the recipes for the sides of a claim that leave something to them."""
-    return any(not isinstance(cells, str) for cells in plan["claimed"].get("claims", {}).get(claim, {}).values())
+def by_recipes(plan: Mapping[str, Any], claim: str, side: str) -> bool:
+    """Return whether a written plan asked the recipes for several cells of a side of a claim."""
+    return isinstance(plan["claimed"].get("claims", {}).get(claim, {}).get(side), list)
 
 
 FOLDER = "claims"

@@ -32,8 +32,8 @@ class Ratio:
     the interval is (0, ∞), p is 1, ``sd_log`` and ``df`` are ``None``.
 
     ``serial`` is the autocorrelation of neighbouring blocks' log differences, ``None`` where it cannot be told.
-    ``fixed_sd`` is the part of the standard error of log(estimate) that more processes do not lessen, see
-    :func:`with_fixed`; it is in the interval and in p.
+    ``fixed_sd`` is the part of the standard error of log(estimate) that more processes do not lessen, known with
+    ``fixed_df`` degrees of freedom, see :func:`with_fixed`; it is in the interval and in p.
     """
 
     estimate: float
@@ -46,6 +46,7 @@ class Ratio:
     confidence: float = 0.95
     serial: float | None = None
     fixed_sd: float = 0.0
+    fixed_df: float = math.inf
 
     @property
     def error(self) -> float | None:
@@ -159,7 +160,10 @@ def with_fixed(ratio: Ratio, sd: float, df: float) -> Ratio:
     made = _ratio(mean, math.sqrt(squared), ratio.n, ratio.sd_log or 0.0, freedom, ratio.confidence)
     if made.low > ratio.low:
         made = replace(made, low=ratio.low, high=ratio.high, df=ratio.df)
-    return replace(made, p=max(ratio.p, made.p), serial=ratio.serial, fixed_sd=math.hypot(ratio.fixed_sd, sd))
+    return replace(
+        made, p=max(ratio.p, made.p), serial=ratio.serial, fixed_sd=math.hypot(ratio.fixed_sd, sd),
+        fixed_df=min(ratio.fixed_df, df),
+    )  # fmt: skip
 
 
 def with_alike(ratio: Ratio, factor: float) -> Ratio:
@@ -168,13 +172,11 @@ def with_alike(ratio: Ratio, factor: float) -> Ratio:
 
     An error that is the same in every process has no blocks, and is not widened.
     """
-    error = ratio.error
-    if factor == 1 or error is None or ratio.df is None or error == 0:
+    if factor == 1 or not ratio.sd_log or ratio.n < 2:
         return ratio
-    of_blocks = factor * math.sqrt(max(0.0, error**2 - ratio.fixed_sd**2))
-    total, mean = math.hypot(of_blocks, ratio.fixed_sd), math.log(ratio.estimate)
-    half = critical_t(ratio.confidence, ratio.df) * total
-    return replace(ratio, low=exp(mean - half), high=exp(mean + half), p=two_sided_p(mean / total, ratio.df))
+    of_blocks = factor * ratio.sd_log / math.sqrt(ratio.n)
+    wide = _ratio(math.log(ratio.estimate), of_blocks, ratio.n, ratio.sd_log, ratio.n - 1, ratio.confidence)
+    return replace(with_fixed(wide, ratio.fixed_sd, ratio.fixed_df), serial=ratio.serial)
 
 
 def _ratio(mean: float, error: float, n: int, sd_log: float, df: float, confidence: float) -> Ratio:

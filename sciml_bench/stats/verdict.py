@@ -152,8 +152,7 @@ def judge(
     plain = adjusted([family[key].p for key in tested])
     found = zip(plain, adjusted(guarded), guarded, alike.series, strict=True)
     proofs = {key: _Proof(*proof) for key, proof in zip(tested, found, strict=True)}
-    # A ratio keeps its own p: the judgement has the family's.
-    shown = {key: replace(wide[key], p=ratio.p) if key in wide else ratio for key, ratio in family.items()}
+    shown = {key: _shown(ratio, wide[key], rule) if key in wide else ratio for key, ratio in family.items()}
     return {key: _judged(ratio, proofs.get(key, _NO_PROOF), rule, alike) for key, ratio in shown.items()}
 
 
@@ -230,6 +229,17 @@ class _Proof:
 
 
 _NO_PROOF = _Proof(1.0, 1.0, 1.0, False)
+
+
+def _shown(ratio: Ratio, wide: Ratio, rule: Rule) -> Ratio:
+    """The wider interval of a ratio with its own p, as the judgement has the family's. Where p alone names a winner,
+    no drift makes the two sides the same: the interval is not widened beyond the band.
+    """
+    low, high, edge = wide.low, wide.high, 1 + rule.band
+    if _needs_p_alone(ratio):
+        low = max(low, min(ratio.low, edge)) if ratio.low > 1 else low
+        high = min(high, max(ratio.high, 1 / edge)) if ratio.high < 1 else high
+    return replace(wide, low=low, high=high, p=ratio.p)
 
 
 def _judged(ratio: Ratio, proof: _Proof, rule: Rule, alike: _Alike) -> Judgement:

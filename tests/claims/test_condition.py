@@ -205,3 +205,9 @@ def test_the_schema_refuses_what_the_loader_does():
         'span = { mark = "same", source = "1", larger = 2 }',
     ):
         assert list(validator.iter_errors(tomllib.loads(text.replace(SPAN, new)))) != [], new
+
+
+def test_a_fair_comparison_keeps_the_conditions_that_it_does_not_mend():
+    names = {item.name for item in load_claim(GOOD).conditions.kept(()).each}
+    assert {"problem", "span", "saved", "sizes", "batch", "timing", "call_path", "machine"} == names
+    assert "method" in {item.name for item in load_claim(GOOD).conditions.kept({"method"}).each}

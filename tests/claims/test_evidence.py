@@ -14,6 +14,7 @@ from sciml_bench.claims.claim import Claim
 from sciml_bench.claims.collection import find, folder
 from sciml_bench.claims.conditions import CALL_PATH, Conditions
 from sciml_bench.claims.evidence import evidence
+from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.run.claims import claims_of, newest_of_each
 
@@ -105,6 +106,70 @@ def test_a_side_left_to_its_library_counts_as_its_fastest_recipe_at_every_digit(
     ratio = found[4.0].ratio
     assert ratio is not None
     assert ratio.estimate == pytest.approx(10.0)
+
+
+def test_a_recipe_that_is_faster_and_more_accurate_counts():
+    """Compiled is never as inaccurate as 4 digits, and takes less than eager at any."""
+    claim = find("C01")
+    fast = cell("tsit5", "julia", "p-fair")
+    eager, compiled = (replace(cell("dopri5", "torchdiffeq", "p-fair"), mode=mode) for mode in ("eager", "compiled"))
+    told = plan([fast, eager, compiled])
+    sides = {"fair.fast": fast.label, "fair.slow": [eager.label, compiled.label]}
+    told |= {"claimed": {"claims": {claim.id: sides}, "points": {}}}
+
+    def ladder(*points_ms: tuple[float, float]) -> list[PointResult]:
+        return [point(10.0**-digits, solve_ms=ms, mescd=digits) for digits, ms in points_ms]
+
+    records = [
+        record(fast, ladder((4.0, 1.0), (8.0, 2.0))),
+        record(eager, ladder((4.0, 300.0), (8.0, 900.0))),
+        record(compiled, ladder((6.0, 5.0), (8.0, 6.0))),
+    ]
+    found = evidence(claim, "fair", summarise(told, records))
+    assert [read.digits for read in found] == [6.0, 7.0, 8.0], "below that compiled is known from above only"
+    assert all(read.slow.cell == compiled and read.slow.typical <= 6e-3 for read in found)
+    loose = [record(fast, ladder((4.0, 1.0), (5.0, 2.0))), *records[1:]]
+    for read in evidence(claim, "fair", summarise(told, loose)):
+        assert read.slow.cell == compiled
+        assert read.slow.at_most
+
+
+def test_where_the_fastest_recipe_was_not_measured_others_say_nothing():
+    claim = find("C01")
+    fast = cell("tsit5", "julia", "p-fair")
+    eager, compiled = (replace(cell("dopri5", "torchdiffeq", "p-fair"), mode=mode) for mode in ("eager", "compiled"))
+    told = plan([fast, eager, compiled])
+    sides = {"fair.fast": fast.label, "fair.slow": [eager.label, compiled.label]}
+    told |= {"claimed": {"claims": {claim.id: sides}, "points": {}}}
+
+    def ladder(*points_ms: tuple[float, float]) -> list[PointResult]:
+        return [point(10.0**-digits, solve_ms=ms, mescd=digits) for digits, ms in points_ms]
+
+    records = [
+        record(fast, ladder((4.0, 1.0), (9.0, 2.0))),
+        record(eager, ladder((4.0, 10.0), (7.0, 20.0))),
+        record(compiled, ladder((4.0, 100.0), (9.0, 200.0))),
+    ]
+    found = evidence(claim, "fair", summarise(told, records))
+    assert [read.digits for read in found] == [4.0, 5.0, 6.0, 7.0]
+    assert {read.slow.cell for read in found} == {eager}
+
+
+def test_a_recipe_that_failed_in_a_block_does_not_count_where_another_did_not():
+    claim = find("C35")
+    fast, eager = (cell("network", name, "m") for name in ("torch", "keras"))
+    fast, eager = (replace(which, sensitivity="reverse", mode="eager", precision="float32") for which in (fast, eager))
+    compiled = replace(eager, mode="xla")
+    told = plan([fast, eager, compiled])
+    sides = {"fair.fast": fast.label, "fair.slow": [eager.label, compiled.label]}
+    told |= {"claimed": {"claims": {claim.id: sides}, "points": {}}}
+    records = [record(which, [point(0.0, gradient_ms=ms, batch=64)], block=block)
+        for block in range(3)
+        for which, ms in ((fast, 1.0), (eager, 3.0), (compiled, 1.0))
+        if which is not compiled or block == 0]  # fmt: skip
+    records += [record(compiled, [point(0.0, outcome=Outcome.TIMEOUT, batch=64)], block=block) for block in (1, 2)]
+    (read,) = evidence(claim, "fair", summarise(told, records))
+    assert read.slow.cell == eager
 
 
 def test_no_fair_side_is_slower_than_another_mode_of_its_library_in_the_same_run():

@@ -278,7 +278,7 @@ def test_the_page_of_a_run_shows_its_claim(tmp_path: Path, plan_of: Any, file: s
     (shown,) = tables["r1"]
     assert shown.caption.startswith("Claim C13: ")
     assert [entries[0].text for entries in shown.rows[:3]] == ["claimed", "in the spirit of it", "when fair"]
-    assert [entries[2].text for entries in shown.rows[:3]] == ["", "undecided", "larger than claimed"]
+    assert [entries[2].text for entries in shown.rows[:3]] == ["", "undecided", "undecided"]
     assert [entries[0].text for entries in shown.rows[3:]] == [name.replace("_", " ") for name in CONDITIONS]
     assert {entries[2].text for entries in shown.rows[3:]} == {
         "same", "differs", "unknown",
@@ -368,7 +368,8 @@ def test_a_side_that_stands_for_a_faster_one_bounds_the_ratio(side: str, ratio: 
 
 def test_a_setting_that_changed_since_it_was_measured_has_no_ruling(tmp_path: Path):
     which = find("C05")
-    told = plan([FAIR_FAST, FAIR_SLOW]) | {"claimed": as_now([which], {"fair.fast": FAIR_FAST.label})}
+    claims = {"C05": {"fair.fast": [FAIR_FAST.label]}}
+    told = plan([FAIR_FAST, FAIR_SLOW]) | {"claimed": {"claims": claims, "points": {}}}
     keep([which], tmp_path)
     assert [item.changed for item in of_run(tmp_path, told)] == [frozenset()]
     kept = tmp_path / "claims" / "C05.toml"

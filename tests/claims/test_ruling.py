@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from sciml_bench.claims.claim import AT_LEAST, DIRECTION, PROBLEMS, UP_TO, Figure
@@ -202,6 +203,8 @@ UNKNOWN = math.inf
         (TEN, 0.5, {"span": (UNKNOWN, 1.5)}, True),
         (TEN, 0.5, {"span": (1, 3.0)}, False),
         (TEN, 1, {"span": (1, UNKNOWN)}, False),
+        (TEN, 1, {"span": (1, 1.1)}, True),
+        (TEN, 1, {"span": (1, 8.0)}, False),
         (LEAST, 99, {"span": (1, UNKNOWN)}, True),
         (LEAST, 99, {"span": (UNKNOWN, 1)}, False),
         (FASTER, 4, {"span": (1, UNKNOWN)}, True),
@@ -231,3 +234,13 @@ def test_alike_sides_are_judged_by_the_same_rule():
     for effect, ruling in (((1.05, 1.05), Ruling.CONFIRMED), ((1.0, 1.4), Ruling.UNDECIDED)):
         found = unless_conditions(once, differing(batch=effect), judgement, lambda other: rule(ALIKE, other))
         assert found.ruling is ruling
+
+
+def test_without_a_difference_no_ruling_is_taken_back():
+    """Also where the interval, widened for correlated blocks, is as wide as the ratio is large."""
+    random = np.random.default_rng(3)
+    judgement = judged([1.0] * 5, np.exp(np.log(3.04) + random.normal(0.0, 0.16, 5)).tolist())
+    assert judgement.verdict is Verdict.SLOWER
+    assert judgement.ratio.low >= 1.0
+    once = rule(FASTER, judgement)
+    assert unless_conditions(once, differing(), judgement, lambda other: rule(FASTER, other)) == once

@@ -15,7 +15,7 @@ from sciml_bench.adapters.registry import adapters
 from sciml_bench.claims.collection import claims, find, together
 from sciml_bench.claims.load import load_claim
 from sciml_bench.claims.selection import FIRST_TARGETS, in_order, measuring, needed, obstacle, trial, write_workloads
-from sciml_bench.errors import ProblemError
+from sciml_bench.errors import ProblemError, UsageError
 from sciml_bench.host.extras import install_command
 from sciml_bench.models.load import load_model
 from sciml_bench.models.model import Model
@@ -282,3 +282,12 @@ def test_most_of_the_catalog_of_claims_is_here():
     assert set(FIRST_TARGETS) <= numbers
     drifts = {name for name, claim in claims().items() if claim.drifts}
     assert {"C04", "C10", "C11", "C13"} <= drifts
+
+
+def test_a_file_with_the_id_of_a_claim_cannot_give_what_the_suite_leaves_to_recipes(tmp_path: Path):
+    text = find("C05").path.read_text(encoding="utf-8")
+    assert text.endswith('[fair.slow]\nadapter = "scipy"\nmode = "eager"\n')
+    path = tmp_path / "C05.toml"
+    path.write_text(f'{text}method = "rk45"\nsensitivity = "forward"\n', encoding="utf-8")
+    with pytest.raises(UsageError, match="other settings"):
+        find(str(path))
