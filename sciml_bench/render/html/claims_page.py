@@ -95,7 +95,7 @@ def _id(judged: Judged) -> str:
 def _main(judged: Judged) -> Finding:
     """The finding when fair; at the source's settings if only that was measured."""
     fair, published = judged.findings[FAIR], judged.findings[PUBLISHED]
-    return published if fair.ruling is Ruling.NOT_TESTABLE else fair
+    return published if fair.ruling in (Ruling.NOT_TESTABLE, Ruling.OUTDATED) else fair
 
 
 def _measured(judged: Judged) -> bool:
