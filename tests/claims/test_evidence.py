@@ -13,7 +13,7 @@ from sciml_bench.analysis.summary import summarise
 from sciml_bench.claims.claim import Claim
 from sciml_bench.claims.collection import find, folder
 from sciml_bench.claims.conditions import CALL_PATH, Conditions
-from sciml_bench.claims.evidence import evidence
+from sciml_bench.claims.evidence import Evidence, evidence
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.run.claims import claims_of, newest_of_each
@@ -81,78 +81,49 @@ def test_a_library_that_was_called_from_its_own_language_is_read_inside_of_the_b
     assert published_ratio(across, [1000] * 3, [9000] * 3, inside=[900] * 3) == pytest.approx(9.0)
 
 
-def test_a_side_left_to_its_library_counts_as_its_fastest_recipe_at_every_digit():
-    """Eager is faster at 4 digits and compiled at 8; at 6, which one alone reaches, that one counts."""
-    claim = find("C01")
-    fast = cell("tsit5", "julia", "p-fair")
-    eager, compiled = (replace(cell("dopri5", "torchdiffeq", "p-fair"), mode=mode) for mode in ("eager", "compiled"))
-    other = replace(eager, problem="p-other")
-    told = plan([fast, eager, compiled, other])
-    sides = {"fair.fast": [fast.label], "fair.slow": [compiled.label]}
+_JULIA = cell("tsit5", "julia", "p-fair")
+_EAGER, _COMPILED = (replace(cell("dopri5", "torchdiffeq", "p-fair"), mode=mode) for mode in ("eager", "compiled"))
+Ladder = tuple[tuple[float, float], ...]
+
+
+def fair_of_c01(julia: Ladder, eager: Ladder, compiled: Ladder) -> tuple[Evidence, ...]:
+    """The fair evidence on C01 from ladders of digits and milliseconds, beside a cell of another problem."""
+    claim, other = find("C01"), replace(_EAGER, problem="p-other")
+    told = plan([_JULIA, _EAGER, _COMPILED, other])
+    sides = {"fair.fast": _JULIA.label, "fair.slow": [_EAGER.label, _COMPILED.label]}
     told |= {"claimed": {"claims": {claim.id: sides}, "points": {}}}
-
-    def ladder(*points_ms: tuple[float, float]) -> list[PointResult]:
-        return [point(10.0**-digits, solve_ms=ms, mescd=digits) for digits, ms in points_ms]
-
+    ladders = {_JULIA: julia, _EAGER: eager, _COMPILED: compiled, other: ((4.0, 0.1), (9.0, 0.2))}
     records = [
-        record(fast, ladder((4.0, 1.0), (8.0, 2.0))),
-        record(eager, ladder((4.0, 10.0), (8.0, 90.0))),
-        record(compiled, ladder((4.0, 40.0), (8.0, 41.0))),
-        record(other, ladder((4.0, 0.1), (8.0, 0.1))),
+        record(which, [point(10.0**-digits, solve_ms=ms, mescd=digits) for digits, ms in ladder])
+        for which, ladder in ladders.items()
     ]
-    found = {read.digits: read for read in evidence(claim, "fair", summarise(told, records))}
-    chosen = {digits: read.slow.cell for digits, read in found.items()}
-    assert chosen == {4.0: eager, 5.0: eager, 6.0: eager, 7.0: compiled, 8.0: compiled}
-    ratio = found[4.0].ratio
-    assert ratio is not None
-    assert ratio.estimate == pytest.approx(10.0)
+    return evidence(claim, "fair", summarise(told, records))
+
+
+def test_a_side_left_to_its_library_counts_as_its_fastest_recipe_at_every_digit():
+    """Eager is faster at 4 digits and compiled at 8."""
+    found = fair_of_c01(((4.0, 1.0), (8.0, 2.0)), ((4.0, 10.0), (8.0, 90.0)), ((4.0, 40.0), (8.0, 41.0)))
+    chosen = {read.digits: read.slow.cell for read in found}
+    assert chosen == {4.0: _EAGER, 5.0: _EAGER, 6.0: _EAGER, 7.0: _COMPILED, 8.0: _COMPILED}
+    assert found[0].ratio is not None
+    assert found[0].ratio.estimate == pytest.approx(10.0)
 
 
 def test_a_recipe_that_is_faster_and_more_accurate_counts():
     """Compiled is never as inaccurate as 4 digits, and takes less than eager at any."""
-    claim = find("C01")
-    fast = cell("tsit5", "julia", "p-fair")
-    eager, compiled = (replace(cell("dopri5", "torchdiffeq", "p-fair"), mode=mode) for mode in ("eager", "compiled"))
-    told = plan([fast, eager, compiled])
-    sides = {"fair.fast": fast.label, "fair.slow": [eager.label, compiled.label]}
-    told |= {"claimed": {"claims": {claim.id: sides}, "points": {}}}
-
-    def ladder(*points_ms: tuple[float, float]) -> list[PointResult]:
-        return [point(10.0**-digits, solve_ms=ms, mescd=digits) for digits, ms in points_ms]
-
-    records = [
-        record(fast, ladder((4.0, 1.0), (8.0, 2.0))),
-        record(eager, ladder((4.0, 300.0), (8.0, 900.0))),
-        record(compiled, ladder((6.0, 5.0), (8.0, 6.0))),
-    ]
-    found = evidence(claim, "fair", summarise(told, records))
+    eager, compiled = ((4.0, 300.0), (8.0, 900.0)), ((6.0, 5.0), (8.0, 6.0))
+    found = fair_of_c01(((4.0, 1.0), (8.0, 2.0)), eager, compiled)
     assert [read.digits for read in found] == [6.0, 7.0, 8.0], "below that compiled is known from above only"
-    assert all(read.slow.cell == compiled and read.slow.typical <= 6e-3 for read in found)
-    loose = [record(fast, ladder((4.0, 1.0), (5.0, 2.0))), *records[1:]]
-    for read in evidence(claim, "fair", summarise(told, loose)):
-        assert read.slow.cell == compiled
+    assert all(read.slow.cell == _COMPILED and read.slow.typical <= 6e-3 for read in found)
+    for read in fair_of_c01(((4.0, 1.0), (5.0, 2.0)), eager, compiled):
+        assert read.slow.cell == _COMPILED
         assert read.slow.at_most
 
 
 def test_where_the_fastest_recipe_was_not_measured_others_say_nothing():
-    claim = find("C01")
-    fast = cell("tsit5", "julia", "p-fair")
-    eager, compiled = (replace(cell("dopri5", "torchdiffeq", "p-fair"), mode=mode) for mode in ("eager", "compiled"))
-    told = plan([fast, eager, compiled])
-    sides = {"fair.fast": fast.label, "fair.slow": [eager.label, compiled.label]}
-    told |= {"claimed": {"claims": {claim.id: sides}, "points": {}}}
-
-    def ladder(*points_ms: tuple[float, float]) -> list[PointResult]:
-        return [point(10.0**-digits, solve_ms=ms, mescd=digits) for digits, ms in points_ms]
-
-    records = [
-        record(fast, ladder((4.0, 1.0), (9.0, 2.0))),
-        record(eager, ladder((4.0, 10.0), (7.0, 20.0))),
-        record(compiled, ladder((4.0, 100.0), (9.0, 200.0))),
-    ]
-    found = evidence(claim, "fair", summarise(told, records))
+    found = fair_of_c01(((4.0, 1.0), (9.0, 2.0)), ((4.0, 10.0), (7.0, 20.0)), ((4.0, 100.0), (9.0, 200.0)))
     assert [read.digits for read in found] == [4.0, 5.0, 6.0, 7.0]
-    assert {read.slow.cell for read in found} == {eager}
+    assert {read.slow.cell for read in found} == {_EAGER}
 
 
 def test_a_recipe_that_failed_in_a_block_does_not_count_where_another_did_not():
