@@ -299,15 +299,16 @@ def is_unchecked(gradient: GradientHalf, batch: int | None) -> bool:
 
 
 def _reduce_half(half: Half, right: bool, error: float | None, record: Record, loop: tuple[int, str]) -> HalfSummary:
+    calls = CallTimes.of(half.counted_ns) if right else None
     return HalfSummary(
-        seconds=_seconds(process_median(half.counted_ns)) if right else None,
+        seconds=None if calls is None else calls.median,
         first_s=_seconds(half.first_ns) if right else None,
         digits=_digits(error) if right else None,
         below_reference=bool((half.scores or {}).get("below_reference")),
         steady_class=None if half.steady is None else half.steady["class"],
         joules=joules_per_call(record.energy, *loop) if right else None,
         bridge_s=_seconds(half.bridge_ns),
-        calls=CallTimes.of(half.counted_ns) if right else None,
+        calls=calls,
         inside=CallTimes.of(half.inside["ns"][half.counted_from :]) if right and half.inside else None,
         kept=half.without_samples(),
     )

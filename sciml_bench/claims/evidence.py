@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import median
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS
@@ -153,29 +154,31 @@ class _Side:
         """The fastest of the cells, each with a number read of it; one that failed in no block goes first."""
         return min((read(cell) for cell in self.cells), key=lambda measured: (measured.incomplete, measured.typical))
 
-    def reaches(self, cell: CellSummary, digits: float) -> bool:
+    def reaches(self, cell: Cell, digits: float) -> bool:
         """Return whether every process of a cell is this accurate, if not already at its loosest tolerance."""
-        return any(digits <= high for _, high in self.ranges((cell,)))
+        return cell in self.ranges and digits <= self.ranges[cell][1]
 
     @property
     def first(self) -> CellSummary:
         """The first cell with a known error, or the first one."""
         return next((cell for cell in self.cells if work_points(cell.processes, self.work)), self.cells[0])
 
-    def ranges(self, cells: Sequence[CellSummary]) -> list[tuple[float, float]]:
-        """The digits over which every process of a cell can be read."""
-        found: list[tuple[float, float]] = []
-        for cell in cells:
+    @cached_property
+    def ranges(self) -> Mapping[Cell, tuple[float, float]]:
+        """The digits over which every process of a cell can be read, of the cells with any."""
+        found: dict[Cell, tuple[float, float]] = {}
+        for cell in self.cells:
             points = [work_points([process], self.work) for process in cell.processes]
             fronts = [front for one in points if (front := pareto_front(one))]
             if fronts and len(fronts) == len(points):
-                found.append((max(f[0].digits for f in fronts), min(f[-1].digits for f in fronts)))
+                found[cell.cell] = max(f[0].digits for f in fronts), min(f[-1].digits for f in fronts)
         return found
 
     def at(self, target: Target) -> Measured:
         """The side at equal accuracy, or at a size: the fastest cell that is as accurate in every process."""
-        able = [cell for cell in self.cells if target.digits is not None and self.reaches(cell, target.digits)]
-        kept = dataclasses.replace(self, cells=tuple(able) or self.cells)
+        digits = target.digits
+        able = tuple(cell for cell in self.cells if digits is not None and self.reaches(cell.cell, digits))
+        kept = dataclasses.replace(self, cells=able or self.cells)
         return kept.best(lambda cell: _at(cell, target, _no_work if target.batch else self.work, self.value))
 
     def left_out(self, summary: RunSummary) -> Measured | None:
@@ -245,12 +248,8 @@ def _over_digits(fast: _Side, slow: _Side, chosen: Sequence[float]) -> tuple[Evi
     """
     found: list[Evidence] = []
     for digits in chosen:
-        if found and not all(
-            side.reaches(cell, digits)
-            for side, last in ((fast, found[-1].fast), (slow, found[-1].slow))
-            for cell in side.cells
-            if cell.cell == last.cell
-        ):
+        last = [] if not found else [(fast, found[-1].fast.cell), (slow, found[-1].slow.cell)]
+        if any(cell is not None and not side.reaches(cell, digits) for side, cell in last):
             break
         target = Target(digits, None)
         found.append(Evidence(fast.at(target), slow.at(target), digits))
@@ -260,7 +259,7 @@ def _over_digits(fast: _Side, slow: _Side, chosen: Sequence[float]) -> tuple[Evi
 
 def _digits(claim: Claim, fast: _Side, slow: _Side) -> list[float]:
     """The digits at which every process of a cell of each side can be read: the source's, or all whole ones."""
-    ranges = [side.ranges(side.cells) for side in (fast, slow)]
+    ranges = [side.ranges.values() for side in (fast, slow)]
     if not all(ranges):
         return []
     if claim.figure.digits is not None:

@@ -72,10 +72,9 @@ def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
         for i, read in enumerate(readings)
         if not item.claim.figure.is_count and not read.why and (ratio := read.ratio) is not None
     }
-    places = [earlier(Run(item.folder)) for item in measurements]
-    known = [place for place in places if place is not None]
-    # Runs of several machines have no neighbours in common.
-    shared = known[0] if known and len(known) == len(places) and len(set(known)) == 1 else None
+    known = {earlier(Run(folder)) for folder in {item.folder for item in measurements}}
+    # Runs of several machines have no self-test in common.
+    shared = known.pop() if len(known) == 1 else None
     # Readings of two cells at several digits, or for several claims, are one series of blocks.
     pairs = {
         (measurements[place].folder, *(side.cell and side.cell.label for side in (read.fast, read.slow)))
