@@ -5,14 +5,16 @@
     python benchmarks/verdict_error_rates.py --trials 300    as many as that
 
 Every trial makes a run of cells that are all the same, summarises it as a run is summarised, and asks the report: the
-verdicts between the rows of a table, which is the fastest, which is the cheapest for so many gradients, what to take
+verdicts between the rows of a run, which is the fastest, which is the cheapest for so many gradients, what to take
 for problems of a kind, and whether one run is slower than another. A trial counts as false when *any* winner is named,
-so a row's share is that of whole tables with an error, not of single comparisons. Refused is the share of trials in
+so a row's share is that of whole runs with an error, not of single comparisons. Refused is the share of trials in
 which a winner by Student's t alone is held back: by too few processes, by neighbouring blocks that are or may be
 alike, or since it is not known how far runs differ.
 
 The noise is that of the logarithm of a process's time; where it is an autoregression, along the blocks. Ways of
-``advice`` are equally good on average over problems and differ on each, by a standard deviation of 0.3 or 1.2 in logs.
+``advice`` are equally good on average over problems and differ on each, by a standard deviation of 0.3 or 1.2 in logs,
+by e^±1.2, or by a skewed amount. *Together*: a cell's solve and gradient have the same noise. With a run effect each
+cell of a run takes some 3 % more or less in all of its processes; where runs are repeated, verdicts must allow for it.
 ``compare`` sets a run of the same cells against another, with Gauss 3 % within and, between runs, an effect on each
 cell or on all of them, alone or with runs that repeat the base.
 
@@ -42,7 +44,7 @@ from sciml_bench.analysis.comparison.compare import compare_runs
 from sciml_bench.analysis.comparison.sides import Side
 from sciml_bench.analysis.process_summary import HalfSummary, PointSummary, ProcessSummary
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, ranking
-from sciml_bench.analysis.rows import RowTable, compare, tables
+from sciml_bench.analysis.rows import Comparison, RowTable, compare, tables
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Cell
@@ -56,7 +58,7 @@ BOUND = 0.05
 REFUSES = 0.5
 BLOCKS = (3, 5, 10)
 CELLS = (2, 4)
-PROBLEMS = (2, 5, 8)
+PROBLEMS = (2, 3, 4, 5, 8)
 FIRST_S, GRADIENT_S, SOLVE_S = 5.0, 0.02, 0.01
 RTOL = 1e-6
 
@@ -96,6 +98,25 @@ def autoregression(coefficient: float, sd: float = 0.06) -> Noise:
     return draw
 
 
+def switching(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """The machine changes once: from a block on, each cell takes 6 % more or less, and noise is 2 %."""
+    change = random.normal(0, 0.06, (*shape[:-1], 1))
+    after = np.arange(shape[-1]) >= random.integers(1, shape[-1])
+    return np.where(after, change, 0) + random.normal(0, 0.02, shape)
+
+
+def waving(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Each cell goes up and down by 10 % over 12 blocks, and noise is 2 %."""
+    phase = random.uniform(0, 2 * math.pi, (*shape[:-1], 1))
+    return 0.1 * np.sin(phase + 2 * math.pi * np.arange(shape[-1]) / 12) + random.normal(0, 0.02, shape)
+
+
+def drifting(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Each cell drifts by some 5 % over the run, to either side of its middle, and noise is 2 %."""
+    slope = random.normal(0, 0.05, (*shape[:-1], 1))
+    return slope * np.linspace(-0.5, 0.5, shape[-1]) + random.normal(0, 0.02, shape)
+
+
 def wandering(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     """A random walk of 3 % a block in each cell by itself."""
     return np.cumsum(random.normal(0, 0.03, shape), axis=-1)
@@ -118,6 +139,9 @@ ATTACKS: dict[str, Noise] = {
     "AR(1) 0.7": autoregression(0.7),
     "random walk": wandering,
     "disturbed": skewed,
+    "switches once": switching,
+    "slow wave": waving,
+    "drift": drifting,
 }
 
 
@@ -203,19 +227,66 @@ def is_held(judgement: Judgement) -> bool:
     return judgement.held in (Held.FEW, Held.ALIKE, Held.RUN)
 
 
-def tables_row(null: str, noise: Noise, blocks: int, cells: int, trials: int, random: np.random.Generator) -> Row:
-    """What is said of the rows of one table."""
-    row = Row(null, blocks, f"{cells} cells", {name: Counts() for name in ("verdict", "fastest", "cheapest")})
-    scale = np.array([FIRST_S, GRADIENT_S, SOLVE_S])[:, None, None]
-    for logs in noise(random, (trials, 3, cells, blocks)):
-        table = table_of("p", scale * np.exp(logs))
-        judged = Judged({"p": compare("p", [item.summary for item in table.rows])})
-        pairs = [judged.between(of, *pair) for of in QUANTITIES for pair in combinations(table.rows, 2)]
-        known = [judgement for judgement in pairs if judgement is not None]
-        row.counts["verdict"].add(any(map(is_winner, known)), any(map(is_held, known)))
-        rankings = [item for of in QUANTITIES if (item := ranking(table.rows, of, judged)) is not None]
+@dataclass(frozen=True)
+class Setup:
+    """A run of problems with as many cells each. ``together``: a cell's solve and gradient have the same noise.
+
+    ``effect`` is the standard deviation of a run's constant effect on each cell, ``repeats`` how many runs repeat it.
+    """
+
+    cells: int
+    problems: int = 1
+    together: bool = False
+    effect: float = 0.0
+    repeats: int = 0
+
+    @property
+    def words(self) -> str:
+        """The setup in a table."""
+        problems = f"{self.problems} × " if self.problems > 1 else ""
+        repeated = f", {self.repeats} repeated" if self.effect else ""
+        return f"{problems}{self.cells} cells{', together' if self.together else ''}{repeated}"
+
+    def runs(self, noise: Noise, blocks: int, random: np.random.Generator) -> list[list[RowTable]]:
+        """A run and those that repeat it: the table of each problem."""
+        shape = (1 + self.repeats, self.problems, 3, self.cells)
+        logs = noise(random, (*shape, blocks)) + random.normal(0, self.effect, (*shape, 1))
+        if self.together:
+            logs[:, :, 2] = logs[:, :, 1]
+        scale = np.array([FIRST_S, GRADIENT_S, SOLVE_S])[:, None, None]
+        return [[table_of(f"p{i}", scale * np.exp(each)) for i, each in enumerate(run)] for run in logs]
+
+
+def comparisons(run: Sequence[RowTable]) -> dict[str, Comparison]:
+    """The rows of each problem of a run."""
+    return {table.problem: compare(table.problem, [item.summary for item in table.rows]) for table in run}
+
+
+def run_row(null: str, noise: Noise, blocks: int, setup: Setup, trials: int, random: np.random.Generator) -> Row:
+    """What is said of the rows of a run."""
+    row = Row(null, blocks, setup.words, {name: Counts() for name in ("verdict", "fastest")})
+    for _ in range(trials):
+        run, *repeated = setup.runs(noise, blocks, random)
+        judged = Judged(comparisons(run), repeated=[comparisons(each) for each in repeated])
+        verdicts = [judgement for table in run for judgement in between(judged, table)]
+        row.counts["verdict"].add(any(map(is_winner, verdicts)), any(map(is_held, verdicts)))
+        rankings = [item for table in run for of in QUANTITIES if (item := ranking(table.rows, of, judged)) is not None]
         against = [item.judgement for found in rankings for item in found.standings]
         row.counts["fastest"].add(any(found.lead is Lead.CLEAR for found in rankings), any(map(is_held, against)))
+    return row
+
+
+def between(judged: Judged, table: RowTable) -> list[Judgement]:
+    """The judgements on all pairs of rows of a table."""
+    pairs = [judged.between(of, *pair) for of in QUANTITIES for pair in combinations(table.rows, 2)]
+    return [judgement for judgement in pairs if judgement is not None]
+
+
+def choice_row(null: str, noise: Noise, blocks: int, cells: int, trials: int, random: np.random.Generator) -> Row:
+    """Which row of one table is called the cheapest."""
+    row = Row(null, blocks, f"{cells} cells", {"cheapest": Counts()})
+    for _ in range(trials):
+        ((table,),) = Setup(cells).runs(noise, blocks, random)
         chosen = choice(table.rows)
         assert chosen is not None
         tied = [item.judgement for best in chosen.best for item in best.tied if item.judgement is not None]
@@ -223,20 +294,34 @@ def tables_row(null: str, noise: Noise, blocks: int, cells: int, trials: int, ra
     return row
 
 
+@dataclass(frozen=True)
+class Apart:
+    """How far the ways differ on a problem, in logs."""
+
+    words: str
+    draw: Noise
+
+
+APART = (
+    Apart("0.3", gauss(0.3)),
+    Apart("1.2", gauss(1.2)),
+    Apart("two classes", lambda random, shape: 1.2 * random.choice((-1.0, 1.0), shape)),
+    Apart("skewed", lambda random, shape: 0.6 * random.exponential(1.0, shape)),
+)
+
+
 def advice_row(
-    null: str, noise: Noise, blocks: int, problems: int, apart: float, trials: int, random: np.random.Generator
+    null: str, noise: Noise, blocks: int, problems: int, apart: Apart, trials: int, random: np.random.Generator
 ) -> Row:
     """What is said to be taken of three ways that are equally good on average over problems."""
-    row = Row(null, blocks, f"{problems} problems, {apart:g}", {"advice": Counts()})
+    row = Row(null, blocks, f"{problems} problems, {apart.words}", {"advice": Counts()})
     names = [f"p{number}" for number in range(problems)]
     made = plan(names, 3)
     scale = np.array([FIRST_S, GRADIENT_S, SOLVE_S])[:, None, None]
-    of_problem = random.normal(0, apart, (trials, problems, 1, 3, 1))
+    of_problem = apart.draw(random, (trials, problems, 1, 3, 1))
     for logs in of_problem + noise(random, (trials, problems, 3, 3, blocks)):
         shown = [table_of(name, scale * np.exp(each)) for name, each in zip(names, logs, strict=True)]
-        rivals = [
-            rival.judgement for item in advice(made, shown, fewest=2) for rival in (*item.even, item.next) if rival
-        ]
+        rivals = [rival.judgement for item in advice(made, shown) for rival in (*item.even, item.next) if rival]
         row.counts["advice"].add(any(map(is_winner, rivals)), any(map(is_held, rivals)))
     return row
 
@@ -279,25 +364,37 @@ def plan(names: Sequence[str], ways: int) -> dict[str, Any]:
     }
 
 
+SETUPS = (Setup(2), Setup(4), Setup(2, together=True), Setup(3, together=True), Setup(3, 4, together=True))
+RUN_EFFECTS = tuple(
+    Setup(*shape, effect=0.03, repeats=repeats) for shape in ((2,), (4,), (3, 4)) for repeats in (0, 2, 4)
+)
+
+
 def rows(trials: int, seed: int = 0) -> Iterator[Row]:
     """All lines, each from its own seed."""
+
+    def random(*place: int) -> np.random.Generator:
+        return np.random.default_rng([seed, *place])
+
     for number, (null, noise) in enumerate({**NULLS, **ATTACKS}.items()):
         for blocks in BLOCKS:
+            for place, setup in enumerate(SETUPS):
+                yield run_row(null, noise, blocks, setup, trials, random(number, blocks, place))
             for cells in CELLS:
-                yield tables_row(
-                    null, noise, blocks, cells, trials, np.random.default_rng([seed, number, blocks, cells])
-                )
+                yield choice_row(null, noise, blocks, cells, trials // 2, random(number, blocks, cells, 1))
+    for place, setup in enumerate(RUN_EFFECTS):
+        for blocks in BLOCKS:
+            yield run_row("run effect 3 %", gauss(0.06), blocks, setup, trials // 2, random(98, blocks, place))
     for number, (null, noise) in enumerate(NULLS.items()):
         for blocks in BLOCKS:
             for problems in PROBLEMS:
-                for apart in (0.3, 1.2) if number == 0 else (0.3,):
-                    random = np.random.default_rng([seed, number, blocks, problems, int(10 * apart)])
-                    yield advice_row(null, noise, blocks, problems, apart, max(1, trials // 2), random)
+                for place, apart in enumerate(APART if number == 0 else APART[:1]):
+                    of_row = random(number, blocks, problems, place, 2)
+                    yield advice_row(null, noise, blocks, problems, apart, trials // 2, of_row)
     for number, (effect, sd) in enumerate(EFFECTS.items()):
         for blocks in BLOCKS:
             for repeats in REPEATS:
-                random = np.random.default_rng([seed, 99, number, blocks, repeats])
-                yield compare_row(effect, sd, blocks, repeats, max(1, trials // 2), random)
+                yield compare_row(effect, sd, blocks, repeats, trials // 2, random(99, number, blocks, repeats))
 
 
 def main() -> int:
@@ -307,16 +404,19 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=1000, help="for each row (default 1000)")
     parser.add_argument("--seed", type=int, default=0, help="of all draws (default 0)")
     options = parser.parse_args()
-    print(f"{'null':<18} {'n':>3}  {'of':<18} {'said':<9} {'trials':>6} {'false':>7} {'refused':>8}")
+    print(f"{'null':<18} {'n':>3}  {'of':<24} {'said':<9} {'trials':>6} {'false':>7} {'refused':>8}")
     worst = 0.0
     for row in rows(100 if options.quick else options.trials, options.seed):
         for said, counts in row.counts.items():
             refuses = counts.refused > REFUSES
-            worst = worst if refuses else max(worst, counts.rate)
             mark = "  above the bound" if counts.rate > BOUND else ""
             mark = "  refuses to judge" if refuses else mark
+            if row.of.endswith("0 repeated") and said != "compare":
+                # Without repeats a verdict is about its run, in which the cells do differ.
+                refuses, mark = True, "  of this run alone"
+            worst = worst if refuses else max(worst, counts.rate)
             print(
-                f"{row.null:<18} {row.blocks:>3}  {row.of:<18} {said:<9} {counts.trials:>6} {counts.rate:>7.1%} "
+                f"{row.null:<18} {row.blocks:>3}  {row.of:<24} {said:<9} {counts.trials:>6} {counts.rate:>7.1%} "
                 f"{counts.refused:>8.1%}{mark}",
                 flush=True,
             )

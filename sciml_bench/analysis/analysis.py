@@ -17,7 +17,8 @@ from sciml_bench.analysis.comparable import why_not_comparable
 from sciml_bench.analysis.failures import CellTally, Failure, cell_tally, failures
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, Ranking, Standing, ranking
 from sciml_bench.analysis.recommendation import COUNT, Recommendation, of_problem
-from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, compare, tables
+from sciml_bench.analysis.repeats import repeats
+from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, comparisons, tables
 from sciml_bench.analysis.selftest_store import earlier
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.plan.purpose import RACE, Advised
@@ -113,7 +114,7 @@ class Analysis:
     @cached_property
     def comparisons(self) -> Mapping[str, Comparison]:
         """The rows of each problem, in the plan's order, and the accuracy at which their times are read off."""
-        return {name: compare(name, self.summary.of_problem(name)) for name in self.summary.problems}
+        return comparisons(self.summary)
 
     @cached_property
     def _tables(self) -> Mapping[str, tuple[RowTable, ...]]:
@@ -127,7 +128,10 @@ class Analysis:
     @cached_property
     def judged(self) -> Judged | None:
         """The verdicts on all pairs of rows, judged together as one family; ``None`` if no winner may be named."""
-        return Judged(self.comparisons, self._earlier) if self.comparable else None
+        if not self.comparable:
+            return None
+        repeated = [comparisons(summary) for summary in repeats(Run(self.folder))]
+        return Judged(self.comparisons, self._earlier, repeated)
 
     @cached_property
     def _earlier(self) -> Earlier | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sciml_bench.analysis import devices, quantities
 from sciml_bench.analysis.answer import cheapest, count_text, more
@@ -15,6 +15,7 @@ from sciml_bench.analysis.ranking import Judged, Lead, Ranking
 from sciml_bench.analysis.rows import Row
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.record.point import MAX_STORED_COMPONENTS
+from sciml_bench.stats.run_spread import FEWEST_RUNS, RunSpread
 
 # Scoring of a run's gradients: components judged by different rules, and points of old rules.
 
@@ -104,9 +105,20 @@ def family(judged: Judged) -> Iterator[str]:
         "verdicts: time over the time of the fastest, with its 95 % interval, paired by block, with what other "
         "tolerances would change where cells take different steps; p below 5 % by "
         f"Benjamini–Hochberg over all {judged.family} pairs of rows of each problem, below a factor of 2 with what "
-        "neighbouring blocks may have in common; same: within ±5 %. They are about this run: the same cell differs by "
-        "2 to 5 % between two runs of one day, which `sciml-bench compare` allows for"
+        f"neighbouring blocks may have in common; same: within ±5 %. {_scope(judged.runs)}"
     )
+
+
+def _scope(runs: Mapping[str, RunSpread]) -> str:
+    """Return whether the verdicts are about one run or about several."""
+    if not runs:
+        return (
+            "They are about this run: the same cell differs by 2 to 5 % between two runs of one day. Run the same "
+            f"command {FEWEST_RUNS - 1} more times, and they include the difference between runs"
+        )
+    count = next(iter(runs.values())).runs
+    spread = ", ".join(f"{quantity} {100 * math.expm1(item.sd):.2g} %" for quantity, item in runs.items())
+    return f"They include the spread of ratios over {count} runs of this plan: {spread}"
 
 
 def doubts(summary: RunSummary) -> Iterator[str]:

@@ -12,6 +12,7 @@ from itertools import combinations
 from sciml_bench.analysis.rows import Comparison, Row, Time
 from sciml_bench.stats.front import on_axis
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
+from sciml_bench.stats.run_spread import RunSpread, run_spread
 from sciml_bench.stats.serial import Earlier
 from sciml_bench.stats.verdict import Judgement, Verdict, judge, with_bound
 
@@ -89,16 +90,23 @@ class Ranking:
 
 
 class Judged:
-    """The judgements on all pairs of rows of each problem that have a block in common: one family for a run."""
+    """The judgements on all pairs of rows of each problem that have a block in common: one family for a run.
 
-    def __init__(self, comparisons: Mapping[str, Comparison], earlier: Earlier | None = None):
-        family: dict[_Pair, Ratio] = {}
-        for problem, comparison in comparisons.items():
-            for quantity in QUANTITIES:
-                for first, second in combinations(comparison.rows, 2):
-                    ratio = _ratio(time_of(first, quantity), time_of(second, quantity))
-                    if ratio is not None:
-                        family[problem, quantity, first.summary.cell.label, second.summary.cell.label] = ratio
+    ``repeated`` are the rows of runs that repeat it; ``runs`` is, by quantity, the spread between runs in the
+    judgements, empty with fewer than three runs.
+    """
+
+    def __init__(
+        self,
+        comparisons: Mapping[str, Comparison],
+        earlier: Earlier | None = None,
+        repeated: Sequence[Mapping[str, Comparison]] = (),
+    ):
+        family = ratios(comparisons)
+        self.runs = _spreads([family, *map(ratios, repeated)])
+        for key, ratio in family.items():
+            if key[1] in self.runs:
+                family[key] = self.runs[key[1]].of_ratio(ratio)
         self._judged = judge(family, independent=_independent(comparisons), earlier=earlier)
         self.family = sum(judgement.ratio.n > 1 for judgement in self._judged.values())
 
@@ -114,8 +122,28 @@ class Judged:
         return with_bound(found, time_of(base, quantity).at_most, time_of(other, quantity).at_most)
 
 
-_Pair = tuple[str, str, str, str]
+Pair = tuple[str, str, str, str]
 """A problem, a quantity, and the cells of two rows by their labels: the base and the other."""
+
+
+def _spreads(runs: Sequence[Mapping[Pair, Ratio]]) -> dict[str, RunSpread]:
+    found = {
+        quantity: run_spread([{pair: ratio for pair, ratio in run.items() if pair[1] == quantity} for run in runs])
+        for quantity in QUANTITIES
+    }
+    return {quantity: spread for quantity, spread in found.items() if spread is not None}
+
+
+def ratios(comparisons: Mapping[str, Comparison]) -> dict[Pair, Ratio]:
+    """The ratio of each pair of rows of a problem that have a block in common, for each quantity."""
+    found: dict[Pair, Ratio] = {}
+    for problem, comparison in comparisons.items():
+        for quantity in QUANTITIES:
+            for first, second in combinations(comparison.rows, 2):
+                ratio = _ratio(time_of(first, quantity), time_of(second, quantity))
+                if ratio is not None:
+                    found[problem, quantity, first.summary.cell.label, second.summary.cell.label] = ratio
+    return found
 
 
 def ranking(rows: Sequence[Row], quantity: str, judged: Judged | None, *, disturbed: bool = False) -> Ranking | None:

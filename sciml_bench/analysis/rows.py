@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import geometric_mean, median
 
 from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
-from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.front import AxisError, Reading, WorkPoint, axis_error, common_target, pareto_front, time_at
@@ -113,6 +113,11 @@ class Comparison:
     solve_target: Target
     gradient_target: Target
     rows: tuple[Row, ...]
+
+
+def comparisons(summary: RunSummary) -> dict[str, Comparison]:
+    """The comparison of each problem of a run, in the plan's order."""
+    return {name: compare(name, summary.of_problem(name)) for name in summary.problems}
 
 
 def compare(problem: str, cells: Sequence[CellSummary]) -> Comparison:

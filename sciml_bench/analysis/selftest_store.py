@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -117,13 +117,12 @@ def earlier(run: Run) -> Earlier | None:
     """The correlation of neighbouring blocks in the newest self-test of a run's machine, next to the run or to its
     folder; ``None`` without one, or if the machine of the run is not known.
     """
-    found = next((test for place in run.folder.parents[:2] if (test := newest(place)) is not None), None)
-    if found is None or found.interrupted or not found.figures.passed:
-        return None
     try:
-        if found.machine != machine_hash(run.environment) or abs(found.age_days(_made_at(run))) > STALE_DAYS:
-            return None
+        machine, made_at = machine_hash(run.environment), _made_at(run)
     except (StoreError, ValueError):
+        return None
+    found = next((test for place in run.folder.parents[:2] for test in of_machine(place, machine)), None)
+    if found is None or found.interrupted or not found.figures.passed or abs(found.age_days(made_at)) > STALE_DAYS:
         return None
     series = [item.bias.serial for item in found.figures.series]
     errors = [error for _, error in series]
@@ -136,18 +135,24 @@ def _made_at(run: Run) -> datetime.datetime:
     return datetime.datetime.strptime(run.folder.name[:19], "%Y-%m-%dT%H-%M-%S").astimezone()
 
 
-def newest(results: Path) -> SelfTest | None:
-    """The newest self-test of a results folder that can be read; ``None`` when there is none."""
+def newest(results: Path, machine: str = "") -> SelfTest | None:
+    """The newest self-test of a machine in a results folder; without one the newest of any, or ``None``."""
+    return next(of_machine(results, machine), None) or next(_tests(results), None)
+
+
+def of_machine(results: Path, machine: str) -> Iterator[SelfTest]:
+    """The self-tests of a machine in a results folder that can be read, newest first."""
+    return (test for test in _tests(results) if test.machine == machine)
+
+
+def _tests(results: Path) -> Iterator[SelfTest]:
     folder = results / FOLDER
-    if not folder.is_dir():
-        return None
-    for path in sorted(folder.iterdir(), reverse=True):
+    for path in sorted(folder.iterdir(), reverse=True) if folder.is_dir() else ():
         if (path / FIGURES).is_file():
             try:
-                return read(path)
+                yield read(path)
             except StoreError:
                 continue
-    return None
 
 
 def read(folder: Path) -> SelfTest:

@@ -79,7 +79,7 @@ class Run:
         """
         from sciml_bench.charts.kinds import charts
 
-        return charts(self.analysis.summary, kind, problem)
+        return charts(self.analysis, kind, problem)
 
     def verify(self) -> Verification:
         """Check the run against all rules: ``verify().valid``, and each violation with its rule."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from sciml_bench.analysis.analysis import Analysis
+from sciml_bench.analysis.ranking import Judged
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.charts.break_even import BREAK_EVEN
 from sciml_bench.charts.chart import Chart
@@ -52,20 +54,24 @@ def of_problem(summary: RunSummary, problem: str, names: Collection[str] = tuple
             yield from kind.charts(data)
 
 
-def across(summary: RunSummary, names: Collection[str] = tuple(KINDS)) -> Iterator[Chart]:
-    """The charts across several problems, of the kinds with these names; empty if there is nothing to draw."""
-    data = RunData(summary, _palette(summary))
+def across(summary: RunSummary, names: Collection[str] = tuple(KINDS), judged: Judged | None = None) -> Iterator[Chart]:
+    """The charts across several problems, of the kinds with these names; empty if there is nothing to draw.
+
+    ``judged`` are the run's verdicts, if they rest on more than the run itself.
+    """
+    data = RunData(summary, _palette(summary), judged)
     for kind in KINDS.values():
         if isinstance(kind, RunKind) and kind.name in names:
             yield from kind.charts(data)
 
 
-def charts(summary: RunSummary, name: str, problem: str | None = None) -> list[Chart]:
+def charts(analysis: Analysis, name: str, problem: str | None = None) -> list[Chart]:
     """The charts of one kind, of one problem or of all; empty if there is nothing to draw.
 
     Raises:
         UsageError: there is no such kind, the run has no such problem, or the kind looks at all problems together.
     """
+    summary = analysis.summary
     if name not in KINDS:
         raise UsageError(f"unknown kind of chart '{name}'; there are {', '.join(KINDS)}")
     if problem is not None and problem not in summary.problems:
@@ -73,7 +79,7 @@ def charts(summary: RunSummary, name: str, problem: str | None = None) -> list[C
     if isinstance(KINDS[name], RunKind):
         if problem is not None:
             raise UsageError(f"{name} looks at all problems together: leave --problem out")
-        return list(across(summary, (name,)))
+        return list(across(summary, (name,), analysis.judged))
     names = summary.problems if problem is None else (problem,)
     return [chart for each in names for chart in of_problem(summary, each, (name,))]
 

@@ -72,9 +72,10 @@ def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
         for i, read in enumerate(readings)
         if not item.claim.figure.is_count and not read.why and (ratio := read.ratio) is not None
     }
-    known = {earlier(Run(folder)) for folder in {item.folder for item in measurements}}
-    # Runs of several machines have no self-test in common.
-    shared = known.pop() if len(known) == 1 else None
+    known = [earlier(Run(folder)) for folder in {item.folder for item in measurements}]
+    tested = [item for item in known if item is not None]
+    # Runs of several machines are judged by the worst of them, and without a self-test of each by none.
+    shared = max(tested, key=lambda item: item.coefficient) if tested and len(tested) == len(known) else None
     # Readings of two cells at several digits, or for several claims, are one series of blocks.
     pairs = {
         (measurements[place].folder, *(side.cell and side.cell.label for side in (read.fast, read.slow)))

@@ -59,13 +59,14 @@ def plot(kind: str, run: str | None, problem: str | None, output: Path | None, o
     The same records give the same bytes every time. With --json the data is printed, and nothing is drawn unless -o is
     given too.
     """
+    from sciml_bench.analysis.analysis import Analysis
     from sciml_bench.analysis.summary import summarise
     from sciml_bench.record.run_folder import find_run
 
     _check_output(output)
     found = find_run(run, out)
     summary = summarise(found.plan, found.records(on_damage=lambda line: click.echo(f"left out: {line}", err=True)))
-    charts = of_kind(summary, kind, problem)
+    charts = of_kind(Analysis(summary, found.folder), kind, problem)
     if as_json:
         from sciml_bench.charts.chart import charts_document
         from sciml_bench.cli.options import print_json

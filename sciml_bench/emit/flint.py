@@ -43,17 +43,26 @@ class FlintSource:
     conditions: tuple[Basic, ...] = ()
 
 
+class ChangesInside(UnsupportedExpression):
+    """A condition changes inside a segment, at these exact times."""
+
+    def __init__(self, about: Basic, times: tuple[Expr, ...]):
+        self.times = times
+        listed = ", ".join(map(shown, times[:4]))
+        super().__init__(f"'{about}' changes inside a segment, at t = {listed}: add its time to breakpoints")
+
+
 def flint_source(system: ScalarSystem, span: Span = _UNIT, values: Sequence[Expr] = ()) -> FlintSource:
     """Emit a scalar system between two breakpoints.
 
     Args:
         system: the problem, component by component.
-        span: the exact times of the breakpoints. Inside, conditions on the time must not change.
-        values: the parameters, as far as conditions on the time have them as factors.
+        span: the exact times of the breakpoints. Inside, conditions on time and parameters must not change.
+        values: the parameters, where conditions on the time depend on them.
 
     Raises:
         UnsupportedExpression: an expression has no high-precision counterpart, or a condition changes where no
-            breakpoint is.
+            breakpoint is (:class:`ChangesInside`).
     """
     n, n_p = len(system.y), len(system.p)
     symbols = {system.t: "t"}
@@ -89,7 +98,7 @@ class _OfTime:
         self._statements = dict(system.statements)
         self._states = set(system.y)
         self._of_states: dict[Symbol, bool] = {}
-        self._decider = Decider(system.t, dict(zip(system.p, values, strict=False)), self._statements)
+        self._decider = Decider(system.t, dict(zip(system.p, values, strict=False)), self._statements, placing=True)
 
     def holds(self, condition: Basic) -> bool | None:
         """Return whether a condition holds; ``None`` if it depends on more than the time."""
@@ -125,10 +134,7 @@ class _OfTime:
         except Moving:
             return None
         except Switches as switches:
-            times = ", ".join(map(shown, switches.times[:4]))
-            raise UnsupportedExpression(
-                f"'{about}' changes inside a segment, at t = {times}: add its time to breakpoints"
-            ) from None
+            raise ChangesInside(about, switches.times) from None
         except Undecided as error:
             raise UnsupportedExpression(f"when '{about}' changes cannot be decided: {error}") from None
 

@@ -44,12 +44,23 @@ class Moving(ValueError):
 class Decider:
     """Decides with given values of parameters, which may be factors of a condition but not move its times.
 
-    ``definitions`` are intermediate quantities, each an expression of ``t``, parameters and other definitions.
+    ``definitions`` are intermediate quantities, each an expression of ``t``, parameters and other definitions. A
+    decider that is ``placing`` takes the times at which conditions change with these values of the parameters; its
+    ``movers`` are the parameters that move one of them, inside a span or at its ends.
     """
 
-    def __init__(self, t: Symbol, values: Mapping[Symbol, Node], definitions: Mapping[Symbol, Node] | None = None):
+    def __init__(
+        self,
+        t: Symbol,
+        values: Mapping[Symbol, Node],
+        definitions: Mapping[Symbol, Node] | None = None,
+        *,
+        placing: bool = False,
+    ):
         self.t, self.values = t, values
         self.definitions = {} if definitions is None else definitions
+        self.placing = placing
+        self.movers: set[Symbol] = set()
 
     def sign(self, u: Node, span: Span) -> int:
         """The sign of an expression inside a span: 1, -1, or 0 if it is zero all over.
@@ -64,18 +75,39 @@ class Decider:
     def _sign(self, u: Node, span: Span) -> int:
         u = self.resolved(self.expanded(u), span)
         constant, varying = self._parts(u)
+        varying, moving = self._placed(varying)
         unknown = (varying.free_symbols - {self.t}) | (constant.free_symbols - self.values.keys())
         self._refuse_moving(u, unknown)
         factor = sign_of_number(constant.xreplace(dict(self.values)))
-        if factor == 0 and constant.free_symbols:
+        if not varying.has(self.t):
+            factor *= sign_of_number(varying)
+        if factor == 0 and (own := constant.free_symbols | moving):
             # The parameters are at their own kink, and to either side of it the sign is another one.
-            raise Moving(u, tuple(sorted(s.name for s in constant.free_symbols)))
-        if factor == 0 or varying == 1:
+            raise Moving(u, tuple(sorted(s.name for s in own)))
+        if factor == 0 or not varying.has(self.t):
             return factor
         times = sign_changes(varying, self.t, span)
+        if moving and (times or any(map(self._vanishes(varying), span))):
+            self.movers |= moving
         if times:
             raise Switches(times)
         return factor * sign_inside(varying, self.t, span)
+
+    def _placed(self, expr: Node) -> tuple[Node, set[Symbol]]:
+        """An expression of the time with the values of its parameters, and the parameters; or as it is."""
+        moving = expr.free_symbols & self.values.keys() if self.placing and expr.has(self.t) else set[Symbol]()
+        return expr.xreplace({name: self.values[name] for name in moving}), moving
+
+    def _vanishes(self, expr: Node) -> Callable[[Node], bool]:
+        """Return whether an expression is zero at a time, or may be."""
+
+        def at(time: Node) -> bool:
+            try:
+                return sign_of_number(expr.xreplace({self.t: time})) == 0
+            except Undecided:
+                return True
+
+        return at
 
     def floor(self, u: Node, span: Span) -> int:
         """The largest integer that is not above an expression inside a span.
@@ -88,12 +120,15 @@ class Decider:
         return self._settled(self._floor, u, span)
 
     def _floor(self, u: Node, span: Span) -> int:
-        u = self.resolved(self.expanded(u), span)
+        u, moving = self._placed(self.resolved(self.expanded(u), span))
         unknown = u.free_symbols - ({self.t} if u.has(self.t) else self.values.keys())
         self._refuse_moving(u, unknown)
         if not u.has(self.t):
             return int(sympy.floor(u.xreplace(dict(self.values))))
-        times = sign_changes(sympy.sin(sympy.pi * u), self.t, span)
+        steps = sympy.sin(sympy.pi * u)
+        times = sign_changes(steps, self.t, span)
+        if moving and (times or any(map(self._vanishes(steps), span))):
+            self.movers |= moving
         if times:
             raise Switches(times)
         return _floor_inside(u, self.t, span)

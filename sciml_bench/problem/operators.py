@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sympy
 from sympy import Function, Symbol
+from sympy.core.relational import Relational
 
 #: A node of an expression tree. SymPy types the arguments of a node as ``Basic``, which has no arithmetic, so code that
 #: walks trees says ``Node``.
@@ -124,6 +125,12 @@ class Where(RealFunction):
         condition, a, b = self.args
         da, db = a.diff(s), b.diff(s)
         return sympy.S.Zero if da == 0 and db == 0 else Where(condition, da, db)
+
+
+def is_extremum(where: Node) -> bool:
+    """Return whether a ``Where`` is the larger or the smaller of the two sides of its condition: it does not jump."""
+    condition, a, b = where.args
+    return isinstance(condition, Relational) and {a, b} == {condition.lhs, condition.rhs}
 
 
 class Floor(RealFunction):

@@ -19,13 +19,15 @@ class Switch:
 class Unsettled:
     """A condition that may change at times that depend on the solution or on parameters.
 
-    ``place`` is the file and line, ``text`` the surrounding expression, ``names`` its dependencies.
+    ``place`` is the file and line, ``text`` the surrounding expression, ``names`` its dependencies. ``jumps`` is false
+    for ``max`` and ``min``, which bend there.
     """
 
     place: str
     text: str
     names: tuple[str, ...]
     of_states: bool
+    jumps: bool = True
 
     @property
     def sentence(self) -> str:
@@ -33,6 +35,8 @@ class Unsettled:
         names = ", ".join(self.names)
         if self.of_states:
             return f"switches when a state does ('{self.text}' depends on {names}): solvers get no time to step on"
+        if not self.jumps:
+            return f"bends at a time that depends on {names} ('{self.text}'): solvers get no time to step on"
         return (
             f"switches at a time that depends on {names} ('{self.text}'): automatic differentiation misses how the "
             "switch moves, so gradients are checked by differences"

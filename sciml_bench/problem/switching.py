@@ -14,7 +14,7 @@ from sympy.core.relational import Relational
 
 from sciml_bench.problem.decision import OF_SIGNS, STEPPED, Decider, Moving, Switches
 from sciml_bench.problem.model import Problem, symbol, to_double
-from sciml_bench.problem.operators import At, Floor, Item, Node, Shape, Where, shape_of
+from sciml_bench.problem.operators import At, Floor, Item, Node, Shape, Where, is_extremum, shape_of
 from sciml_bench.problem.reader import Document
 from sciml_bench.problem.roots import MAX_SWITCHES, Span, Undecided, approximately, same_time
 from sciml_bench.problem.switch import Switch, Switching, Unsettled, shown
@@ -285,7 +285,7 @@ class _Finder:
         match expr:
             case Where():
                 condition, a, b = expr.args
-                held = self._decide(place, condition, span)
+                held = self._decide(place, condition, span, jumps=not is_extremum(expr))
                 for branch in (a, b) if held is None else (a,) if held else (b,):
                     self._walk(place, branch, span)
             case sympy.Abs() | sympy.sign() | Floor():
@@ -295,7 +295,7 @@ class _Finder:
                 for piece in _outermost(expr):
                     self._walk(place, piece, span)
 
-    def _decide(self, place: _Place, part: Node, span: Span) -> bool | None:
+    def _decide(self, place: _Place, part: Node, span: Span, jumps: bool = True) -> bool | None:
         """Return whether a condition holds; ``None`` if its elements differ, if it moves, and for magnitudes."""
         answers: set[bool | None] = set()
         try:
@@ -309,7 +309,7 @@ class _Finder:
                 elif not isinstance(element, sympy.Expr):
                     answers.add(self.decider.holds(element, span))
         except Moving as error:
-            self._note(place, part, error)
+            self._note(place, part, error, jumps)
             return None
         except ValueError as error:
             if isinstance(error, Undecided):
@@ -317,7 +317,7 @@ class _Finder:
             raise Undecided(str(error)) from None
         return answers.pop() if len(answers) == 1 else None
 
-    def _note(self, place: _Place, part: Node, error: Moving) -> None:
+    def _note(self, place: _Place, part: Node, error: Moving, jumps: bool) -> None:
         free = self.decider.expanded(part).free_symbols
         of_states = bool(free & self._of_states)
         if isinstance(part, sympy.Abs):
@@ -326,7 +326,7 @@ class _Finder:
         line = self.document.line(place.table, place.key)
         text = self.document.table(place.table).get(place.key, part)
         at = f"{self.document.path}:{line}" if line else f"{self.document.path}"
-        unsettled = Unsettled(at, str(text), error.names, of_states)
+        unsettled = Unsettled(at, str(text), error.names, of_states, jumps)
         if unsettled not in self.unsettled:
             self.unsettled.append(unsettled)
 
@@ -384,8 +384,8 @@ def _called(piece: Node) -> str:
     """The file's name for a part that is not smooth."""
     if isinstance(piece, STEPPED):
         return f"{type(piece).__name__.lower()}(…)"
-    condition, a, b = piece.args
-    if isinstance(condition, sympy.StrictLessThan) and {a, b} == {condition.lhs, condition.rhs}:
+    condition, a, _ = piece.args
+    if isinstance(condition, sympy.StrictLessThan) and is_extremum(piece):
         return "min(…)" if a == condition.lhs else "max(…)"
     return "where(…)"
 

@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from sciml_bench.problem.model import Problem
+from sciml_bench.problem.model import Problem, to_double
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.numbers import precision
 from sciml_bench.reference.watch import ReferenceFailure, StepFailure
@@ -64,7 +64,7 @@ def _worst(problem: Problem, rows: NDArray[np.float64]) -> Cancellation | None:
     case, numbers = Case(problem), problem.numbers()
     in_doubles = case.dynamics.in_doubles()
     size = np.maximum(np.max(np.abs(rows), axis=0), case.scale)
-    ends = np.array([*numbers.breakpoints, numbers.t1])
+    ends = np.array([to_double(end) for end in case.dynamics.ends])
     p = np.array(numbers.p)
     found: list[Cancellation] = []
     with precision(_BITS):

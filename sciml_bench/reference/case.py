@@ -21,6 +21,7 @@ from sciml_bench.problem.switch import shown
 from sciml_bench.reference.around import Around
 from sciml_bench.reference.differences import Direction
 from sciml_bench.reference.dynamics import Dynamics, FloatArray
+from sciml_bench.reference.moving import jump_movers
 from sciml_bench.reference.numbers import exact, matching_digits, precision
 from sciml_bench.reference.objective import DeclaredLoss, Objective, Rows, factors, phi, phi_slope
 from sciml_bench.reference.radau import Start
@@ -132,7 +133,7 @@ class Case:
             return
         try:
             self.system: ScalarSystem = scalarise(problem)
-            unsettled = "; ".join(map(str, problem.switching.unsettled))
+            unsettled = "; ".join(str(moving) for moving in problem.switching.unsettled if moving.of_states)
             self.dynamics = Dynamics(self.system, problem.t0, problem.t1, problem.breakpoints, problem.p, unsettled)
             if problem.latent:
                 self.around = Around(problem)
@@ -161,6 +162,11 @@ class Case:
         if self.around is None:
             return DeclaredLoss(self.problem.loss)
         return ObservedLoss.of(self.problem, self.around)
+
+    @cached_property
+    def jump_movers(self) -> tuple[str, ...]:
+        """The labels of the parameters that move the time of a jump."""
+        return jump_movers(self.problem, self.system)
 
     @cached_property
     def theta_sizes(self) -> tuple[arb, ...]:

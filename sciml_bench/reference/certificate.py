@@ -124,6 +124,11 @@ def certify(
         ReferenceFailure: the solution cannot be followed, or the certificate cannot be given; nothing is certified.
         LimitReached: the limit has passed.
     """
+    if gradients and case.jump_movers:
+        raise ReferenceFailure(
+            f"no gradient is certified for '{case.problem.name}': {', '.join(case.jump_movers)} may move the time of a"
+            f" jump ({'; '.join(moving.place for moving in case.problem.switching.unsettled if not moving.of_states)})"
+        )
     watch, proof_s = Watch(say, limit_s), min(proof_s, LIMIT_SHARE * limit_s)
     first, second = opening_settings(case)
     digits, parted = np.zeros((1, 1)), 0

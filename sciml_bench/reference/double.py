@@ -24,7 +24,7 @@ from scipy.integrate import solve_ivp
 from sciml_bench.emit import source
 from sciml_bench.emit.elementary import filled
 from sciml_bench.emit.scalar import scalarise
-from sciml_bench.problem.model import Problem
+from sciml_bench.problem.model import Problem, to_double
 from sciml_bench.reference.case import Case
 from sciml_bench.reference.dynamics import FloatArray
 from sciml_bench.reference.watch import LimitReached, ReferenceFailure
@@ -158,8 +158,8 @@ def emitted_numpy(problem: Problem, *, as_written: bool = False) -> dict[str, Ca
 
 def _driven(problem: Problem) -> dict[str, Callable[..., Any]]:
     """Integrate an equation that a path drives, which is not emitted to NumPy: the engine's own form, in doubles."""
-    case, ends = Case(problem), problem.numbers().breakpoints
-    segments = case.dynamics.in_doubles()
+    case = Case(problem)
+    segments, ends = case.dynamics.in_doubles(), [to_double(end) for end in case.dynamics.ends[:-1]]
     y0 = np.array([float(value) for value in case.start.y0])
 
     def rhs(t: float, y: FloatArray, p: FloatArray, *_: object) -> FloatArray:
@@ -222,8 +222,8 @@ def integrate(
     inner = sorted({*numbers.breakpoints, *(stop for stop in stops if numbers.t0 < stop < numbers.t1)})
     ends = [*inner, numbers.t1]
     for a, b in zip([numbers.t0, *inner], ends, strict=True):
-        low = np.nextafter(a, np.inf) if a in numbers.breakpoints else a
-        high = np.nextafter(b, -np.inf) if b in numbers.breakpoints else b
+        low = np.nextafter(a, np.inf) if a in inner else a
+        high = np.nextafter(b, -np.inf) if b in inner else b
 
         def rhs(t: float, y: FloatArray, low: float = low, high: float = high) -> FloatArray:
             nonlocal calls

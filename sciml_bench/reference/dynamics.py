@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from types import CodeType
 from typing import Any
 
@@ -13,7 +14,7 @@ from flint import arb
 from numpy.typing import NDArray
 from sympy import Basic, Expr
 
-from sciml_bench.emit.flint import FlintSource, flint_source
+from sciml_bench.emit.flint import ChangesInside, FlintSource, flint_source
 from sciml_bench.emit.scalar import ScalarSystem
 from sciml_bench.problem.model import to_double
 from sciml_bench.problem.roots import Span
@@ -78,7 +79,26 @@ def choose(test: arb, a: Any, b: Any) -> Any:
 
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
+#: No more pieces between moved switches than this, over the number of equations: each is emitted on its own.
+MOST_PIECES = 2_000
 ComplexFunction = Callable[[Any, Any, Any], list[Any]]
+
+
+def _smooth(
+    system: ScalarSystem, spans: Iterable[Span], parameters: Sequence[Expr]
+) -> Iterator[tuple[Expr, FlintSource]]:
+    """The smooth pieces of spans, each with its end: more than the spans where parameters move a condition's times."""
+    left, more = list(spans)[::-1], max(1, MOST_PIECES // len(system.outputs))
+    while left:
+        span = left.pop()
+        try:
+            yield span.end, flint_source(system, span, parameters)
+        except ChangesInside as change:
+            more -= len(change.times)
+            if more < 0:
+                raise
+            parts = [Span(a, b) for a, b in pairwise((span.start, *change.times, span.end))]
+            left += parts[::-1]
 
 
 @dataclass(frozen=True)
@@ -116,8 +136,8 @@ class Dynamics:
             system: the right-hand side.
             t0: start of the time span.
             t1: its end.
-            breakpoints: the times between them at which it is not smooth.
-            parameters: the parameters' exact values, where conditions on the time have them as factors.
+            breakpoints: the times between them at which it is not smooth. Times that depend on parameters are added.
+            parameters: the parameters' exact values, where conditions on the time depend on them.
             unsettled: conditions that depend on more than the time may not change along a solution; what is said of
                 them where one does. ``None`` where there is no solution to follow.
 
@@ -125,11 +145,8 @@ class Dynamics:
             UnsupportedExpression: the right-hand side has no high-precision counterpart.
         """
         self.n_states, self.n_parameters, self.n_outputs = len(system.y), len(system.p), len(system.outputs)
-        self.ends = (*breakpoints, t1)
-        starts = (t0, *breakpoints)
-        self.sources = tuple(
-            flint_source(system, Span(start, end), parameters) for start, end in zip(starts, self.ends, strict=True)
-        )
+        spans = (Span(a, b) for a, b in pairwise((t0, *breakpoints, t1)))
+        self.ends, self.sources = zip(*_smooth(system, spans, parameters), strict=True)
         self.operations = max(source.operations for source in self.sources)
         self.unsettled = unsettled
         self._parameters = frozenset[Basic](system.p)

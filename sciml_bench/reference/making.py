@@ -49,12 +49,12 @@ def certified(
 
 def _explained(problem: Problem, failure: ReferenceFailure) -> ReferenceFailure:
     """A failure of a solution to get past a time, with the conditions of the file that may be the reason."""
-    moving = "; ".join(map(str, problem.switching.unsettled))
+    moving = "; ".join(str(moving) for moving in problem.switching.unsettled if moving.of_states)
     if failure.t is None or not moving or str(failure).endswith(BLOWS_UP):
         return failure
     return ReferenceFailure(
         f"{failure} A kink may be the reason: {moving}. A reference follows a kink only if its time is known from the"
-        " file: make that a constant, or declare it.",
+        " file: write it with the time and parameters, or declare it.",
         failure.t,
     )
 
@@ -162,13 +162,11 @@ def make(
     try:
         return stored_reference(problem, certified(problem, say, limit_s, True, proof_s)), ""
     except ReferenceFailure as failure:
-        if problem.batch.size > 1:
-            raise
         left_s = limit_s - (time.process_time() - began)
         # A limit that the gradient has used up leaves a little for the solution, which is the smaller part.
         left_s = max(left_s, limit_s / 2) if isinstance(failure, LimitReached) else left_s
         try:
-            alone = certify(Case(problem), say, left_s, False, proof_s=proof_s)
+            alone = certified(problem, say, left_s, False, proof_s)
         except ReferenceFailure:
             raise failure from None
         alone = replace(alone, evidence={**alone.evidence, NO_GRADIENT: str(failure)})

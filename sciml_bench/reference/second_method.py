@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
+from sciml_bench.problem.model import to_double
 from sciml_bench.reference.agreement import COMPARE_BITS, FULLY, compare
 from sciml_bench.reference.case import LARGE, Case
 from sciml_bench.reference.double import emitted_numpy, integrate
@@ -153,6 +154,7 @@ def _in_doubles(case: Case, rows: Sequence[Sequence[arb]], negligible: FloatArra
     problem = case.problem
     truth = np.array([[float(value) for value in row] for row in rows])
     size = _sizes(case, truth, negligible)
+    ends = [to_double(end) for end in case.dynamics.ends[:-1]]
     best: Confirmation | None = None
     failures: list[str] = []
     try:
@@ -161,7 +163,9 @@ def _in_doubles(case: Case, rows: Sequence[Sequence[arb]], negligible: FloatArra
         raise ReferenceFailure(f"'{problem.name}' has no NumPy form to compare with: {error}") from error
     for method, rtol, atol in _DOUBLES:
         try:
-            found, _ = integrate(problem, functions, method, rtol, atol, time.process_time() + _DOUBLE_LIMIT_S)
+            found, _ = integrate(
+                problem, functions, method, rtol, atol, time.process_time() + _DOUBLE_LIMIT_S, stops=ends
+            )
         except ReferenceFailure as failure:
             failures.append(str(failure))
             continue

@@ -44,15 +44,16 @@ _DOUBTS = {
 def selftest_line(run: Run) -> str:
     """One line: the quality of the harness on the machine of this run, by the newest self-test next to it."""
     processes = run.plan["profile"]["processes"]
-    return head(newest(run.folder.parent), _environment(run), datetime.datetime.now(datetime.UTC), processes)
+    environment = _environment(run)
+    test = newest(run.folder.parent, machine_hash(environment))
+    return head(test, environment, datetime.datetime.now(datetime.UTC), processes)
 
 
 def selftest_document(run: Run) -> dict[str, Any] | None:
     """Return the self-test as JSON values, and whether it is of the run's machine; ``None`` without one."""
-    test = newest(run.folder.parent)
-    if test is None:
-        return None
-    return {**document(test), "same_machine": test.machine == machine_hash(_environment(run))}
+    machine = machine_hash(_environment(run))
+    test = newest(run.folder.parent, machine)
+    return None if test is None else {**document(test), "same_machine": test.machine == machine}
 
 
 def _environment(run: Run) -> Mapping[str, Any]:

@@ -283,6 +283,13 @@ def test_forest_says_what_the_tables_say(summary, charts):
             assert row["adjusted_p"] == found.adjusted_p
 
 
+def test_forest_names_no_winner_where_every_process_was_disturbed():
+    made = drawn.summary(change=lambda record: dataclasses.replace(record, noisy=("other work",)))
+    found = [row for chart in across(made, ("forest",)) for row in table(chart)]
+    assert {row["verdict"] for row in found} <= {"undecided", "same"}
+    assert found
+
+
 def test_scaling_takes_problems_that_differ_in_size_only(charts):
     for chart in of_kind(charts, "scaling"):
         assert {row["problem"] for row in table(chart)} == {"brusselator-2d-16", "brusselator-2d-32"}

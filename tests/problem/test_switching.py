@@ -109,6 +109,19 @@ def test_conditions_that_move_are_noted_with_their_place(load: Load):
     assert ":13: the condition in '-k*y + where(t >= 4*k, 1, 0)' depends on k" in str(unsettled)
 
 
+@pytest.mark.parametrize(
+    ("equation", "sentence"),
+    [
+        ("max(t - k, 0)", "bends at a time that depends on k"),
+        ("where(t >= 4*k, 1, 0)", "switches at a time that depends on k"),
+        ("max(y, 0)", "switches when a state does"),
+    ],
+)
+def test_what_a_moving_condition_does_to_gradients_is_said(load: Load, equation: str, sentence: str):
+    (unsettled,) = load(one(f"{equation} - k*y")).switching.unsettled
+    assert unsettled.sentence.startswith(sentence)
+
+
 def test_conditions_are_written_with_their_times(load: Load):
     # So that a framework takes the same branch on each side, however it rounds a sine.
     problem = load(one("-k*y + where(sin(10*t) > 0, 1, 0) + sign(cos(t))", t1=2))

@@ -184,16 +184,16 @@ tau = 5
 [states]
 y = 1
 [equations]
-y = "-y + max(t - tau, 0)"
+y = "-1 + max(y - 0.5, 0)/tau"
 """
 )
 
 
-def test_a_kink_that_a_parameter_moves_is_named_with_its_line(load: Load):
+def test_a_kink_that_the_solution_moves_is_named_with_its_line(load: Load):
     problem = load(RAMP)
     with pytest.raises(ReferenceFailure) as caught:
         make(problem, limit_s=60.0)
     said = str(caught.value)
-    line = RAMP.splitlines().index('y = "-y + max(t - tau, 0)"') + 1
-    assert f":{line}: the condition in '-y + max(t - tau, 0)' depends on tau" in said
-    assert "make that a constant" in said
+    line = RAMP.splitlines().index('y = "-1 + max(y - 0.5, 0)/tau"') + 1
+    assert f":{line}: the condition in '-1 + max(y - 0.5, 0)/tau' depends on" in said
+    assert "write it with the time and parameters" in said

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sciml_bench.analysis.comparison.compare import Comparison, compare_runs, compare_selections, why_no_repeat
 from sciml_bench.analysis.comparison.sides import Side, read_side, refusals
+from sciml_bench.analysis.selftest_store import earlier
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.selection import compile_keyword
 from sciml_bench.record.lines import DamagedLine
@@ -63,7 +64,8 @@ def within_run(
         UsageError: an expression cannot be read, or times of the run's profile are never compared.
     """
     side = _side(run, keyword, on_damage)
-    comparison = compare_selections(side.chosen(compile_keyword(of)), side.chosen(compile_keyword(others)), band=band)
+    sides = (side.chosen(compile_keyword(expression)) for expression in (of, others))
+    comparison = compare_selections(*sides, band=band, earlier=earlier(run))
     return comparison if comparison.lines or comparison.uncompared else None
 
 

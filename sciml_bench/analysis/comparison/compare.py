@@ -18,6 +18,7 @@ from sciml_bench.stats.bootstrap import Check, hierarchical_ratio
 from sciml_bench.stats.centre import mean_and_sd
 from sciml_bench.stats.front import on_axis
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio, unpaired_ratio, with_fixed
+from sciml_bench.stats.serial import Earlier
 from sciml_bench.stats.verdict import Held, Judgement, Verdict, judge, with_bound, without_winner
 
 # The difference between runs of the same program, from repeated runs.
@@ -177,8 +178,11 @@ def compare_runs(
     return _comparison(base, new, series, pairs, band, between_runs=True, effect=effect)
 
 
-def compare_selections(of: Side, others: Side, *, band: float) -> Comparison:
-    """Compare the cells of two selections of one run, problem by problem, each pair once."""
+def compare_selections(of: Side, others: Side, *, band: float, earlier: Earlier | None = None) -> Comparison:
+    """Compare the cells of two selections of one run, problem by problem, each pair once.
+
+    ``earlier`` is the correlation of neighbouring blocks that a self-test of the machine found.
+    """
     pairs = [
         (a, b)
         for a in of.cells.values()
@@ -186,7 +190,7 @@ def compare_selections(of: Side, others: Side, *, band: float) -> Comparison:
         if a.cell.problem == b.cell.problem and a.cell != b.cell
     ]
     series = [item for a, b in pairs for item in different_cells(of, others, a.cell.label, b.cell.label)]
-    return _comparison(of, others, series, pairs, band, between_runs=False)
+    return _comparison(of, others, series, pairs, band, between_runs=False, earlier=earlier)
 
 
 def _comparison(
@@ -198,8 +202,9 @@ def _comparison(
     *,
     between_runs: bool,
     effect: RunEffect | None = None,
+    earlier: Earlier | None = None,
 ) -> Comparison:
-    lines, uncompared = _judged(series, band, between_runs, effect)
+    lines, uncompared = _judged(series, band, between_runs, effect, earlier)
     counts = [disturbed(side.summary.cells.values()) for side in (base, new)]
     if any(of_side.all for of_side in counts):
         lines = [replace(line, judgement=without_winner(line.judgement, Held.DISTURBED)) for line in lines]
@@ -226,7 +231,7 @@ def _comparison(
 
 
 def _judged(
-    series: Sequence[Series], band: float, between_runs: bool, effect: RunEffect | None
+    series: Sequence[Series], band: float, between_runs: bool, effect: RunEffect | None, earlier: Earlier | None
 ) -> tuple[list[Compared], list[Change]]:
     ratios: dict[tuple[str, str, str, str], Ratio] = {}
     found: list[tuple[Series, list[float], list[float], Check | None, tuple[int, ...]]] = []
@@ -240,7 +245,7 @@ def _judged(
         ratios[item.key] = effect.of_ratio(ratio, item.quantity) if effect else ratio
         found.append((item, base, new, None if between_runs else _check(item), left_out))
     known = not between_runs or (effect is not None and effect.known)
-    judgements = judge(ratios, band=band, independent=_independent(series), runs_known=known)
+    judgements = judge(ratios, band=band, independent=_independent(series), runs_known=known, earlier=earlier)
     lines = [
         Compared(
             item,

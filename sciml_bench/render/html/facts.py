@@ -112,11 +112,13 @@ def _commit(environment: Mapping[str, Any]) -> str:
 
 def selftest(loaded: LoadedRun, now: datetime.datetime) -> str:
     """The quality of the harness on this machine, or why it is not known."""
+    from sciml_bench.analysis.comparable import machine_hash
     from sciml_bench.analysis.selftest_store import newest
     from sciml_bench.render.selftest import head
 
     processes = loaded.plan["profile"]["processes"]
-    line = head(newest(Path(loaded.folder).parent), loaded.environment, now, processes)
+    test = newest(Path(loaded.folder).parent, machine_hash(loaded.environment))
+    line = head(test, loaded.environment, now, processes)
     return line.removeprefix("self-test: ")
 
 

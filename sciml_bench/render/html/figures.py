@@ -12,6 +12,7 @@ from itertools import chain, repeat
 
 from markupsafe import Markup
 
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.loaded_run import process_pool
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.analysis.table import Column
@@ -65,29 +66,29 @@ Picture = tuple[Chart, str]
 
 @contextmanager
 def drawing(
-    summary: RunSummary, prefix: str, budget: PageBudget, processes: int = 1
+    analysis: Analysis, prefix: str, budget: PageBudget, processes: int = 1
 ) -> Iterator[Iterator[list[Picture]]]:
     """The pictures of each problem of a run, in order, and at the end those across problems.
 
     Names get the prefix, so that several runs fit into one page; each problem has the cells that the limit leaves. If
     there are many, ``processes`` processes draw them while the block does other work, and reading one waits for it.
     """
+    summary = analysis.summary
     problems = summary.problems
     processes = min(processes, len(problems))
     if len(summary.cells) < MANY_CELLS or processes < 2:
-        yield (_pictures(_only(summary, problem, budget), prefix, problem) for problem in (*problems, None))
+        of_problems = (_pictures(_only(summary, problem, budget), prefix, problem) for problem in problems)
+        yield chain(of_problems, (_across(analysis, prefix) for _ in range(1)))
         return
     with process_pool(processes) as pool:
         drawn = pool.map(_pictures, (_only(summary, name, budget) for name in problems), repeat(prefix), problems)
-        yield chain(drawn, (_pictures(summary, prefix, None) for _ in range(1)))
+        yield chain(drawn, (_across(analysis, prefix) for _ in range(1)))
 
 
-def _only(summary: RunSummary, problem: str | None, budget: PageBudget) -> RunSummary:
+def _only(summary: RunSummary, problem: str, budget: PageBudget) -> RunSummary:
     """The part of a run that the figures of one problem need: all cells by name, for they share out the looks, but
     only the drawn processes.
     """
-    if problem is None:
-        return summary
 
     def drawn(cell: CellSummary) -> bool:
         return cell.cell.problem == problem and budget.draws(cell)
@@ -101,9 +102,16 @@ def _only(summary: RunSummary, problem: str | None, budget: PageBudget) -> RunSu
     return RunSummary({**summary.plan, "skipped": []}, cells)
 
 
-def _pictures(summary: RunSummary, prefix: str, problem: str | None) -> list[Picture]:
-    found = across(summary) if problem is None else of_problem(summary, problem)
-    named = [dataclasses.replace(chart, name=f"{prefix}{chart.name}") for chart in found]
+def _pictures(summary: RunSummary, prefix: str, problem: str) -> list[Picture]:
+    return _drawn(of_problem(summary, problem), prefix)
+
+
+def _across(analysis: Analysis, prefix: str) -> list[Picture]:
+    return _drawn(across(analysis.summary, judged=analysis.judged), prefix)
+
+
+def _drawn(charts: Iterable[Chart], prefix: str) -> list[Picture]:
+    named = [dataclasses.replace(chart, name=f"{prefix}{chart.name}") for chart in charts]
     # A finished drawing needs no way to draw it, which could not travel between processes.
     return [(dataclasses.replace(chart, draw=_done), chart.svg()) for chart in named]
 

@@ -68,7 +68,7 @@ def section(
 ) -> Section:
     """The section of a run, the ``number``-th of the page from 1. ``say`` gets the current work."""
     budget = page_budget(loaded.summary)
-    with drawing(loaded.summary, f"r{number}-", budget, processes) as pictures:
+    with drawing(loaded.analysis, f"r{number}-", budget, processes) as pictures:
         return _section(loaded, number, now, looks, budget, pictures, say)
 
 

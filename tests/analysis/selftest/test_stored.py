@@ -15,13 +15,14 @@ from stubs.selftests import drawn
 from sciml_bench.analysis import selftest_store as stored
 from sciml_bench.analysis.selftest import figures
 from sciml_bench.errors import StoreError
+from sciml_bench.record.run_folder import Run
 from sciml_bench.render.selftest import head, lines
 
 NOW = datetime.datetime(2026, 3, 1, 12, 0, 0)
 
 
-def made(results: Path, now=NOW, interrupted=False, **options):
-    writer = stored.Writer(results, MACHINE, now)
+def made(results: Path, now=NOW, interrupted=False, machine=MACHINE, **options):
+    writer = stored.Writer(results, machine, now)
     writer.append(stub_record())
     return writer.finish(figures({"scipy, solve": drawn(**options)}), processes=240, noisy=3, interrupted=interrupted)
 
@@ -48,6 +49,31 @@ def test_the_newest_counts_and_damaged_ones_are_passed_over(tmp_path):
     assert stored.newest(tmp_path) == first
     with pytest.raises(StoreError, match="holds no figures of a self-test"):
         stored.read(second.folder)
+
+
+def test_the_newest_of_the_machine_counts_first(tmp_path):
+    own = made(tmp_path)
+    other = made(tmp_path, NOW + datetime.timedelta(days=1), machine={"cpu": {"model": "another"}})
+    assert stored.newest(tmp_path) == other
+    assert stored.newest(tmp_path, own.machine) == own
+    assert stored.newest(tmp_path, "a third") == other
+
+
+def test_a_run_borrows_from_the_test_of_its_machine(tmp_path):
+    own = made(tmp_path)
+    made(tmp_path, NOW + datetime.timedelta(days=1), machine={"cpu": {"model": "another"}})
+    run = Run.create(tmp_path, "run", plan={}, environment=MACHINE, now=NOW)
+    found = stored.earlier(run)
+    assert found is not None
+    assert found.coefficient == pytest.approx(max(0.0, own.figures.series[0].bias.serial[0]))
+    elsewhere = Run.create(tmp_path, "run", plan={}, environment={"cpu": {"model": "a third"}}, now=NOW)
+    assert stored.earlier(elsewhere) is None
+
+
+def test_a_run_borrows_nothing_from_an_old_test(tmp_path):
+    made(tmp_path)
+    later = NOW + datetime.timedelta(days=stored.STALE_DAYS + 1)
+    assert stored.earlier(Run.create(tmp_path, "run", plan={}, environment=MACHINE, now=later)) is None
 
 
 def test_there_is_none(tmp_path):
