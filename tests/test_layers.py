@@ -39,6 +39,7 @@ LAYERS = (
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 FRAMEWORKS = {
+    "CyRK",
     "diffeqpy",
     "diffrax",
     "equinox",

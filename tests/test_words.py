@@ -78,7 +78,7 @@ CEILINGS: dict[str, tuple[int, int, int]] = {
     r"\bbut for\b|\bnothing but\b|\bnone but\b": (0, 0, 1),
     r"\b(by|of) (itself|themselves)\b": (1, 0, 0),
     r"\balike\b": (2, 0, 1),
-    r"\bas far as\b": (3, 0, 0),
+    r"\bas far as\b": (2, 0, 0),
     r"\bfor want of\b|\bfor the sake of\b|\bfor its sake\b": (0, 0, 1),
     r"\b(is|are) (asked|called|looked) for\b|\basked for\b": (2, 0, 1),
     r"\bof which\b|\bfrom which\b|\bfor which\b": (17, 0, 2),

@@ -29,6 +29,7 @@ BUILT_IN = {
     "julia": "sciml_bench.adapters.julia:ADAPTER",
     "torchode": "sciml_bench.adapters.torchode:ADAPTER",
     "numbalsoda": "sciml_bench.adapters.numbalsoda:ADAPTER",
+    "cyrk": "sciml_bench.adapters.cyrk:ADAPTER",
     "diffeqpy": "sciml_bench.adapters.diffeqpy:ADAPTER",
     "torch": "sciml_bench.adapters.torch:ADAPTER",
     "jax": "sciml_bench.adapters.jax:ADAPTER",

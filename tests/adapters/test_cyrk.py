@@ -1,0 +1,123 @@
+"""The CyRK adapter; what needs the library runs where it is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from adapters.cells import build, catalog_task, source_task
+from needs import imported
+
+from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.cyrk import ADAPTER
+from sciml_bench.plan.script import script_of_cell
+from sciml_bench.problem import catalog
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Cell, Numbers, Point
+from sciml_bench.reference.store import find
+
+METHODS = [method.name for method in ADAPTER.methods]
+SOURCE = "from numba import njit\n\n\n@njit\ndef derivative(t, y, dy, p):\n    dy[0] = {}\n"
+
+
+@pytest.fixture(scope="module")
+def library() -> Any:
+    return imported("CyRK")
+
+
+def cell(method: str) -> Cell:
+    return Cell("any", "cyrk", method, "none", "compiled")
+
+
+def test_what_is_not_a_small_system_of_numbers_is_refused():
+    facts = Facts("any", "stiff", 3, 3, 0, "parameters", True)
+    assert ADAPTER.refusal(cell("lsoda"), facts) is None
+    for changes in ({"arrays": True}, {"n_weights": 10}, {"batch": 4}, {"latent": True}, {"controlled": True}):
+        assert ADAPTER.refusal(cell("lsoda"), Facts(**{**vars(facts), **changes})) is not None
+
+
+@pytest.mark.parametrize(
+    ("problem", "method", "digits"),
+    [
+        ("robertson", "lsoda", 5.0),
+        ("robertson", "radau", 5.0),
+        ("robertson", "bdf", 5.0),
+        *(("lotka-volterra", method, 6.0) for method in METHODS[:4]),
+    ],
+)
+def test_solutions_are_right_and_nothing_is_compiled_again(library, problem, method, digits):
+    program = build(catalog_task(problem, "cyrk", method, "none", "compiled"))
+    loaded = catalog.load(problem)
+    theta = np.array(loaded.numbers().theta)
+    solution = program.read_solution(program.solve(program.prepare(theta, Point(1e-8, 1e-10))))
+    reference = find(loaded)
+    assert reference is not None
+    expected = np.array([[float(value) for value in row] for row in reference.solution])
+    scale = np.array(loaded.numbers().atol_scale)
+    assert solution.ys.shape == expected.shape
+    assert -np.log10(np.max(np.abs(solution.ys - expected) / (scale + np.abs(expected)))) > digits
+    assert solution.statistics["n_accepted"] > 10
+    traces = program.trace_count()
+    assert program.phases_ns()["compile"] > 0
+    loose = program.read_solution(program.solve(program.prepare(1.01 * theta, Point(1e-4, 1e-4))))
+    assert loose.statistics["n_accepted"] < solution.statistics["n_accepted"]
+    assert program.trace_count() == traces > 0
+    assert set(program.versions()) == {"CyRK", "numba", "numpy"}
+
+
+def test_gradients_are_typed_as_unsupported(library):
+    program = build(catalog_task("robertson", "cyrk", "lsoda", "none", "compiled"))
+    for call in (program.gradient, program.read_gradient):
+        with pytest.raises(SolverFailure) as caught:
+            call(None)
+        assert caught.value.outcome is Outcome.UNSUPPORTED
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_solution_that_becomes_infinite_is_a_typed_failure(library, method):
+    """y' = y² from 1 is infinite at t = 1."""
+    numbers = Numbers((1.0,), (1.0,), 0.0, 2.0, (2.0,), (), (1.0,), "parameters")
+    program = build(source_task(SOURCE.format("p[0]*y[0]*y[0]"), numbers, cell(method)))
+    with pytest.raises(SolverFailure) as caught:
+        program.read_solution(program.solve(program.prepare(np.array([1.0]), Point(1e-6, 1e-6))))
+    assert caught.value.outcome in (Outcome.NONFINITE, Outcome.STEP_UNDERFLOW, Outcome.MAX_STEPS)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_steps_stop_where_the_right_hand_side_jumps(library, method):
+    """y' = p before t = 1 and -p after it: exact for any step that does not cross the jump."""
+    numbers = Numbers((0.0,), (3.0,), 0.0, 2.0, (0.5, 2.0), (1.0,), (1.0,), "parameters")
+    program = build(source_task(SOURCE.format("p[0] if t < 1.0 else -p[0]"), numbers, cell(method)))
+    ys = program.read_solution(program.solve(program.prepare(np.array([3.0]), Point(1e-3, 1e-3)))).ys
+    np.testing.assert_allclose(ys, [[1.5], [0.0]], atol=1e-9)
+
+
+def test_initial_values_may_be_differentiated_too(library):
+    """y' = -y, where theta is the initial value."""
+    numbers = Numbers((2.0,), (), 0.0, 1.0, (1.0,), (), (1.0,), "initial")
+    program = build(source_task(SOURCE.format("-y[0]"), numbers, cell("vern7")))
+    ys = program.read_solution(program.solve(program.prepare(np.array([3.0]), Point(1e-10, 1e-10)))).ys
+    np.testing.assert_allclose(ys, [[3 * np.exp(-1)]], rtol=1e-9)
+
+
+def test_results_are_freed(library):
+    """A thousand solves with a thousand saved times each would keep 16 MB."""
+    psutil = pytest.importorskip("psutil")
+    times = tuple(np.linspace(0.001, 1, 2000).tolist())
+    numbers = Numbers((2.0,), (1.0,), 0.0, 1.0, times, (), (1.0,), "parameters")
+    program = build(source_task(SOURCE.format("-p[0]*y[0]"), numbers, cell("rk45")))
+    inputs = program.prepare(np.array([1.0]), Point(1e-4, 1e-4))
+    program.solve(inputs)
+    before = psutil.Process().memory_info().rss
+    for _ in range(2000):
+        program.solve(inputs)
+    assert psutil.Process().memory_info().rss - before < 20e6
+
+
+def test_the_script_solves_each_smooth_part_and_says_how_wrong_it_is():
+    text = script_of_cell("robertson", ["cyrk", "lsoda", "none", "compiled"], 1e-8)
+    compile(text, "script.py", "exec")
+    assert "sciml_bench" not in text
+    assert "    derivative(t, y, dy, p)" in text
+    assert text.count("REFERENCE") == 3
