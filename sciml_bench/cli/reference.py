@@ -306,6 +306,9 @@ def _print(stored: StoredReference) -> None:
             click.echo(f"  zero except for rounding: {', '.join(gradient['zero_but_for_rounding'][:_SHOWN])}")
         if gradient.get("uncertified"):
             click.echo(f"  uncertified: {', '.join(gradient['uncertified'][:_SHOWN])}")
+        for key, why in (("kinks", "at its own kink"), ("jumps", "moves the time of a jump")):
+            for label in gradient.get(key, ())[:_SHOWN]:
+                click.echo(f"  {label} {why}")
     click.echo("  processor time: " + ", ".join(f"{name} {value:g} s" for name, value in stored.seconds.items()))
     click.echo(f"\nstate at t = {stored.times[-1]}")
     _print_numbers(stored.states, stored.solution[-1], stored.solution_digits, stored.negligible)
@@ -319,6 +322,9 @@ def _print_numbers(labels: list[str], values: list[str], digits: list[float], ne
     """Print each number with its digits, which two runs of the engine agree to; of zero with the bound of its size."""
     bounds = negligible or [0.0] * len(labels)
     for label, value, good, bound in list(zip(labels, values, digits, bounds, strict=True))[:_SHOWN]:
+        if good == 0:
+            click.echo(f"  {label}: not certified")
+            continue
         zero = f"below {bound:.0e}" if bound else "exactly"
         click.echo(f"  {label} = {value} ({zero if value == '0' else f'{good} digits'})")
     if len(labels) > _SHOWN:

@@ -124,11 +124,6 @@ def certify(
         ReferenceFailure: the solution cannot be followed, or the certificate cannot be given; nothing is certified.
         LimitReached: the limit has passed.
     """
-    if gradients and case.jump_movers:
-        raise ReferenceFailure(
-            f"no gradient is certified for '{case.problem.name}': {', '.join(case.jump_movers)} may move the time of a"
-            f" jump ({'; '.join(moving.place for moving in case.problem.switching.unsettled if not moving.of_states)})"
-        )
     watch, proof_s = Watch(say, limit_s), min(proof_s, LIMIT_SHARE * limit_s)
     first, second = opening_settings(case)
     digits, parted = np.zeros((1, 1)), 0
@@ -337,6 +332,8 @@ def _certified_gradient(
             else:
                 digits[i] = 0.0
         kinked = [i for i, along in zip(chosen, found, strict=False) if along.kinked]
+        # Neither the adjoint nor differences on one mesh see a jump move.
+        jumping = [i for i, label in enumerate(case.problem.theta_labels) if label in case.jump_movers]
         evidence: dict[str, object] = {
             "method": "central differences on the second mesh, adjoint on the first",
             "directions": len(directions),
@@ -363,11 +360,11 @@ def _certified_gradient(
             evidence["by_the_adjoint_on_both_meshes_alone"] = by_adjoint
         determined = slope_digits(case, b.trajectory.saved, b.trajectory.largest)
         digits = _or_none(digits) if determined >= GRADIENT_DIGITS else np.zeros_like(digits)
-        digits[kinked] = 0.0
+        digits[[*kinked, *jumping]] = 0.0
         rounding = np.array([float(ROUNDING * abs(loss) / size) for size in case.theta_sizes])
         # A component that is exactly zero on both meshes and has no digits was lost on the way.
         zero = (digits == 0) & [bool(0 < one <= least) for one, least in zip(largest, rounding, strict=True)]
-        zero[kinked] = False
+        zero[[*kinked, *jumping]] = False
         fine = [arb(0) if none else value for none, value in zip(zero, fine, strict=True)]
         digits, negligible = np.where(zero, FULLY - _CLAIMED_LESS, digits), np.where(zero, rounding, 0.0)
         if np.any(zero):
@@ -375,6 +372,8 @@ def _certified_gradient(
         if kinked:
             # To either side the derivatives differ.
             evidence["kinks"] = [case.problem.theta_labels[i] for i in kinked]
+        if jumping:
+            evidence["jumps"] = list(case.jump_movers)
         uncertified = [label for label, good in zip(case.problem.theta_labels, digits, strict=True) if good == 0]
         if uncertified:
             evidence["uncertified"] = uncertified

@@ -69,7 +69,10 @@ def head(test: SelfTest | None, environment: Mapping[str, Any], now: datetime.da
     is not known.
     """
     if test is None:
-        return "self-test: none here yet; `sciml-bench selftest` measures how often verdicts are wrong on this machine"
+        return (
+            "self-test: none here yet; `sciml-bench selftest` measures how often verdicts are wrong on this machine, "
+            "and narrows their intervals"
+        )
     when = f"self-test of {test.made_at:%Y-%m-%d}"
     if test.machine != machine_hash(environment):
         return f"{when}: made on another machine, so it says nothing of this run; `sciml-bench selftest` repeats it"

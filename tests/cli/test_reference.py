@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from stubs.conditions import one
 from stubs.small_problems import ORBIT
 
 from sciml_bench.cli import options as exits
@@ -74,6 +75,17 @@ def test_a_solution_alone(orbit: Path, capsys: pytest.CaptureFixture[str]):
     assert "gradient" not in capsys.readouterr().out
     main(["reference", "show", str(orbit)])
     assert "no gradient: it was computed with --solution-only" in capsys.readouterr().out
+
+
+def test_a_derivative_that_is_not_certified_is_no_number(orbit: Path, capsys: pytest.CaptureFixture[str]):
+    orbit.write_text(one("where(t >= k, 1, 0) - y", k=3.3))
+    assert main(["reference", "compute", str(orbit)]) == exits.OK
+    assert "1 of 1 components of the gradient uncertified" in capsys.readouterr().out
+    main(["reference", "show", str(orbit)])
+    shown = capsys.readouterr().out
+    assert "  k moves the time of a jump\n" in shown
+    assert "  k: not certified\n" in shown
+    assert main(["reference", "check", str(orbit)]) == exits.OK
 
 
 def test_what_cannot_be_certified_is_not_written(orbit: Path, capsys: pytest.CaptureFixture[str]):

@@ -1,6 +1,4 @@
-"""Worker side of the CyRK adapter. The library takes differences of the right-hand side for a
-Jacobian.
-"""
+"""Worker side of the CyRK adapter. For a Jacobian the library takes differences of the right-hand side."""
 
 from __future__ import annotations
 
