@@ -23,19 +23,23 @@ _MOST_NAMED = 5
 
 
 def scoring(summary: RunSummary) -> Iterator[str]:
-    """Sentences on the components of each problem's gradient that are unresolved or not certified, and on points that
-    an earlier version scored."""
+    """Sentences on the components of each problem's gradient that are unresolved, not certified, or off at every
+    tolerance, and on points that an earlier version scored."""
     for problem in summary.problems:
         cells = summary.of_problem(problem)
         uncertified = _names(cells, "uncertified")
         if uncertified:
-            yield f"{problem}: {_listed(uncertified)} of the gradient: not certified in the reference, so not judged"
+            yield (
+                f"{problem}: {_listed(uncertified)} of the gradient: not certified in the reference, so checked by "
+                "differences of the solver's own loss"
+            )
         unresolved = _names(cells, "unresolved")
         if unresolved:
             yield (
                 f"{problem}: {_listed(unresolved)} of the gradient: zero, or below what the arithmetic resolves, so "
                 "compared with rounding and tolerance, not with its own size"
             )
+        yield from filter(None, map(_stuck, cells))
     earlier = sum(
         point.gradient_error is not None
         for cell in summary.cells.values()
@@ -50,6 +54,32 @@ def scoring(summary: RunSummary) -> Iterator[str]:
             "size, without components of theta that are zero; which component was worst was not kept, and the bound "
             "was on the raw gradient"
         )
+
+
+# A component is stuck if it is this far off at the tightest tolerance, at least a share of what the worst one was at a
+# tolerance looser by a span, and so many times as far as the whole gradient. Right solvers show each, but never all.
+_OFF, _SHARE, _SPAN, _APART = 1e-3, 0.5, 100.0, 100.0
+
+
+def _stuck(cell: CellSummary) -> str:
+    """A sentence on a component that stays wrong while the tolerance falls, which a norm does not show; or nothing."""
+    for process in cell.processes:
+        points = sorted(
+            (point.rtol, point.worst_component_error, point.gradient_error, point.worst_component)
+            for point in process.points
+            if point.worst_component_error is not None and point.gradient_error is not None
+        )
+        looser = next((point for point in points if point[0] >= _SPAN * points[0][0]), None)
+        if looser is None:
+            continue
+        rtol, off, error, name = points[0]
+        if off >= max(_OFF, _SHARE * looser[1], _APART * error):
+            return (
+                f"{cell.cell.label}: component {name} of the gradient is off by {quantities.error(off)} at rtol "
+                f"{rtol:g}, and by {quantities.error(looser[1])} at {looser[0]:g}; it may be wrong, which the error of the whole "
+                f"gradient, {quantities.error(error)}, does not show"
+            )
+    return ""
 
 
 def _names(cells: list[CellSummary], kind: str) -> list[str]:

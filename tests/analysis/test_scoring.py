@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from stubs.points import changed, in_schema
 from stubs.reported import cell, plan, point, record
 
@@ -39,6 +40,42 @@ def test_components_that_are_not_judged_alike_are_named():
     told = list(scoring(of(record(cell(), [scored(unresolved=["y2(0)"], uncertified=names)]))))
     assert told[0].startswith("robertson: components k1, k2, k3, k4, k5 and 2 more of the gradient: not certified")
     assert told[1].startswith("robertson: component y2(0) of the gradient: zero, or below what the arithmetic resolves")
+
+
+def ladder(worst: list[float], headline: list[float]) -> Record:
+    """Points at 1e-4, 1e-6 and 1e-8 with these errors of the worst component and of the whole gradient."""
+    made = [
+        changed(
+            point(rtol, gradient_error=error),
+            gradient={"scores": {"error": error, "worst_component": "k9", "worst_component_error": of_worst,
+                                 "below_reference": False}},
+        )
+        for rtol, error, of_worst in zip((1e-4, 1e-6, 1e-8), headline, worst, strict=True)
+    ]  # fmt: skip
+    return record(cell(), made)
+
+
+@pytest.mark.parametrize("loosest", [0.09, 0.3, 1e-4])
+def test_a_component_that_stays_off_at_every_tolerance_is_named(loosest):
+    """One small component is 9 % wrong, and the norm of the gradient hides it."""
+    (told,) = scoring(of(ladder([loosest, 0.09, 0.09], [1e-3, 1e-5, 3.2e-7])))
+    assert "component k9 of the gradient is off by 9" in told
+    assert "at rtol 1e-08, and by 9.0e-02 at 1e-06; it may be wrong" in told
+
+
+@pytest.mark.parametrize(
+    ("worst", "headline"),
+    [
+        # Falls with the tolerance, at the largest ratio to the whole that right solvers show.
+        ([5e-2, 1e-4, 6.4e-7], [6e-5, 1e-7, 2.7e-10]),
+        # All of the gradient is off: its own error shows that.
+        ([0.09, 0.09, 0.09], [0.02, 0.02, 0.02]),
+        # Rounding ends the fall.
+        ([1e-4, 1e-6, 2e-6], [1e-5, 1e-8, 1e-9]),
+    ],
+)
+def test_ordinary_ladders_are_not_named(worst, headline):
+    assert list(scoring(of(ladder(worst, headline)))) == []
 
 
 def test_names_that_a_record_does_not_keep_are_not_counted_as_none():
