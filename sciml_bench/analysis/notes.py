@@ -56,8 +56,8 @@ def scoring(summary: RunSummary) -> Iterator[str]:
         )
 
 
-# A component is stuck if it is this far off at the tightest tolerance, at least a share of what the worst one was at a
-# tolerance looser by a span, and so many times as far as the whole gradient. Right solvers show each, but never all.
+# A component is stuck if its error at the tightest tolerance is at least _OFF, a share of the worst one at a tolerance
+# looser by a span, and a multiple of the whole gradient's. Right solvers show each, but never all.
 _OFF, _SHARE, _SPAN, _APART = 1e-3, 0.5, 100.0, 100.0
 
 
