@@ -3,7 +3,7 @@
     python benchmarks/claim_effects.py [--calls 20] [CLAIM]...
 
 Each line solves one problem as the source did and as its claim file measures it, in turn, and prints the ratio of the
-two processor times (source over ours), the median over the pairs and their extremes. Needs torch, torchdiffeq, numba.
+two processor times (source over ours), the median over the pairs and their extremes. Needs torch, torchdiffeq, numba, CyRK.
 """
 
 from __future__ import annotations
@@ -128,6 +128,38 @@ def of_robertson() -> Iterator[Effect]:
     yield Effect("C05-numba", "method", "slow", fortran(FAST_ROBERTSON, None), fortran(FAST_ROBERTSON, FAST_JACOBIAN))
 
 
+def of_predators() -> Iterator[Effect]:
+    """The claim of CyRK: every step kept, or 100 saved times."""
+    from CyRK import nbsolve2_ivp
+    from CyRK.nb.numba_solver import cyjit_sig
+    from numba import cfunc
+
+    def field(t: float, y: Any) -> Any:
+        return np.array([(1.0 - 0.01 * y[1]) * y[0], (0.02 * y[0] - 1.0) * y[1]])
+
+    @cfunc(cyjit_sig)
+    def rates(dy: Any, t: float, y: Any, p: Any) -> None:
+        dy[0] = (1.0 - 0.01 * y[1]) * y[0]
+        dy[1] = (0.02 * y[0] - 1.0) * y[1]
+
+    start, end, times = np.array([20.0, 20.0]), 100.0, np.linspace(1.0, 100.0, 100)
+
+    @njit
+    def compiled(address: int, times: Any, repeats: int) -> None:
+        for _ in range(repeats):
+            nbsolve2_ivp(address, (0.0, end), start, method="RK45", t_eval=times, rtol=1e-7, atol=1e-8).free()
+
+    def fast(times: Any) -> Solve:
+        # Processor times are too coarse for one of them.
+        return lambda: compiled(rates.address, times, 100)
+
+    def slow(times: Any) -> Solve:
+        return lambda: solve_ivp(field, (0.0, end), start, t_eval=times, rtol=1e-7, atol=1e-8)
+
+    yield Effect("C38", "saved", "fast", fast(np.empty(0)), fast(times))
+    yield Effect("C38", "saved", "slow", slow(None), slow(times))
+
+
 def cpu_s(solve: Solve) -> float:
     """Processor time of one solve."""
     began = time.process_time()
@@ -141,7 +173,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=20, help="pairs of solves for each effect")
     parser.add_argument("claims", nargs="*")
     options = parser.parse_args()
-    for effects in (of_torchdiffeq, of_lorenz, of_robertson):
+    for effects in (of_torchdiffeq, of_lorenz, of_robertson, of_predators):
         for effect in effects():
             if options.claims and effect.claim not in options.claims:
                 continue

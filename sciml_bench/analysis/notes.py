@@ -76,8 +76,8 @@ def _stuck(cell: CellSummary) -> str:
         if off >= max(_OFF, _SHARE * looser[1], _APART * error):
             return (
                 f"{cell.cell.label}: component {name} of the gradient is off by {quantities.error(off)} at rtol "
-                f"{rtol:g}, and by {quantities.error(looser[1])} at {looser[0]:g}; it may be wrong, which the error of the whole "
-                f"gradient, {quantities.error(error)}, does not show"
+                f"{rtol:g}, and by {quantities.error(looser[1])} at {looser[0]:g}; it may be wrong, which the error of "
+                f"the whole gradient, {quantities.error(error)}, does not show"
             )
     return ""
 
