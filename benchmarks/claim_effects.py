@@ -3,7 +3,8 @@
     python benchmarks/claim_effects.py [--calls 20] [CLAIM]...
 
 Each line solves one problem as the source did and as its claim file measures it, in turn, and prints the ratio of the
-two processor times (source over ours), the median over the pairs and their extremes. Needs torch, torchdiffeq, numba, CyRK.
+two processor times (source over ours), the median over the pairs and their extremes. Needs torch, torchdiffeq, numba,
+CyRK.
 """
 
 from __future__ import annotations

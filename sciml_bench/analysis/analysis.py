@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sciml_bench.analysis.advice import Advice, advice
 from sciml_bench.analysis.answer import Answer
-from sciml_bench.analysis.break_even import choice
+from sciml_bench.analysis.break_even import Choice, choice
 from sciml_bench.analysis.comparable import why_not_comparable
 from sciml_bench.analysis.failures import CellTally, Failure, cell_tally, failures
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, Ranking, Standing, ranking
@@ -151,11 +151,17 @@ class Analysis:
                 RankedTable(table, self._rankings(table.rows) if table.name.startswith("matched") else found)
                 for table in self._tables[name]
             )
-            chosen = choice(comparison.rows, self._earlier) if self.comparable else None
+            chosen = self._choice(comparison)
             answer = Answer(name, comparison, found, chosen, self.why_not_comparable)
             cells = tuple(self.summary.of_problem(name))
             advised = self._recommended(answer, cells)
             yield ProblemAnalysis(name, titles.get(name, ""), cells, comparison, ranked, answer, advised)
+
+    def _choice(self, comparison: Comparison) -> Choice | None:
+        """The cheapest rows of a problem; ``None`` if no winner may be named."""
+        if self.judged is None:
+            return None
+        return choice(comparison.rows, self._earlier, self.judged.runs.get(GRADIENT))
 
     def _recommended(self, answer: Answer, cells: Sequence[CellSummary]) -> Recommendation | None:
         """Return the way to take for the run's question, or for ``COUNT`` calls at the accuracy of the tables."""

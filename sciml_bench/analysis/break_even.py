@@ -16,6 +16,7 @@ from sciml_bench.analysis.rows import Row
 from sciml_bench.stats.breakeven import Cost, best, break_even, even_range
 from sciml_bench.stats.front import relative
 from sciml_bench.stats.ratio import Ratio, paired_ratio, with_fixed
+from sciml_bench.stats.run_spread import RunSpread
 from sciml_bench.stats.serial import Earlier
 from sciml_bench.stats.verdict import Judgement, judge, with_bound
 
@@ -68,12 +69,15 @@ class Choice:
     family: int
 
 
-def choice(rows: Sequence[Row], earlier: Earlier | None = None) -> Choice | None:
-    """The choice among rows with both a first and a steady gradient; ``None`` for fewer than two."""
+def choice(rows: Sequence[Row], earlier: Earlier | None = None, runs: RunSpread | None = None) -> Choice | None:
+    """The choice among rows with both a first and a steady gradient; ``None`` for fewer than two.
+
+    ``earlier`` is the correlation of neighbouring blocks, ``runs`` the difference between runs, if they are known.
+    """
     known = {index: of_row for index, row in enumerate(rows) if (of_row := cost(row)) is not None}
     if len(known) < 2:
         return None
-    judged = _judged(rows, known, earlier)
+    judged = _judged(rows, known, earlier, runs)
     return Choice(
         best=tuple(_best(rows, known, gradients, judged) for gradients in GRADIENTS),
         overtakings=tuple(_overtakings(rows, known)),
@@ -85,14 +89,16 @@ _Pair = tuple[int, int, int]
 """A number of gradients, and the places of two rows: the base and the other."""
 
 
-def _judged(rows: Sequence[Row], costs: Mapping[int, Cost], earlier: Earlier | None) -> dict[_Pair, Judgement]:
+def _judged(
+    rows: Sequence[Row], costs: Mapping[int, Cost], earlier: Earlier | None, runs: RunSpread | None
+) -> dict[_Pair, Judgement]:
     family: dict[_Pair, Ratio] = {}
     blocks = {index: block_costs(rows[index]) for index in costs}
     for gradients in GRADIENTS:
         for first, second in combinations(costs, 2):
             ratio = total_ratio(blocks[first], blocks[second], gradients, (rows[first], rows[second]))
             if ratio is not None:
-                family[gradients, first, second] = ratio
+                family[gradients, first, second] = ratio if runs is None else runs.of_ratio(ratio)
     return judge(family, independent=len(costs) - 1, earlier=earlier)
 
 

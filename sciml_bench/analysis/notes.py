@@ -65,12 +65,15 @@ def _stuck(cell: CellSummary) -> str:
     """A sentence on a component that stays wrong while the tolerance falls, which a norm does not show; or nothing."""
     for process in cell.processes:
         points = sorted(
-            (point.rtol, point.worst_component_error, point.gradient_error, point.worst_component)
-            for point in process.points
-            if point.worst_component_error is not None and point.gradient_error is not None
+            (
+                (point.rtol, point.worst_component_error, point.gradient_error, point.worst_component)
+                for point in process.points
+                if point.worst_component_error is not None and point.gradient_error is not None
+            ),
+            key=lambda point: point[0],
         )
         looser = next((point for point in points if point[0] >= _SPAN * points[0][0]), None)
-        if looser is None:
+        if looser is None or looser[3] != points[0][3]:
             continue
         rtol, off, error, name = points[0]
         if off >= max(_OFF, _SHARE * looser[1], _APART * error):
@@ -144,7 +147,7 @@ def _scope(runs: Mapping[str, RunSpread]) -> str:
     if not runs:
         return (
             "They are about this run: the same cell differs by 2 to 5 % between two runs of one day. Run the same "
-            f"command {FEWEST_RUNS - 1} more times, and they include the difference between runs"
+            f"command until there are {FEWEST_RUNS} runs, and they include the difference between them"
         )
     count = next(iter(runs.values())).runs
     spread = ", ".join(f"{quantity} {100 * math.expm1(item.sd):.2g} %" for quantity, item in runs.items())

@@ -12,7 +12,7 @@ from itertools import combinations
 from sciml_bench.analysis.rows import Comparison, Row, Time
 from sciml_bench.stats.front import on_axis
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
-from sciml_bench.stats.run_spread import RunSpread, run_spread
+from sciml_bench.stats.run_spread import RunSpread, run_spreads
 from sciml_bench.stats.serial import Earlier
 from sciml_bench.stats.verdict import Judgement, Verdict, judge, with_bound
 
@@ -92,7 +92,7 @@ class Ranking:
 class Judged:
     """The judgements on all pairs of rows of each problem that have a block in common: one family for a run.
 
-    ``repeated`` are the rows of runs that repeat it; ``runs`` is, by quantity, the spread between runs in the
+    ``repeated`` are the rows of runs that repeat it; ``runs`` is, by quantity, the average spread between runs in the
     judgements, empty with fewer than three runs.
     """
 
@@ -103,10 +103,9 @@ class Judged:
         repeated: Sequence[Mapping[str, Comparison]] = (),
     ):
         family = ratios(comparisons)
-        self.runs = _spreads([family, *map(ratios, repeated)])
-        for key, ratio in family.items():
-            if key[1] in self.runs:
-                family[key] = self.runs[key[1]].of_ratio(ratio)
+        spreads = _spreads([family, *map(ratios, repeated)])
+        family = {pair: spreads[pair].of_ratio(ratio) if pair in spreads else ratio for pair, ratio in family.items()}
+        self.runs = {quantity: spread for quantity in QUANTITIES if (spread := _typical(spreads, quantity)) is not None}
         self._judged = judge(family, independent=_independent(comparisons), earlier=earlier)
         self.family = sum(judgement.ratio.n > 1 for judgement in self._judged.values())
 
@@ -126,12 +125,18 @@ Pair = tuple[str, str, str, str]
 """A problem, a quantity, and the cells of two rows by their labels: the base and the other."""
 
 
-def _spreads(runs: Sequence[Mapping[Pair, Ratio]]) -> dict[str, RunSpread]:
-    found = {
-        quantity: run_spread([{pair: ratio for pair, ratio in run.items() if pair[1] == quantity} for run in runs])
-        for quantity in QUANTITIES
-    }
-    return {quantity: spread for quantity, spread in found.items() if spread is not None}
+def _spreads(runs: Sequence[Mapping[Pair, Ratio]]) -> dict[Pair, RunSpread]:
+    """The spread of each pair of the first run over all of them, whatever the order of its rows."""
+    found: dict[Pair, RunSpread] = {}
+    for quantity in QUANTITIES:
+        found |= run_spreads([{pair: ratio for pair, ratio in run.items() if pair[1] == quantity} for run in runs])
+    return found
+
+
+def _typical(spreads: Mapping[Pair, RunSpread], quantity: str) -> RunSpread | None:
+    """The least spread of a quantity, which is the average over its pairs."""
+    of = [spread for pair, spread in spreads.items() if pair[1] == quantity]
+    return min(of, key=lambda spread: spread.sd, default=None)
 
 
 def ratios(comparisons: Mapping[str, Comparison]) -> dict[Pair, Ratio]:
@@ -141,8 +146,12 @@ def ratios(comparisons: Mapping[str, Comparison]) -> dict[Pair, Ratio]:
         for quantity in QUANTITIES:
             for first, second in combinations(comparison.rows, 2):
                 ratio = _ratio(time_of(first, quantity), time_of(second, quantity))
-                if ratio is not None:
-                    found[problem, quantity, first.summary.cell.label, second.summary.cell.label] = ratio
+                a, b = first.summary.cell.label, second.summary.cell.label
+                # The same pair in each run, whichever of its rows comes first.
+                if ratio is not None and a < b:
+                    found[problem, quantity, a, b] = ratio
+                elif ratio is not None:
+                    found[problem, quantity, b, a] = ratio.inverse
     return found
 
 

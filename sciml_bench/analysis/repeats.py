@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from functools import lru_cache
+from pathlib import Path
 
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.errors import StoreError
@@ -12,25 +13,54 @@ from sciml_bench.record.run_folder import Run, runs_in
 MOST_RUNS = 12
 """Reading more takes too long."""
 
-
-def repeats(run: Run) -> Iterator[RunSummary]:
-    """The runs in the same folder that repeat a run, newest first. Damaged ones are left out."""
-    return islice(_repeats(run), MOST_RUNS)
+# Folders beside a run may hold anything.
+_DAMAGED = (StoreError, OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
-def _repeats(run: Run) -> Iterator[RunSummary]:
-    own = _identity(run)
-    for other in runs_in(run.folder.parent) if own is not None else ():
-        if other.folder.resolve() != run.folder.resolve() and _identity(other) == own:
+def repeats(run: Run) -> list[RunSummary]:
+    """The runs in the same folder that repeat a run, newest first. Damaged ones and copies are left out."""
+    found: list[RunSummary] = []
+    seen = {_first_record(run)}
+    for other in _same(run):
+        first = _first_record(other)
+        if first and first not in seen and len(found) < MOST_RUNS:
+            seen.add(first)
             try:
-                yield summarise(other.plan, other.records(lambda _line: None))
-            except StoreError:
+                found.append(_summary(other.folder, other.records_path.stat().st_mtime_ns))
+            except _DAMAGED:
                 continue
+    return found
+
+
+def _same(run: Run) -> Iterator[Run]:
+    own = _identity(run)
+    try:
+        neighbours = list(runs_in(run.folder.parent)) if own is not None else []
+    except OSError:
+        return
+    for other in neighbours:
+        if _identity(other) == own:
+            yield other
 
 
 def _identity(run: Run) -> tuple[str, str] | None:
     """The hashes of plan and environment; ``None`` if they cannot be read."""
     try:
         return run.plan["hash"], run.environment_hash
-    except (StoreError, KeyError):
+    except _DAMAGED:
         return None
+
+
+def _first_record(run: Run) -> str:
+    """The identity of a run's first record, which a copy of the run shares; empty without any."""
+    try:
+        return next((record.record_id for record in run.records(lambda _line: None)), "")
+    except _DAMAGED:
+        return ""
+
+
+@lru_cache(maxsize=32)
+def _summary(folder: Path, _changed_ns: int) -> RunSummary:
+    """A run's summary; a page of several repeated runs needs each of them often."""
+    run = Run(folder)
+    return summarise(run.plan, run.records(lambda _line: None))

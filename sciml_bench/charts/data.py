@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sciml_bench.analysis.comparable import why_not_comparable
+from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.ranking import Judged
 from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, Time, compare
@@ -167,10 +167,10 @@ class Contest:
 class RunData:
     """A run whose problems are looked at together."""
 
-    def __init__(self, summary: RunSummary, palette: Palette, judged: Judged | None = None):
+    def __init__(self, summary: RunSummary, palette: Palette, analysis: Analysis):
         self.summary = summary
         self.palette = palette
-        self._given = judged
+        self._analysis = analysis
         self.problems = [ProblemData(summary, name, palette) for name in summary.problems]
 
     @property
@@ -198,16 +198,11 @@ class RunData:
 
     @cached_property
     def _judged(self) -> Judged:
-        return self._given or Judged({data.problem: data.comparison for data in self.problems})
+        return self._analysis.judged or Judged({data.problem: data.comparison for data in self.problems})
 
     def judgement(self, quantity: str, base: Measured, other: Measured) -> Judgement | None:
         """The judgement on two cells of one problem, in the family of all comparisons of the run."""
         if base.row is None or other.row is None:
             return None
         found = self._judged.between(quantity, base.row, other.row)
-        return without_winner(found, Held.DISTURBED) if found is not None and self._disturbed else found
-
-    @cached_property
-    def _disturbed(self) -> bool:
-        """Return whether other work disturbed the run, so that it names no winner."""
-        return bool(why_not_comparable(self.summary))
+        return found if found is None or self._analysis.comparable else without_winner(found, Held.DISTURBED)

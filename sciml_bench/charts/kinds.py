@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.ranking import Judged
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.charts.break_even import BREAK_EVEN
 from sciml_bench.charts.chart import Chart
@@ -54,12 +53,14 @@ def of_problem(summary: RunSummary, problem: str, names: Collection[str] = tuple
             yield from kind.charts(data)
 
 
-def across(summary: RunSummary, names: Collection[str] = tuple(KINDS), judged: Judged | None = None) -> Iterator[Chart]:
+def across(
+    summary: RunSummary, names: Collection[str] = tuple(KINDS), analysis: Analysis | None = None
+) -> Iterator[Chart]:
     """The charts across several problems, of the kinds with these names; empty if there is nothing to draw.
 
-    ``judged`` are the run's verdicts, if they rest on more than the run itself.
+    ``analysis`` has the run's verdicts, which may rest on more than the run.
     """
-    data = RunData(summary, _palette(summary), judged)
+    data = RunData(summary, _palette(summary), analysis or Analysis(summary))
     for kind in KINDS.values():
         if isinstance(kind, RunKind) and kind.name in names:
             yield from kind.charts(data)
@@ -79,7 +80,7 @@ def charts(analysis: Analysis, name: str, problem: str | None = None) -> list[Ch
     if isinstance(KINDS[name], RunKind):
         if problem is not None:
             raise UsageError(f"{name} looks at all problems together: leave --problem out")
-        return list(across(summary, (name,), analysis.judged))
+        return list(across(summary, (name,), analysis))
     names = summary.problems if problem is None else (problem,)
     return [chart for each in names for chart in of_problem(summary, each, (name,))]
 

@@ -45,8 +45,7 @@ class Decider:
     """Decides with given values of parameters, which may be factors of a condition but not move its times.
 
     ``definitions`` are intermediate quantities, each an expression of ``t``, parameters and other definitions. A
-    decider that is ``placing`` takes the times at which conditions change with these values of the parameters; its
-    ``movers`` are the parameters that move one of them, inside a span or at its ends.
+    decider that is ``placing`` finds the times at which conditions change with these values of the parameters.
     """
 
     def __init__(
@@ -60,7 +59,6 @@ class Decider:
         self.t, self.values = t, values
         self.definitions = {} if definitions is None else definitions
         self.placing = placing
-        self.movers: set[Symbol] = set()
 
     def sign(self, u: Node, span: Span) -> int:
         """The sign of an expression inside a span: 1, -1, or 0 if it is zero all over.
@@ -87,8 +85,6 @@ class Decider:
         if factor == 0 or not varying.has(self.t):
             return factor
         times = sign_changes(varying, self.t, span)
-        if moving and (times or any(map(self._vanishes(varying), span))):
-            self.movers |= moving
         if times:
             raise Switches(times)
         return factor * sign_inside(varying, self.t, span)
@@ -97,17 +93,6 @@ class Decider:
         """An expression of the time with the values of its parameters, and the parameters; or as it is."""
         moving = expr.free_symbols & self.values.keys() if self.placing and expr.has(self.t) else set[Symbol]()
         return expr.xreplace({name: self.values[name] for name in moving}), moving
-
-    def _vanishes(self, expr: Node) -> Callable[[Node], bool]:
-        """Return whether an expression is zero at a time, or may be."""
-
-        def at(time: Node) -> bool:
-            try:
-                return sign_of_number(expr.xreplace({self.t: time})) == 0
-            except Undecided:
-                return True
-
-        return at
 
     def floor(self, u: Node, span: Span) -> int:
         """The largest integer that is not above an expression inside a span.
@@ -120,15 +105,12 @@ class Decider:
         return self._settled(self._floor, u, span)
 
     def _floor(self, u: Node, span: Span) -> int:
-        u, moving = self._placed(self.resolved(self.expanded(u), span))
+        u, _ = self._placed(self.resolved(self.expanded(u), span))
         unknown = u.free_symbols - ({self.t} if u.has(self.t) else self.values.keys())
         self._refuse_moving(u, unknown)
         if not u.has(self.t):
             return int(sympy.floor(u.xreplace(dict(self.values))))
-        steps = sympy.sin(sympy.pi * u)
-        times = sign_changes(steps, self.t, span)
-        if moving and (times or any(map(self._vanishes(steps), span))):
-            self.movers |= moving
+        times = sign_changes(sympy.sin(sympy.pi * u), self.t, span)
         if times:
             raise Switches(times)
         return _floor_inside(u, self.t, span)
@@ -160,7 +142,7 @@ class Decider:
 
     def _settled(self, question: Callable[[Node, Span], int], about: Node, span: Span) -> int:
         """An answer that holds in all of a span, though parts of its subject may change inside."""
-        answers = list(self._answers(question, about, span))
+        answers = list(self.answers(question, about, span))
         times = tuple(b[0].start for a, b in pairwise(answers) if a[1] != b[1])
         if times:
             raise Switches(times)
@@ -169,7 +151,7 @@ class Decider:
             raise Moving(about, answer)
         return answer
 
-    def _answers(
+    def answers(
         self, question: Callable[[Node, Span], int], about: Node, span: Span
     ) -> Iterator[tuple[Span, int | tuple[str, ...]]]:
         """The answers in parts of a span; the names of other dependencies if it depends on more than the time."""
@@ -179,7 +161,7 @@ class Decider:
             yield span, moving.names
         except Switches as switches:
             for a, b in pairwise((span.start, *switches.times, span.end)):
-                yield from self._answers(question, about, Span(a, b))
+                yield from self.answers(question, about, Span(a, b))
 
     def _holds(self, condition: Node, span: Span) -> bool:
         match condition:

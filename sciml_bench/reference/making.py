@@ -121,7 +121,9 @@ def _digits_of_sums(
     for column, known, less in zip(zip(*values, strict=True), zip(*digits, strict=True), negligible, strict=True):
         uncertain = less + sum(abs(float(value)) * 10.0**-good for value, good in zip(column, known, strict=True))
         total = abs(float(sum(column, arb(0))))
-        found.append(_MOST_DIGITS if uncertain == 0 else -np.log10(uncertain / total) if total > 0 else 0.0)
+        # A term without digits may be anything, also if it is zero.
+        none = min(known) == 0 or total == 0 < uncertain
+        found.append(0.0 if none else -np.log10(uncertain / total) if uncertain else _MOST_DIGITS)
     return np.clip(found, 0.0, _MOST_DIGITS)
 
 

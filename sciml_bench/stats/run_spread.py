@@ -30,12 +30,20 @@ class RunSpread:
         return with_fixed(ratio, self.sd, self.runs - 1) if ratio.n > 1 else ratio
 
 
-def run_spread(runs: Sequence[Mapping[Key, Ratio]]) -> RunSpread | None:
-    """The spread of the ratios of runs, averaged over the variances of the pairs that all runs have; ``None`` for fewer
-    than three runs, or without such a pair.
+def run_spreads(runs: Sequence[Mapping[Key, Ratio]]) -> dict[Key, RunSpread]:
+    """The spread of each ratio of the first run: its own over the runs that have it, or all ratios' if that is more.
+
+    Ratios that fewer than three runs have count with the others; without any there is none.
     """
-    if len(runs) < FEWEST_RUNS:
-        return None
-    shared = [key for key in runs[0] if all(key in run for run in runs)]
-    squares = [mean_and_sd([math.log(run[key].estimate) for run in runs])[1] ** 2 for key in shared]
-    return RunSpread(math.sqrt(math.fsum(squares) / len(squares)), len(runs)) if squares else None
+    own: dict[Key, RunSpread] = {}
+    for key in runs[0]:
+        logs = [math.log(run[key].estimate) for run in runs if key in run]
+        if len(logs) >= FEWEST_RUNS:
+            own[key] = RunSpread(mean_and_sd(logs)[1], len(logs))
+    if not own:
+        return {}
+    pooled = RunSpread(
+        math.sqrt(math.fsum(spread.sd**2 for spread in own.values()) / len(own)),
+        min(spread.runs for spread in own.values()),
+    )
+    return {key: max((own.get(key, pooled), pooled), key=lambda spread: spread.sd) for key in runs[0]}

@@ -95,9 +95,9 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_what_strangers_put_into_a_plan_is_left_out(tmp_path: Path, name: str):
     found = stored(tmp_path, ours=encode(OURS) | BAD[name], theirs=encode(THEIRS))
-    summary = read_run(found).summary
-    assert set(summary.declared) == {"theirs"}
-    for chart in charts(summary, "work-precision"):
+    run = read_run(found)
+    assert set(run.summary.declared) == {"theirs"}
+    for chart in charts(run.analysis, "work-precision"):
         assert "script" not in chart.svg()
 
 

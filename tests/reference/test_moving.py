@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from flint import arb
@@ -68,6 +69,7 @@ def slope(case: Case, formula: Formula, k: arb) -> arb:
         ("abs(t - k)", "pi", vee),
         ("max(sin(k*t), 0)", "2.1", half_waves),
         ("max(min(t - k, k + 2 - t), 0)", "3.3", hat),
+        ("min(max(t - k, 0), max(k + 2 - t, 0))", "3.3", hat),
     ],
 )
 def test_a_bend_that_a_parameter_moves_has_a_certified_gradient(load: Load, equation: str, k: str, formula: Formula):
@@ -116,7 +118,8 @@ def test_a_jump_that_a_parameter_moves_is_certified_without_its_derivative(
     problem = load(one(equation, k=f'"{k}"'))
     certified = certify(Case(problem))
     assert certified.gradient_digits[0] == 0
-    assert certified.evidence["gradient"]["jumps"] == ["k"]
+    evidence: Any = certified.evidence["gradient"]
+    assert evidence["jumps"] == ["k"]
     with precision(BITS):
         truth = rows(problem, formula, exact(problem.p[0]))
         assert matching_digits(certified.rows[-1][0], truth[-1][0]) > 28
@@ -145,6 +148,20 @@ def test_the_derivatives_of_other_parameters_are_certified(load: Load):
         ("floor(t - k)", "0"),
         # It jumps inside of a bend.
         ("max(where(t > k, t, 0), 1)", "3.3"),
+        # The state's part of a condition never changes, the parameter's does.
+        ("where(t >= k and y > -1e9, 1, 0)", "3.3"),
+        ("where(t >= k or y > 1e9, 1, 0)", "3.3"),
+        # Its sides change places at a pole, not by meeting.
+        ("max(min(1/(t - k), 1), -1)", "3.3"),
+        ("max(min(tan(k*t), 1), -1)", "0.3"),
+        # Only inside of a branch is it defined.
+        ("where(t > 1, where(sqrt(t - 1) > k, 1, 0), 0)", "1"),
+        # A window opens where the two sides touch.
+        ("where((t - 3)**2 < k, 1, 0)", "0"),
+        ("where((t - k)*(t - 3) < 0, 1, 0)", "3"),
+        ("where(sin(t) > k, 1, 0)", "1"),
+        # By way of a definition, and as a remainder.
+        ("where(mod(t, k) < 1, 1, 0)", "2.3"),
     ],
 )
 def test_no_derivative_where_a_jump_may_appear(load: Load, equation: str, k: str):
@@ -153,11 +170,27 @@ def test_no_derivative_where_a_jump_may_appear(load: Load, equation: str, k: str
     assert certify(case).gradient_digits[0] == 0
 
 
-@pytest.mark.parametrize("equation", ["where(t >= 100*k, 1, 0) - k*y", "k*where(t >= 5, 1, 0) - y", "-k*y*sign(t + k)"])
+@pytest.mark.parametrize(
+    "equation",
+    [
+        "where(t >= 100*k, 1, 0) - k*y",
+        "k*where(t >= 5, 1, 0) - y",
+        "-k*y*sign(t + k)",
+        "where(sin(k*t/9) >= 0, 1, 2) - k*y",
+        "max(1/(t + k), 1) - y",
+    ],
+)
 def test_a_jump_that_no_parameter_moves_within_the_span_costs_no_gradient(load: Load, equation: str):
     case = Case(load(one(equation)))
     assert case.jump_movers == ()
     assert certify(case).gradient_digits[0] > 20
+
+
+def test_a_batch_certifies_no_sum_of_unknown_derivatives(load: Load):
+    text = one("where(t >= k, 1, 0) - y", k=3.3) + "\n[batch]\nsize = 3\nspread = 0.5\n"
+    stored, missing = make(load(text))
+    assert missing == ""
+    assert stored.gradient_digits == [0.0]
 
 
 def test_a_parameter_at_its_own_kink_is_still_refused(load: Load):

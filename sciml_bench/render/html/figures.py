@@ -107,7 +107,7 @@ def _pictures(summary: RunSummary, prefix: str, problem: str) -> list[Picture]:
 
 
 def _across(analysis: Analysis, prefix: str) -> list[Picture]:
-    return _drawn(across(analysis.summary, judged=analysis.judged), prefix)
+    return _drawn(across(analysis.summary, analysis=analysis), prefix)
 
 
 def _drawn(charts: Iterable[Chart], prefix: str) -> list[Picture]:
