@@ -29,6 +29,7 @@ LAYERS = (
     {"adapters"},
     # The wing of the conventional track: models, their emitters and their truth.
     {"models"},
+    {"importing"},
     {"reference"},
     {"emit"},
     {"problem"},

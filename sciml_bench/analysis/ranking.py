@@ -147,7 +147,7 @@ def ratios(comparisons: Mapping[str, Comparison]) -> dict[Pair, Ratio]:
             for first, second in combinations(comparison.rows, 2):
                 ratio = _ratio(time_of(first, quantity), time_of(second, quantity))
                 a, b = first.summary.cell.label, second.summary.cell.label
-                # The same pair in each run, whichever of its rows comes first.
+                # One key for a pair, whichever of its rows comes first.
                 if ratio is not None and a < b:
                     found[problem, quantity, a, b] = ratio
                 elif ratio is not None:

@@ -13,7 +13,7 @@ from sciml_bench.record.run_folder import Run, runs_in
 MOST_RUNS = 12
 """Reading more takes too long."""
 
-# Folders beside a run may hold anything.
+# Neighbouring folders may hold anything.
 _DAMAGED = (StoreError, OSError, ValueError, KeyError, TypeError, AttributeError)
 
 

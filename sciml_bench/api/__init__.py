@@ -49,6 +49,7 @@ __all__ = (
     "problem",
     "report",
     "run",
+    "write_problem",
 )
 
 RESULTS = Path("results")
@@ -348,3 +349,36 @@ def _run(of: Run | Path | str) -> Run:
 def _words(names: Words) -> tuple[str, ...]:
     """Return names as a tuple; a single name needs no list."""
     return (names,) if isinstance(names, str) else tuple(names)
+
+
+def write_problem(
+    function: Callable[..., Any],
+    file: Path | str,
+    *,
+    y0: Sequence[float],
+    t_span: tuple[float, float],
+    p: Any = (),
+    t_eval: Sequence[float] = (),
+) -> Path:
+    """Write a right-hand side ``f(t, y, p)`` as a problem file, which every other function takes, and return its path.
+
+    The function may also be ``f(t, y)``, ``f(t, y, a, b)`` or ``f(y, t, ...)``, written with NumPy, ``math``,
+    ``jax.numpy`` or PyTorch. ``p`` are its parameters: numbers, a dict, a dataclass or a named tuple of numbers. The
+    problem file is checked against the function at random points.
+
+    >>> def decay(t, y, k):
+    ...     return -k * y
+    >>> path = api.write_problem(decay, folder / "decay.toml", y0=[1.0], t_span=(0, 5), p=(0.3,))
+    >>> api.problem(path).parameter_labels
+    ('k',)
+
+    Raises:
+        ProblemError: the function decides by values, or does something that problem files have no word for.
+    """
+    from sciml_bench.importing.importer import of_function
+    from sciml_bench.importing.python_function import Given
+
+    path = Path(file)
+    text = of_function(function, Given(y0, (float(t_span[0]), float(t_span[1])), p, t_eval))
+    path.write_text(text, encoding="utf-8")
+    return path

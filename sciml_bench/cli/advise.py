@@ -42,6 +42,7 @@ class Accuracy(click.ParamType):
         "sciml-bench advise robertson",
         "sciml-bench advise my_problem.toml --in jax,torch --within 5min --code gradient.py",
         "sciml-bench advise my_problem.toml --for solve --accuracy 1e-4 --count 100000",
+        "sciml-bench advise model.py:rhs",
     )
 )
 @click.argument("model", shell_complete=completion.PROBLEMS)
@@ -90,14 +91,17 @@ def advise(
 ) -> int:
     """Say which solver, framework and kind of gradient to take for MODEL.
 
-    MODEL is a name of the catalog or a problem file. All ways are looked at first, one process for each framework; the
-    best then compete, each block in fresh processes, until one is decided or time is up.
+    MODEL is a name of the catalog, a problem file, or a Python function as FILE.py:NAME, which is run and written as a
+    problem file. All ways are looked at first, one process for each framework; the best then compete, each block in
+    fresh processes, until one is decided or time is up.
     """
+    from sciml_bench.cli.importing import as_problem_file
     from sciml_bench.render.recommendation import print_recommendation, recommendation_document
     from sciml_bench.run.advising import Asked
     from sciml_bench.run.advising import advise as find
 
     words = [word for group in names for word in group]
+    model = as_problem_file(model, out)
     asked = Asked.about(
         model, call, count=count, accuracy=accuracy, within_s=within_s, names=words, out=out, command=typed_command()
     )

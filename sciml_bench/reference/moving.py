@@ -2,7 +2,7 @@
 
 Each condition is decided over the time span with the parameters as they are, and with each of its parameters a little
 larger and a little smaller. A parameter that changes when it holds moves it. ``max``, ``min`` and ``abs`` bend there
-and do not jump, unless a pole is where their sides change places.
+and do not jump, unless their sides change places at a pole.
 """
 
 from __future__ import annotations

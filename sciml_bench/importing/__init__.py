@@ -1,0 +1,1 @@
+"""Models of other forms, written as problem files: Python functions."""

@@ -1,0 +1,53 @@
+"""``import``, and a Python function in the place of a problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sciml_bench.cli import options as exits
+from sciml_bench.cli.importing import as_problem_file
+from sciml_bench.cli.main import main
+
+MODEL = "y0 = [1.0, 0.0]\np = [0.5]\nt_span = (0, 4)\ndef Decay(t, y, p):\n    return [-p[0]*y[0], p[0]*y[0]]\n"
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(MODEL)
+    return "model.py:Decay"
+
+
+def test_a_problem_file_is_printed_or_written(model: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["import", model]) == exits.OK
+    printed = capsys.readouterr().out
+    assert 'y2 = "p*y1"' in printed
+    assert main(["import", model, "-o", "decay.toml", "--y0", "2,0", "--t-span", "0,1"]) == exits.OK
+    assert "next: sciml-bench advise decay.toml" in capsys.readouterr().out
+    assert main(["describe", "decay.toml", "--json"]) == exits.OK
+    assert "2.0" in Path("decay.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["model.toml"], "write FILE.py:NAME"),
+        (["model.py:nothing"], "it has no function 'nothing'"),
+        (["absent.py:f"], "not a Python file"),
+        (["model.py:Decay", "--y0", "1,x"], "is not a list of numbers"),
+        (["model.py:Decay", "--t-span", "1"], "two numbers"),
+    ],
+)
+def test_wrong_usage(model: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["import", *words]) == exits.USAGE
+    assert message in capsys.readouterr().err
+
+
+def test_a_function_stands_for_a_problem(model: str, capsys: pytest.CaptureFixture[str]):
+    path = as_problem_file(model, Path("results"))
+    assert path == str(Path("results/imported/decay.toml"))
+    assert "wrote" in capsys.readouterr().err
+    assert main(["describe", path]) == exits.OK
+    assert as_problem_file("robertson", Path("results")) == "robertson"
