@@ -104,8 +104,7 @@ def traced(function: Callable[..., Any], given: Given) -> Formula:
     """Call a function ``f(t, y, p)``, ``f(t, y, a, b)`` or ``f(y, t, …)`` with formulas.
 
     Raises:
-        ProblemError: it decides by values, uses functions without a formula, or computes another value with formulas than
-            with numbers.
+        ProblemError: it decides by values, or uses functions without a formula.
     """
     call = _Call(function, given)
     try:

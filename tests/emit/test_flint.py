@@ -16,6 +16,7 @@ from sciml_bench.emit.flint import flint_source
 from sciml_bench.emit.graph import UnsupportedExpression
 from sciml_bench.emit.scalar import ScalarSystem
 from sciml_bench.problem.operators import Where
+from sciml_bench.problem.roots import Span
 from sciml_bench.reference.dynamics import Dynamics
 from sciml_bench.reference.numbers import exact, matching_digits, precision
 
@@ -85,8 +86,11 @@ def test_conditions_on_the_time_are_decided_segment_by_segment():
 
 
 def test_a_condition_without_a_breakpoint_is_refused():
+    system = system_of(Where(sympy.Ge(T, 2), K, S.Zero), A)
     with pytest.raises(UnsupportedExpression, match="add its time to breakpoints"):
-        Dynamics(system_of(Where(sympy.Ge(T, 2), K, S.Zero), A), S.Zero, S(4))
+        flint_source(system, Span(S.Zero, S(4)))
+    # The engine steps on it.
+    assert Dynamics(system, S.Zero, S(4)).ends == (2, 4)
 
 
 def test_an_unknown_function_is_refused():
