@@ -44,8 +44,12 @@ Examples:
 def describe(problem: str, code: str | None, rtol: float, as_json: bool) -> None:
     """Describe a problem, or print its equations as source code.
 
-    PROBLEM is a name of the catalog or a problem file. Told are its equations, numbers, sizes and literature.
+    PROBLEM is a name of the catalog, a problem file, or a Python function as FILE.py:NAME. Shown are its equations,
+    numbers, sizes and literature.
     """
+    from sciml_bench.cli.importing import as_problem_file
+
+    problem = as_problem_file(problem, Path("results"))
     if code is not None and code.count("/") > 1:
         click.echo(_script(problem, code, rtol), nl=False)
         return

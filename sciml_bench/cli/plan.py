@@ -43,7 +43,7 @@ Examples:
 @click.argument(
     "words",
     nargs=-1,
-    metavar="[PROBLEM|SUITE|FILE.toml]...",
+    metavar="[PROBLEM|SUITE|FILE.toml|FILE.py:NAME]...",
     shell_complete=completion.WORDS,
 )
 @selection_options()
@@ -51,9 +51,10 @@ Examples:
 @json_option
 def plan(words: tuple[str, ...], selection: dict[str, Any], as_json: bool, **options: Any) -> int:
     """Show the cells that would run, their cost, and those skipped, with reasons. Runs nothing."""
+    from sciml_bench.cli.importing import as_problem_file
     from sciml_bench.cli.options import print_json
 
-    chosen, files = Selection(**selection).naming(words)
+    chosen, files = Selection(**selection).naming([as_problem_file(word, options["out"]) for word in words])
     made = planned(chosen, files, **options)
     if as_json:
         order = [[slot.block, slot.order, made.cell_ids[slot.index]] for slot in made.slots]

@@ -59,7 +59,7 @@ def epilog(*examples: str) -> str:
 @click.argument(
     "words",
     nargs=-1,
-    metavar="[PROBLEM|SUITE|FILE.toml]...",
+    metavar="[PROBLEM|SUITE|FILE.toml|FILE.py:NAME]...",
     shell_complete=completion.WORDS,
 )
 @selection_options()
@@ -126,12 +126,14 @@ def _run(
     as_json: bool,
     **options: Any,
 ) -> int:
+    from sciml_bench.cli.importing import as_problem_file
     from sciml_bench.cli.plan import print_nothing
     from sciml_bench.cli.progress import carry_out
     from sciml_bench.plan.selection import Selection
     from sciml_bench.run.planning import planned
     from sciml_bench.run.session import open_session
 
+    words = tuple(as_problem_file(word, out) for word in words)
     chosen, files = Selection(**selection).naming(words)
     plan = planned(chosen, files, out=out, **options)
     if not plan.planned:

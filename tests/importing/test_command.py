@@ -50,4 +50,8 @@ def test_a_function_stands_for_a_problem(model: str, capsys: pytest.CaptureFixtu
     assert path == str(Path("results/imported/decay.toml"))
     assert "wrote" in capsys.readouterr().err
     assert main(["describe", path]) == exits.OK
+    assert main(["describe", model]) == exits.OK
+    assert "wrote" in capsys.readouterr().err
+    assert main(["plan", model, "--adapter", "scipy"]) == exits.OK
+    assert "wrote" in capsys.readouterr().err
     assert as_problem_file("robertson", Path("results")) == "robertson"
