@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import ProblemError, ProblemWarning
-from sciml_bench.importing.problem_text import problem_text
-from sciml_bench.importing.python_function import Given, compared, from_file, refused, traced
+from sciml_bench.importing.problem_text import written
+from sciml_bench.importing.python_function import Given, compared, from_file, traced
+from sciml_bench.importing.refusals import Refusal
+from sciml_bench.importing.standing_in import unwrapped
 from sciml_bench.problem.load import load_problem
-from sciml_bench.reference.double import emitted_numpy
 
 
 def is_python(source: str) -> bool:
@@ -38,16 +39,25 @@ def of_function(function: Callable[..., Any], given: Given) -> str:
         ProblemError: it cannot be written as a problem file, or computes other values.
     """
     formula = traced(function, given)
-    text = problem_text(formula)
-    with tempfile.TemporaryDirectory() as folder:
+    try:
+        made = written(formula)
+    except Refusal as error:
+        raise _refused(function, str(error)) from error
+    compared(function, formula, made.value)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        # Said again when the file is used, with its own name.
+        warnings.simplefilter("ignore", ProblemWarning)
         path = Path(folder) / "problem.toml"
-        path.write_text(text, encoding="utf-8")
-        with warnings.catch_warnings():
-            # Said again when the file is used, with its own name.
-            warnings.simplefilter("ignore", ProblemWarning)
-            try:
-                problem = load_problem(path)
-            except ProblemError as error:
-                raise refused(function, f"its formula is refused: {error.message}", error.cure) from error
-        compared(function, formula, emitted_numpy(problem, as_written=True)["rhs"])
-    return text
+        path.write_text(made.text, encoding="utf-8")
+        try:
+            load_problem(path)
+        except ProblemError as error:
+            raise _refused(function, f"its formula is refused: {error.message}", error.cure) from error
+    return made.text
+
+
+def _refused(function: Callable[..., Any], message: str, cure: str = "") -> ProblemError:
+    """An error that names a function with its place."""
+    code = getattr(unwrapped(function), "__code__", None)
+    where, line = (None, None) if code is None else (Path(code.co_filename), code.co_firstlineno)
+    return ProblemError(message, where=where, line=line, cure=cure)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from functools import partial, reduce
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from sciml_bench.importing.traced import FUNCTIONS, UFUNCS, array
+from sciml_bench.importing.traced import FUNCTIONS, UFUNCS, array, is_traced, number_of
 
 
 def _made(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -22,7 +23,7 @@ def _made(function: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-_CREATED = {name: _made(getattr(np, name)) for name in ("zeros", "ones", "empty", "full", "eye", "identity", "arange")}
+_CREATED = {name: _made(getattr(np, name)) for name in ("zeros", "ones", "empty", "full")}
 _JOINED = {
     name: (lambda function: lambda items, *args, **options: array(function(list(items), *args, **options)))(
         getattr(np, name)
@@ -39,7 +40,7 @@ _TORCH: dict[str, Any] = {
     "pow": UFUNCS["power"], "mul": UFUNCS["multiply"], "div": UFUNCS["divide"], "sub": UFUNCS["subtract"],
     "where": FUNCTIONS["where"], "float64": float, "float32": float,
 }  # fmt: skip
-_SHORT = {"abs": "absolute", "mod": "remainder", "max": "", "min": "", "amax": "", "amin": ""}
+_SHORT = {"abs": "absolute", "mod": "remainder"}
 
 
 class _StandIn:
@@ -61,7 +62,14 @@ class _StandIn:
 
 def _of_math() -> dict[str, Any]:
     names = {name: _MATH.get(name, name) for name in dir(math) if callable(getattr(math, name))}
-    return {name: UFUNCS[ours] for name, ours in names.items() if ours in UFUNCS}
+    found: dict[str, Any] = {name: UFUNCS[ours] for name, ours in names.items() if ours in UFUNCS}
+    # Of a number a whole one comes back, which counts loops.
+    whole = {name: _whole(UFUNCS[name], getattr(math, name)) for name in ("floor", "ceil")}
+    return {**found, **whole, "log": lambda x, base=None: UFUNCS["log"](x) / (1 if base is None else math.log(base))}
+
+
+def _whole(of_formulas: Callable[..., Any], of_numbers: Callable[[float], int]) -> Callable[..., Any]:
+    return lambda x: of_formulas(x) if is_traced(x) else of_numbers(x)
 
 
 def stand_in(value: Any) -> Any:
@@ -83,18 +91,82 @@ def stand_in(value: Any) -> Any:
     return value
 
 
-def with_stand_ins(function: FunctionType) -> FunctionType:
-    """A function of a user's module, with stand-ins in the place of libraries, as have the functions that it calls."""
-    home, names = function.__globals__, dict[str, Any]()
-    for name, value in home.items():
-        value = getattr(value, "py_func", value)
-        if isinstance(value, FunctionType) and value.__globals__ is home:
-            value = _rebound(value, names)
-        names[name] = stand_in(value)
-    return _rebound(function, names)
+def _float(value: Any = 0.0) -> Any:
+    value = number_of(value)
+    return value if is_traced(value) else float(value)
 
 
-def _rebound(function: FunctionType, names: dict[str, Any]) -> FunctionType:
-    made = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+def _folded(name: str, builtin: Callable[..., Any]) -> Callable[..., Any]:
+    """``max`` or ``min`` of Python, of formulas too."""
+
+    def fold(*values: Any, **options: Any) -> Any:
+        items = list(values[0]) if len(values) == 1 else list(values)
+        return reduce(UFUNCS[name], items) if is_traced(items) else builtin(*values, **options)
+
+    return fold
+
+
+_BUILTINS: dict[str, Any] = {"float": _float, "max": _folded("maximum", max), "min": _folded("minimum", min)}
+
+
+_INSIDE = ("py_func", "__wrapped__", "__func__", "func")
+
+
+def unwrapped(function: Any) -> FunctionType | None:
+    """The function that is written in Python: inside a decorator, a partial, a method or an object that is called."""
+    for _ in range(20):
+        inner = next((found for name in _INSIDE if (found := getattr(function, name, None)) is not None), None)
+        if inner is None and not isinstance(function, FunctionType):
+            inner = _method_of(function)
+        if inner is None or inner is function:
+            break
+        function = inner
+    return function if isinstance(function, FunctionType) else None
+
+
+def _method_of(instance: Any) -> FunctionType | None:
+    """The method with which an object is called, if it is written in Python."""
+    found = next((vars(kind)["__call__"] for kind in type(instance).__mro__ if "__call__" in vars(kind)), None)
+    return found if isinstance(found, FunctionType) else None
+
+
+def with_stand_ins(function: Any) -> Any:
+    """A function with stand-ins in the place of libraries, also in functions of its file and its closure."""
+    if isinstance(function, partial):
+        return partial(with_stand_ins(function.func), *function.args, **function.keywords)
+    if isinstance(function, MethodType):
+        return MethodType(with_stand_ins(function.__func__), function.__self__)
+    plain = unwrapped(function)
+    if plain is None:
+        return function
+    if plain is _method_of(function):
+        return MethodType(_rebound(plain, {}), function)
+    return _rebound(plain, {})
+
+
+def _rebound(function: FunctionType, done: dict[int, Any]) -> FunctionType:
+    """A copy of a function that sees stand-ins for modules and functions; ``done`` by identity."""
+    if id(function) in done:
+        return done[id(function)]
+    home = function.__globals__
+    if id(home) not in done:
+        done[id(home)] = names = dict(home)
+        for name, value in home.items():
+            names[name] = _replaced(value, home, done)
+        names.update({name: value for name, value in _BUILTINS.items() if name not in home})
+    cells = None
+    if function.__closure__ is not None:
+        cells = tuple(CellType(_replaced(cell.cell_contents, home, done)) for cell in function.__closure__)
+    made = FunctionType(function.__code__, done[id(home)], function.__name__, function.__defaults__, cells)
     made.__kwdefaults__ = function.__kwdefaults__
+    done[id(function)] = made
     return made
+
+
+def _replaced(value: Any, home: dict[str, Any], done: dict[int, Any]) -> Any:
+    plain = unwrapped(value) if callable(value) and not isinstance(value, (type, MethodType, partial)) else None
+    if plain is not None and plain.__globals__ is home:
+        return _rebound(plain, done)
+    if isinstance(value, (list, tuple)) and any(isinstance(item, FunctionType) for item in value):
+        return type(value)(_replaced(item, home, done) for item in value)
+    return stand_in(value)

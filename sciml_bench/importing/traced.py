@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-# Precedence of the operators of problem files; a call or a name binds tightest.
-_SUM, _PRODUCT, _NEGATIVE, _POWER, _ATOM = 1, 2, 3, 4, 5
-_PRECEDENCE = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "neg": _NEGATIVE, "**": _POWER}
+from sciml_bench.importing.refusals import DataDependent, Unsupported
 
 
-class DataDependent(TypeError):
-    """A function decides something by the value of a state, a parameter or the time, which a formula cannot."""
+def _no_value(*_: Any) -> Any:
+    raise Unsupported("a formula cannot become a number or a text: write functions of np or math on arrays of np")
 
 
-class Unsupported(TypeError):
-    """A function does something that problem files have no word for."""
+def _no_equality(*_: Any) -> Any:
+    raise Unsupported("numbers are compared by == or looked up, which a solver meets at no step: write <, >, np.where")
+
+
+def _no_way(*_: Any) -> bool:
+    raise DataDependent()
 
 
 class Traced:
@@ -27,7 +30,6 @@ class Traced:
     # NumPy's scalars and arrays leave an operation with a formula to it.
     __array_priority__ = 1000.0
     __slots__ = ("args", "op")
-    __hash__ = object.__hash__
 
     def __init__(self, op: str, *args: Any):
         self.op, self.args = op, args
@@ -63,13 +65,13 @@ class Traced:
         return _binary("**", other, self)
 
     def __mod__(self, other: Any) -> Any:
-        return call("mod", self, other)
+        return NotImplemented if isinstance(other, np.ndarray) else call("mod", self, other)
 
     def __rmod__(self, other: Any) -> Any:
         return call("mod", other, self)
 
     def __floordiv__(self, other: Any) -> Any:
-        return call("floor", self / other)
+        return NotImplemented if isinstance(other, np.ndarray) else call("floor", self / other)
 
     def __rfloordiv__(self, other: Any) -> Any:
         return call("floor", other / self)
@@ -83,62 +85,94 @@ class Traced:
     def __abs__(self) -> Traced:
         return call("abs", self)
 
-    def __lt__(self, other: Any) -> Condition:
-        return Condition("<", self, other)
+    def __lt__(self, other: Any) -> Any:
+        return _compared("<", self, other)
 
-    def __le__(self, other: Any) -> Condition:
-        return Condition("<=", self, other)
+    def __le__(self, other: Any) -> Any:
+        return _compared("<=", self, other)
 
-    def __gt__(self, other: Any) -> Condition:
-        return Condition(">", self, other)
+    def __gt__(self, other: Any) -> Any:
+        return _compared(">", self, other)
 
-    def __ge__(self, other: Any) -> Condition:
-        return Condition(">=", self, other)
+    def __ge__(self, other: Any) -> Any:
+        return _compared(">=", self, other)
 
-    def __eq__(self, other: object) -> Any:
-        raise Unsupported("two numbers are compared by ==, which a solver meets at no step")
+    def __repr__(self) -> str:
+        return "<formula>"
 
-    __ne__ = __eq__
-
-    def __bool__(self) -> bool:
-        raise DataDependent("its way depends on a value: write np.where(condition, a, b)")
-
-    def __float__(self) -> float:
-        raise Unsupported("a formula cannot become a number: write functions of np or math")
-
-    __int__ = __index__ = __float__
+    __eq__ = __ne__ = __hash__ = _no_equality  # pyright: ignore[reportAssignmentType]
+    __float__ = __int__ = __index__ = __complex__ = __round__ = _no_value
+    __str__ = __format__ = _no_value  # pyright: ignore[reportAssignmentType]
+    __bool__ = _no_way
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return of_ufunc(ufunc, method, inputs, options)
 
 
 class Condition:
-    """A comparison of formulas, or several joined by ``&``, ``|`` and ``~``."""
+    """A comparison of formulas, or several joined by ``&``, ``|`` and ``~``. In sums and products it is 1 or 0."""
 
-    __array_ufunc__ = None
+    __array_priority__ = 1000.0
     __slots__ = ("args", "op")
 
     def __init__(self, op: str, *args: Any):
         self.op, self.args = op, args
 
     def __and__(self, other: Any) -> Any:
-        return _joined("and", self, other)
+        return NotImplemented if isinstance(other, np.ndarray) else _joined("and", self, other)
 
     def __or__(self, other: Any) -> Any:
-        return _joined("or", self, other)
+        return NotImplemented if isinstance(other, np.ndarray) else _joined("or", self, other)
 
     __rand__, __ror__ = __and__, __or__
 
     def __invert__(self) -> Condition:
         return Condition("not", self)
 
+    def __add__(self, other: Any) -> Any:
+        return _binary("+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _binary("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _binary("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _binary("-", other, self)
+
     def __mul__(self, other: Any) -> Any:
-        return where(self, other, 0)
+        return _binary("*", self, other)
 
     __rmul__ = __mul__
 
-    def __bool__(self) -> bool:
-        raise DataDependent("its way depends on a value: write np.where(condition, a, b)")
+    def __truediv__(self, other: Any) -> Any:
+        return _binary("/", self, other)
+
+    def __neg__(self) -> Any:
+        return -number_of(self)
+
+    def __repr__(self) -> str:
+        return "<condition>"
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return of_ufunc(ufunc, method, inputs, options)
+
+    __eq__ = __ne__ = __hash__ = __lt__ = __le__ = __gt__ = __ge__ = _no_equality  # pyright: ignore[reportAssignmentType]
+    __float__ = __int__ = __index__ = _no_value
+    __str__ = __format__ = _no_value  # pyright: ignore[reportAssignmentType]
+    __bool__ = _no_way
+
+
+def _compared(op: str, a: Any, b: Any) -> Any:
+    if isinstance(b, np.ndarray):
+        return NotImplemented
+    return Condition(op, a, b if isinstance(b, Traced) else number_of(b) if isinstance(b, Condition) else number(b))
+
+
+def number_of(condition: Any) -> Any:
+    """A condition as a number, 1 if it holds and 0 if not; numbers stay as they are."""
+    return Traced("where", condition, 1, 0) if isinstance(condition, Condition) else condition
 
 
 class Array(np.ndarray[Any, Any]):
@@ -152,6 +186,50 @@ class Array(np.ndarray[Any, Any]):
         if replaced is not None:
             return replaced(*args, **kwargs)
         return array(func(*plain(args), **{key: plain(value) for key, value in kwargs.items()}))
+
+    def __getitem__(self, index: Any) -> Any:
+        return super().__getitem__(_index(index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(index, np.ndarray) and any(isinstance(item, Condition) for item in index.flat):
+            super().__setitem__(..., where(index, value, self))
+        else:
+            super().__setitem__(_index(index), value)
+
+    def astype(self, *_: Any, **__: Any) -> Any:
+        """Numbers for conditions; formulas have no other type."""
+        return array(np.frompyfunc(number_of, 1, 1)(self.view(np.ndarray)))
+
+    max = lambda self, axis=None, **_: _largest("maximum", self, axis)  # noqa: E731 # pyright: ignore
+    min = lambda self, axis=None, **_: _largest("minimum", self, axis)  # noqa: E731 # pyright: ignore
+    clip = lambda self, low=None, high=None, **_: _clipped(self, low, high)  # noqa: E731 # pyright: ignore
+
+
+def _index(index: Any) -> Any:
+    """An index with integers and truths as NumPy wants them; our arrays hold them as objects."""
+    if isinstance(index, tuple):
+        return tuple(map(_index, index))
+    if isinstance(index, np.ndarray) and index.dtype == object and not is_traced(index):
+        return np.array(index.tolist())
+    return index
+
+
+def _largest(name: str, values: Any, axis: Any = None) -> Any:
+    if axis is not None:
+        raise Unsupported(f"np.{name[:3]} along an axis has no counterpart in problem files")
+    return reduce(UFUNCS[name], list(np.asarray(values, dtype=object).ravel()))
+
+
+def _clipped(x: Any, low: Any = None, high: Any = None, **_: Any) -> Any:
+    x = x if low is None else UFUNCS["maximum"](x, low)
+    return x if high is None else UFUNCS["minimum"](x, high)
+
+
+def _selected(conditions: Sequence[Any], choices: Sequence[Any], default: Any = 0) -> Any:
+    chosen = default
+    for condition, choice in zip(reversed(list(conditions)), reversed(list(choices)), strict=True):
+        chosen = where(condition, choice, chosen)
+    return chosen
 
 
 def array(values: Any, *_: Any, **__: Any) -> Any:
@@ -187,6 +265,8 @@ def number(value: Any) -> float | int:
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, numbers.Real):
+        if not np.isfinite(float(value)):
+            raise Unsupported(f"{value} has no counterpart in problem files")
         return float(value)
     raise Unsupported(f"'{value!r}' is not a real number")
 
@@ -199,8 +279,7 @@ def call(name: str, *args: Any) -> Traced:
 def _binary(op: str, a: Any, b: Any) -> Any:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return NotImplemented
-    if isinstance(a, Condition) or isinstance(b, Condition):
-        a, b = (where(x, 1, 0) if isinstance(x, Condition) else x for x in (a, b))
+    a, b = map(number_of, (a, b))
     a, b = (x if isinstance(x, Traced) else number(x) for x in (a, b))
     # Sums begin with 0, products with 1.
     if not isinstance(a, Traced) and ((op == "+" and a == 0) or (op == "*" and a == 1)):
@@ -223,10 +302,21 @@ def _joined(op: str, a: Any, b: Any) -> Any:
 def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of numbers, over arrays that are broadcast against each other."""
 
-    def apply(*args: Any) -> Any:
-        if not any(isinstance(arg, (np.ndarray, list, tuple)) for arg in args):
-            return function(*args)
-        return array(np.frompyfunc(function, len(args), 1)(*(np.array(arg, dtype=object) for arg in args)))
+    def apply(*args: Any, out: Any = None, **options: Any) -> Any:
+        condition = options.pop("where", True)
+        if options:
+            raise Unsupported(f"the option '{next(iter(options))}' of a function has no counterpart in problem files")
+        args = tuple(arg.item() if isinstance(arg, np.generic) else arg for arg in args)
+        if any(isinstance(arg, (np.ndarray, list, tuple)) for arg in args):
+            found = array(np.frompyfunc(function, len(args), 1)(*(np.array(arg, dtype=object) for arg in args)))
+        else:
+            found = function(*args)
+        if condition is not True:
+            found = where(condition, found, 0 if out is None else out)
+        if out is not None:
+            out[...] = found
+            return out
+        return found
 
     return apply
 
@@ -242,12 +332,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return _elementwise(one)(condition, a, b)
 
 
-def _extreme(name: str, of_numbers: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    return _elementwise(lambda a, b: call(name, a, b) if is_traced((a, b)) else of_numbers(a, b))
-
-
 def _named(name: str, of_numbers: Callable[..., Any]) -> Callable[..., Any]:
-    return _elementwise(lambda x: call(name, x) if is_traced(x) else of_numbers(x))
+    return _elementwise(lambda *args: call(name, *args) if is_traced(args) else of_numbers(*args))
 
 
 _SAME = ("exp", "log", "log10", "log2", "log1p", "expm1", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sign",
@@ -256,8 +342,8 @@ _OTHER = {"absolute": "abs", "fabs": "abs", "arcsin": "asin", "arccos": "acos", 
 UFUNCS: dict[str, Callable[..., Any]] = {
     **{name: _named(name, getattr(np, name)) for name in _SAME},
     **{name: _named(ours, getattr(np, name)) for name, ours in _OTHER.items()},
-    "maximum": _extreme("max", max), "minimum": _extreme("min", min), "fmax": _extreme("max", max),
-    "fmin": _extreme("min", min),
+    "maximum": _named("max", max), "minimum": _named("min", min), "fmax": _named("max", max),
+    "fmin": _named("min", min),
     "square": _elementwise(lambda x: x * x), "reciprocal": _elementwise(lambda x: 1.0 / x),
     "hypot": _elementwise(lambda a, b: UFUNCS["sqrt"](a * a + b * b)),
     "remainder": _elementwise(lambda a, b: a % b), "power": _elementwise(lambda a, b: a**b),
@@ -274,13 +360,18 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "greater_equal": _elementwise(lambda a, b: a >= b), "bitwise_and": _elementwise(lambda a, b: a & b),
     "bitwise_or": _elementwise(lambda a, b: a | b),
     "invert": _elementwise(lambda a: ~a if isinstance(a, Condition) else not a),
-    "matmul": lambda a, b: array(np.dot(np.array(a, dtype=object), np.array(b, dtype=object))),
+    "matmul": lambda a, b, **_: array(np.dot(np.array(a, dtype=object), np.array(b, dtype=object))),
 }  # fmt: skip
 """Our versions of NumPy's functions of numbers, by name."""
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where": where,
-    "clip": lambda x, low, high: UFUNCS["minimum"](UFUNCS["maximum"](x, low), high),
+    "clip": _clipped,
+    "select": _selected,
+    "max": lambda x, axis=None, **_: _largest("maximum", x, axis),
+    "amax": lambda x, axis=None, **_: _largest("maximum", x, axis),
+    "min": lambda x, axis=None, **_: _largest("minimum", x, axis),
+    "amin": lambda x, axis=None, **_: _largest("minimum", x, axis),
     "sinc": _elementwise(lambda x: call("sinc", np.pi * x) if is_traced(x) else np.sinc(x)),
     "zeros_like": lambda like, *_, **__: array(np.zeros(np.shape(like), dtype=object)),
     "empty_like": lambda like, *_, **__: array(np.zeros(np.shape(like), dtype=object)),
@@ -296,72 +387,14 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str
     Raises:
         Unsupported: problem files have no such function.
     """
-    out = options.pop("out", None)
-    if method == "reduce" and ufunc.__name__ in ("add", "multiply"):
-        found = getattr(ufunc, method)(*(np.array(item, dtype=object) for item in inputs), **options)
-        return array(found)
+    if method in ("reduce", "accumulate", "outer") and ufunc.__name__ in ("add", "multiply", "subtract"):
+        kept = {key: value for key, value in options.items() if key in ("axis", "keepdims")}
+        return array(getattr(ufunc, method)(*(np.array(item, dtype=object) for item in inputs), **kept))
+    if method == "reduce" and ufunc.__name__ in ("maximum", "minimum"):
+        return _largest(ufunc.__name__, inputs[0], options.get("axis") or None)
     replaced = UFUNCS.get(ufunc.__name__)
     if method != "__call__" or replaced is None:
         raise Unsupported(f"np.{ufunc.__name__} has no counterpart in problem files")
-    found = replaced(*inputs)
-    if out is not None:
-        out[0][...] = found
-        return out[0]
-    return found
-
-
-def parts_of(values: Iterable[Any]) -> tuple[list[Any], dict[int, int]]:
-    """The parts of formulas, operands first, and how often each is used, by identity; without recursion."""
-    order, uses = list[Any](), dict[int, int]()
-    stack: list[tuple[Any, bool]] = [(value, False) for value in values if isinstance(value, (Traced, Condition))]
-    while stack:
-        part, done = stack.pop()
-        if done:
-            order.append(part)
-            continue
-        uses[id(part)] = uses.get(id(part), 0) + 1
-        if uses[id(part)] == 1:
-            stack.append((part, True))
-            stack += [(arg, False) for arg in part.args if isinstance(arg, (Traced, Condition))]
-    return order, uses
-
-
-def names_in(values: Iterable[Any]) -> set[str]:
-    """The names that formulas hold."""
-    return {str(part.args[0]) for part in parts_of(values)[0] if part.op == "name"}
-
-
-def text_of(value: Any, names: dict[int, str]) -> tuple[str, int]:
-    """A formula as text of a problem file, and how tightly it binds; ``names`` are the names of parts, by identity."""
-    if not isinstance(value, (Traced, Condition)):
-        known = number(value)
-        return repr(known), _ATOM if known >= 0 else _NEGATIVE
-    if id(value) in names:
-        return names[id(value)], _ATOM
-    op, args = value.op, value.args
-    if op == "name":
-        return str(args[0]), _ATOM
-    if op in _PRECEDENCE:
-        binds = _PRECEDENCE[op]
-        if op == "neg":
-            return f"-{_within(args[0], names, _POWER)}", binds
-        left = _within(args[0], names, _ATOM if op == "**" else binds)
-        right = _within(args[1], names, _ATOM if op == "**" else binds + (op in "-/"))
-        return f"{left} {op} {right}" if binds == _SUM else f"{left}{op}{right}", binds
-    if isinstance(value, Condition):
-        return _condition(value, names), _SUM
-    return f"{op}({', '.join(text_of(arg, names)[0] for arg in args)})", _ATOM
-
-
-def _within(value: Any, names: dict[int, str], least: int) -> str:
-    text, binds = text_of(value, names)
-    return text if binds >= least else f"({text})"
-
-
-def _condition(value: Condition, names: dict[int, str]) -> str:
-    if value.op == "not":
-        return f"not ({text_of(value.args[0], names)[0]})"
-    texts = (text_of(arg, names)[0] for arg in value.args)
-    if value.op in ("and", "or"):
-        return f" {value.op} ".join(f"({text})" for text in texts)
-    return f" {value.op} ".join(texts)
+    if "out" in options:
+        options = {**options, "out": options["out"][0]}
+    return replaced(*inputs, **options)

@@ -217,7 +217,7 @@ REFUSED = {
     "a linear solve": (
         "import numpy as np\ndef f(t, y, p):\n    return np.linalg.solve(np.eye(3)*p[0], y)\n", "", 3,
     ),
-    "a number that is needed": ("def f(t, y, p):\n    return [y[0], y[1], float(y[2])]\n", "cannot become a number", 2),
+    "a number that is needed": ("def f(t, y, p):\n    return [y[0], y[1], int(y[2])]\n", "cannot become a number", 2),
     "an index": ("def f(t, y, p):\n    return [y[0], y[1], p[int(t)]]\n", "cannot become a number", 2),
     "another number of derivatives": ("def f(t, y, p):\n    return [y[0], y[1]]\n", "returns 2 numbers for 3", 1),
     "a key that is missing": ("def f(t, y, p):\n    return [y[0], y[1], p['k']]\n", "", 2),
