@@ -30,13 +30,29 @@ def rates(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 @pytest.mark.parametrize("blocks", [3, 5, 10])
 def test_no_more_false_winners_than_the_level(rates: ModuleType, null: str, blocks: int) -> None:
     """The seed fixes the draws. Six of 60 are above 5 % by two standard errors."""
-    row = rates.tables_row(null, rates.NULLS[null], blocks, 3, TRIALS, np.random.default_rng(7))
-    assert {name: counts.winners for name, counts in row.counts.items() if counts.winners > 6} == {}
+    noise = rates.NULLS[null]
+    for setup in (rates.Setup(3), rates.Setup(2, together=True)):
+        row = rates.run_row(null, noise, blocks, setup, TRIALS, np.random.default_rng(7))
+        assert {name: counts.winners for name, counts in row.counts.items() if counts.winners > 6} == {}
+    row = rates.choice_row(null, noise, blocks, 3, TRIALS, np.random.default_rng(7))
+    assert row.counts["cheapest"].winners <= 6
+
+
+def test_repeated_runs_keep_the_level_where_runs_differ(rates: ModuleType) -> None:
+    """Each run shifts each cell by some 3 %, which is no winner over runs."""
+    setup = rates.Setup(3, 2, effect=0.03, repeats=3)
+    row = rates.run_row("run effect", rates.gauss(0.02), 10, setup, TRIALS, np.random.default_rng(7))
+    assert max(counts.winners for counts in row.counts.values()) <= 6
+    alone = rates.Setup(3, 2, effect=0.03)
+    row = rates.run_row("run effect", rates.gauss(0.02), 10, alone, TRIALS, np.random.default_rng(7))
+    assert row.counts["verdict"].winners > 12
 
 
 @pytest.mark.parametrize("problems", [2, 5])
-def test_advice_names_none_of_equal_ways(rates: ModuleType, problems: int) -> None:
-    row = rates.advice_row("Gauss 6 %", rates.gauss(0.06), 5, problems, 1.2, TRIALS, np.random.default_rng(7))
+@pytest.mark.parametrize("apart", range(4))
+def test_advice_names_none_of_equal_ways(rates: ModuleType, problems: int, apart: int) -> None:
+    apart_by = rates.APART[apart]
+    row = rates.advice_row("Gauss 6 %", rates.gauss(0.06), 5, problems, apart_by, TRIALS, np.random.default_rng(7))
     assert row.counts["advice"].winners <= 6
 
 
@@ -48,5 +64,7 @@ def test_a_difference_is_found(rates: ModuleType) -> None:
         found[..., 0, :] -= 0.2
         return found
 
-    row = rates.tables_row("", faster, 10, 3, 20, np.random.default_rng(7))
+    row = rates.run_row("", faster, 10, rates.Setup(3), 20, np.random.default_rng(7))
     assert min(counts.winners for counts in row.counts.values()) >= 17
+    row = rates.choice_row("", faster, 10, 3, 20, np.random.default_rng(7))
+    assert row.counts["cheapest"].winners >= 17
