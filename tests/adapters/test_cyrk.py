@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 import pytest
 from adapters.cells import build, catalog_task, source_task
-from needs import imported
+from needs import skip_without
 
 from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.cyrk import ADAPTER
@@ -23,7 +24,8 @@ SOURCE = "from numba import njit\n\n\n@njit\ndef derivative(t, y, dy, p):\n    d
 
 @pytest.fixture(scope="module")
 def library() -> Any:
-    return imported("CyRK")
+    skip_without("cyrk")
+    return importlib.import_module("CyRK")
 
 
 def cell(method: str) -> Cell:
