@@ -146,6 +146,7 @@ def facts(problem: Problem) -> dict[str, Any]:
             "moving": [moving.sentence for moving in problem.switching.unsettled],
         },
         **_seen(problem),
+        "definitions": {item.name: item.text or str(item.expr) for item in problem.definitions},
         "equations": dict(problem.equation_texts),
         "implicit": {name: str(terms) for name, terms in problem.implicit.items()},
         "n_states": problem.n_states,
@@ -203,17 +204,23 @@ def _recommended(told: dict[str, Any]) -> str:
 _LABEL = {"implicit": "labelled stiff", "explicit": "not labelled stiff"}
 
 
+def _print_equations(told: dict[str, Any]) -> None:
+    click.echo("\nequations")
+    for name, text in told["definitions"].items():
+        click.echo(f"  {name} = {text}")
+    for name, text in told["equations"].items():
+        click.echo(f"  d{name}/dt = {text}")
+    for name, text in told["implicit"].items():
+        click.echo(f"  implicit-explicit methods take implicitly in d{name}/dt: {text}")
+
+
 def _print(problem: Problem) -> None:
     told = facts(problem)
     click.echo(f"{told['name']}: {told['title']}")
     click.echo(f"suite {told['suite']}, tier {told['tier']}, tags {', '.join(told['tags']) or 'none'}")
     if told["description"]:
         click.echo(f"\n{told['description']}")
-    click.echo("\nequations")
-    for name, text in told["equations"].items():
-        click.echo(f"  d{name}/dt = {text}")
-    for name, text in told["implicit"].items():
-        click.echo(f"  implicit-explicit methods take implicitly in d{name}/dt: {text}")
+    _print_equations(told)
     times = told["time"]
     n_saved = len(times["save_times"])
     click.echo(f"\ntime: {times['t0']} to {times['t1']}, saved at {n_saved} time{'s' * (n_saved != 1)}")
