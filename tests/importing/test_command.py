@@ -54,8 +54,9 @@ def test_a_function_stands_for_a_problem(model: str, capsys: pytest.CaptureFixtu
     Path("shared.py").write_text("y0, p, t_span = [1.0, 0.0], [0.5], (0, 4)\ndef f(t, y, p):\n"
                                  "    r = p[0]*y[0]/(1 + y[0])\n    return [-r, r]\n")  # fmt: skip
     assert main(["describe", "shared.py:f"]) == exits.OK
-    assert "  v1 = p*y1/(y1 + 1)\n" in capsys.readouterr().out
-    assert "wrote" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "  v1 = p*y1/(y1 + 1)\n" in said.out
+    assert "wrote" in said.err
     assert main(["plan", model, "--adapter", "scipy"]) == exits.OK
     assert "wrote" in capsys.readouterr().err
     assert as_problem_file("robertson", Path("results")) == "robertson"
