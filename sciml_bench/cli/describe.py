@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sciml_bench.cli import completion
+from sciml_bench.cli.describe_facts import facts
 from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import json_option
 
 if TYPE_CHECKING:
     from sciml_bench.models.model import Model
     from sciml_bench.problem import Problem
-    from sciml_bench.problem.control import Control
-    from sciml_bench.problem.network import Network
 
 
 # Longer lists of numbers are cut in the text; ``--json`` has them all.
@@ -124,74 +122,6 @@ def _source(problem: Problem, adapter: str) -> tuple[str, str]:
     return source(problem, target), declared.program.partition(":")[0]
 
 
-def facts(problem: Problem) -> dict[str, Any]:
-    """The facts of a problem, as plain JSON values; exact numbers are text."""
-    from sciml_bench.problem.switch import shown
-
-    return {
-        "name": problem.name,
-        "title": problem.title,
-        "suite": problem.suite,
-        "tier": problem.tier,
-        "tags": list(problem.tags),
-        "description": problem.description,
-        "source": {"citation": problem.source.citation, "url": problem.source.url, "note": problem.source.note},
-        "time": {
-            "t0": str(problem.t0),
-            "t1": str(problem.t1),
-            "save_times": [str(t) for t in problem.save_times],
-            "breakpoints": [shown(t) for t in problem.breakpoints],
-            "declared": [shown(t) for t in problem.switching.declared],
-            "found": [{"time": shown(switch.time), "in": switch.origin} for switch in problem.switching.found],
-            "moving": [moving.sentence for moving in problem.switching.unsettled],
-        },
-        **_seen(problem),
-        "definitions": {item.name: item.text or str(item.expr) for item in problem.definitions},
-        "equations": dict(problem.equation_texts),
-        "implicit": {name: str(terms) for name, terms in problem.implicit.items()},
-        "n_states": problem.n_states,
-        "n_parameters": problem.n_parameters,
-        "data": [
-            {"name": g.name, "shape": list(g.shape), "trajectories": len(g.rows)}
-            for g in problem.given
-            if g.name not in {c.data for c in problem.controls if c.brownian}
-        ],
-        "encoding": {item.name: item.text for item in problem.encoding},
-        "control": [_control(control) for control in problem.controls],
-        "initial": _initial(problem),
-        "parameters": dict(zip(problem.parameter_labels, map(str, problem.p), strict=True)),
-        "networks": [_network(network) for network in problem.networks],
-        "batch": dataclasses.asdict(problem.batch),
-        "loss": _loss(problem),
-        "gradient_with_respect_to": problem.wrt,
-        "invariants": {name: str(expr) for name, expr in problem.invariants.items()},
-        "has_exact_solution": bool(problem.exact),
-        "published_at": [str(published.t) for published in problem.published],
-        "training": None if problem.training is None else dataclasses.asdict(problem.training),
-        "spec_hash": problem.spec_hash,
-    }
-
-
-def _seen(problem: Problem) -> dict[str, Any]:
-    """The character of a problem, in numbers and in words, and the methods recommended for it."""
-    from sciml_bench.reference.character import character
-
-    found = character(problem)
-    suits = None if found.probed is None else found.probed.suits_explicit
-    return {
-        "seen": list(found.lines),
-        "character": {
-            "jacobian_nonzeros": found.nonzeros,
-            "jacobian_band": found.band,
-            "decay_times_span": found.stiffness,
-            "growth_of_perturbations": found.growth,
-            "digits_in_double_precision": found.digits,
-        },
-        "probe": None if found.probed is None or suits is None else found.probed.told,
-        "recommended": None if suits is None else "explicit" if suits else "implicit",
-    }
-
-
 def _recommended(told: dict[str, Any]) -> str:
     """The recommended kind of method, with a note if the file's own label differs."""
     if told["recommended"] is None:
@@ -261,16 +191,6 @@ def _print(problem: Problem) -> None:
             click.echo(f"  {told['source'][key]}")
 
 
-def _control(control: Control) -> dict[str, Any]:
-    """A path that drives the equation, as plain values."""
-    told: dict[str, Any] = {"name": control.name, "data": control.data, "interpolation": control.interpolation}
-    motion = control.brownian
-    if motion is not None:
-        del told["data"]
-        told["brownian"] = {"channels": motion.channels, "steps": motion.steps, "seed": motion.seed}
-    return told
-
-
 def _control_line(told: dict[str, Any]) -> str:
     if "brownian" not in told:
         return f"  a path through it drives the equation: {told['name']}, {told['interpolation']}, of {told['data']}"
@@ -306,38 +226,6 @@ def _shape(shape: list[int]) -> str:
             return f"{n} numbers"
         case _:
             return f"{shape[0]} times of {shape[1]} channels"
-
-
-def _initial(problem: Problem) -> dict[str, str]:
-    """The initial values by component; as expressions if they are computed from theta or data."""
-    from sciml_bench.problem.model import labels
-
-    told: dict[str, str] = {}
-    for state in problem.states:
-        if state.start is not None:
-            told[state.name] = state.start_text
-        else:
-            told |= dict(zip(labels(state.name, state.shape), map(str, state.initial), strict=True))
-    return told
-
-
-def _loss(problem: Problem) -> dict[str, Any]:
-    """The loss as plain values; expressions as in the file."""
-    loss = problem.loss
-    told = {item.name: getattr(loss, item.name) for item in dataclasses.fields(loss) if item.name != "texts"}
-    return {**told, "data": [list(row) for row in loss.data], **dict.fromkeys(("of", "penalty")), **loss.texts}
-
-
-def _network(network: Network) -> dict[str, Any]:
-    return {
-        "name": network.name,
-        "inputs": network.inputs,
-        "layers": [{"width": layer.outputs, "activation": layer.activation} for layer in network.layers],
-        "pointwise": network.pointwise,
-        "recurrent": network.recurrent,
-        "n_weights": len(network.weights),
-        "sha256": network.sha256,
-    }
 
 
 def _network_line(network: dict[str, Any]) -> str:
