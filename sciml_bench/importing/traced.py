@@ -24,8 +24,8 @@ def _no_way(*_: Any) -> bool:
     raise DataDependent()
 
 
-class Traced:
-    """A number as a formula: an operation and its operands, which are formulas or numbers."""
+class _Arithmetic:
+    """An operation and its operands, with the arithmetic that formulas and conditions share."""
 
     # NumPy's scalars and arrays leave an operation with a formula to it.
     __array_priority__ = 1000.0
@@ -57,6 +57,15 @@ class Traced:
 
     def __rtruediv__(self, other: Any) -> Any:
         return _binary("/", other, self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return of_ufunc(ufunc, method, inputs, options)
+
+
+class Traced(_Arithmetic):
+    """A number as a formula: an operation and its operands, which are formulas or numbers."""
+
+    __slots__ = ()
 
     def __pow__(self, other: Any) -> Any:
         return _binary("**", self, other)
@@ -105,18 +114,11 @@ class Traced:
     __str__ = __format__ = _no_value  # pyright: ignore[reportAssignmentType]
     __bool__ = _no_way
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return of_ufunc(ufunc, method, inputs, options)
 
-
-class Condition:
+class Condition(_Arithmetic):
     """A comparison of formulas, or several joined by ``&``, ``|`` and ``~``. In sums and products it is 1 or 0."""
 
-    __array_priority__ = 1000.0
-    __slots__ = ("args", "op")
-
-    def __init__(self, op: str, *args: Any):
-        self.op, self.args = op, args
+    __slots__ = ()
 
     def __and__(self, other: Any) -> Any:
         return NotImplemented if isinstance(other, np.ndarray) else _joined("and", self, other)
@@ -129,34 +131,11 @@ class Condition:
     def __invert__(self) -> Condition:
         return Condition("not", self)
 
-    def __add__(self, other: Any) -> Any:
-        return _binary("+", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _binary("+", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _binary("-", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _binary("-", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _binary("*", self, other)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return _binary("/", self, other)
-
     def __neg__(self) -> Any:
         return -number_of(self)
 
     def __repr__(self) -> str:
         return "<condition>"
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return of_ufunc(ufunc, method, inputs, options)
 
     __eq__ = __ne__ = __hash__ = __lt__ = __le__ = __gt__ = __ge__ = _no_equality  # pyright: ignore[reportAssignmentType]
     __float__ = __int__ = __index__ = _no_value
