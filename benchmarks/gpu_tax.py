@@ -70,6 +70,9 @@ def rows_of(framework: str, options: argparse.Namespace) -> Iterator[dict[str, A
 
 def measure(framework: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Worker side: solve and gradient of each batch."""
+    # As the engine's workers are: a program that starts many small kernels does not move between processors.
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     make = getattr(importlib.import_module("handwritten.lorenz_batch"), framework)
     for problem in problems(options.batch):
         numbers = problem.numbers()

@@ -42,12 +42,14 @@ def stages(out: str, short: bool) -> list[Stage]:
     python, bench = sys.executable, (sys.executable, "-m", "sciml_bench")
     both, gpu = ("--device", "cpu,gpu"), ("--device", "gpu")
     cores = ("--threads", str(len(os.sched_getaffinity(0))))
-    sizes = "1,100,10000" if short else "1,100,10000,1000000"
+    sizes = "1,100,1000" if short else "1,100,1000,10000,100000"
     sides = "diffrax" if short else "diffrax,torchode"
     sweep = ("--adapter", sides, "--method", "tsit5", "-k", "checkpointed or torchode")
     problems = ("lenet-digits", "--adapter", "torch") if short else ("stiff", "nonstiff", "neural", "conventional")
     precisions = ("--precision", "float32,tf32") if short else ()
-    scale = (*bench, "scale", PROBLEM, "--over", "batch", "--values", sizes, *sweep, *both, *cores, "--out", out)
+    scale = (*bench, "scale", PROBLEM, "--over", "batch", "--values")
+    # Steps that are all kept: sooner or later the device's memory ends.
+    large = ("--adapter", "diffrax,torchode", "--method", "tsit5", "-k", "checkpointed or discrete")
     one = ("--adapter", "diffrax", "--method", "tsit5", "-k", "forward", "--device", "gpu")
     again = (*bench, "run", "lorenz", *one, "--new", "--out", out)
     return [
@@ -59,8 +61,20 @@ def stages(out: str, short: bool) -> list[Stage]:
         ),
         Stage("energy", (python, "benchmarks/gpu_energy.py"), 120),
         Stage("tax", (python, "benchmarks/gpu_tax.py", *(("--batch", "10000") if short else ())), 600),
-        Stage("sweep", (*scale, "--timeout", "15" if short else "30"), 1000),
-        Stage("claim", (*bench, "claims", "run", "C09-step", "--profile", "quick", "--out", out), 300),
+        Stage(
+            "sweep",
+            (*scale, sizes, *sweep, *both, *cores, "--timeout", "15" if short else "30", "--out", out),
+            1000,
+        ),
+        Stage(
+            "large",
+            (*scale, "100000,1000000", *large, *gpu, "--profile", "smoke", "--timeout", "30", "--out", out),
+            300,
+        ),
+        *(
+            Stage(claim, (*bench, "claims", "run", claim, "--profile", "quick", "--out", out), 300)
+            for claim in ("C09-step", "C10-vmap")
+        ),
         Stage("once", again, 300),
         Stage("again", again, 300),
         Stage(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from adapters.findings import findings
 from needs import skip_without
 
 from sciml_bench.adapters.base import Facts
-from sciml_bench.adapters.diffrax import ADAPTER, SPLIT, STOCHASTIC
+from sciml_bench.adapters.diffrax import ADAPTER, FIXED, SPLIT, STOCHASTIC
 from sciml_bench.record.task import Cell
 
 KEPT = 4096
@@ -40,6 +41,14 @@ def test_methods_for_two_parts_need_a_split():
         refused = ADAPTER.refusal(cell(method.name, "backsolve"), facts(split=True))
         assert "BacksolveAdjoint" in (refused or "")
     assert ADAPTER.refusal(cell("kvaerno5"), facts(split=False)) is None
+
+
+def test_equal_steps_are_refused_where_an_equation_jumps():
+    (method,) = FIXED
+    smooth = facts(split=False)
+    assert ADAPTER.refusal(cell(method.name), smooth) is None
+    assert "breakpoints" in (ADAPTER.refusal(cell(method.name), replace(smooth, n_breakpoints=1)) or "")
+    assert ADAPTER.refusal(cell("tsit5"), replace(smooth, n_breakpoints=1)) is None
 
 
 def test_methods_for_noise_need_a_stochastic_equation():

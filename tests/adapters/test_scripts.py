@@ -205,6 +205,7 @@ def test_scipy_lands_shares_out_and_stores_sparse_matrices(problem, cell, tmp_pa
         ("diffrax/tsit5/checkpointed/compiled", "spiral-node"),
         ("diffrax/tsit5/forward/compiled", "switched"),
         ("diffrax/dopri8/discrete/compiled", "kepler-e05"),
+        ("diffrax/tsit5-fixed/forward/compiled", "lotka-volterra"),
         ("diffrax/tsit5/forward/compiled", COMPARTMENTS),
         ("diffrax/tsit5/checkpointed/compiled", "small-node-64"),
         ("diffrax/tsit5/forward/compiled", "ensemble"),

@@ -27,6 +27,7 @@ IMPLICIT = (
     Method("kvaerno4-chord", family="esdirk", order=4, implicit=True, stiff=True, lands=True, interpolant=3),
     Method("kvaerno3-chord", family="esdirk", order=3, implicit=True, stiff=True, lands=True, interpolant=3),
 )
+FIXED = (Method("tsit5-fixed", family="explicit_rk", order=5, implicit=False, adaptive=False, interpolant=4),)
 STOCHASTIC = (
     Method("heun", family="explicit_rk", order=2, implicit=False, adaptive=False),
     Method("reversible-heun", family="explicit_rk", order=2, implicit=False, adaptive=False),
@@ -44,6 +45,8 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
         return "BacksolveAdjoint would solve for the gradient by every number of the paths that drive the equation, too"
     if cell.method in {method.name for method in STOCHASTIC}:
         return None if facts.stochastic else "this is for stochastic equations, of a drift and a matrix of noise"
+    if facts.n_breakpoints and cell.method in {method.name for method in FIXED}:
+        return "Diffrax's ConstantStepSize does not stop at the problem's breakpoints"
     if cell.method not in {method.name for method in SPLIT}:
         return None
     if not facts.split:
@@ -88,7 +91,7 @@ ADAPTER = Adapter(
     target="jax",
     program="sciml_bench.adapters.diffrax.program:build",
     script="sciml_bench.adapters.diffrax.script:script_of",
-    methods=(*EXPLICIT, *IMPLICIT, *SPLIT, *STOCHASTIC),
+    methods=(*EXPLICIT, *IMPLICIT, *SPLIT, *FIXED, *STOCHASTIC),
     sensitivities=("checkpointed", "discrete", "backsolve", "forward"),
     modes=("compiled",),
     precisions=("float64", "float32"),

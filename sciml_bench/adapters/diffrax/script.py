@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from sciml_bench.adapters import script
-from sciml_bench.adapters.diffrax import ADAPTER, SPLIT
+from sciml_bench.adapters.diffrax import ADAPTER, SPLIT, STOCHASTIC
+from sciml_bench.adapters.time_grid import fixed_steps
 from sciml_bench.record.task import LANDING, Cell, Point, Task
 
 _ADJOINTS = {
@@ -39,11 +40,11 @@ def script_of(task: Task, point: Point) -> str:
 
 
 def _is_stochastic(cell: Cell) -> bool:
-    return not ADAPTER.method(cell.method).adaptive
+    return any(cell.method == method.name for method in STOCHASTIC)
 
 
 def _root_finder(cell: Cell) -> str:
-    return "" if _is_stochastic(cell) else cell.method.partition("-")[2]
+    return cell.method.partition("-")[2] if ADAPTER.method(cell.method).implicit else ""
 
 
 def _kind(name: str) -> str:
@@ -73,8 +74,7 @@ def _solver(task: Task, point: Point) -> list[str]:
     if _is_stochastic(cell):
         return _equal_steps(task, point)
     method = ADAPTER.method(cell.method)
-    name, _, finder = cell.method.partition("-")
-    kind = _kind(name)
+    kind, finder = _kind(cell.method.partition("-")[0]), _root_finder(cell)
     if finder:
         found = f"diffrax.with_stepsize_controller_tols(optimistix.{_ROOT_FINDERS[finder]})(cauchy_termination=False)"
         lines = [f"SOLVER = diffrax.{kind}(", f"    root_finder={found}", ")"]
@@ -84,11 +84,15 @@ def _solver(task: Task, point: Point) -> list[str]:
     atol = repr(point.atol) if cell.sensitivity == "backsolve" else "ATOL"
     if atol != "ATOL":
         lines.append(script.numbers("P_SCALE", values.p_scale))
-    if method.implicit:
-        pid = f"diffrax.PIDController(RTOL, {atol}, pcoeff=0.3, icoeff=0.4, dtmin=1e-30*(T1 - T0), force_dtmin=False)"
+    lines.append(_max_steps(task))
+    if not method.adaptive:
+        lines.append(f"STEP = (T1 - T0)/{fixed_steps(method.order, point.rtol)}")
+        sizes = "diffrax.ConstantStepSize()"
+    elif method.implicit:
+        sizes = f"diffrax.PIDController(RTOL, {atol}, pcoeff=0.3, icoeff=0.4, dtmin=1e-30*(T1 - T0), force_dtmin=False)"
     else:
-        pid = f"diffrax.PIDController(RTOL, {atol})"
-    lines += [f"CONTROLLER = {pid}", _max_steps(task)]
+        sizes = f"diffrax.PIDController(RTOL, {atol})"
+    lines.append(f"CONTROLLER = {sizes}")
     clips = ["step_ts=jnp.asarray(SAVED)"] if cell.saving == LANDING else []
     if values.breakpoints:
         lines.insert(0, script.numbers("JUMPS", values.breakpoints))
@@ -162,7 +166,7 @@ def _solve(task: Task) -> list[str]:
         *lines,
         "    solution = diffrax.diffeqsolve(",
         *term,
-        f"        SOLVER, T0, T1, {'STEP' if _is_stochastic(task.cell) else 'None'}, {y0},",
+        f"        SOLVER, T0, T1, {'None' if ADAPTER.method(task.cell.method).adaptive else 'STEP'}, {y0},",
         "        args=args,",
         "        saveat=diffrax.SaveAt(ts=jnp.asarray(SAVED)),",
         "        stepsize_controller=CONTROLLER,",

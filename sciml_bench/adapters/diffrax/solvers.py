@@ -27,7 +27,8 @@ import jax
 import jax.numpy as jnp
 import optimistix
 
-from sciml_bench.adapters.diffrax import ADAPTER
+from sciml_bench.adapters.diffrax import ADAPTER, STOCHASTIC
+from sciml_bench.adapters.time_grid import STEPS_AT_UNIT_TOLERANCE
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import DEFAULT_SAVING, LANDING, Numbers
@@ -103,6 +104,7 @@ SMALLEST_STEP = 1e-30
 _ROOT_FINDERS: dict[str, type[optimistix.AbstractRootFinder]] = {"newton": optimistix.Newton, "chord": optimistix.Chord}
 _SOLVERS: dict[str, Callable[..., diffrax.AbstractSolver]] = {
     "tsit5": diffrax.Tsit5,
+    "tsit5-fixed": diffrax.Tsit5,
     "dopri5": diffrax.Dopri5,
     "dopri8": diffrax.Dopri8,
     "kvaerno3": diffrax.Kvaerno3,
@@ -132,17 +134,23 @@ def is_split(method: str) -> bool:
 
 def is_stochastic(method: str) -> bool:
     """Return whether a method takes the drift and the noise of a stochastic equation, in equal steps."""
-    return not ADAPTER.method(method).adaptive
+    return any(method == each.name for each in STOCHASTIC)
 
 
 def step(method: str, numbers: Numbers, rtol: jax.Array) -> jax.Array | None:
-    """The equal steps of a stochastic method; ``None`` lets the method choose its first.
+    """The equal steps of a method without error control; ``None`` lets the method choose its first.
 
-    They are those in which the motion is given, halved as often as it takes to have as many in the time span as a
-    method of second order needs, one over the root of the tolerance.
+    There are as many as ``time_grid.fixed_steps`` says. Those of a stochastic method are the ones in which the motion
+    is given, halved as often as it takes to have as many in the time span as a method of second order needs, one over
+    the root of the tolerance.
     """
-    if not is_stochastic(method):
+    declared = ADAPTER.method(method)
+    if declared.adaptive:
         return None
+    if not is_stochastic(method):
+        # Less one part in 1e6, so that rounding of the power, in single precision too, adds no step.
+        wanted = STEPS_AT_UNIT_TOLERANCE * rtol ** (-1.0 / declared.order) * (1 - 1e-6)
+        return (numbers.t1 - numbers.t0) / jnp.ceil(wanted)
     given = len(numbers.breakpoints) + 1
     halvings = jnp.ceil(jnp.log2(jnp.maximum(1.0, rtol**-0.5 / given)))
     return (numbers.t1 - numbers.t0) / given * 2.0**-halvings
@@ -157,7 +165,7 @@ def controller(
     exact time point -- by default Diffrax will adaptively step wherever it likes, and then interpolate": so its page on
     ``ClipStepSizeController``, which does that for the saved times if the cell lands on them.
     """
-    if is_stochastic(method):
+    if not ADAPTER.method(method).adaptive:
         return diffrax.ConstantStepSize()
     if ADAPTER.method(method).implicit:
         smallest = SMALLEST_STEP * (numbers.t1 - numbers.t0)
