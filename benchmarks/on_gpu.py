@@ -73,7 +73,7 @@ def stages(out: str, short: bool) -> list[Stage]:
         ),
         *(
             Stage(claim, (*bench, "claims", "run", claim, "--profile", "quick", "--out", out), 300)
-            for claim in ("C09-step", "C10-vmap")
+            for claim in ("C09-step", "C10-vmap", "C31")
         ),
         Stage("once", again, 300),
         Stage("again", again, 300),
