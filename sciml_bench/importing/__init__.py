@@ -1,1 +1,1 @@
-"""Models of other forms, written as problem files: Python functions."""
+"""Models of other forms, written as problem files: Python functions and SBML."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,22 @@ from sciml_bench.errors import ProblemError, ProblemWarning
 from sciml_bench.importing.problem_text import written
 from sciml_bench.importing.python_function import Given, compared, from_file, traced
 from sciml_bench.importing.refusals import Refusal
+from sciml_bench.importing.sbml.network import equations_of
+from sciml_bench.importing.scales import scales_of
 from sciml_bench.importing.standing_in import unwrapped
 from sciml_bench.problem.load import load_problem
+from sciml_bench.problem.model import Problem
 
 
 def is_python(source: str) -> bool:
     """Return whether a model is named as a function of a Python file, ``FILE.py:NAME``."""
     path, colon, name = source.rpartition(":")
     return bool(colon) and path.endswith(".py") and name.isidentifier()
+
+
+def is_sbml(source: str) -> bool:
+    """Return whether a model is a file with the ending of SBML."""
+    return source.endswith((".xml", ".sbml"))
 
 
 def of_source(source: str, **changes: Any) -> str:
@@ -43,17 +52,41 @@ def of_function(function: Callable[..., Any], given: Given) -> str:
         made = written(formula)
     except Refusal as error:
         raise _refused(function, str(error)) from error
-    compared(function, formula, made.value)
+    compared(function, given, formula, made.value)
+    try:
+        _loaded(made.text)
+    except ProblemError as error:
+        raise _refused(function, f"its formula is refused: {error.message}", error.cure) from error
+    return made.text
+
+
+def of_sbml(path: Path, t_span: tuple[float, float]) -> tuple[str, tuple[str, ...]]:
+    """The problem file of an SBML file, and notes on parts that it leaves out. Scales of states come from a solve.
+
+    Raises:
+        ProblemError: it cannot be written as a problem file.
+    """
+    equations, notes = equations_of(path, t_span)
+    try:
+        plain = _loaded(written(equations).text)
+        scales = dict(zip(equations.states, scales_of(plain), strict=True))
+        text = written(replace(equations, scales=scales)).text
+        _loaded(text)
+    except Refusal as error:
+        raise ProblemError(str(error), where=path) from error
+    except ProblemError as error:
+        raise ProblemError(f"its equations are refused: {error.message}", where=path, cure=error.cure) from error
+    return text, notes
+
+
+def _loaded(text: str) -> Problem:
+    """The problem of a file's text."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         # Said again when the file is used, with its own name.
         warnings.simplefilter("ignore", ProblemWarning)
         path = Path(folder) / "problem.toml"
-        path.write_text(made.text, encoding="utf-8")
-        try:
-            load_problem(path)
-        except ProblemError as error:
-            raise _refused(function, f"its formula is refused: {error.message}", error.cure) from error
-    return made.text
+        path.write_text(text, encoding="utf-8")
+        return load_problem(path)
 
 
 def _refused(function: Callable[..., Any], message: str, cure: str = "") -> ProblemError:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.evaluation import Evaluation
 from sciml_bench.importing.formula_text import parts_of, text_of
-from sciml_bench.importing.python_function import Formula
-from sciml_bench.importing.traced import Condition, Traced
+from sciml_bench.importing.traced import Condition, Traced, is_traced
 
 #: A formula nested deeper than this is cut into definitions, for readers and for recursion.
 _DEEPEST = 30
@@ -37,37 +37,58 @@ class Written:
         return Evaluation({**self.definitions, **{f"d{name}/dt": text for name, text in self.equations.items()}})
 
 
-def written(formula: Formula) -> Written:
-    """The problem file of a function."""
-    taken = {*formula.states, *formula.parameters}
+def written(model: Equations) -> Written:
+    """The problem file of a model."""
+    taken = {*model.states, *model.parameters, *model.definitions}
     names, definitions = dict[int, str](), dict[str, str]()
-    for part in _shared(formula.derivatives):
-        name = next(f"v{i}" for i in range(len(definitions) + 1, 10**9) if f"v{i}" not in taken)
-        text = text_of(part, names)[0]
-        definitions[name] = f"where({text}, 1, 0)" if isinstance(part, Condition) else text
-        names[id(part)] = name
-        taken.add(name)
-    equations = {
-        name: text_of(value, names)[0] for name, value in zip(formula.states, formula.derivatives, strict=True)
-    }
-    slug = re.sub(r"[^a-z0-9]+", "-", formula.name.lower()).strip("-")[:40] or "model"
-    start, end = formula.given.t_span
-    saved = [float(time) for time in formula.given.t_eval if time != start]
-    save = f"times = {json.dumps(saved)}" if saved else f'spacing = "linear", count = {_SAVED}'
-    lines = [
-        "spec = 1", f'name = "{slug}"', f'title = "{slug}, from a Python function"', "",
-        "[time]", f"t0 = {start!r}", f"t1 = {end!r}", f"save = {{ {save} }}",
-    ]  # fmt: skip
+    shared = {id(part): part for part in _shared([*model.definitions.values(), *model.derivatives])}
+
+    def define(value: Any, name: str = "") -> None:
+        """Write the shared parts of a formula, and the formula itself if it has a name."""
+        for part in parts_of([value])[0]:
+            if id(part) in shared and id(part) not in names and (part is not value or not name):
+                made = next(f"v{i}" for i in range(len(definitions) + 1, 10**9) if f"v{i}" not in taken)
+                text = text_of(part, names)[0]
+                definitions[made] = f"where({text}, 1, 0)" if isinstance(part, Condition) else text
+                names[id(part)] = made
+                taken.add(made)
+        if name:
+            definitions[name] = text_of(value, names)[0]
+            if is_traced(value) and value.op != "name":
+                names[id(value)] = name
+
+    for name, value in model.definitions.items():
+        define(value, name)
+    for value in model.derivatives:
+        define(value)
+    equations = {name: text_of(value, names)[0] for name, value in zip(model.states, model.derivatives, strict=True)}
     tables = (
-        ("parameters", {name: repr(value) for name, value in formula.parameters.items()}),
-        ("states", {name: repr(value) for name, value in formula.states.items()}),
+        ("parameters", {name: repr(value) for name, value in model.parameters.items()}),
+        ("states", {name: _state(value, model.scales.get(name)) for name, value in model.states.items()}),
         ("definitions", {name: json.dumps(text) for name, text in definitions.items()}),
         ("equations", {name: json.dumps(text) for name, text in equations.items()}),
     )
+    lines = _head(model)
     for table, entries in tables:
         if entries:
             lines += ["", f"[{table}]", *(f"{name} = {value}" for name, value in entries.items())]
     return Written("\n".join(lines) + "\n", definitions, equations)
+
+
+def _head(model: Equations) -> list[str]:
+    slug = re.sub(r"[^a-z0-9]+", "-", model.name.lower()).strip("-")[:40].strip("-") or "model"
+    start, end = model.t_span
+    save = f"times = {json.dumps(model.saved)}" if model.saved else f'spacing = "linear", count = {_SAVED}'
+    return [
+        "spec = 1", f'name = "{slug}"', f'title = "{slug}, {model.origin}"', "",
+        "[time]", f"t0 = {start!r}", f"t1 = {end!r}", f"save = {{ {save} }}",
+    ]  # fmt: skip
+
+
+def _state(value: Any, scale: float | None) -> str:
+    """A state's initial value, with its scale if that is known."""
+    initial = json.dumps(text_of(value, {})[0]) if is_traced(value) else repr(float(value))
+    return initial if scale is None else f"{{ initial = {initial}, scale = {scale!r} }}"
 
 
 def _shared(values: Sequence[Any]) -> Iterator[Traced | Condition]:

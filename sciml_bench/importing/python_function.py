@@ -22,6 +22,7 @@ import numpy as np
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.importing.arguments import Unclear, distinct, entries, parameters, time_is_second
+from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.formula_text import names_in
 from sciml_bench.importing.refusals import REFUSALS, Refusal
 from sciml_bench.importing.standing_in import unwrapped, with_stand_ins
@@ -45,19 +46,6 @@ class Given:
     t_span: tuple[float, float]
     p: Any = ()
     t_eval: Sequence[float] = ()
-
-
-@dataclasses.dataclass(frozen=True)
-class Formula:
-    """A traced function: names and numbers of its states and of the parameters that it uses, and the formula of each
-    state's derivative.
-    """
-
-    name: str
-    states: dict[str, float]
-    parameters: dict[str, float]
-    derivatives: tuple[Any, ...]
-    given: Given
 
 
 def from_file(path: Path, name: str, **changes: Any) -> tuple[Callable[..., Any], Given]:
@@ -103,7 +91,7 @@ def from_file(path: Path, name: str, **changes: Any) -> tuple[Callable[..., Any]
     return function, Given(y0, (start, end), found("p", _PARAMETERS, ()), found("t_eval", ["t_eval"], ()))
 
 
-def traced(function: Callable[..., Any], given: Given) -> Formula:
+def traced(function: Callable[..., Any], given: Given) -> Equations:
     """Call a function ``f(t, y, p)``, ``f(t, y, a, b)`` or ``f(y, t, …)`` with formulas.
 
     Raises:
@@ -113,7 +101,8 @@ def traced(function: Callable[..., Any], given: Given) -> Formula:
     result = call.with_formulas()
     used = names_in(result)
     kept = {name: call.values[key] for key, name in call.names.items() if name in used}
-    return Formula(call.name, call.states, kept, result, given)
+    saved = [float(time) for time in given.t_eval if time != given.t_span[0]]
+    return Equations(call.name, call.states, kept, result, given.t_span, saved)
 
 
 class _Call:
@@ -238,16 +227,16 @@ class _Call:
         return tuple(number_of(value) if is_traced(value) else number(value) for value in flat)
 
 
-def compared(function: Callable[..., Any], formula: Formula, value: Value) -> None:
+def compared(function: Callable[..., Any], given: Given, formula: Equations, value: Value) -> None:
     """Compare a function with its formulas, which ``value`` computes from numbers by name, near the initial state and
     far from it.
 
     Raises:
         ProblemError: they differ, or the function is not one of its arguments alone.
     """
-    call = _Call(function, formula.given)
+    call = _Call(function, given)
     random = np.random.default_rng(_SEED)
-    start, end = formula.given.t_span
+    start, end = formula.t_span
 
     def near(of: float) -> float:
         return float(of * random.uniform(0.7, 1.3)) if of else float(random.uniform(0, 1))

@@ -140,7 +140,7 @@ def is_stochastic(method: str) -> bool:
 def step(method: str, numbers: Numbers, rtol: jax.Array) -> jax.Array | None:
     """The equal steps of a method without error control; ``None`` lets the method choose its first.
 
-    There are as many as ``time_grid.fixed_steps`` says. Those of a stochastic method are the ones in which the motion
+    There are as many as ``time_grid.fixed_steps`` says. A stochastic method takes the steps in which its motion
     is given, halved as often as it takes to have as many in the time span as a method of second order needs, one over
     the root of the tolerance.
     """

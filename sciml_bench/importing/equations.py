@@ -1,0 +1,26 @@
+"""A model as formulas, whatever it was written in."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Equations:
+    """States with their initial values, parameters with their numbers, named formulas and the derivative of each state.
+
+    A formula is a :class:`.Traced` or a number. A definition may use earlier ones, and an initial value may use
+    parameters and definitions that depend on parameters alone. ``origin`` ends the title of the problem file.
+    """
+
+    name: str
+    states: Mapping[str, Any]
+    parameters: Mapping[str, float]
+    derivatives: tuple[Any, ...]
+    t_span: tuple[float, float]
+    saved: Sequence[float] = ()
+    definitions: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
+    scales: Mapping[str, float] = dataclasses.field(default_factory=dict[str, float])
+    origin: str = "from a Python function"

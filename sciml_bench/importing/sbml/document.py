@@ -1,0 +1,102 @@
+"""SBML files from strangers: checked before libSBML reads them; models of more than equations are refused."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from sciml_bench.errors import ProblemError
+from sciml_bench.host.extras import install_command
+
+MOST_BYTES = 64 * 2**20
+#: libSBML reads elements by recursion.
+_DEEPEST = 400
+
+
+def libsbml() -> Any:
+    """Return libSBML.
+
+    Raises:
+        ProblemError: it is not installed.
+    """
+    try:
+        return importlib.import_module("libsbml")
+    except ImportError as error:
+        raise ProblemError(f"libSBML is missing; run: {install_command('sbml')}") from error
+
+
+def document_of(path: Path) -> Any:
+    """The document of a file, with its functions and local parameters resolved; its ``model`` is there.
+
+    Raises:
+        ProblemError: it is not SBML of level 2 or 3, or its equations need more than its core.
+    """
+    sbml, content = libsbml(), _content(path)
+    _checked(path, content)
+    document = sbml.readSBMLFromString(content.decode("utf-8", "replace"))
+    for error in (document.getError(i) for i in range(document.getNumErrors())):
+        if error.getSeverity() >= sbml.LIBSBML_SEV_ERROR:
+            message = " ".join(error.getMessage().split())[:200]
+            raise ProblemError(f"it is not SBML: {message}", where=path, line=error.getLine() or None)
+    model = document.getModel()
+    if model is None:
+        raise ProblemError("it holds no model.", where=path)
+    if document.getLevel() < 2:
+        cure = "Convert it with libSBML to level 3."
+        raise ProblemError(f"it is SBML of level {document.getLevel()}.", where=path, cure=cure)
+    _refuse_packages(path, document)
+    for name in ("expandFunctionDefinitions", "promoteLocalParameters"):
+        options = sbml.ConversionProperties()
+        options.addOption(name, True)
+        if document.convert(options) != sbml.LIBSBML_OPERATION_SUCCESS:
+            raise ProblemError(f"libSBML fails at '{name}'.", where=path, cure="Validate the file with libSBML.")
+    return document
+
+
+def _content(path: Path) -> bytes:
+    if not path.is_file():
+        raise ProblemError("the file is missing.", where=path)
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        raise ProblemError(f"it has {size} bytes; more than {MOST_BYTES} are not read.", where=path)
+    return path.read_bytes()
+
+
+def _checked(path: Path, content: bytes) -> None:
+    """Refuse markup that hurts parsers and has no place in SBML: declared entities and elements nested without end."""
+    parser, depth = expat.ParserCreate(), 0
+
+    def refuse(message: str) -> None:
+        raise ProblemError(message, where=path, line=parser.CurrentLineNumber)
+
+    def begin(_name: str, _attributes: Any) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            refuse(f"its elements are nested more than {_DEEPEST} deep.")
+
+    def end(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser.StartDoctypeDeclHandler = lambda *_: refuse("it declares a document type, which SBML files do not.")
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        raise ProblemError(f"it is not XML: {expat.ErrorString(error.code)}.", where=path, line=error.lineno) from error
+
+
+def _refuse_packages(path: Path, document: Any) -> None:
+    for i in range(document.getNumPlugins()):
+        name = document.getPlugin(i).getPackageName()
+        # The elements of MathML that level 3 version 2 added; libSBML reads them as a package in older files.
+        if name != "l3v2extendedmath" and document.getPkgRequired(name):
+            raise ProblemError(
+                f"it needs the package '{name}' of SBML, which is not read.", where=path, cure="Flatten or rewrite it."
+            )
+    for i in range(document.getNumUnknownPackages()):
+        if document.getUnknownPackageURI(i) and document.getPackageRequired(document.getUnknownPackageURI(i)):
+            raise ProblemError(f"it needs the package {document.getUnknownPackageURI(i)}.", where=path)

@@ -1,0 +1,275 @@
+"""Models in SBML as equations: what each element says, and what is refused."""
+
+from __future__ import annotations
+
+import math as mathematics
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from importing.sbml_models import (
+    TIME,
+    apply,
+    compartment,
+    math,
+    of,
+    parameter,
+    reaction,
+    rule,
+    species,
+    start,
+    write,
+)  # fmt: skip
+from needs import skip_without
+
+from sciml_bench.cli import options as exits
+from sciml_bench.cli.main import main
+from sciml_bench.errors import ProblemError
+from sciml_bench.importing.evaluation import Evaluation
+from sciml_bench.importing.formula_text import text_of
+from sciml_bench.importing.importer import of_sbml
+from sciml_bench.importing.problem_text import written
+from sciml_bench.importing.sbml.network import equations_of
+from sciml_bench.problem import load_problem
+
+
+@pytest.fixture(autouse=True)
+def _libsbml() -> None:
+    skip_without("libsbml")
+
+
+C = of("Compartments", compartment("c", 2))
+DECAY = (C, of("Species", species("A")), of("Parameters", parameter("k", 3)))
+BREAKS = of("Reactions", reaction("r", "A", "", apply("times", "k", "A")))
+
+
+def slopes(path: Path, t: float = 0.0, **values: float) -> dict[str, float]:
+    """The derivatives at a time, with values for the states and the parameters of the file for the rest."""
+    model, _ = equations_of(path, (0.0, 1.0))
+    file = written(model)
+    return dict(zip(model.states, file.value({"t": t, **model.parameters, **values}), strict=True))
+
+
+def initial(path: Path, **parameters: float) -> dict[str, float]:
+    """The initial values."""
+    model, _ = equations_of(path, (0.0, 1.0))
+    texts = {name: text_of(value, {})[0] for name, value in model.states.items()}
+    return Evaluation(texts).value({**model.parameters, **parameters})
+
+
+def test_a_concentration_changes_by_the_rate_over_the_size(tmp_path: Path):
+    """SBML's rates are amounts per time: A' = -k A / 2 in a compartment of size 2."""
+    path = write(tmp_path / "m.xml", *DECAY, BREAKS)
+    assert slopes(path, A=5.0) == {"A": -3 * 5 / 2}
+
+
+def test_an_amount_changes_by_the_rate_itself(tmp_path: Path):
+    amount = of("Species", species("A", 'initialAmount="4"', 'hasOnlySubstanceUnits="true"'))
+    path = write(tmp_path / "m.xml", C, amount, DECAY[2], BREAKS)
+    assert slopes(path, A=5.0) == {"A": -15.0}
+    assert initial(path) == {"A": 4.0}
+
+
+def test_an_initial_amount_of_a_concentration_is_divided_by_the_size(tmp_path: Path):
+    path = write(tmp_path / "m.xml", C, of("Species", species("A", 'initialAmount="4"')), DECAY[2], BREAKS)
+    assert initial(path) == {"A": 2.0}
+
+
+def test_stoichiometries_local_parameters_and_functions(tmp_path: Path):
+    """2 A -> 3 B at f(A, k) = k A², with a k of the reaction's own."""
+    arguments = "".join(f"<bvar><ci> {name} </ci></bvar>" for name in "xq")
+    square = f"<lambda>{arguments}{apply('times', 'q', apply('power', 'x', 2))}</lambda>"
+    square = f'<functionDefinition id="f">{math(square)}</functionDefinition>'
+    local = of("LocalParameters", '<localParameter id="k" value="7"/>')
+    law = "<apply><ci> f </ci><ci> A </ci><ci> k </ci></apply>"
+    path = write(
+        tmp_path / "m.xml", of("FunctionDefinitions", square), C, of("Species", species("A"), species("B")), DECAY[2],
+        of("Reactions", reaction("r", "2 A", "3 B", law, local)),
+    )  # fmt: skip
+    assert slopes(path, A=5.0, B=0.0) == {"A": -2 * 7 * 25 / 2, "B": 3 * 7 * 25 / 2}
+    assert list(equations_of(path, (0.0, 1.0))[0].parameters.values()) == [7.0]
+
+
+def test_boundary_species_and_constant_ones_stay(tmp_path: Path):
+    both = of("Species", species("A", more='boundaryCondition="true"'), species("B"))
+    path = write(
+        tmp_path / "m.xml", C, both, DECAY[2], of("Reactions", reaction("r", "A", "B", apply("times", "k", "A")))
+    )
+    assert slopes(path, B=0.0) == {"B": 3 * 1 / 2}
+
+
+def test_initial_values_follow_from_parameters(tmp_path: Path):
+    """A(0) = 2 s with s = k + 1: a formula of the parameter k, by which the gradient goes through it."""
+    starts = of("InitialAssignments", start("A", apply("times", 2, "s")), start("s", apply("plus", "k", 1)))
+    path = write(
+        tmp_path / "m.xml", C, DECAY[1], of("Parameters", parameter("k", 3), parameter("s")), starts, BREAKS
+    )  # fmt: skip
+    assert initial(path) == {"A": 8.0}
+    assert initial(path, k=10.0) == {"A": 22.0}
+
+
+def test_rules_are_definitions_and_equations_in_any_order(tmp_path: Path):
+    """v = w + 1 comes before w = 2 A in the file."""
+    rules = of(
+        "Rules", rule("assignment", "v", apply("plus", "w", 1)), rule("assignment", "w", apply("times", 2, "A")),
+        rule("rate", "q", apply("minus", "v", "q")),
+    )  # fmt: skip
+    free = of("Parameters", parameter("k", 3), *(parameter(name, 0.5, False) for name in "vwq"))
+    path = write(tmp_path / "m.xml", C, DECAY[1], free, rules, BREAKS)
+    assert slopes(path, A=5.0, q=4.0) == {"A": -7.5, "q": 2 * 5 + 1 - 4}
+
+
+def test_species_in_a_growing_compartment_are_kept_as_amounts(tmp_path: Path):
+    """The amount n obeys n' = -k n/c, and c' = 1; a concentration would need the term -A c'/c as well."""
+    growing = of("Compartments", compartment("c", 2, constant=False))
+    path = write(tmp_path / "m.xml", growing, *DECAY[1:], of("Rules", rule("rate", "c", "<cn> 1 </cn>")), BREAKS)
+    found = slopes(path, c=4.0, A_amount=10.0)
+    assert found == {"c": 1.0, "A_amount": -3 * 10 / 4}
+    assert initial(path) == {"c": 2.0, "A_amount": 2.0}
+
+
+def test_piecewise_and_time(tmp_path: Path):
+    step = (
+        "<piecewise><piece><cn> 5 </cn>"
+        + apply("lt", TIME, 2)
+        + "</piece><otherwise><cn> 1 </cn></otherwise></piecewise>"
+    )
+    path = write(tmp_path / "m.xml", *DECAY, of("Reactions", reaction("r", "", "A", step)))
+    assert (slopes(path, 1.0, A=0.0), slopes(path, 3.0, A=0.0)) == ({"A": 2.5}, {"A": 0.5})
+    # Solvers stop at the known time of the switch.
+    text, _ = of_sbml(path, (0.0, 4.0))
+    (tmp_path / "m.toml").write_text(text)
+    assert [float(time) for time in load_problem(tmp_path / "m.toml").numbers().breakpoints] == [2.0]
+
+
+CASES = [
+    (apply("root", "<degree><cn> 3 </cn></degree>", 27), 3.0),
+    (apply("log", "<logbase><cn> 2 </cn></logbase>", 8), 3.0),
+    (apply("log", 1000), 3.0),
+    (apply("ln", apply("exp", 2)), 2.0),
+    (apply("arcsinh", 0.5), mathematics.asinh(0.5)),
+    (apply("arccosh", 1.5), mathematics.acosh(1.5)),
+    (apply("arctanh", 0.5), mathematics.atanh(0.5)),
+    (apply("arccot", 2), mathematics.atan(0.5)),
+    (apply("arcsech", 0.5), mathematics.acosh(2)),
+    (apply("arccsch", 2), mathematics.asinh(0.5)),
+    (apply("sech", 1), 1 / mathematics.cosh(1)),
+    (apply("factorial", 5), 120.0),
+    (apply("quotient", -7, 2), -3.0),
+    (apply("rem", -7, 2), -1.0),
+    (apply("max", 1, 4, 2), 4.0),
+    (apply("min", 1, -4, 2), -4.0),
+    (apply("times", 2, apply("and", apply("lt", 1, 2, 3), apply("neq", 1, 2))), 2.0),
+    (apply("xor", "<true/>", "<true/>"), 0.0),
+    (apply("implies", "<false/>", "<false/>"), 1.0),
+    ("<pi/>", mathematics.pi),
+    ("<exponentiale/>", mathematics.e),
+    ('<cn type="rational"> 1 <sep/> 4 </cn>', 0.25),
+    ('<cn type="e-notation"> 1.5 <sep/> -3 </cn>', 0.0015),
+]
+
+
+def with_a_name(formula: str) -> str:
+    """The formula with its first number times a parameter that is 1; the same if there is none."""
+    number = re.search(r"<cn>.*?</cn>", formula)
+    if number is None or "factorial" in formula:
+        return formula
+    return formula.replace(number[0], f"<apply><times/><ci> one </ci>{number[0]}</apply>", 1)
+
+
+WRITTEN_OUT = [(with_a_name(formula), value) for formula, value in CASES if with_a_name(formula) != formula]
+
+
+@pytest.mark.parametrize(("formula", "value"), [*CASES, *WRITTEN_OUT])
+def test_functions_of_mathml(tmp_path: Path, formula: str, value: float):
+    """Folded where they hold numbers alone, and written out where they hold a name."""
+    lists = (of("Parameters", parameter("x", 1, False), parameter("one", 1)), of("Rules", rule("rate", "x", formula)))
+    path = write(tmp_path / "m.xml", *lists)
+    assert slopes(path, x=1.0)["x"] == pytest.approx(value, rel=1e-14)
+
+
+EVENT = (
+    '<event id="e" useValuesFromTriggerTime="true"><trigger initialValue="true" persistent="true">'
+    + math(apply("gt", TIME, 1))
+    + "</trigger></event>"
+)
+_DELAY = '<csymbol encoding="text" definitionURL="http://www.sbml.org/sbml/symbols/delay">delay</csymbol>'
+DELAY = f"<apply>{_DELAY}<ci> A </ci><cn> 1 </cn></apply>"
+ALGEBRAIC = f"<algebraicRule>{math(apply('minus', 'A', 1))}</algebraicRule>"
+BOMB = '<!DOCTYPE sbml [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
+DEEP = "<apply><minus/>" * 1000 + "<cn> 1 </cn>" + "</apply>" * 1000
+REFUSED: dict[str, tuple[Any, str]] = {
+    "events": ((*DECAY, BREAKS, of("Events", EVENT)), "events, first 'e'"),
+    "delay": ((*DECAY, of("Reactions", reaction("r", "A", "", DELAY))), "'delay' has no counterpart"),
+    "algebraic rule": ((*DECAY, of("Rules", ALGEBRAIC)), "algebraic"),
+    "nothing changes": (DECAY, "nothing in the model changes"),
+    "no value": ((C, DECAY[1], of("Parameters", parameter("k")), BREAKS), "'k' has no value"),
+    "circle": (
+        (C, DECAY[1], of("Parameters", parameter("k", 1, False), parameter("m", 1, False)),
+         of("Rules", rule("assignment", "k", "<ci> m </ci>"), rule("assignment", "m", "<ci> k </ci>")), BREAKS),
+        "depend",
+    ),
+    "empty compartment": ((of("Compartments", compartment("c", 0)), *DECAY[1:], BREAKS), "has the size 0"),
+    "division by 0": ((*DECAY, of("Reactions", reaction("r", "A", "", apply("divide", 1, 0)))), "divides by 0"),
+    "a huge power": ((*DECAY, of("Reactions", reaction("r", "A", "", apply("power", 10, 999999999)))), "a power fails"),
+    "nesting": ((*DECAY, of("Reactions", reaction("r", "A", "", DEEP))), "nested more than 400 deep"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_equation_is_refused(tmp_path: Path, name: str):
+    lists, message = REFUSED[name]
+    path = write(tmp_path / "m.xml", *lists)
+    with pytest.raises(ProblemError, match=message) as caught:
+        of_sbml(path, (0.0, 1.0))
+    assert str(path) in str(caught.value)
+
+
+def test_declared_entities_are_refused_before_they_are_expanded(tmp_path: Path):
+    path = write(tmp_path / "m.xml", *DECAY, BREAKS, before=BOMB)
+    with pytest.raises(ProblemError, match="declares a document type"):
+        of_sbml(path, (0.0, 1.0))
+
+
+@pytest.mark.parametrize("text", ["", "no XML", "<a></b>", "<a/>", "<sbml/>", "\0\1"])
+def test_other_files_are_refused(tmp_path: Path, text: str):
+    path = tmp_path / "m.xml"
+    path.write_text(text)
+    with pytest.raises(ProblemError):
+        of_sbml(path, (0.0, 1.0))
+
+
+def test_names_of_the_language_are_renamed(tmp_path: Path):
+    """t, pi and lambda are names in SBML like others."""
+    free = of("Parameters", parameter("lambda", 2), parameter("t", 3), parameter("pi", 5))
+    law = apply("times", "lambda", "t", "pi", "A")
+    path = write(tmp_path / "m.xml", C, DECAY[1], free, of("Reactions", reaction("r", "A", "", law)))
+    assert slopes(path, A=1.0) == {"A": -15.0}
+    of_sbml(path, (0.0, 1.0))
+
+
+def test_scales_are_the_sizes_that_states_reach(tmp_path: Path):
+    """B starts at 0 and ends near 4e-9, the whole of A."""
+    tiny = of("Species", species("A", 'initialConcentration="4e-9"'), species("B", 'initialConcentration="0"'))
+    path = write(
+        tmp_path / "m.xml", C, tiny, DECAY[2], of("Reactions", reaction("r", "A", "B", apply("times", "k", "A")))
+    )
+    (tmp_path / "m.toml").write_text(of_sbml(path, (0.0, 50.0))[0])
+    scales = [state.scale[0] for state in load_problem(tmp_path / "m.toml").states]
+    assert scales == [4e-9, 4e-9]
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = write(tmp_path / "m.xml", *DECAY, BREAKS)
+    target = tmp_path / "m.toml"
+    assert main(["import", str(path), "--t-span", "0,5", "-o", str(target)]) == exits.OK
+    assert main(["describe", str(target)]) == exits.OK
+    assert "made, from SBML" in capsys.readouterr().out
+    for words, message in (
+        (["import", str(path)], "add --t-span"),
+        (["import", str(path), "--t-span", "0,5", "--p", "1"], "own numbers"),
+        (["advise", str(path)], "sciml-bench import"),
+    ):
+        assert main(words) == exits.USAGE
+        assert message in capsys.readouterr().err
