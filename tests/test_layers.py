@@ -15,7 +15,7 @@ PACKAGE = Path(sciml_bench.__file__).parent
 # Top to bottom. A module may import its own layer and those in the lines below it.
 LAYERS = (
     {"cli"},
-    {"api"},
+    {"api", "testing"},
     {"run"},
     {"render"},
     {"charts", "export"},

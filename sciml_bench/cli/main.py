@@ -55,6 +55,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Write the report of runs as one HTML file: verdicts, tables, figures, and why to believe them.",
     ),
     "verify": ("sciml_bench.cli.verify:verify", "Check a run against the rules of measurement."),
+    "certify": (
+        "sciml_bench.cli.certify:certify",
+        "Write the objective of a model and its gradient with their certified digits.",
+    ),
     "doctor": ("sciml_bench.cli.doctor:doctor", "Report sources of timing noise on this machine and how to fix each."),
     "selftest": (
         "sciml_bench.cli.selftest:selftest",

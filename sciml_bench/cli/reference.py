@@ -74,7 +74,7 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
         if model is not None:
             print_json(model_reference.facts(model)) if as_json else model_reference.show(model)
             continue
-        problem = _load(name)
+        problem = load(name)
         stored = find(problem)
         if stored is None:
             raise UsageError(f"no reference for '{problem.name}'; `sciml-bench reference compute {name}` makes one")
@@ -132,7 +132,7 @@ def compute(
             if not stale or model_reference.state(model) != "stored":
                 failed += not model_reference.compute(model)
             continue
-        problem = _load(name)
+        problem = load(name)
         if stale and _state(problem) == "certified":
             continue
         failed += not _compute_one(problem, output, limit_s, not solution_only, proof_s)
@@ -154,7 +154,7 @@ def check(problems: tuple[str, ...], limit_s: float | None) -> int:
             if model is not None:
                 failed += not model_reference.check(model)
                 continue
-            problem = _load(name)
+            problem = load(name)
             stored = find(problem)
         except SciMLBenchError as error:
             failed += 1
@@ -169,7 +169,8 @@ def check(problems: tuple[str, ...], limit_s: float | None) -> int:
     return exits.CHECK_FAILED if failed else exits.OK
 
 
-def _load(name: str) -> Problem:
+def load(name: str) -> Problem:
+    """Return the problem of a file, or of the catalog."""
     from sciml_bench.problem import catalog, load_problem
 
     if name.endswith(".toml") or Path(name).is_file():
@@ -194,7 +195,7 @@ def _compute_one(problem: Problem, output: Path | None, limit_s: float | None, g
 
     began = time.process_time()
     try:
-        with _progress(problem.name) as say:
+        with working(problem.name) as say:
             one_s = try_estimate_s(Case(next(problem.trajectories())))
             say("computing" + ("" if one_s is None else f", {describe_s(problem.batch.size * one_s)}"))
             stored, missing = make(problem, say, limit_s or float("inf"), gradient, proof_s)
@@ -213,7 +214,7 @@ def _check_one(problem: Problem, stored: StoredReference, limit_s: float | None)
 
     began = time.perf_counter()
     try:
-        with _progress(problem.name) as say:
+        with working(problem.name) as say:
             found = check_reference(problem, stored, say, limit_s or float("inf"))
     except SciMLBenchError as error:
         click.echo(f"{problem.name}: FAILED: {error}")
@@ -230,7 +231,7 @@ def _check_one(problem: Problem, stored: StoredReference, limit_s: float | None)
 
 
 @contextmanager
-def _progress(name: str) -> Iterator[Callable[[str], object]]:
+def working(name: str) -> Iterator[Callable[[str], object]]:
     """On a terminal one live line; otherwise nothing, so that logs hold results only."""
     if not sys.stderr.isatty():
         yield lambda _line: None

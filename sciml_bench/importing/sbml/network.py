@@ -91,7 +91,7 @@ class Network:
         if model.getNumEvents():
             event = model.getEvent(0)
             raise self.error(
-                f"the model has {model.getNumEvents()} events, first '{event.getId() or 'without a name'}'.", event,
+                f"the model has events, first '{event.getId() or 'without a name'}'.", event,
                 "Events are not read: write switches at known times as piecewise functions of time.",
             )  # fmt: skip
         for rule in _each(model, "Rules"):

@@ -1,0 +1,63 @@
+"""``certify``: objective and gradient of a model, with their certified digits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sciml_bench.cli import completion
+from sciml_bench.cli import options as exits
+from sciml_bench.cli.importing import as_problem_file
+from sciml_bench.cli.model_reference import model_named
+from sciml_bench.cli.reference import limit_option, load, working
+from sciml_bench.errors import UsageError
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  sciml-bench certify robertson
+  sciml-bench certify my_problem.toml -o gradient.json
+  sciml-bench certify model.py:rhs --limit 300
+
+\b
+Exit codes:
+    0  every component is certified
+    1  a component is not, or the solution is not
+    2  wrong usage, or a model that cannot be read
+""",
+)
+@click.argument("model", shell_complete=completion.PROBLEMS)
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to FILE.")
+@click.option("--out", type=click.Path(path_type=Path), default="results", help="Folder of imported models.")
+@limit_option
+def certify(model: str, output: Path | None, out: Path, limit_s: float | None) -> int:
+    """Write the objective of a model and its gradient with their certified digits, as a small JSON file.
+
+    A reference that is stored is taken, and a missing one computed. MODEL is a problem of the catalog, a problem file
+    or FILE.py:NAME. In a test of your own, sciml_bench.testing.assert_gradient(mine, FILE) compares with it.
+    """
+    from sciml_bench.reference.making import make
+    from sciml_bench.reference.statement import statement_of
+    from sciml_bench.reference.store import find
+
+    path = as_problem_file(model, out)
+    if model_named(path) is not None:
+        raise UsageError(f"'{model}' is a model of the conventional track; `sciml-bench reference show {model}`")
+    problem = load(path)
+    stored = find(problem)
+    if stored is None or not stored.gradient:
+        with working(problem.name) as say:
+            stored, missing = make(problem, say, limit_s or float("inf"))
+        if missing:
+            click.echo(f"{problem.name}: {missing}", err=True)
+    found = statement_of(stored)
+    if output is None:
+        click.echo(found.to_json(), nl=False)
+    else:
+        output.write_text(found.to_json(), encoding="utf-8")
+        click.echo(f"wrote {output}")
+    if found.uncertified:
+        click.echo(f"{problem.name}: not certified: {', '.join(found.uncertified)}", err=True)
+    return exits.CHECK_FAILED if found.uncertified or not found.gradient else exits.OK
