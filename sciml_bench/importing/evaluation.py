@@ -56,6 +56,9 @@ def _value(node: ast.AST, known: Mapping[str, Any]) -> Any:
             return all(parts) if isinstance(node.op, ast.And) else any(parts)
         case ast.Call(func=ast.Name(id="where"), args=[test, a, b]):
             return _value(a, known) if _value(test, known) else _value(b, known)
+        case ast.Call(func=ast.Name(id="interp"), args=[at, ast.List(elts=places), ast.List(elts=values)]):
+            at_places, at_values = ([_value(each, known) for each in row] for row in (places, values))
+            return np.interp(_value(at, known), at_places, at_values)
         case ast.Call(func=ast.Name(id=name)):
             return _FUNCTIONS[name](*(_value(arg, known) for arg in node.args))
         case _:

@@ -52,6 +52,10 @@ def text_of(value: Any, names: dict[int, str]) -> tuple[str, int]:
         return f"{left} {op} {right}" if binds == _SUM else f"{left}{op}{right}", binds
     if isinstance(value, Condition):
         return _condition(value, names), _SUM
+    if op == "interp":
+        at, places, *values = args
+        rows = (", ".join(text_of(each, names)[0] for each in row) for row in (places, values))
+        return f"interp({text_of(at, names)[0]}, {', '.join(f'[{row}]' for row in rows)})", _ATOM
     return f"{op}({', '.join(text_of(arg, names)[0] for arg in args)})", _ATOM
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sciml_bench.importing.further_functions import ACTIVATIONS, LINALG, OF_TORCH, interp
 from sciml_bench.importing.traced import FUNCTIONS, UFUNCS, array, is_traced, number_of
 
 
@@ -30,11 +31,18 @@ _JOINED = {
     )
     for name in ("concatenate", "stack", "hstack", "vstack")
 }
-_ARRAYS: dict[str, Any] = {"array": array, "asarray": array, "asanyarray": array, **_CREATED, **_JOINED}
+_ARRAYS: dict[str, Any] = {
+    "interp": interp,
+    "array": array,
+    "asarray": array,
+    "asanyarray": array,
+    **_CREATED,
+    **_JOINED,
+}
 _MATH = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "pow": "power", "fabs": "absolute", "fmod": ""}
 _TORCH: dict[str, Any] = {
     "tensor": array, "as_tensor": array, "cat": _JOINED["concatenate"], "concat": _JOINED["concatenate"],
-    "relu": lambda x: UFUNCS["maximum"](x, 0), "sigmoid": lambda x: 1 / (1 + UFUNCS["exp"](-x)),
+    "relu": ACTIVATIONS["relu"], "sigmoid": ACTIVATIONS["sigmoid"],
     "clamp": lambda x, min=-math.inf, max=math.inf: FUNCTIONS["clip"](x, min, max),
     "abs": UFUNCS["absolute"], "asin": UFUNCS["arcsin"], "acos": UFUNCS["arccos"], "atan": UFUNCS["arctan"],
     "pow": UFUNCS["power"], "mul": UFUNCS["multiply"], "div": UFUNCS["divide"], "sub": UFUNCS["subtract"],
@@ -77,18 +85,40 @@ def stand_in(value: Any) -> Any:
     if isinstance(value, ModuleType):
         if value is math:
             return _StandIn(math, _of_math() | {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf})
-        name = value.__name__
-        if value is np or name == "jax.numpy":
-            return _StandIn(value, {})
-        return _StandIn(value, _TORCH) if name == "torch" else value
+        further = _MODULES.get(value.__name__)
+        return value if further is None else _StandIn(value, further)
     if isinstance(value, np.ufunc):
-        return UFUNCS.get(value.__name__, value)
+        return UFUNCS.get(value.__name__) or ACTIVATIONS.get(value.__name__, value)
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", "")
     if module == "math":
         return _of_math().get(name, value)
     if module == "numpy":
         return _ARRAYS.get(name) or FUNCTIONS.get(name) or value
+    if module in ("torch.nn.functional", "torch._C._nn"):
+        return OF_TORCH.get(name, value)
+    if module == "jax._src.nn.functions":
+        return ACTIVATIONS.get(name, value)
+    if module == "numpy.linalg":
+        return LINALG.get(name, value)
     return value
+
+
+_NUMPY: dict[str, Any] = {"linalg": _StandIn(np.linalg, LINALG)}
+_ACTIVATIONS = _StandIn(np, ACTIVATIONS)
+_MODULES: dict[str, dict[str, Any]] = {
+    "numpy": _NUMPY,
+    "jax": {"numpy": _StandIn(np, _NUMPY), "nn": _ACTIVATIONS, "jit": lambda function: function},
+    "jax.numpy": _NUMPY,
+    "numpy.linalg": LINALG,
+    "jax.numpy.linalg": LINALG,
+    "jax.nn": ACTIVATIONS,
+    "torch.nn.functional": OF_TORCH,
+    "scipy.special": ACTIVATIONS,
+    "torch": {
+        **_TORCH, **_NUMPY, "nn": _StandIn(np, {"functional": _StandIn(np, OF_TORCH)}), "special": _ACTIVATIONS,
+    },
+}  # fmt: skip
+"""Modules with functions of numbers, and their further names, beside NumPy's."""
 
 
 def _float(value: Any = 0.0) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sciml_bench.importing.changed_copies import At
 from sciml_bench.importing.refusals import DataDependent, Unsupported
 
 
@@ -178,6 +179,11 @@ class Array(np.ndarray[Any, Any]):
     def astype(self, *_: Any, **__: Any) -> Any:
         """Numbers for conditions; formulas have no other type."""
         return array(np.frompyfunc(number_of, 1, 1)(self.view(np.ndarray)))
+
+    @property
+    def at(self) -> Any:
+        """Changed copies, as JAX's arrays make them."""
+        return At(self)
 
     max = lambda self, axis=None, **_: _largest("maximum", self, axis)  # noqa: E731 # pyright: ignore
     min = lambda self, axis=None, **_: _largest("minimum", self, axis)  # noqa: E731 # pyright: ignore

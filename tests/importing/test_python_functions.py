@@ -120,6 +120,28 @@ STYLES = {
                 total = total + np.sin(k*y[0])/k**2
             return [total*p[0], -y[1]*p[1], p[2]]
     """,
+    "a table": """
+        import numpy as np
+        T, V = np.array([0.0, 1.0, 2.5]), [1.0, 3.0, 2.0]
+        def f(t, y, p):
+            inflow = np.interp(t, T, V)
+            return [inflow - y[0], np.interp(t, T, p) - y[1], np.interp(y[2], T, V, left=0.0, right=p[2])]
+    """,
+    "small matrices": """
+        import numpy as np
+        from numpy.linalg import inv
+        def f(t, y, p):
+            M = np.array([[2 + p[0], np.sin(y[0]), 0.0], [np.sin(y[0]), 1.0, p[1]], [0.1, 0.0, 3.0]])
+            a = np.linalg.solve(M, y)
+            b = inv(M[:2, :2]) @ y[:2]
+            return a + b[0] + np.linalg.det(M)*p[2] + np.linalg.solve(np.eye(4), np.ones(4))[0]
+    """,
+    "functions of SciPy": """
+        from scipy.special import expit
+        import scipy.special as special
+        def f(t, y, p):
+            return [p[0]*expit(y[0]), -special.expit(y[1])*p[1], p[2] - y[2]]
+    """,
     "lambda": """
         import numpy as np
         f = lambda t, y, p: [p[0]*np.log1p(y[0]**2), -y[1], p[1]*np.expm1(-y[2]) + p[2]]
@@ -134,6 +156,22 @@ TORCH = """
     import torch
     def f(t, y, p):
         return torch.stack((torch.sigmoid(y[0])*p[0], -torch.relu(y[1])*p[1], torch.exp(-y[2]*p[2])))
+"""
+JAX_NN = """
+    import jax
+    import jax.numpy as jnp
+    from jax.nn import softplus
+    @jax.jit
+    def f(t, y, p):
+        out = jnp.zeros(3).at[0].set(-p[0]*jax.nn.sigmoid(y[0])).at[1:].add(softplus(y[1:]))
+        rise = jnp.interp(t, jnp.array([0.0, 2.0]), jnp.array([1.0, 2.0]))
+        return out.at[2].multiply(p[2]) + p[1]*jax.nn.silu(y)*rise
+"""
+TORCH_NN = """
+    import torch
+    import torch.nn.functional as F
+    def f(t, y, p):
+        return torch.stack((F.softplus(y[0])*p[0], -F.silu(y[1])*p[1], F.elu(y[2]) + torch.linalg.norm(y)*p[2]))
 """
 NUMBA = """
     from numba import njit
@@ -164,7 +202,9 @@ def test_a_function_becomes_a_problem_that_computes_the_same(tmp_path: Path, sty
     assert problem.title == "f, from a Python function" or style == "lambda"
 
 
-@pytest.mark.parametrize(("library", "text"), [("jax", JAX), ("torch", TORCH), ("numba", NUMBA)])
+@pytest.mark.parametrize(
+    ("library", "text"), [("jax", JAX), ("jax", JAX_NN), ("torch", TORCH), ("torch", TORCH_NN), ("numba", NUMBA)]
+)
 def test_functions_of_frameworks(tmp_path: Path, library: str, text: str):
     imported(library)
     source = written(tmp_path, text)
@@ -214,8 +254,18 @@ REFUSED = {
     "a function without counterpart": (
         "import numpy as np\ndef f(t, y, p):\n    return [y[0], y[1], np.arctan2(y[2], p[0])]\n", "arctan2", 3,
     ),
-    "a linear solve": (
-        "import numpy as np\ndef f(t, y, p):\n    return np.linalg.solve(np.eye(3)*p[0], y)\n", "", 3,
+    "a solve with pivots": (
+        "import numpy as np\ndef f(t, y, p):\n    return np.linalg.solve(np.eye(4)*p[0], np.ones(4))[:3]*y\n",
+        "more than 3 rows", 3,
+    ),
+    "another norm": (
+        "import numpy as np\ndef f(t, y, p):\n    return y*np.linalg.norm(y, 1)\n", "root of the sum", 3,
+    ),
+    "places of a table that move": (
+        "import numpy as np\ndef f(t, y, p):\n    return y*np.interp(t, [0, p[0]], [1, 2])\n", "must be numbers", 3,
+    ),
+    "the error function": (
+        "from math import erf\ndef f(t, y, p):\n    return [erf(y[0]), y[1], y[2]]\n", "", 3,
     ),
     "a number that is needed": ("def f(t, y, p):\n    return [y[0], y[1], int(y[2])]\n", "cannot become a number", 2),
     "an index": ("def f(t, y, p):\n    return [y[0], y[1], p[int(t)]]\n", "cannot become a number", 2),
