@@ -111,6 +111,7 @@ class _Call:
     def __init__(self, function: Callable[..., Any], given: Given):
         self.function, self.given, self.single = function, given, False
         self.plain = unwrapped(function)
+        self._torch = _torch(self.plain)
         self.name = getattr(function, "__name__", None) or getattr(self.plain, "__name__", "model")
         code = getattr(self.plain, "__code__", None)
         self.file, self.first_line = (Path(code.co_filename), code.co_firstlineno) if code else (None, None)
@@ -160,9 +161,7 @@ class _Call:
 
     def _called(self, function: Callable[..., Any], t: Any, y: Any, values: Mapping[Any, Any]) -> Any:
         built = self.build(values)
-        # Of numbers alone it is an ordinary array.
-        given = {name: np.asarray(v, float) if isinstance(v, np.ndarray) and not is_traced(v) else v
-                 for name, v in built.items()}  # fmt: skip
+        given = {name: self._ordinary(value) for name, value in built.items()}
         positional, keywords = list[Any](), dict[str, Any]()
         for item in self._arguments:
             if item.name not in given:
@@ -175,6 +174,15 @@ class _Call:
                 positional.append(given[item.name])
         with _running(None if self.file is None else self.file.parent):
             return function(*((y, t) if self.time_second else (t, y)), *positional, **keywords)
+
+    def _ordinary(self, value: Any) -> Any:
+        """An array of numbers alone as one of NumPy's, or PyTorch's, own; others as they are."""
+        if not isinstance(value, np.ndarray) or is_traced(value):
+            return value
+        return np.asarray(value, float) if self._torch is None else self._tensor(np.asarray(value, float))
+
+    def _tensor(self, value: Any) -> Any:
+        return self._torch.as_tensor(value, dtype=getattr(self._torch, "float32" if self.single else "float64"))
 
     def with_formulas(self) -> tuple[Any, ...]:
         """The formula of each derivative.
@@ -196,23 +204,31 @@ class _Call:
 
     def with_numbers(self, t: float, y: Sequence[float], values: Mapping[Any, float]) -> np.ndarray[Any, Any]:
         """The derivatives at a point, by the function itself; errors are the function's."""
-        torch = _torch(self.plain)
-        convert: Any = np.asarray if torch is None else torch.as_tensor
-        start = np.array(y, dtype=float).reshape(np.shape(self.given.y0) or (1,))
-        state = convert(start.copy())
-        numbers = {key: np.asarray(value, dtype=float)[()] for key, value in values.items()}
-        result = (
-            self._called(self.function, t, state, numbers)
-            if torch is None
-            else np.asarray(
-                self._called(self.function, t, state, {key: convert(value) for key, value in numbers.items()})
-            )
-        )
-        if not np.array_equal(np.asarray(state), start):
-            raise self.error("it changes y in place.", "Work on a copy, y.copy().")
+        try:
+            result = self._evaluated(t, y, values)
+        except RuntimeError as error:
+            if self._torch is None or self.single or "dtype" not in str(error):
+                raise
+            # Its own tensors are of single precision, PyTorch's default, and so is all that it computes.
+            self.single = True
+            result = self._evaluated(t, y, values)
         parts = result if isinstance(result, (list, tuple)) else ()
         self.single |= any(getattr(value, "dtype", None) == np.float32 for value in (result, *parts))
         return np.asarray(self._flat(result), dtype=float)
+
+    def _evaluated(self, t: float, y: Sequence[float], values: Mapping[Any, float]) -> Any:
+        """The function's own result, with arrays of its library; a tensor comes back as an array."""
+        convert: Any = np.asarray if self._torch is None else self._tensor
+        start = np.array(y, dtype=float).reshape(np.shape(self.given.y0) or (1,))
+        state = convert(start.copy())
+        before = np.asarray(state).copy()
+        numbers = {key: np.asarray(value, dtype=float)[()] for key, value in values.items()}
+        if self._torch is not None:
+            numbers = {key: convert(value) for key, value in numbers.items()}
+        result = self._called(self.function, t if self._torch is None else convert(t), state, numbers)
+        if not np.array_equal(np.asarray(state), before):
+            raise self.error("it changes y in place.", "Work on a copy, y.copy().")
+        return result if self._torch is None else np.asarray(result)
 
     def _flat(self, result: Any) -> tuple[Any, ...]:
         if isinstance(result, Mapping):

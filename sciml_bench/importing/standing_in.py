@@ -199,4 +199,7 @@ def _replaced(value: Any, home: dict[str, Any], done: dict[int, Any]) -> Any:
         return _rebound(plain, done)
     if isinstance(value, (list, tuple)) and any(isinstance(item, FunctionType) for item in value):
         return type(value)(_replaced(item, home, done) for item in value)
+    # Arrays of JAX and tensors keep formulas out of their operators.
+    if type(value).__module__.startswith(("jax", "torch")) and hasattr(value, "__array__"):
+        return np.asarray(value)
     return stand_in(value)

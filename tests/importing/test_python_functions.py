@@ -173,6 +173,25 @@ TORCH_NN = """
     def f(t, y, p):
         return torch.stack((F.softplus(y[0])*p[0], -F.silu(y[1])*p[1], F.elu(y[2]) + torch.linalg.norm(y)*p[2]))
 """
+JAX_GLOBAL = """
+    import jax.numpy as jnp
+    K = jnp.array([[-1.0, 0.5, 0.0], [0.25, -2.0, 1.0], [0.0, 0.75, -3.0]])
+    def f(t, y, p):
+        return K @ y*p[0] + p[1]*jnp.sum(K)*y - K[0]*p[2]
+"""
+TORCH_SINGLE = """
+    import torch
+    K = torch.tensor([[-1.0, 0.5, 0.0], [0.25, -2.0, 1.0], [0.0, 0.75, -3.0]])
+    def f(t, y, p):
+        return p*torch.tanh(K @ y)
+"""
+TORCH_TIME = """
+    import torch
+    def f(t, y, p):
+        t = torch.as_tensor(t)
+        on = torch.where(y[0] > 0, p[0], -p[1])
+        return p[2]*torch.stack([on - y[0], torch.cos(t), -y[2]*torch.exp(-t)])
+"""
 NUMBA = """
     from numba import njit
     @njit
@@ -203,7 +222,17 @@ def test_a_function_becomes_a_problem_that_computes_the_same(tmp_path: Path, sty
 
 
 @pytest.mark.parametrize(
-    ("library", "text"), [("jax", JAX), ("jax", JAX_NN), ("torch", TORCH), ("torch", TORCH_NN), ("numba", NUMBA)]
+    ("library", "text"),
+    [
+        ("jax", JAX),
+        ("jax", JAX_NN),
+        ("torch", TORCH),
+        ("torch", TORCH_NN),
+        ("numba", NUMBA),
+        ("jax", JAX_GLOBAL),
+        ("torch", TORCH_SINGLE),
+        ("torch", TORCH_TIME),
+    ],
 )
 def test_functions_of_frameworks(tmp_path: Path, library: str, text: str):
     imported(library)
