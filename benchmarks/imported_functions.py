@@ -164,7 +164,8 @@ def _calls(
         y, p_emitted, p_own = (torch.as_tensor(value, dtype=torch.float64) for value in (y, p_emitted, p_own))
         # What parameters alone determine is computed once a solve.
         given = emitted.prepared(p_emitted) if hasattr(emitted, "prepared") else p_emitted
-        return partial(emitted.rhs, 0.3, y, given), partial(own, 0.3, y, p_own)
+        t = torch.tensor(0.3)
+        return partial(emitted.rhs, t, y, given), partial(own, t, y, p_own)
     theirs = emitted.rhs
     if library == "jax":
         import jax

@@ -209,7 +209,7 @@ class _Call:
         except RuntimeError as error:
             if self._torch is None or self.single or "dtype" not in str(error):
                 raise
-            # Its own tensors are of single precision, PyTorch's default, and so is all that it computes.
+            # Tensors of the file are of single precision, PyTorch's default, and so is all that it computes.
             self.single = True
             result = self._evaluated(t, y, values)
         parts = result if isinstance(result, (list, tuple)) else ()

@@ -240,6 +240,54 @@ def test_other_files_are_refused(tmp_path: Path, text: str):
         of_sbml(path, (0.0, 1.0))
 
 
+LAYOUT = """<?xml version="1.0" encoding="UTF-8"?>
+<sbml xmlns="http://www.sbml.org/sbml/level2/version4" level="2" version="4"><model id="made">
+<annotation><listOfLayouts xmlns="http://projects.eml.org/bcb/sbml/level2"><layout id="l"/></listOfLayouts></annotation>
+<listOfCompartments><compartment id="c" size="2"/></listOfCompartments>
+<listOfSpecies><species id="A" compartment="c" initialConcentration="1"/></listOfSpecies>
+<listOfReactions><reaction id="r"><listOfReactants><speciesReference species="A"/></listOfReactants>
+<kineticLaw><math xmlns="http://www.w3.org/1998/Math/MathML"><apply><times/><ci>k</ci><ci>A</ci></apply></math>
+<listOfParameters><parameter id="k" value="3"/></listOfParameters></kineticLaw></reaction></listOfReactions>
+</model></sbml>
+"""
+
+
+def test_level_2_with_a_picture_of_itself(tmp_path: Path):
+    path = tmp_path / "m.xml"
+    path.write_text(LAYOUT)
+    assert slopes(path, A=5.0) == {"A": -7.5}
+
+
+COMP = "http://www.sbml.org/sbml/level3/version1/comp/version1"
+
+
+def composed(path: Path, definitions: str) -> Path:
+    """A model that contains model ``inner`` of these definitions twice."""
+    write(path, *DECAY, BREAKS)
+    text = path.read_text()
+    inside = "".join(f'<comp:submodel comp:id="{name}" comp:modelRef="inner"/>' for name in ("one", "two"))
+    text = text.replace(' level="3"', f' xmlns:comp="{COMP}" comp:required="true" level="3"')
+    text = text.replace("</model>", f"<comp:listOfSubmodels>{inside}</comp:listOfSubmodels></model>\n{definitions}")
+    path.write_text(text)
+    return path
+
+
+def test_models_within_models_are_flattened(tmp_path: Path):
+    inner = "".join((*DECAY, BREAKS))
+    definition = f'<comp:modelDefinition id="inner">{inner}</comp:modelDefinition>'
+    listed = f"<comp:listOfModelDefinitions>{definition}</comp:listOfModelDefinitions>"
+    path = composed(tmp_path / "m.xml", listed)
+    assert slopes(path, A=5.0, one_A=1.0, two_A=2.0) == {"A": -7.5, "one_A": -1.5, "two_A": -3.0}
+
+
+def test_models_in_other_files_are_not_read(tmp_path: Path):
+    (tmp_path / "other.xml").write_text(LAYOUT)
+    outside = '<comp:externalModelDefinition comp:id="inner" comp:source="other.xml" comp:modelRef="made"/>'
+    listed = f"<comp:listOfExternalModelDefinitions>{outside}</comp:listOfExternalModelDefinitions>"
+    with pytest.raises(ProblemError, match="other files"):
+        of_sbml(composed(tmp_path / "m.xml", listed), (0.0, 1.0))
+
+
 def test_names_of_the_language_are_renamed(tmp_path: Path):
     """t, pi and lambda are names in SBML like others."""
     free = of("Parameters", parameter("lambda", 2), parameter("t", 3), parameter("pi", 5))

@@ -13,6 +13,11 @@ from sciml_bench.host.extras import install_command
 MOST_BYTES = 64 * 2**20
 #: libSBML reads elements by recursion.
 _DEEPEST = 400
+#: Packages that say nothing about equations; libSBML calls each one required that it finds in a file of level 2. The
+#: last are the functions that level 3 version 2 added.
+_SILENT = ("layout", "render", "l3v2extendedmath")
+#: The package of models within models.
+_COMPOSED = "comp"
 
 
 def libsbml() -> Any:
@@ -46,12 +51,9 @@ def document_of(path: Path) -> Any:
     if document.getLevel() < 2:
         cure = "Convert it with libSBML to level 3."
         raise ProblemError(f"it is SBML of level {document.getLevel()}.", where=path, cure=cure)
-    _refuse_packages(path, document)
-    for name in ("expandFunctionDefinitions", "promoteLocalParameters"):
-        options = sbml.ConversionProperties()
-        options.addOption(name, True)
-        if document.convert(options) != sbml.LIBSBML_OPERATION_SUCCESS:
-            raise ProblemError(f"libSBML fails at '{name}'.", where=path, cure="Validate the file with libSBML.")
+    _without_packages(path, document)
+    for what in ("expandFunctionDefinitions", "promoteLocalParameters"):
+        _convert(path, document, what)
     return document
 
 
@@ -89,14 +91,26 @@ def _checked(path: Path, content: bytes) -> None:
         raise ProblemError(f"it is not XML: {expat.ErrorString(error.code)}.", where=path, line=error.lineno) from error
 
 
-def _refuse_packages(path: Path, document: Any) -> None:
-    for i in range(document.getNumPlugins()):
-        name = document.getPlugin(i).getPackageName()
-        # The elements of MathML that level 3 version 2 added; libSBML reads them as a package in older files.
-        if name != "l3v2extendedmath" and document.getPkgRequired(name):
-            raise ProblemError(
-                f"it needs the package '{name}' of SBML, which is not read.", where=path, cure="Flatten or rewrite it."
-            )
-    for i in range(document.getNumUnknownPackages()):
-        if document.getUnknownPackageURI(i) and document.getPackageRequired(document.getUnknownPackageURI(i)):
-            raise ProblemError(f"it needs the package {document.getUnknownPackageURI(i)}.", where=path)
+def _without_packages(path: Path, document: Any) -> None:
+    """Flatten models of several models, and refuse further packages that a model needs."""
+    names = [document.getPlugin(i).getPackageName() for i in range(document.getNumPlugins())]
+    for name in names:
+        if name not in (*_SILENT, _COMPOSED) and document.getPkgRequired(name):
+            raise ProblemError(f"it needs the package '{name}' of SBML, which is not read.", where=path)
+    if document.getNumUnknownPackages():
+        address = document.getUnknownPackageURI(0)
+        if document.getPackageRequired(address):
+            raise ProblemError(f"it needs the package {address} of SBML, which is not read.", where=path)
+    if _COMPOSED in names:
+        if document.getPlugin(_COMPOSED).getNumExternalModelDefinitions():
+            cure = "Flatten it with libSBML."
+            raise ProblemError("it is assembled from other files, which are not read.", where=path, cure=cure)
+        _convert(path, document, "flatten comp")
+
+
+def _convert(path: Path, document: Any, what: str) -> None:
+    sbml = libsbml()
+    options = sbml.ConversionProperties()
+    options.addOption(what, True)
+    if document.convert(options) != sbml.LIBSBML_OPERATION_SUCCESS:
+        raise ProblemError(f"libSBML fails at '{what}'.", where=path, cure="Validate the file with libSBML.")
