@@ -12,11 +12,13 @@ from typing import Any
 from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.evaluation import Evaluation
 from sciml_bench.importing.formula_text import parts_of, text_of
+from sciml_bench.importing.refusals import Unsupported
 from sciml_bench.importing.traced import Condition, Traced, is_traced
 
 #: A formula nested deeper than this is cut into definitions, for readers and for recursion.
 _DEEPEST = 30
 _SAVED = 20
+_LONGEST = 10_000
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,18 @@ def _head(model: Equations) -> list[str]:
 
 def _state(value: Any, scale: float | None) -> str:
     """A state's initial value, with its scale if that is known."""
+    if is_traced(value) and _size(value) > _LONGEST:
+        raise Unsupported(f"an initial value, written out, has more than {_LONGEST} parts")
     initial = json.dumps(text_of(value, {})[0]) if is_traced(value) else repr(float(value))
     return initial if scale is None else f"{{ initial = {initial}, scale = {scale!r} }}"
+
+
+def _size(value: Any) -> int:
+    """The number of parts of a formula that is written without definitions."""
+    size: dict[int, int] = {}
+    for part in parts_of([value])[0]:
+        size[id(part)] = 1 + sum(size.get(id(arg), 1) for arg in part.args)
+    return size[id(value)]
 
 
 def _shared(values: Sequence[Any]) -> Iterator[Traced | Condition]:

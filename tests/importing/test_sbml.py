@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math as mathematics
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from sciml_bench.importing.evaluation import Evaluation
 from sciml_bench.importing.formula_text import text_of
 from sciml_bench.importing.importer import of_sbml
 from sciml_bench.importing.problem_text import written
+from sciml_bench.importing.sbml import mathematics as mathml
 from sciml_bench.importing.sbml.network import equations_of
 from sciml_bench.problem import load_problem
 
@@ -198,7 +200,13 @@ _DELAY = '<csymbol encoding="text" definitionURL="http://www.sbml.org/sbml/symbo
 DELAY = f"<apply>{_DELAY}<ci> A </ci><cn> 1 </cn></apply>"
 ALGEBRAIC = f"<algebraicRule>{math(apply('minus', 'A', 1))}</algebraicRule>"
 BOMB = '<!DOCTYPE sbml [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
-DEEP = "<apply><minus/>" * 1000 + "<cn> 1 </cn>" + "</apply>" * 1000
+
+
+def nested(depth: int) -> str:
+    """A formula of this depth."""
+    return "<apply><minus/>" * depth + "<cn> 1 </cn>" + "</apply>" * depth
+
+
 REFUSED: dict[str, tuple[Any, str]] = {
     "events": ((*DECAY, BREAKS, of("Events", EVENT)), "events, first 'e'"),
     "delay": ((*DECAY, of("Reactions", reaction("r", "A", "", DELAY))), "'delay' has no counterpart"),
@@ -213,7 +221,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "empty compartment": ((of("Compartments", compartment("c", 0)), *DECAY[1:], BREAKS), "has the size 0"),
     "division by 0": ((*DECAY, of("Reactions", reaction("r", "A", "", apply("divide", 1, 0)))), "divides by 0"),
     "a huge power": ((*DECAY, of("Reactions", reaction("r", "A", "", apply("power", 10, 999999999)))), "a power fails"),
-    "nesting": ((*DECAY, of("Reactions", reaction("r", "A", "", DEEP))), "nested more than 400 deep"),
+    "nesting within the limit": (
+        (*DECAY, of("Reactions", reaction("r", "A", "", nested(380)))),
+        "nested too deeply",
+    ),
+    "nesting": ((*DECAY, of("Reactions", reaction("r", "A", "", nested(1000)))), "nested more than 400 deep"),
 }  # fmt: skip
 
 
@@ -224,6 +236,61 @@ def test_what_is_no_equation_is_refused(tmp_path: Path, name: str):
     with pytest.raises(ProblemError, match=message) as caught:
         of_sbml(path, (0.0, 1.0))
     assert str(path) in str(caught.value)
+
+
+def called(name: str, *arguments: str) -> str:
+    """A call of a function of the model."""
+    return f"<apply><ci> {name} </ci>{''.join(f'<ci> {argument} </ci>' for argument in arguments)}</apply>"
+
+
+def function(name: str, body: str) -> str:
+    """A function of x."""
+    content = math(f"<lambda><bvar><ci> x </ci></bvar>{body}</lambda>")
+    return f'<functionDefinition id="{name}">{content}</functionDefinition>'
+
+
+def test_functions_that_call_each_other_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """fn(x) = f(n-1)(x) + f(n-1)(x), and f0(x) = x: 2^n parts."""
+    monkeypatch.setattr(mathml, "MOST_PARTS", 10_000)
+
+    def model(count: int) -> Path:
+        bodies = [function("f0", "<ci> x </ci>")]
+        bodies += [function(f"f{i}", apply("plus", *[called(f"f{i - 1}", "x")] * 2)) for i in range(1, count + 1)]
+        rate = of("Reactions", reaction("r", "", "A", called(f"f{count}", "A")))
+        return write(tmp_path / "m.xml", of("FunctionDefinitions", *bodies), *DECAY, rate)
+
+    assert slopes(model(6), A=3.0) == {"A": 2**6 * 3 / 2}
+    with pytest.raises(ProblemError, match="call each other"):
+        equations_of(model(40), (0.0, 1.0))
+
+
+def test_initial_values_that_double_are_not_written_out(tmp_path: Path):
+    """a1 = a0 + a0, a2 = a1 + a1, …: sixty of them are 2^60 terms without names."""
+    names = [f"a{i}" for i in range(60)]
+    starts = [start(b, apply("plus", a, a)) for a, b in pairwise(names)]
+    path = write(
+        tmp_path / "m.xml", C, DECAY[1],
+        of("Parameters", parameter("k", 3), parameter("a0", 1), *map(parameter, names[1:])),
+        of("InitialAssignments", *starts, start("A", "<ci> a59 </ci>")), BREAKS,
+    )  # fmt: skip
+    with pytest.raises(ProblemError, match="more than 10000 parts"):
+        of_sbml(path, (0.0, 1.0))
+
+
+def test_models_that_double_are_not_flattened(tmp_path: Path):
+    """m1 holds two m0, m2 two m1, …: thirty levels are a billion models."""
+
+    def definition(name: str, inner: str) -> str:
+        parts = "".join(f'<comp:submodel comp:id="{part}" comp:modelRef="{inner}"/>' for part in ("x", "y"))
+        parts = f"<comp:listOfSubmodels>{parts}</comp:listOfSubmodels>"
+        return f'<comp:modelDefinition id="{name}">{parts}</comp:modelDefinition>'
+
+    names = [f"m{i}" for i in range(30)]
+    chain = [f'<comp:modelDefinition id="m0">{"".join((*DECAY, BREAKS))}</comp:modelDefinition>']
+    chain += [definition(b, a) for a, b in pairwise(names)] + [definition("inner", "m29")]
+    listed = f"<comp:listOfModelDefinitions>{''.join(chain)}</comp:listOfModelDefinitions>"
+    with pytest.raises(ProblemError, match="models; more than 1000"):
+        of_sbml(composed(tmp_path / "m.xml", listed), (0.0, 1.0))
 
 
 def test_declared_entities_are_refused_before_they_are_expanded(tmp_path: Path):

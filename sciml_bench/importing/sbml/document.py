@@ -18,6 +18,7 @@ _DEEPEST = 400
 _SILENT = ("layout", "render", "l3v2extendedmath")
 #: The package of models within models.
 _COMPOSED = "comp"
+_MOST_MODELS = 1000
 
 
 def libsbml() -> Any:
@@ -33,7 +34,7 @@ def libsbml() -> Any:
 
 
 def document_of(path: Path) -> Any:
-    """The document of a file, with its functions and local parameters resolved; its ``model`` is there.
+    """The document of a file, flattened, and with its local parameters among the others.
 
     Raises:
         ProblemError: it is not SBML of level 2 or 3, or its equations need more than its core.
@@ -52,8 +53,7 @@ def document_of(path: Path) -> Any:
         cure = "Convert it with libSBML to level 3."
         raise ProblemError(f"it is SBML of level {document.getLevel()}.", where=path, cure=cure)
     _without_packages(path, document)
-    for what in ("expandFunctionDefinitions", "promoteLocalParameters"):
-        _convert(path, document, what)
+    _convert(path, document, "promoteLocalParameters")
     return document
 
 
@@ -105,7 +105,29 @@ def _without_packages(path: Path, document: Any) -> None:
         if document.getPlugin(_COMPOSED).getNumExternalModelDefinitions():
             cure = "Flatten it with libSBML."
             raise ProblemError("it is assembled from other files, which are not read.", where=path, cure=cure)
+        _count_models(path, document)
         _convert(path, document, "flatten comp")
+
+
+def _count_models(path: Path, document: Any) -> None:
+    """Refuse models that hold each other so often that flattening them does not end."""
+    plugin = document.getPlugin(_COMPOSED)
+    definitions = (plugin.getModelDefinition(i) for i in range(plugin.getNumModelDefinitions()))
+    models = {model.getId(): model for model in (document.getModel(), *definitions)}
+    counts: dict[str, int] = {}
+
+    def count(name: str, above: tuple[str, ...]) -> int:
+        if name in above:
+            raise ProblemError(f"model '{name}' holds itself.", where=path)
+        if name not in counts:
+            inner = models[name].getPlugin(_COMPOSED) if name in models else None
+            parts = [] if inner is None else [inner.getSubmodel(i) for i in range(inner.getNumSubmodels())]
+            counts[name] = 1 + sum(count(part.getModelRef(), (*above, name)) for part in parts)
+        return counts[name]
+
+    total = count(document.getModel().getId(), ())
+    if total > _MOST_MODELS:
+        raise ProblemError(f"flattened, it has {total} models; more than {_MOST_MODELS} are not read.", where=path)
 
 
 def _convert(path: Path, document: Any, what: str) -> None:

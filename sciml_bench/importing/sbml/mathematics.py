@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
 from sciml_bench.importing.sbml.document import libsbml
 from sciml_bench.importing.traced import UFUNCS, Condition, is_traced, where
+
+MOST_PARTS = 1_000_000
+_DEEPEST_CALL = 50
 
 Resolve = Callable[[str], Any]
 """The formula or number of a name of the model."""
@@ -19,13 +22,20 @@ class NoFormula(ValueError):
     """A formula holds what problem files have no word for."""
 
 
-def formula_of(tree: Any, resolve: Resolve) -> Any:
+class Functions:
+    """The functions that a model defines, and how many parts of formulas may still be read: calls multiply them."""
+
+    def __init__(self, trees: Mapping[str, Any] | None = None):
+        self.trees, self.left = dict(trees or {}), MOST_PARTS
+
+
+def formula_of(tree: Any, resolve: Resolve, functions: Functions) -> Any:
     """The formula or number of a libSBML tree.
 
     Raises:
-        NoFormula: it has a part without a counterpart.
+        NoFormula: it has a part without a counterpart, or calls without end.
     """
-    return _Reader(resolve).number(tree)
+    return _Reader(resolve, functions).number(tree)
 
 
 def _call(name: str, *args: Any) -> Any:
@@ -96,8 +106,8 @@ def _not(a: Any) -> Any:
 
 
 class _Reader:
-    def __init__(self, resolve: Resolve):
-        self._resolve = resolve
+    def __init__(self, resolve: Resolve, functions: Functions, depth: int = 0):
+        self._resolve, self._functions, self._depth = resolve, functions, depth
         sbml = libsbml()
         self._kinds = {
             getattr(sbml, name): name.removeprefix("AST_") for name in dir(sbml) if name.startswith("AST_")
@@ -108,7 +118,27 @@ class _Reader:
         found = self._any(tree)
         return int(found) if isinstance(found, bool) else where(found, 1, 0) if isinstance(found, Condition) else found
 
+    def _called(self, tree: Any, children: Sequence[Any]) -> Any:
+        """A function of the model: its body, with the arguments' values for its names."""
+        name = tree.getName()
+        known = self._functions.trees.get(name)
+        count = 0 if known is None else known.getNumChildren() - 1
+        if known is None or count != len(children):
+            wanted = "is not defined" if known is None else f"takes {count} arguments, not {len(children)}"
+            raise NoFormula(f"function '{name}' {wanted}")
+        if self._depth >= _DEEPEST_CALL:
+            raise NoFormula(f"function '{name}' is called at a depth of {_DEEPEST_CALL}")
+        values = {known.getChild(i).getName(): self._any(child) for i, child in enumerate(children)}
+
+        def inside(symbol: str) -> Any:
+            return values[symbol] if symbol in values else self._resolve(symbol)
+
+        return _Reader(inside, self._functions, self._depth + 1)._any(known.getChild(count))
+
     def _any(self, tree: Any) -> Any:
+        self._functions.left -= 1
+        if self._functions.left < 0:
+            raise NoFormula(f"the model's functions call each other until it has more than {MOST_PARTS} parts")
         kind = self._kinds.get(tree.getType(), "UNKNOWN").removeprefix("FUNCTION_")
         children = [tree.getChild(i) for i in range(tree.getNumChildren())]
         if kind in ("INTEGER", "REAL", "REAL_E", "RATIONAL"):
@@ -126,6 +156,8 @@ class _Reader:
                 return math.e
             case "CONSTANT_TRUE" | "CONSTANT_FALSE":
                 return kind == "CONSTANT_TRUE"
+            case "FUNCTION":
+                return self._called(tree, children)
             case "PIECEWISE":
                 return self._piecewise(children)
             case "RELATIONAL_NEQ":

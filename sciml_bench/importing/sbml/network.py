@@ -14,7 +14,7 @@ from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.formula_text import names_in
 from sciml_bench.importing.refusals import REFUSALS, Refusal
 from sciml_bench.importing.sbml.document import document_of
-from sciml_bench.importing.sbml.mathematics import NoFormula, formula_of
+from sciml_bench.importing.sbml.mathematics import Functions, NoFormula, formula_of
 from sciml_bench.importing.traced import Traced, is_traced
 
 _AMOUNT = "_amount"
@@ -29,7 +29,11 @@ def equations_of(path: Path, t_span: tuple[float, float]) -> tuple[Equations, tu
     # The document owns its model.
     document = document_of(path)
     network = Network(path, document.getModel())
-    return network.equations(t_span), tuple(network.notes)
+    try:
+        return network.equations(t_span), tuple(network.notes)
+    except RecursionError:
+        cure = "Name parts of them by assignment rules."
+        raise ProblemError("its formulas are nested too deeply.", where=path, cure=cure) from None
 
 
 def _each(model: Any, what: str) -> list[Any]:
@@ -52,6 +56,7 @@ class Network:
             for reference in (*_each(reaction, "Reactants"), *_each(reaction, "Products"))
             if reference.isSetId()
         }
+        self.functions = Functions({item.getId(): item.getMath() for item in _each(model, "FunctionDefinitions")})
         self.quantities = {item.getId(): item for item in _each(model, "Parameters")}
         # Level 3 version 2 lets formulas be missing: they then say nothing.
         rules = [rule for rule in _each(model, "Rules") if rule.isSetMath()]
@@ -135,7 +140,7 @@ class Network:
             raise self.error(f"{what} has no formula.", element)
         REFUSALS.clear()
         try:
-            return formula_of(tree, resolve)
+            return formula_of(tree, resolve, self.functions)
         except (NoFormula, Refusal) as error:
             raise self.error(f"{what}: {error}.", element) from error
 
