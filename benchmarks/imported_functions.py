@@ -29,7 +29,6 @@ LIBRARIES = {"numpy": "numpy", "jax": "jax.numpy", "torch": "torch"}
 TARGETS = {"numpy": "numpy", "jax": "jax", "torch": "torch-arrays"}
 ROBERTSON = "y0, p, t_span = [1.0, 0.5, 0.2], [0.04, 3e7, 1e4], (0, 10)\n"
 LORENZ = "y0, p, t_span = [1.0, 0.5, 0.2], [10.0, 28.0, 2.5], (0, 1)\n"
-ROW = "y0, p, t_span = [0.1*(i % 7) for i in range({n})], [0.5, 0.1], (0, 1)\n"
 STYLES = {
     "a list": ROBERTSON + """
 def f(t, y, p):
@@ -77,7 +76,7 @@ def f(t, y, p):
 def f(t, y, p):
     return p[0]*xp.sin(y[None, :] - y[:, None]).sum(1)
 """,
-    "a row of 100 points": ROW.format(n=100) + """
+    "a row of 100 points": "y0, p, t_span = [0.1*(i % 7) for i in range(100)], [0.5, 0.1], (0, 1)\n" + """
 def f(t, y, p):
     return p[0]*(xp.roll(y, 1) - 2*y + xp.roll(y, -1)) + p[1]*y*(1 - y)
 """,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 from typing import Any
 
 from sciml_bench.importing.sbml.document import libsbml
@@ -105,13 +105,16 @@ def _not(a: Any) -> Any:
     return ~a if isinstance(a, Condition) else not a
 
 
+@cache
+def _kinds() -> dict[int, str]:
+    """Names of libSBML's kinds of parts, by number."""
+    sbml = libsbml()
+    return {getattr(sbml, name): name.removeprefix("AST_") for name in dir(sbml) if name.startswith("AST_")}
+
+
 class _Reader:
     def __init__(self, resolve: Resolve, functions: Functions, depth: int = 0):
         self._resolve, self._functions, self._depth = resolve, functions, depth
-        sbml = libsbml()
-        self._kinds = {
-            getattr(sbml, name): name.removeprefix("AST_") for name in dir(sbml) if name.startswith("AST_")
-        }  # fmt: skip
 
     def number(self, tree: Any) -> Any:
         """A formula of numbers; a truth is 1 or 0."""
@@ -139,7 +142,7 @@ class _Reader:
         self._functions.left -= 1
         if self._functions.left < 0:
             raise NoFormula(f"the model's functions call each other until it has more than {MOST_PARTS} parts")
-        kind = self._kinds.get(tree.getType(), "UNKNOWN").removeprefix("FUNCTION_")
+        kind = _kinds().get(tree.getType(), "UNKNOWN").removeprefix("FUNCTION_")
         children = [tree.getChild(i) for i in range(tree.getNumChildren())]
         if kind in ("INTEGER", "REAL", "REAL_E", "RATIONAL"):
             return self._literal(tree, kind)

@@ -50,12 +50,14 @@ class Network:
         self.compartments = {item.getId(): item for item in _each(model, "Compartments")}
         self.species = {item.getId(): item for item in _each(model, "Species")}
         self.reactions = {item.getId(): item for item in _each(model, "Reactions")}
-        self.references = {
-            reference.getId(): reference
-            for reaction in self.reactions.values()
-            for reference in (*_each(reaction, "Reactants"), *_each(reaction, "Products"))
-            if reference.isSetId()
-        }
+        #: Of each species the reactions that consume (-1) or make it (1), with their references to it.
+        self.turnover: dict[str, list[tuple[int, Any, str]]] = {}
+        for name, reaction in self.reactions.items():
+            for sign, side in ((-1, "Reactants"), (1, "Products")):
+                for reference in _each(reaction, side):
+                    self.turnover.setdefault(reference.getSpecies(), []).append((sign, reference, name))
+        uses = [reference for found in self.turnover.values() for _, reference, _ in found]
+        self.references = {reference.getId(): reference for reference in uses if reference.isSetId()}
         self.functions = Functions({item.getId(): item.getMath() for item in _each(model, "FunctionDefinitions")})
         self.quantities = {item.getId(): item for item in _each(model, "Parameters")}
         # Level 3 version 2 lets formulas be missing: they then say nothing.
@@ -63,12 +65,8 @@ class Network:
         self.assigned = {rule.getVariable(): rule for rule in rules if rule.isAssignment()}
         self.rates = {rule.getVariable(): rule for rule in rules if rule.isRate()}
         self.starts = {item.getSymbol(): item for item in _each(model, "InitialAssignments") if item.isSetMath()}
-        self.changing = {
-            reference.getSpecies()
-            for reaction in self.reactions.values()
-            for reference in (*_each(reaction, "Reactants"), *_each(reaction, "Products"))
-            if self._reacts(self.species.get(reference.getSpecies()))
-        } - {*self.assigned, *self.rates}
+        self.changing = {name for name in self.turnover if self._reacts(self.species.get(name))}
+        self.changing -= {*self.assigned, *self.rates}
         #: Species that are kept as amounts since the size of their compartment changes.
         self.amounts = {
             name
@@ -298,11 +296,8 @@ class Network:
             return self._formula(self.rates[name], self.now, f"the rate rule of '{name}'")
         plain = name.removesuffix(_AMOUNT) if name.removesuffix(_AMOUNT) in self.amounts else name
         species, total = self.species[plain], 0
-        for reaction in self.reactions.values():
-            for sign, references in ((-1, _each(reaction, "Reactants")), (1, _each(reaction, "Products"))):
-                for reference in references:
-                    if reference.getSpecies() == plain:
-                        total = _sum(total, sign, self._stoichiometry(reference), self._symbols[reaction.getId()])
+        for sign, reference, reaction in self.turnover[plain]:
+            total = _sum(total, sign, self._stoichiometry(reference), self._symbols[reaction])
         factor = species.getConversionFactor() or self.model.getConversionFactor()
         if factor:
             total = total * self.now(factor)
