@@ -71,7 +71,6 @@ def of_sbml(path: Path, t_span: tuple[float, float]) -> tuple[str, tuple[str, ..
         plain = _loaded(written(equations).text)
         scales = dict(zip(equations.states, scales_of(plain), strict=True))
         text = written(replace(equations, scales=scales)).text
-        _loaded(text)
     except Refusal as error:
         raise ProblemError(str(error), where=path) from error
     except ProblemError as error:
