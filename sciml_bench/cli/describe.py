@@ -163,6 +163,8 @@ def _print(problem: Problem) -> None:
     if times["breakpoints"]:
         click.echo(f"breakpoints: {_breakpoints(times)}")
     for item in told["data"]:
+        if item["name"].startswith(problem.loss.reads or " "):
+            continue
         click.echo(f"\ndata of each trajectory, {item['name']}: {_shape(item['shape'])}")
     for item in told["control"]:
         click.echo(_control_line(item))
@@ -249,7 +251,7 @@ def _loss_line(problem: Problem) -> str:
     loss = problem.loss
     kind = {
         "sum_of_squares": "the sum of squares", "sum_of_magnitudes": "the sum of magnitudes", "sum": "the sum",
-        "cross_entropy": "the cross-entropy",
+        "cross_entropy": "the cross-entropy", "negative_log_likelihood": "the negative log-likelihood",
     }  # fmt: skip
     what = loss.texts.get("of", "the states")
     less = "its" if "of" in loss.texts and not loss.weights else "their"
@@ -257,6 +259,8 @@ def _loss_line(problem: Problem) -> str:
         what = f"{what} and the label {loss.label}"
     elif loss.given:
         what = f"{what} less the data {loss.given}"
+    elif loss.reads:
+        what = f"{what} at their measurements"
     elif loss.data:
         what = f"{what} less {less} data"
     elif any(loss.target):
@@ -266,7 +270,7 @@ def _loss_line(problem: Problem) -> str:
     when = "at the end" if loss.at == "end" else "at the saved times"
     penalty = f", plus {loss.texts['penalty']}" if "penalty" in loss.texts else ""
     times = f"{loss.weight:g} times " if loss.is_latent and loss.weight != 1.0 else ""
-    return f"{times}{kind[loss.kind]} of {what}{scaled}, {when}{penalty}"
+    return f"{times}{kind[loss.texts.get('kind', loss.kind)]} of {what}{scaled}, {when}{penalty}"
 
 
 def _wrt(problem: Problem) -> str:

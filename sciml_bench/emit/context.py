@@ -310,6 +310,7 @@ def _names(problem: Problem, target: Target) -> dict[Symbol, str]:
     declared += [grid.name for grid in problem.grids] + list(problem.matrices)
     declared += [network.name for network in problem.networks]
     declared += [quantity.name for quantity in (*problem.given, *problem.encoding, *problem.controls)]
+    declared += [problem.loss.row.name] if problem.loss.reads else []
     reserved = _RESERVED | target.reserved | (_RESERVED_AROUND if problem.latent else frozenset())
     if problem.networks:
         # Such modules have no Jacobian, whose function has a local variable f; networks are called that.

@@ -49,15 +49,16 @@ def latent_derivatives(context: Context, subject: str, residual: str) -> list[st
     texts = [_jacobian(context, "initial_jacobian", [*data, "p"], start, outputs[:n], [parameters])]
     if problem.loss.of is not None:
         observed = scalarise_observed(problem)
-        wrt = [observed.y, observed.p]
-        texts.append(_jacobian(context, "observed_jacobian", ["y", "p"], observed, list(observed.rhs), wrt))
+        wrt = [observed.y, observed.p[: problem.n_parameters]]
+        takes = ["y", *_row(context), "p"]
+        texts.append(_jacobian(context, "observed_jacobian", takes, observed, list(observed.rhs), wrt))
     if problem.loss.penalty is not None:
         texts.append(_jacobian(context, "penalty_gradient", [*data, "p"], start, outputs[n:], [parameters]))
-    return [*texts, _loss_gradient(problem, data, subject, residual)]
+    return [*texts, _loss_gradient(context, data, subject, residual)]
 
 
 def _numbers_of(problem: Problem) -> list[Node]:
-    return [sympy.Rational(value) for given in problem.given for value in given.rows[0]]
+    return [sympy.Rational(value) for given in problem.given_at_start for value in given.rows[0]]
 
 
 def _jacobian(
@@ -74,7 +75,9 @@ def _jacobian(
     lines = [f"def {name}({', '.join(takes)}):"]
     used = {s for e in (*program.outputs, *(st.expr for st in program.statements)) for s in e.free_symbols}
     n_named = context.problem.n_parameters
-    for array, symbols in (("y", system.y), ("p", system.p[:n_named])):
+    arrays = [("y", system.y), ("p", system.p[:n_named])]
+    arrays += [(row, system.p[n_named:]) for row in _row(context) if row in takes]
+    for array, symbols in arrays:
         if used & set(symbols):
             names = ", ".join(s.name for s in symbols)
             lines.append(f"    {names}{',' * (len(symbols) == 1)} = {array}")
@@ -89,8 +92,8 @@ def _jacobian(
     return "\n".join([*lines, f"    return {', '.join(matrices)}", ""])
 
 
-def _loss_gradient(problem: Problem, data: list[str], subject: str, residual: str) -> str:
-    loss = problem.loss
+def _loss_gradient(context: Context, data: list[str], subject: str, residual: str) -> str:
+    loss = context.problem.loss
     takes = ", ".join(["ys", *data, "p"])
     lines = [f"def loss_gradient({takes}):", f"    seen = {subject}"]
     if loss.kind == "cross_entropy":
@@ -109,7 +112,7 @@ def _loss_gradient(problem: Problem, data: list[str], subject: str, residual: st
         lines += ["    by_state, by_parameter = seed, np.zeros(N_PARAMETERS)"]
     else:
         lines += [
-            f"    slopes = [observed_jacobian(y, p) for y in {times}]",
+            f"    slopes = [{_each_time(context, 'observed_jacobian', times)}]",
             "    seeds = np.reshape(seed, (len(slopes), -1))",
             "    by_state = np.array([v @ of_y for v, (of_y, _) in zip(seeds, slopes)])",
             "    by_parameter = sum(v @ of_p for v, (_, of_p) in zip(seeds, slopes))",
@@ -190,6 +193,12 @@ def _data_names(context: Context) -> list[str]:
     return [context.names[symbol(given.name)] for given in context.problem.given]
 
 
+def _row(context: Context) -> list[str]:
+    """The name of the row that the observed values read, if they read any."""
+    loss = context.problem.loss
+    return [context.names[loss.row]] if loss.reads else []
+
+
 def _body(context: Context, program: Program) -> tuple[list[str], Printer]:
     """The statements, and a printer that knows the shapes of their symbols."""
     printer = context.printer()
@@ -268,7 +277,7 @@ def _observed(context: Context) -> str:
     (output,) = program.outputs
     value = printer.component(output) if printer.shape(output) == () else printer.code(output)
     return "\n".join([
-        f"def observed({', '.join(['y', *_taken(context, used)])}):",
+        f"def observed({', '.join(['y', *_row(context), *_taken(context, used)])}):",
         *inner.unpack_parameters(used),
         *inner.unpack_state(used),
         *body,
@@ -311,16 +320,31 @@ def _seen(context: Context, ys: str) -> str:
     """The observed values, at every time of the loss."""
     used = context.resolve(context.problem.loss.of).free_symbols
     rest = ", ".join(_taken(context, used))
+    series = [_by_time(context, context.problem.loss.reads)] if context.problem.loss.reads else []
     if ys == "ys" and context.target.mapped:
-        return f"jax.vmap(lambda y: observed(y, {rest}))(ys)"
+        rows = ", ".join(["y", *_row(context)])
+        return f"jax.vmap(lambda {rows}: observed({rows}, {rest}))({', '.join(['ys', *series])})"
     if ys == "ys" and context.target.floats:
-        return f"np.array([observed(y, {rest}) for y in ys])"
-    return f"observed({ys}, {rest})"
+        return f"np.array([{_each_time(context, 'observed', ys, rest)}])"
+    return f"observed({', '.join([ys, *series, rest])})"
+
+
+def _each_time(context: Context, function: str, times: str, rest: str = "p") -> str:
+    """A loop of Python over the saved times, which calls a function of one of them."""
+    loss = context.problem.loss
+    if not loss.reads:
+        return f"{function}(y, {rest}) for y in {times}"
+    row, series = context.names[loss.row], context.names[symbol(loss.reads)]
+    return f"{function}(y, {row}, {rest}) for y, {row} in zip({times}, {series}.tolist())"
+
+
+def _by_time(context: Context, name: str) -> str:
+    """The data of a name with the saved times first."""
+    data = context.names[symbol(name)]
+    return context.target.by_time.format(data) if context.target.batched else data
 
 
 def _less_data(context: Context, seen: str) -> str:
     loss = context.problem.loss
-    data = context.names[symbol(loss.given)]
-    if context.target.batched and loss.at == "saved":
-        data = context.target.by_time.format(data)
+    data = _by_time(context, loss.given) if loss.at == "saved" else context.names[symbol(loss.given)]
     return f"({seen} - {data})"

@@ -76,13 +76,13 @@ def scalarise(problem: Problem) -> ScalarSystem:
 def scalarise_start(problem: Problem) -> ScalarSystem:
     """Computations before the solve: the initial state, then the penalty of the loss if it has one.
 
-    It has no states; ``p`` are the parameters, then the data of the trajectory.
+    It has no states; ``p`` are the parameters, then the data of the trajectory without the series of the loss.
     """
     return _Scalariser(problem).start()
 
 
 def scalarise_observed(problem: Problem) -> ScalarSystem:
-    """The observed values of a state."""
+    """The observed values of a state; ``p`` are the parameters, then the row of the series that the loss reads."""
     return _Scalariser(problem).observed()
 
 
@@ -116,7 +116,7 @@ class _Scalariser:
 
     def start(self) -> ScalarSystem:
         problem = self.problem
-        p = self._parameters([(given.name, given.shape) for given in problem.given])
+        p = self._parameters([(given.name, given.shape) for given in problem.given_at_start])
         self._define(problem.encoding)
         outputs: list[Node] = []
         for state in problem.states:
@@ -130,7 +130,8 @@ class _Scalariser:
 
     def observed(self) -> ScalarSystem:
         y = self._declare("y", [(state.name, state.shape) for state in self.problem.states])
-        p = self._parameters()
+        row = self.problem.loss.row
+        p = self._parameters([(row.name, self.shapes[row])] if self.problem.loss.reads else [])
         expr = self.problem.loss.of
         outputs = tuple(self.element(expr, index) for index in _indices(self._shape(expr)))
         return ScalarSystem(symbol("t"), y, p, tuple(self.statements), outputs, {})

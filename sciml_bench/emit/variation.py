@@ -54,7 +54,21 @@ def _of_sums(expr: Node, variable: Node) -> Node:
             if variable in _free(factor)
         ]
         return sympy.Add(*terms)
-    return sympy.diff(expr, variable)
+    if isinstance(expr, sympy.Abs):
+        return sympy.sign(expr.args[0]) * _of_sums(expr.args[0], variable)
+    return _of_functions(expr, variable)
+
+
+def _of_functions(expr: Node, variable: Node) -> Node:
+    """The derivative of a function, with magnitudes as of real numbers: SymPy does not know that logarithms are."""
+    named = {item: sympy.Dummy(real=True) for item in expr.atoms(sympy.Abs) if variable in _free(item)}
+    if not named:
+        return sympy.diff(expr, variable)
+    outer = expr.xreplace(named)
+    terms = [sympy.diff(outer, name) * _of_sums(item, variable) for item, name in named.items()
+             if name in outer.free_symbols]  # fmt: skip
+    whole = {name: item for item, name in named.items()}
+    return sympy.Add(sympy.diff(outer, variable), *terms).xreplace(whole)
 
 
 @lru_cache(maxsize=100_000)

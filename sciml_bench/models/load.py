@@ -15,7 +15,8 @@ from sciml_bench.models import weights as initial
 from sciml_bench.models.building import Builder
 from sciml_bench.models.model import Layer, Model, walk
 from sciml_bench.problem import catalog
-from sciml_bench.problem.model import Source, to_double
+from sciml_bench.problem.literature import Source
+from sciml_bench.problem.model import to_double
 from sciml_bench.problem.network import hash_of
 from sciml_bench.problem.reader import Document, Reader
 from sciml_bench.problem.training import MAX_TRAINING_STEPS, load_optimiser

@@ -8,14 +8,15 @@ from sciml_bench.problem.operators import Node
 
 def depends_on_theta(problem: Problem) -> bool:
     """Return whether a parameter or a network stands anywhere in what the loss is computed from."""
-    if not problem.n_parameters or problem.loss.penalty is not None:
+    if not problem.n_parameters:
         return True
     theta = {symbol(item.name) for item in (*problem.parameters, *problem.networks)}
     read = {symbol(item.name): item.expr.free_symbols for item in (*problem.definitions, *problem.encoding)}
     for state in problem.states:
         started = set[Node]() if state.start is None else state.start.free_symbols
         read[symbol(state.name)] = problem.equations[state.name].free_symbols | started
-    known, waiting = set[Node](), list(_seen(problem))
+    added = set[Node]() if problem.loss.penalty is None else problem.loss.penalty.free_symbols
+    known, waiting = set[Node](), [*_seen(problem), *added]
     while waiting:
         name = waiting.pop()
         if name not in known:

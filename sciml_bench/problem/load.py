@@ -20,11 +20,13 @@ from sciml_bench.problem.control import drawn, load_controls
 from sciml_bench.problem.dependence import depends_on_theta
 from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
 from sciml_bench.problem.expression import Typed, number
+from sciml_bench.problem.fit import loss_of
 from sciml_bench.problem.keys import A_NUMBER, TEXT, Choice, Key, Table, Whole, number_key
 from sciml_bench.problem.latent import checked, load_encoding, load_given
+from sciml_bench.problem.literature import Source
 from sciml_bench.problem.loss import load_loss, load_published, load_published_gradients
 from sciml_bench.problem.matrix import Matrices
-from sciml_bench.problem.model import Parameter, Problem, Source, symbol
+from sciml_bench.problem.model import Parameter, Problem, symbol
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.networks import load_networks
 from sciml_bench.problem.observables import load_observables, times_of
@@ -96,9 +98,12 @@ def load_problem(path: Path | str) -> Problem:
     definitions = load_definitions(reader, matrices)
     equations, texts = load_equations(reader, states)
     # Read before others can use a parameter or a network: one that is only used in an invariant is a mistake.
-    observables = load_observables(reader, t0, t1)
+    observables = load_observables(reader, t0, t1, definitions)
     save_times = times_of(reader, observables, t0, t1) if observables else save_times
-    loss = load_loss(reader, states, save_times, given, observables)
+    loss = load_loss(reader, states, save_times, given, bool(observables))
+    if observables:
+        loss, measured = loss_of(reader, observables, states, (t0, *save_times), loss)
+        given += measured
     reader.warn_of_unused("parameters", [parameter.name for parameter in parameters])
     reader.refuse_unused("networks", [network.name for network in networks])
     for control in controls:

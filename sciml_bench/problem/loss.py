@@ -7,9 +7,11 @@ from typing import Any
 
 from sciml_bench.problem.batch import Given
 from sciml_bench.problem.expression import Scope
+from sciml_bench.problem.fit import LIKELIHOOD, SQUARES
 from sciml_bench.problem.keys import A_NUMBER, CSV, EXPRESSION, NUMBERS, TEXT, Choice, Key, Schema, Table, number_key
-from sciml_bench.problem.model import Loss, Problem, Published, PublishedGradient, State, labels, to_double
-from sciml_bench.problem.observables import Observable, loss_of, term_at_start, with_start
+from sciml_bench.problem.literature import Published, PublishedGradient
+from sciml_bench.problem.loss_at_start import term_at_start, with_start
+from sciml_bench.problem.model import Loss, Problem, State, labels, to_double
 from sciml_bench.problem.operators import Node, Shape, describe
 from sciml_bench.problem.reader import Reader
 from sciml_bench.problem.table import read_table, table_name
@@ -82,8 +84,8 @@ def _digits(reader: Reader, table: str, block: dict[str, Any], label: str) -> fl
     return float(digits)
 
 
-KINDS = ("sum_of_squares", "sum_of_magnitudes", "sum", "cross_entropy")
-KIND = Choice("kind", KINDS, "kind of loss", "sum_of_squares")
+KINDS = (SQUARES, "sum_of_magnitudes", "sum", "cross_entropy", LIKELIHOOD)
+KIND = Choice("kind", KINDS, "kind of loss", SQUARES)
 LOSS = Table(
     KIND, Key("of", TEXT), Key("target", NUMBERS), Key("data", CSV), Key("label", TEXT), number_key("weight"),
     Key("at", {"enum": ["saved", "end"]}), Key("penalty", EXPRESSION),
@@ -96,9 +98,12 @@ def load_loss(
     states: tuple[State, ...],
     save_times: tuple[Node, ...],
     given: tuple[Given, ...] = (),
-    observables: tuple[Observable, ...] = (),
+    observed: bool = False,
 ) -> Loss:
-    """The declared loss; without one the sum of squares of the states over their scales."""
+    """The declared loss; without one the sum of squares of the states over their scales.
+
+    If it is of ``[[observables]]``, only its kind, weight and penalty are read.
+    """
     document, data = reader.document, reader.document.table("loss")
     LOSS.check(document, data, "loss")
     kind = KIND.read(document, data, "loss")
@@ -110,16 +115,19 @@ def load_loss(
     weight = to_double(reader.constant(data.get("weight", 1), "loss", "weight"))
     if not weight > 0:
         raise document.error("'weight' must be positive.", "loss", "weight")
-    for key in data if observables else ():
-        if key not in ("weight", "penalty"):
-            raise document.error("the loss is the sum of squares of [[observables]].", "loss", key, f"Remove '{key}'.")
+    if not observed and kind == LIKELIHOOD:
+        raise document.error("a likelihood is of measurements: declare [[observables]].", "loss", "kind")
+    for key in data if observed else ():
+        if key not in ("weight", "penalty", "kind") or kind not in (SQUARES, LIKELIHOOD):
+            cure = f"Remove '{key}'." if key != "kind" else f"Kinds are {SQUARES} and {LIKELIHOOD}."
+            raise document.error("the loss is the sum of squares of [[observables]].", "loss", key, cure)
     if "of" in data and "data" in data:
         cure = "Name data of each trajectory as the target instead, see [data]."
         raise document.error("'data' is for losses of the states themselves.", "loss", "data", cure)
     start, rows = _data(reader, data, states, save_times) if "data" in data else (None, ())
-    observed, of = _observed(reader, data, states)
-    n_observed = observed[0] if observed else 1
-    target = _given_target(reader, data, given, observed, len(save_times) if at == "saved" else 0)
+    shape, of = _observed(reader, data, states)
+    n_observed = shape[0] if shape else 1
+    target = _given_target(reader, data, given, shape, len(save_times) if at == "saved" else 0)
     loss = Loss(
         target=(0.0,) * n_observed if target else _target(reader, data, n_observed),
         scale=tuple(value for state in states for value in state.scale) if of is None else (1.0,) * n_observed,
@@ -133,8 +141,8 @@ def load_loss(
         penalty=_penalty(reader, data),
         texts={key: str(data[key]) for key in ("of", "penalty") if key in data},
     )
-    if observables:
-        return loss_of(reader, observables, states, save_times, loss)
+    if observed:
+        return loss
     if at == "saved" and (start is not None or reader.saves_start):
         found = term_at_start(reader, loss, states, loss.target if start is None else start)
         loss = replace(loss, penalty=with_start(reader, loss, found))

@@ -14,6 +14,7 @@ from sympy import Symbol
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem.batch import ONE, Batch, Given
+from sciml_bench.problem.literature import Published, PublishedGradient, Source
 from sciml_bench.problem.network import Network
 from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, Node, Shape
 from sciml_bench.problem.switch import NO_SWITCHES, Switching
@@ -21,15 +22,6 @@ from sciml_bench.record.task import Block, Numbers, Theta, Training
 
 if TYPE_CHECKING:
     from sciml_bench.problem.control import Control
-
-
-@dataclass(frozen=True)
-class Source:
-    """The source of a problem."""
-
-    citation: str
-    url: str = ""
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,8 +88,9 @@ class Loss:
 
     Where ``of`` is an expression of the states, its value takes the place of y, and ``target`` has a number for each
     of its components. ``given`` names the data of each trajectory that are the target instead. The kind
-    ``cross_entropy`` is log(sum(exp(y))) - y[label] with ``label`` the name of such data. ``penalty`` is an expression
-    of theta and the data of a trajectory that is added once for each of them.
+    ``cross_entropy`` is log(sum(exp(y))) - y[label] with ``label`` the name of such data. ``reads`` names a series of
+    each trajectory, (n_times, n_channels), whose row at the saved time ``of`` takes as :attr:`row`. ``penalty`` is an
+    expression of theta and the data of a trajectory that is added once for each of them.
     """
 
     target: tuple[float, ...]
@@ -110,6 +103,7 @@ class Loss:
     of: Node | None = None
     given: str = ""
     label: str = ""
+    reads: str = ""
     penalty: Node | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
 
@@ -118,6 +112,11 @@ class Loss:
         """Return whether it takes more than the states: theta, or data of the trajectories."""
         return self.of is not None or self.penalty is not None or bool(self.given or self.label)
 
+    @property
+    def row(self) -> Symbol:
+        """The symbol of the row of the series that ``of`` reads."""
+        return symbol(f"{self.reads}_row")
+
     def weights_at(self, k: int) -> tuple[float, ...]:
         """The factor of each component's residual at saved time k."""
         return self.weights[k] if self.weights else tuple(1.0 for _ in self.scale)
@@ -125,25 +124,6 @@ class Loss:
     def target_at(self, k: int) -> tuple[float, ...]:
         """The target at saved time k."""
         return self.data[k] if self.data else self.target
-
-
-@dataclass(frozen=True)
-class Published:
-    """Digits from the literature at one time: component label → (value, significant digits it is good for)."""
-
-    t: Node
-    values: Mapping[str, tuple[Node, float]]
-    source: str
-
-
-@dataclass(frozen=True)
-class PublishedGradient:
-    """Published d ``of``(t) / d theta: theta label → (value, digits)."""
-
-    t: Node
-    of: str
-    values: Mapping[str, tuple[Node, float]]
-    source: str
 
 
 @dataclass(frozen=True)
@@ -319,7 +299,8 @@ class Problem:
         networks = [(network.name, () if network.pointwise else (network.outputs,)) for network in self.networks]
         latent = [(quantity.name, quantity.shape) for quantity in (*self.given, *self.encoding)]
         latent += [(control.name, (control.channels,)) for control in self.controls]
-        return {symbol(name): shape for name, shape in (*named, *coordinates, *matrices, *networks, *latent)}
+        series = [(self.loss.row.name, given.shape[1:]) for given in self.given if given.name == self.loss.reads]
+        return {symbol(name): shape for name, shape in (*named, *coordinates, *matrices, *networks, *latent, *series)}
 
     @property
     def grid_shape(self) -> Shape:
@@ -337,6 +318,11 @@ class Problem:
         """Return whether theta or data enter the initial values or the loss around the solve."""
         computed = any(state.start is not None for state in self.states)
         return computed or self.loss.is_latent or bool(self.given)
+
+    @property
+    def given_at_start(self) -> tuple[Given, ...]:
+        """The data that initial values and the penalty may read: all without the series of the loss."""
+        return tuple(given for given in self.given if given.name != self.loss.reads)
 
     @property
     def latent_expressions(self) -> list[Node]:

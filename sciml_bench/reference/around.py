@@ -29,12 +29,12 @@ class Around:
         observed = None if problem.loss.of is None else Dynamics(scalarise_observed(problem), problem.t0, problem.t1)
         self._observed = None if observed is None else _Function(observed)
         self._n_states = problem.n_states
-        self._data = _data(problem)
+        self._data, self._series = _data(problem), _series(problem)
 
     def of(self, problem: Problem) -> Around:
         """Return the functions with the data of another trajectory."""
         other = object.__new__(Around)
-        other.__dict__.update(self.__dict__, _data=_data(problem))
+        other.__dict__.update(self.__dict__, _data=_data(problem), _series=_series(problem))
         return other
 
     def initial(self, p: Sequence[arb]) -> list[arb]:
@@ -52,21 +52,37 @@ class Around:
         seeds = [*v, arb(penalty)][:n_seeds]
         return self._start.pull((), self._with_data(p), seeds)[1][: len(p)]
 
-    def observed(self, y: Sequence[arb], p: Sequence[arb]) -> list[arb]:
-        """The observed values in a state."""
-        return list(y) if self._observed is None else self._observed.value(y, p)
+    def observed(self, y: Sequence[arb], p: Sequence[arb], k: int) -> list[arb]:
+        """The observed values in a state at saved time k."""
+        return list(y) if self._observed is None else self._observed.value(y, [*p, *self._row(k)])
 
-    def pull_observed(self, y: Sequence[arb], p: Sequence[arb], v: Sequence[arb]) -> tuple[list[arb], list[arb] | None]:
+    def pull_observed(
+        self, y: Sequence[arb], p: Sequence[arb], v: Sequence[arb], k: int
+    ) -> tuple[list[arb], list[arb] | None]:
         """v·(d observed / dy), and v·(d observed / dp), ``None`` where the loss looks at the state itself."""
-        return (list(v), None) if self._observed is None else self._observed.pull(y, p, v)
+        if self._observed is None:
+            return list(v), None
+        by_state, by_parameter = self._observed.pull(y, [*p, *self._row(k)], v)
+        return by_state, by_parameter[: len(p)]
+
+    def _row(self, k: int) -> Sequence[arb]:
+        return self._series[k] if self._series else ()
 
     def _with_data(self, p: Sequence[arb]) -> list[arb]:
         return [*p, *self._data]
 
 
 def _data(problem: Problem) -> list[arb]:
-    (row,) = zip(*(given.rows for given in problem.given), strict=True) if problem.given else ((),)
-    return [arb(value) for values in row for value in values]
+    return [arb(value) for given in problem.given_at_start for value in given.rows[0]]
+
+
+def _series(problem: Problem) -> list[list[arb]]:
+    """The rows of the series that the loss reads, one for each saved time."""
+    series = next((given for given in problem.given if given.name == problem.loss.reads), None)
+    if series is None:
+        return []
+    values, channels = series.rows[0], series.shape[1]
+    return [[arb(value) for value in values[i : i + channels]] for i in range(0, len(values), channels)]
 
 
 class _Function:

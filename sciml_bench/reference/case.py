@@ -53,20 +53,20 @@ class ObservedLoss:
         """The weighted sum over the saved times, and the penalty."""
         total = arb(0)
         for k, row in self._rows(rows):
-            total += self._value(self.around.observed(row, p), k, len(rows) - 1)
+            total += self._value(self.around.observed(row, p, k), k, len(rows) - 1)
         return (total * arb(self.loss.weight) + self.around.penalty(p)).mid()
 
     def slope(self, row: Sequence[arb], k: int, last: int, p: Sequence[arb] = ()) -> list[arb] | None:
         """Derivative of the loss with respect to one saved state."""
         if self.loss.at == "end" and k != last:
             return None
-        return self.around.pull_observed(row, p, self._seed(row, k, last, p))[0]
+        return self.around.pull_observed(row, p, self._seed(row, k, last, p), k)[0]
 
     def direct(self, rows: Rows, p: Sequence[arb]) -> list[arb]:
         """Derivative with respect to the parameters, of the penalty and of what reads the states."""
         total = self.around.pull_start(p, [arb(0)] * len(rows[0]), penalty=1)
         for k, row in self._rows(rows):
-            _, share = self.around.pull_observed(row, p, self._seed(row, k, len(rows) - 1, p))
+            _, share = self.around.pull_observed(row, p, self._seed(row, k, len(rows) - 1, p), k)
             if share is not None:
                 total = [(a + b).mid() for a, b in zip(total, share, strict=True)]
         return total
@@ -91,7 +91,7 @@ class ObservedLoss:
 
     def _seed(self, row: Sequence[arb], k: int, last: int, p: Sequence[arb]) -> list[arb]:
         """Derivative with respect to the observed values at one saved time."""
-        seen, weight = self.around.observed(row, p), arb(self.loss.weight)
+        seen, weight = self.around.observed(row, p, k), arb(self.loss.weight)
         if self.loss.kind == "cross_entropy":
             powers = [score.exp() for score in seen]
             total = sum(powers, arb(0))

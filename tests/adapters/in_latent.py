@@ -16,6 +16,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stubs.latents import controlled, latent, stochastic
+from stubs.measured import measured
 
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
@@ -35,6 +36,8 @@ def made(folder: Path, name: str) -> Problem:
     """A problem by its name; paths through data are named by their interpolation."""
     if name == "stochastic":
         return stochastic(folder, 2)
+    if name == "measured":
+        return measured(folder)
     return latent(folder, name, SIZES[name]) if name in SIZES else controlled(folder, name, 2)
 
 

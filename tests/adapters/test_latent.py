@@ -12,10 +12,11 @@ import pytest
 from needs import skip_without
 
 CELLS = {
-    "scipy": [("parameters", "dop853", "forward", "eager")],
+    "scipy": [("parameters", "dop853", "forward", "eager"), ("measured", "dop853", "forward", "eager")],
     "torchdiffeq": [
         ("classifier", "dopri5", "discrete", "eager"),
         ("autoencoder", "dopri5", "backsolve", "eager"),
+        ("measured", "dopri5", "discrete", "eager"),
     ],
     "diffrax": [
         ("classifier", "tsit5", "checkpointed", "compiled"),
@@ -23,11 +24,13 @@ CELLS = {
         ("parameters", "tsit5", "forward", "compiled"),
         ("linear", "tsit5", "checkpointed", "compiled"),
         ("stochastic", "tsit5", "checkpointed", "compiled"),
+        ("measured", "tsit5", "checkpointed", "compiled"),
     ],
     "tensorflow": [
         ("classifier", "dormand_prince", "backsolve", "graph"),
         ("autoencoder", "dormand_prince", "backsolve", "xla"),
         ("parameters", "bdf", "backsolve", "xla"),
+        ("measured", "dormand_prince", "backsolve", "graph"),
     ],
 }
 SLOW = {"diffrax", "tensorflow"}

@@ -17,6 +17,7 @@ from emit import around
 from emit.evaluation import evaluate
 from emit.networks import RUN, module, problems
 from stubs.latents import TEXTS, controlled, latent
+from stubs.measured import measured
 
 from sciml_bench.problem.control import INTERPOLATIONS
 
@@ -47,6 +48,7 @@ def main(target: str) -> None:
             for size in (1, 3) if target != "numpy" and name != "parameters" else (1,):
                 error = around.error(latent(Path(folder), name, size), target)
                 print(f"{name}{'-batch' * (size > 1)} {error:.1e}", flush=True)
+        print(f"measured {around.error(measured(Path(folder)), target):.1e}", flush=True)
         if target == "jax":
             for interpolation in INTERPOLATIONS:
                 error = around.controlled_error(controlled(Path(folder), interpolation))

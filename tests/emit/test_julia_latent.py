@@ -10,6 +10,7 @@ import pytest
 import sympy
 from emit.grammar import tree
 from stubs.latents import controlled, latent, stochastic
+from stubs.measured import measured
 
 from sciml_bench.emit import source
 from sciml_bench.emit.julia import latent as emitter
@@ -29,6 +30,8 @@ def made(folder: Path, name: str) -> Problem:
         return catalog.load(name)
     if name in SIZES:
         return latent(folder, name, SIZES[name])
+    if name == "measured":
+        return measured(folder)
     return stochastic(folder, 2) if name == "stochastic" else controlled(folder, name, 2)
 
 
@@ -39,7 +42,7 @@ def body(text: str, name: str) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("name", [*SIZES, *DRIVEN])
+@pytest.mark.parametrize("name", [*SIZES, *DRIVEN, "measured"])
 def test_source_is_as_before(name: str, tmp_path: Path) -> None:
     """A change of the emitter shows as a change of these files, to be read before they are replaced."""
     text = source(made(tmp_path, name), "julia")

@@ -29,7 +29,7 @@ def test_derivatives_around_a_solve_are_those_of_its_values(tmp_path, name):
         def moved(sign: int) -> tuple[list[arb], list[arb], arb]:
             there = [a + sign * STEP * b for a, b in zip(p, direction, strict=True)]
             states = [a + sign * STEP * (i + 1) for i, a in enumerate(y)]
-            return around.initial(there), around.observed(states, there), around.penalty(there)
+            return around.initial(there), around.observed(states, there, 0), around.penalty(there)
 
         ahead, behind = moved(1), moved(-1)
         v = [arb(i + 1) for i in range(n)]
@@ -38,7 +38,7 @@ def test_derivatives_around_a_solve_are_those_of_its_values(tmp_path, name):
         wanted = sum((a * b for a, b in zip(v, slopes, strict=True)), (ahead[2] - behind[2]) / (2 * STEP))
         assert abs(float((pulled - wanted) / wanted)) < 1e-20
         w = [arb(i + 1) for i in range(len(ahead[1]))]
-        by_state, by_parameter = around.pull_observed(y, p, w)
+        by_state, by_parameter = around.pull_observed(y, p, w, 0)
         found = sum((a * (i + 1) for i, a in enumerate(by_state)), arb(0))
         found += sum((a * b for a, b in zip(by_parameter or [], direction, strict=True)), arb(0))
         wanted = sum((a * (b - c) for a, b, c in zip(w, ahead[1], behind[1], strict=True)), arb(0)) / (2 * STEP)

@@ -104,7 +104,13 @@ def _observed(context: Context) -> str:
     body.append(f"return {printer.value(output)}")
     text = "\n".join(body)
     lines = [*parameter_lines(context, text), *state_lines(context, text), *_returning(body)]
-    return _function("observed", ["y", "p"], lines)
+    return _function("observed", ["y", *_row(context), "p"], lines)
+
+
+def _row(context: Context) -> list[str]:
+    """The name of the row that the observed values read, if they read any."""
+    loss = context.problem.loss
+    return [context.names[loss.row]] if loss.reads else []
 
 
 def _returning(body: list[str]) -> list[str]:
@@ -138,7 +144,8 @@ def _loss(context: Context) -> str:
         body = [f"return {weighted(loss, _total(context, _seen(context, network, ys), '', constants))}"]
     else:
         place = "[k]" if _is_number(context) else "[:, k]"
-        each = _total(context, "observed(ys[k], p)", place, constants)
+        row = "".join(f"{context.names[symbol(name)]}[:, k], " for name in [context.problem.loss.reads] if name)
+        each = _total(context, f"observed(ys[k], {row}p)", place, constants)
         body = [f"return {weighted(loss, f'sum(k -> {each}, eachindex(ys))')}"]
     text = _function("loss", ["ys", *data_names(context), "p"], body)
     return "\n".join([*constants, "", text]) if constants else text
